@@ -1,0 +1,34 @@
+"""Entry point: the only place that turns an error into a line on stderr and an exit status."""
+
+import sys
+
+from lockswap.errors import UserError
+
+
+def main(argv: list[str] | None = None) -> int:
+    import click
+
+    from lockswap.cli import cli
+
+    try:
+        status = cli.main(args=argv, prog_name="lockswap", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except UserError as error:
+        print(f"lockswap: {error}", file=sys.stderr)
+        return 2
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "lockswap"
+        message = error.format_message().rstrip(".").replace("\n", " ")
+        print(f"lockswap: {message}; see '{where} --help'", file=sys.stderr)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        print("lockswap: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `lockswap list | head`
+        sys.stderr.close()
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""The command line. Heavy modules are imported inside the commands, so that `run` starts fast."""
+
+from __future__ import annotations
+
+from pathlib import Path as _Path
+
+import click
+
+from lockswap import __version__
+from lockswap.errors import UserError
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
+
+
+@click.group(context_settings=SETTINGS)
+@click.version_option(__version__, prog_name="lockswap")
+def cli() -> None:
+    """Run and compare unmodified programs under swapped pthread locks."""
+
+
+@cli.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+def list_command(as_json: bool) -> None:
+    """Show every lock, wait policy and workload, with capabilities and source."""
+    from lockswap.listing import show
+    from lockswap.paths import Paths
+
+    show(Paths.find(), as_json)
+
+
+@cli.command("run", context_settings=PASS_ON)
+@click.option("--rwlock", required=True, metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all.")
+@click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
+@click.option(
+    "--stats",
+    is_flag=False,
+    flag_value="1",
+    metavar="[FILE]",
+    help="Count acquisitions: text on stderr at exit, or JSON in FILE.<pid>.",
+)
+@click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool, command: tuple[str, ...]) -> None:
+    """Run a program under a lock. The exit status is the program's own.
+
+    \b
+    lockswap run --rwlock bravo-ba -- ./server --port 8080
+    lockswap run --rwlock ba --stats -- ./prog      counts on stderr at exit
+    lockswap run --rwlock none -- ./prog            as it is, without lockswap
+    """
+    from lockswap.launch import run
+    from lockswap.paths import Paths
+
+    run(Paths.find(), list(command), rwlock, wait, stats, verbose)
+
+
+@cli.command("compare", context_settings=PASS_ON)
+@click.option(
+    "--workload",
+    "-w",
+    multiple=True,
+    metavar="NAME",
+    help="Workload; several: a,b or repeated. Default: all but the long ones.",
+)
+@click.option(
+    "--rwlock",
+    "-l",
+    multiple=True,
+    metavar="LOCK",
+    help="Lock; several: a,b or repeated. Default: ba,bravo-ba. The baselines none and pthread are always there.",
+)
+@click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
+@click.option("--threads", "-t", metavar="N,N...", help="Thread counts. Default: the workload's own.")
+@click.option(
+    "--repeats",
+    "-r",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Rounds. Default: 7; below 6 no 95 % interval exists.",
+)
+@click.option(
+    "--seconds", "-s", type=click.IntRange(min=1), metavar="S", help="Length of a run. Default: the workload's own."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="After so many seconds a run counts as hung.",
+)
+@click.option(
+    "--pin",
+    type=click.Choice(["compact", "scatter"]),
+    help="Confine each run to as many CPUs as it has threads: neighbours, or far apart.",
+)
+@click.option("--numactl", default="", metavar="'ARGS'", help="Start each run through numactl with these arguments.")
+@click.option(
+    "--out", type=click.Path(path_type=_Path), metavar="DIR", help="The campaign's folder. Default: results/NAME."
+)
+@click.option("--name", metavar="CAMPAIGN", help="The campaign's name. Default: date and time.")
+@click.option("--quick", is_flag=True, help="Only quick workloads, two thread counts, shorter runs, 6 rounds.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Of the order of locks in each round. Default: drawn and recorded.",
+)
+@click.option(
+    "--metric",
+    multiple=True,
+    metavar="REGEX",
+    help="For a command of your own: group 1 is the figure. Several are possible. Default: its time.",
+)
+@click.option(
+    "--better",
+    type=click.Choice(["higher", "lower"]),
+    default="higher",
+    show_default=True,
+    help="Which way --metric is better.",
+)
+@click.option("--resume", type=click.Path(path_type=_Path), metavar="DIR", help="Go on with an interrupted campaign.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+def compare_command(resume: _Path | None, **options: object) -> int:
+    """Compare locks on workloads, or on a command of your own, and write a report.
+
+    \b
+    lockswap compare --quick
+    lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
+    lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
+
+    Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
+    prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
+    """
+    from lockswap import compare
+
+    if resume is not None:
+        given = click.get_current_context().get_parameter_source
+        others = [name for name in options if given(name) is click.core.ParameterSource.COMMANDLINE]
+        if others:
+            raise UserError(f"--resume takes everything from the campaign; leave {others[0]} away")
+        return compare.resume(resume)
+    return compare.run(_request(options))
+
+
+def _request(options: dict) -> object:
+    from lockswap.compare import Request
+
+    command, metrics = list(options["command"]), list(options["metric"])
+    # `-- CMD... --metric REGEX` is understood as well, unless --metric was given before the command.
+    if command[-2:-1] == ["--metric"] and not metrics:
+        metrics = [command[-1]]
+        command = command[:-2]
+    return Request(
+        workloads=_names(options["workload"]),
+        locks=_names(options["rwlock"]),
+        wait=options["wait"],
+        threads=_counts(options["threads"], "--threads"),
+        repeats=options["repeats"],
+        seconds=options["seconds"],
+        timeout=options["timeout"],
+        pin=options["pin"],
+        numactl=options["numactl"],
+        out=options["out"],
+        name=options["name"],
+        quick=options["quick"],
+        seed=options["seed"],
+        command=command,
+        metrics=metrics,
+        better=options["better"],
+    )
+
+
+@cli.command("report")
+@click.argument("folder", type=click.Path(path_type=_Path), metavar="DIR")
+@click.option("--silent", is_flag=True, help="Print only where the report is.")
+def report_command(folder: _Path, silent: bool) -> None:
+    """Make a campaign's page, plots, CSV and JSON anew from its raw data."""
+    from lockswap import report, terminal
+
+    made = report.make(folder)
+    if silent:
+        print(made.page)
+    else:
+        terminal.show(made)
+
+
+def _names(values: tuple[str, ...]) -> list[str]:
+    """Names given as `--x a,b` or `--x a --x b`."""
+    return [name for value in values for name in (part.strip() for part in value.split(",")) if name]
+
+
+def _counts(text: str | None, option: str) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option}: '{text}' is not a list of numbers; write it as 1,2,4,8") from None
+    if min(counts) < 1:
+        raise UserError(f"{option}: every count must be 1 or more")
+    return list(dict.fromkeys(counts))

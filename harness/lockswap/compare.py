@@ -1,0 +1,244 @@
+"""`lockswap compare`: from the command line to a campaign, and on to its report."""
+
+import re
+import shlex
+import sys
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lockswap import machine, perf, program, recipes
+from lockswap.campaign import Campaign, Job, plan, with_baselines
+from lockswap.errors import UserError
+from lockswap.paths import Paths
+from lockswap.recipes import LockCheck, Metric, Recipe
+from lockswap.registry import Registry
+from lockswap.runner import OK, Setup, check_tools
+from lockswap.stats import MIN_PAIRS
+from lockswap.store import Folder, scrub
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What is compared when nothing is named: the paper's locks.
+DEFAULT_LOCKS = ("ba", "bravo-ba")
+QUICK_REPEATS, QUICK_THREADS = MIN_PAIRS, 2
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line said; None where it said nothing."""
+
+    workloads: list[str]
+    locks: list[str]
+    wait: str | None
+    threads: list[int] | None
+    repeats: int | None
+    seconds: int | None
+    timeout: float | None
+    pin: str | None
+    numactl: str
+    out: Path | None
+    name: str | None
+    quick: bool
+    seed: int | None
+    command: list[str]
+    metrics: list[str]
+    better: str
+
+    def stored(self) -> dict[str, Any]:
+        """For campaign.toml, so that --resume asks for the same."""
+        fields = vars(self) | {"out": None, "name": None, "command": [scrub(word) for word in self.command]}
+        return {key: value for key, value in fields.items() if value not in (None, [], "")}
+
+    @classmethod
+    def from_stored(cls, fields: dict[str, Any]) -> "Request":
+        empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
+        empty |= {
+            "workloads": [],
+            "locks": [],
+            "numactl": "",
+            "quick": False,
+            "command": [],
+            "metrics": [],
+            "better": "higher",
+        }
+        known = {key: value for key, value in fields.items() if key in empty}
+        known["command"] = [
+            str(Path(word).expanduser()) if word.startswith("~") else word for word in known.get("command", [])
+        ]
+        return cls(**(empty | known))
+
+
+def run(request: Request) -> int:
+    """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
+    paths = Paths.find()
+    now = datetime.now(UTC)
+    if request.name is not None and not _NAME.fullmatch(request.name):
+        raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
+    name = request.name or (request.out.resolve().name if request.out else now.strftime("%Y-%m-%d-%H%M%S"))
+    folder = Folder(request.out or paths.results / name)
+    request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
+    campaign = _campaign(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
+    folder.create()
+    folder.write_env(machine.environment(paths, Registry.load(paths), campaign.setup.events))
+    return _execute(campaign)
+
+
+def resume(path: Path) -> int:
+    """Make the runs that an interrupted campaign lacks: same plan, same seed."""
+    folder = Folder(path)
+    about = folder.campaign()
+    if about["finished"]:
+        raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
+    request = Request.from_stored(about["request"])
+    kept = {key: about[key] for key in ("name", "started", "command_line")}
+    return _execute(_campaign(Paths.find(), request, folder, kept))
+
+
+def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Campaign:
+    registry = Registry.load(paths)
+    names = request.locks or [lock for lock in DEFAULT_LOCKS if lock in {known.name for known in registry.rwlocks}]
+    locks = with_baselines([registry.rwlock(name) for name in names])
+    wait = registry.wait(request.wait) if request.wait else None
+    numactl = _split(request.numactl)
+    events = perf.usable_events()
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout)
+    check_tools(setup)
+    jobs, hints = _jobs(paths, request)
+    repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
+    about = {"command_line": _command_line(), **about}
+    about |= {
+        "wait": wait or "park",
+        "quick": request.quick,
+        "pin": request.pin or "",
+        "numactl": request.numactl,
+        "request": request.stored(),
+        "hints": hints,
+    }
+    return Campaign(folder, setup, jobs, locks, repeats, request.seed, about)
+
+
+def _jobs(paths: Paths, request: Request) -> tuple[list[Job], list[str]]:
+    if request.command:
+        if request.workloads:
+            raise UserError("give either --workload or a command after '--', not both")
+        return _own_job(request)
+    if request.metrics:
+        raise UserError("--metric is for a command of your own: lockswap compare --metric REGEX -- CMD...")
+    chosen = recipes.choose(recipes.load_all(paths.recipes), request.workloads, request.quick)
+    if not chosen:
+        raise UserError("there is no workload to run: apps/recipes has none, and no command follows '--'")
+    return [_job(recipe, request) for recipe in chosen], []
+
+
+def _job(recipe: Recipe, request: Request) -> Job:
+    threads = tuple(request.threads or recipe.threads)
+    if request.quick and not request.threads:
+        threads = _few(threads)
+    seconds = request.seconds or (max(1, recipe.seconds // 2) if request.quick else recipe.seconds)
+    params = {**recipe.params, **(recipe.quick_params if request.quick else {})}
+    return Job(recipe, threads, seconds, params)
+
+
+def _few(threads: tuple[int, ...]) -> tuple[int, ...]:
+    """For --quick: one count that the machine has CPUs for, and the largest up to four times as many."""
+    cpus = len(machine.cpus())
+    fitting = [count for count in threads if count <= cpus] or [min(threads)]
+    crowded = [count for count in threads if cpus < count <= 4 * cpus]
+    return tuple(dict.fromkeys([max(fitting), *([max(crowded)] if crowded else [])]))
+
+
+def _own_job(request: Request) -> tuple[list[Job], list[str]]:
+    """A recipe for the user's own command."""
+    command = request.command
+    path = program.resolve(command[0])
+    hints = program.hindrances(path)
+    for hint in hints:
+        print(f"lockswap: warning: {hint}", file=sys.stderr)
+    if "/" in command[0]:
+        command = [str(path.resolve()), *command[1:]]
+    scales = any("{threads}" in word for word in command)
+    if request.threads and len(request.threads) > 1 and not scales:
+        raise UserError(
+            "--threads has several counts, but the command does not say where they go: write {threads} in it, "
+            "as in  -- ./prog --threads {threads}"
+        )
+    threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
+    if request.quick and not request.threads:
+        threads = _few(threads)
+    fixed = not any("{seconds}" in word for word in command)
+    metrics = tuple(_own_metric(text, index, request.better) for index, text in enumerate(request.metrics))
+    recipe = Recipe(
+        name=re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-") or "command",
+        title=shlex.join(scrub(word) for word in request.command),
+        source="the user's own command",
+        measures="" if metrics else "The time that the command takes, from start to end.",
+        command=tuple(_lenient(word) for word in command),
+        threads=threads,
+        threads_label="threads" if scales else "threads (as the command sets them)",
+        metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
+        lock_check=LockCheck(),
+        fixed_work=fixed,
+    )
+    return [Job(recipe, threads, request.seconds or 2, {}, own=True)], hints
+
+
+def _own_metric(text: str, index: int, better: str) -> Metric:
+    """A REGEX with one group; its literal text before the group names the metric: 'ops/s: ([0-9.]+)' is ops/s."""
+    try:
+        groups = re.compile(text, re.MULTILINE).groups
+    except re.error as error:
+        raise UserError(f"--metric '{text}' is no regex: {error}") from None
+    if groups != 1:
+        raise UserError(f"--metric '{text}' needs exactly one group (...) round the number, it has {groups}")
+    literal = re.sub(r"\\.|[\[\](){}^$.*+?|]", " ", text[: text.index("(")]).strip(" :=,")
+    label = " ".join(literal.split()) or ("metric" if index == 0 else f"metric-{index + 1}")
+    role = next((role for role in ("reads", "writes") if role.rstrip("s") in label.lower()), "total")
+    return Metric(label, role, "", better, regex=text)
+
+
+def _lenient(word: str) -> str:
+    """In a user's command only our own placeholders count; other braces are the command's."""
+    escaped = word.replace("{", "{{").replace("}", "}}")
+    for name in ("threads", "seconds", "tmp"):
+        escaped = escaped.replace("{{" + name + "}}", "{" + name + "}")
+    return escaped
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--numactl '{text}': {error}") from None
+
+
+def _command_line() -> str:
+    return "lockswap " + shlex.join(scrub(word) for word in sys.argv[1:])
+
+
+def _execute(campaign: Campaign) -> int:
+    from lockswap import report, terminal
+
+    runs = plan(campaign.jobs, campaign.locks, campaign.repeats, campaign.seed)
+    guess = sum(run.job.seconds + 0.6 for run in runs)
+    print(f"lockswap: {terminal.plan_line(len(campaign.jobs), campaign.locks, len(runs), guess)}", file=sys.stderr)
+    if campaign.setup.events is None:
+        print(f"lockswap: note: {perf.ADVICE}", file=sys.stderr)
+    with terminal.Live() as live:
+        finished = campaign.run(live)
+    if not finished:
+        print(
+            "lockswap: interrupted; what was measured is kept, and "
+            f"'lockswap compare --resume {campaign.folder.path}' makes the rest",
+            file=sys.stderr,
+        )
+    rows = campaign.folder.rows()
+    if not rows:
+        print("lockswap: no run was made, so there is no report", file=sys.stderr)
+        return 130
+    made = report.make(campaign.folder.path)
+    terminal.show(made)
+    if not finished:
+        return 130
+    return 0 if any(row.status == OK for row in rows) else 1

@@ -1,0 +1,184 @@
+"""What a program's output means: its metrics, whether its own result is right, whether it took the lock."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockswap.recipes import Expectation, LockCheck, Metric, Recipe
+
+_AGGREGATE = {
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+    "sum": sum,
+    "max": max,
+    "min": min,
+    "mean": lambda values: sum(values) / len(values),
+}
+
+
+class WrongResult(Exception):
+    """The program ended well, but what it printed is not what a right run prints."""
+
+
+@dataclass(frozen=True)
+class Output:
+    stdout: str
+    stderr: str
+
+    def of(self, stream: str) -> str:
+        if stream == "both":
+            return self.stdout + "\n" + self.stderr
+        return self.stdout if stream == "stdout" else self.stderr
+
+    def last_line(self) -> str:
+        """The line that most likely says what went wrong."""
+        for text in (self.stderr, self.stdout):
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            if lines:
+                return lines[-1][:200]
+        return ""
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").strip())
+
+
+def metrics(recipe: Recipe, output: Output, seconds: int, wall_s: float, cpu_s: float) -> dict[str, float]:
+    """Each metric's value; a metric that is not optional and not there is a wrong result."""
+    found = {}
+    for metric in recipe.metrics:
+        value = _value(metric, output, wall_s, cpu_s)
+        if value is None:
+            if metric.optional:
+                continue
+            raise WrongResult(f"no '{metric.name}' in the output: nothing matches /{metric.regex}/")
+        if metric.per == "second":
+            value /= seconds
+        found[metric.name] = value * metric.scale
+    return found
+
+
+def _value(metric: Metric, output: Output, wall_s: float, cpu_s: float) -> float | None:
+    if metric.source == "wall":
+        return wall_s
+    if metric.source == "cpu":
+        return cpu_s
+    texts = [match[1] for match in re.finditer(metric.regex, output.of(metric.stream), re.MULTILINE)]
+    if not texts:
+        return None
+    try:
+        return _AGGREGATE[metric.agg]([number(text) for text in texts])
+    except (ValueError, AttributeError):
+        raise WrongResult(f"'{metric.name}' is not a number: '{texts[-1]}'") from None
+
+
+def check_expectations(expectations: Iterable[Expectation], output: Output) -> None:
+    for expectation in expectations:
+        if not _holds(expectation, output.of(expectation.stream)):
+            raise WrongResult(expectation.why)
+
+
+def _holds(expectation: Expectation, text: str) -> bool:
+    if expectation.match is not None:
+        return re.search(expectation.match, text, re.MULTILINE) is not None
+    if expectation.no_match is not None:
+        return re.search(expectation.no_match, text, re.MULTILINE) is None
+    matches = list(re.finditer(expectation.equal or expectation.regex, text, re.MULTILINE))
+    if not matches:
+        return False
+    try:
+        if expectation.equal is not None:
+            return all(number(match[1]) == number(match[2]) for match in matches)
+        low = float("-inf") if expectation.at_least is None else expectation.at_least
+        high = float("inf") if expectation.at_most is None else expectation.at_most
+        return all(low <= number(match[1]) <= high for match in matches)
+    except ValueError:
+        return False
+
+
+@dataclass
+class Counts:
+    """What LOCKSWAP_STATS counted, over all processes of one run."""
+
+    processes: int = 0
+    calls: int = 0
+    locks: int = 0
+    totals: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reads(self) -> int:
+        return self.totals.get("reads", 0)
+
+    @property
+    def writes(self) -> int:
+        return self.totals.get("writes", 0)
+
+    @property
+    def fast_read_share(self) -> float | None:
+        """Share of reads that BRAVO admitted without touching the lock; None without any."""
+        bravo = ("fast_reads", "slow_reads_bias_off", "slow_reads_collision")
+        if not self.reads or not any(self.totals.get(key, 0) for key in bravo):
+            return None
+        return self.totals.get("fast_reads", 0) / self.reads
+
+
+def read_counts(prefix: Path, program: str | None = None) -> Counts:
+    """Add up the files PREFIX.<pid>."""
+    counts = Counts()
+    for file in prefix.parent.glob(prefix.name + ".*"):
+        try:
+            data = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+        except (OSError, json.JSONDecodeError):
+            continue  # a process that was killed while it wrote
+        if program and data.get("program") != program:
+            continue
+        counts.processes += 1
+        counts.calls += data.get("calls", 0)
+        counts.locks += data.get("locks", 0)
+        for key, value in data.get("totals", {}).items():
+            counts.totals[key] = counts.totals.get(key, 0) + value
+    return counts
+
+
+def lock_check_failure(check: LockCheck, counts: Counts, output: Output) -> str | None:
+    """Why this run does not show that the program takes the lock under test; None if it does."""
+    if counts.processes == 0:
+        return (
+            "the library was not loaded (no counts were written): a static, setuid or non-glibc program, "
+            "or one that leaves without running exit handlers"
+        )
+    if counts.calls == 0:
+        return "0 rwlock calls seen: the program takes no pthread rwlock, or binds it past the preload"
+    acquired = counts.reads + counts.writes
+    for what, have, want in (
+        ("reads", counts.reads, check.min_reads),
+        ("writes", counts.writes, check.min_writes),
+        ("acquisitions", acquired, check.min_acquisitions),
+    ):
+        if have < want:
+            return f"{have} {what} counted under this lock, at least {want} expected"
+    if check.operations is None:
+        return None
+    operations = operations_of(check, output)
+    if not operations:
+        return f"the program's operations are not in its output: nothing matches /{check.operations}/"
+    for what, have, share in (
+        ("reads", counts.reads, check.reads_per_operation),
+        ("writes", counts.writes, check.writes_per_operation),
+        ("acquisitions", acquired, check.acquisitions_per_operation),
+    ):
+        if share is not None and have < share * operations:
+            return f"{have} {what} for {operations:.0f} operations; at least {share:g} for each expected"
+    return None
+
+
+def operations_of(check: LockCheck, output: Output) -> float | None:
+    if check.operations is None:
+        return None
+    matches = re.finditer(check.operations, output.of("both"), re.MULTILINE)
+    try:
+        return sum(number(match[1]) for match in matches) or None
+    except ValueError:
+        return None

@@ -1,0 +1,51 @@
+"""`lockswap run`: become the program, with the library under it."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from lockswap import program
+from lockswap.errors import UserError
+from lockswap.paths import Paths
+from lockswap.preload import clean_environment, lock_variables
+from lockswap.registry import NONE, Registry
+
+
+def run(paths: Paths, command: list[str], rwlock: str, wait: str | None, stats: str | None, verbose: bool) -> NoReturn:
+    """Replace this process by `command`: nothing stands between the program and its caller."""
+    registry = Registry.load(paths)
+    rwlock = registry.rwlock(rwlock)
+    wait = registry.wait(wait) if wait else None
+    path = program.resolve(command[0])
+
+    env = clean_environment(os.environ)
+    if rwlock == NONE:
+        for key in [key for key in env if key.startswith("LOCKSWAP_")]:
+            del env[key]
+    else:
+        for hindrance in program.hindrances(path):
+            print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+        env |= lock_variables(paths.library, rwlock, wait, env.get("LD_PRELOAD", ""), _stats_target(stats))
+        if verbose:
+            env["LOCKSWAP_VERBOSE"] = "1"
+
+    # Python ignores these two; an ignored signal would stay ignored in the program.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    sys.stdout.flush()
+    try:
+        os.execve(path, command, env)
+    except OSError as error:
+        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+
+
+def _stats_target(stats: str | None) -> str | None:
+    """'1' asks for text on stderr; a file is made absolute, since the program may change its folder."""
+    if stats is None or stats in ("0", "1"):
+        return stats
+    file = Path(stats).absolute()
+    if not file.parent.is_dir():
+        raise UserError(f"--stats: there is no folder '{file.parent}'; make it first")
+    return str(file)

@@ -1,0 +1,78 @@
+"""`lockswap list`: what there is to choose from."""
+
+import json
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+
+from lockswap import recipes
+from lockswap.paths import Paths
+from lockswap.registry import NONE, Registry
+
+
+def show(paths: Paths, as_json: bool) -> None:
+    registry = Registry.load(paths)
+    workloads = recipes.load_all(paths.recipes)
+    if as_json:
+        print(_json(paths, registry, workloads))
+        return
+    console = Console()
+    # Piped, a table shall not be cut to 80 columns.
+    if not console.is_terminal:
+        console = Console(width=200)
+    console.print(_locks(registry))
+    console.print(_waits(registry))
+    console.print(_workloads(paths, workloads))
+
+
+def _locks(registry: Registry) -> Table:
+    table = _table(f"Reader-writer locks (lockswap {registry.version})")
+    for column in ("name", "what it is", "fairness", "can", "bytes", "source"):
+        table.add_column(column, justify="right" if column == "bytes" else "left", overflow="fold")
+    table.add_row(NONE, "the program as it is, without lockswap; compare always measures it", "", "", "", "")
+    for lock in registry.rwlocks:
+        name = lock.name + (f"\n[dim]= {', '.join(lock.aliases)}[/]" if lock.aliases else "")
+        size = "" if lock.footprint_bytes is None else str(lock.footprint_bytes)
+        table.add_row(name, lock.summary, lock.fairness, ", ".join(lock.capabilities), size, lock.source)
+    return table
+
+
+def _waits(registry: Registry) -> Table:
+    table = _table("Wait policies")
+    table.add_column("name")
+    table.add_column("what a waiting thread does")
+    for name, summary in registry.waits.items():
+        table.add_row(name, summary)
+    return table
+
+
+def _workloads(paths: Paths, workloads: dict[str, recipes.Recipe]) -> Table:
+    table = _table("Workloads (apps/recipes)")
+    for column in ("name", "what it measures", "threads", "campaign", "built", "source"):
+        table.add_column(column, overflow="fold")
+    for recipe in workloads.values():
+        campaign = "by name only" if recipe.long else "quick" if recipe.quick else "normal"
+        built = "yes" if recipe.program_present(paths.apps) else "not yet"
+        threads = ",".join(map(str, recipe.threads))
+        table.add_row(recipe.name, recipe.measures, threads, campaign, built, recipe.source)
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+
+
+def _json(paths: Paths, registry: Registry, workloads: dict[str, recipes.Recipe]) -> str:
+    return json.dumps(
+        {
+            "schema": 1,
+            "version": registry.version,
+            "rwlocks": [asdict(lock) for lock in registry.rwlocks],
+            "waits": registry.waits,
+            "workloads": [
+                asdict(recipe) | {"built": recipe.program_present(paths.apps)} for recipe in workloads.values()
+            ],
+        },
+        indent=2,
+    )

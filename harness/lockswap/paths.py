@@ -1,0 +1,54 @@
+"""Where things are. The harness lives in <root>/harness and uses <root>/build and <root>/apps."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.errors import UserError
+
+HARNESS = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The folders of one checkout. `LOCKSWAP_ROOT` and `LOCKSWAP_BUILD` point elsewhere (tests, packages)."""
+
+    root: Path
+    build: Path
+
+    @classmethod
+    def find(cls) -> "Paths":
+        root = Path(os.environ.get("LOCKSWAP_ROOT") or HARNESS.parent).resolve()
+        build = Path(os.environ.get("LOCKSWAP_BUILD") or root / "build").resolve()
+        return cls(root, build)
+
+    @property
+    def apps(self) -> Path:
+        """Executables of workloads."""
+        return self.build / "apps"
+
+    @property
+    def recipes(self) -> Path:
+        return self.root / "apps" / "recipes"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    @property
+    def library(self) -> Path:
+        return self._built(self.build / "liblockswap.so")
+
+    @property
+    def registry(self) -> Path:
+        return self._built(self.build / "bin" / "lockswap-registry")
+
+    @property
+    def meter(self) -> Path:
+        return self._built(self.build / "bin" / "lockswap-meter")
+
+    @staticmethod
+    def _built(path: Path) -> Path:
+        if not path.exists():
+            raise UserError(f"{path} is not there; build it with './run.sh build'")
+        return path

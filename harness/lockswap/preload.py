@@ -1,0 +1,50 @@
+"""The environment in which a program meets the library under test."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from lockswap.paths import HARNESS
+from lockswap.registry import NONE
+
+# Variables that steer this harness; the program under test shall not see them.
+_OWN = ("LOCKSWAP_ROOT", "LOCKSWAP_BUILD")
+# Sanitizer runtimes refuse to start unless they are the first preloaded library.
+_FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
+
+
+def ld_preload(library: Path, existing: str) -> str:
+    """`library` joined to what is preloaded already: before it, but behind sanitizer runtimes."""
+    others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != library.name]
+    first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
+    rest = [entry for entry in others if entry not in first]
+    return ":".join([*first, str(library), *rest])
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The user's environment without what started this harness (its launcher sets PYTHONPATH)."""
+    env = {key: value for key, value in environ.items() if key not in _OWN}
+    if "PYTHONPATH" in env:
+        kept = [entry for entry in env["PYTHONPATH"].split(os.pathsep) if entry and not _is_harness(entry)]
+        env["PYTHONPATH"] = os.pathsep.join(kept)
+        if not kept:
+            del env["PYTHONPATH"]
+    return env
+
+
+def _is_harness(entry: str) -> bool:
+    return Path(entry).resolve() == HARNESS
+
+
+def lock_variables(
+    library: Path, rwlock: str, wait: str | None, existing_preload: str, stats: str | None = None
+) -> dict[str, str]:
+    """The variables that put `rwlock` under a program; none at all for NONE."""
+    if rwlock == NONE:
+        return {}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload), "LOCKSWAP_RWLOCK": rwlock}
+    if wait:
+        variables["LOCKSWAP_WAIT"] = wait
+    if stats:
+        variables["LOCKSWAP_STATS"] = stats
+    return variables

@@ -1,0 +1,395 @@
+"""Recipes: what a workload is, read from apps/recipes/*.toml. The format is in docs/recipes.md.
+
+Only the loading and checking is here; what a program's output means is in judge.py.
+"""
+
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lockswap.errors import UserError
+
+SCHEMA = 1
+ROLES = ("reads", "writes", "total", "time")
+AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
+STREAMS = ("stdout", "stderr", "both")
+BUILT_IN = ("threads", "seconds", "tmp", "apps")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+
+
+@dataclass(frozen=True)
+class Metric:
+    name: str
+    role: str
+    unit: str
+    better: str
+    regex: str | None = None
+    stream: str = "both"
+    agg: str = "last"
+    per: str | None = None
+    scale: float = 1.0
+    source: str | None = None  # "wall" or "cpu" instead of a regex
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Expectation:
+    why: str
+    stream: str = "both"
+    match: str | None = None
+    no_match: str | None = None
+    equal: str | None = None
+    regex: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True)
+class LockCheck:
+    threads: int = 2
+    seconds: int = 1
+    params: Mapping[str, Any] = field(default_factory=dict)
+    min_reads: int = 0
+    min_writes: int = 0
+    min_acquisitions: int = 1
+    operations: str | None = None
+    reads_per_operation: float | None = None
+    writes_per_operation: float | None = None
+    acquisitions_per_operation: float | None = None
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    title: str
+    source: str
+    measures: str
+    command: tuple[str, ...]
+    threads: tuple[int, ...]
+    metrics: tuple[Metric, ...]
+    expect: tuple[Expectation, ...] = ()
+    lock_check: LockCheck = field(default_factory=LockCheck)
+    note: str = ""
+    build: str | None = None
+    prepare: tuple[tuple[str, ...], ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    threads_label: str = "threads"
+    seconds: int = 2
+    fixed_work: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
+    quick_params: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    timeout: float | None = None
+    exit_status: int = 0
+    memory_mb: int = 0
+    tmp_mb: int = 0
+
+    @property
+    def long(self) -> bool:
+        return "long" in self.tags
+
+    @property
+    def quick(self) -> bool:
+        return "quick" in self.tags
+
+    def time_limit(self, seconds: int) -> float:
+        """Seconds until a run counts as hung."""
+        if self.timeout is not None:
+            return self.timeout
+        return 60.0 if self.fixed_work else 30.0 + 5.0 * seconds
+
+    def fill(self, words: tuple[str, ...], values: Mapping[str, Any]) -> list[str]:
+        return [fill(word, values) for word in words]
+
+    def program_present(self, apps: Path) -> bool:
+        program = fill(self.command[0], {"apps": apps, **dict.fromkeys(("threads", "seconds", "tmp"), "")})
+        return shutil.which(program) is not None
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """Replace {name}; a doubled brace stands for one."""
+
+    def replace(match: re.Match) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        return str(values[match[1]])
+
+    return _PLACEHOLDER.sub(replace, text)
+
+
+def load_all(folder: Path) -> dict[str, Recipe]:
+    """All recipes by name, quick ones first."""
+    recipes = [load(path) for path in sorted(folder.glob("*.toml"))]
+    recipes.sort(key=lambda recipe: (recipe.long, not recipe.quick, recipe.name))
+    return {recipe.name: recipe for recipe in recipes}
+
+
+def choose(recipes: Mapping[str, Recipe], names: list[str], quick: bool) -> list[Recipe]:
+    """The workloads of a campaign: those named, or all that are not long (with `quick`: the quick ones)."""
+    if not names:
+        return [r for r in recipes.values() if not r.long and (r.quick or not quick)]
+    chosen = []
+    for name in names:
+        if name not in recipes:
+            there = ", ".join(recipes) or "none; apps/recipes is empty"
+            raise UserError(f"no workload '{name}' (there are: {there})")
+        if recipes[name] not in chosen:
+            chosen.append(recipes[name])
+    return chosen
+
+
+def load(path: Path) -> Recipe:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}") from error
+    return _Reader(path).recipe(data)
+
+
+class _Reader:
+    """Checks one recipe as it reads it: each complaint names the file and the key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def recipe(self, data: dict) -> Recipe:
+        top = _Table(self, "", data)
+        schema = top.take("schema", int, required=True)
+        if schema != SCHEMA:
+            self.fail("schema", f"is {schema}; this harness reads schema {SCHEMA}")
+        name = top.take("name", str, required=True)
+        if not _NAME.fullmatch(name):
+            self.fail("name", "may have letters, digits, '-' and '_' only")
+        if name != self.path.stem:
+            self.fail("name", f"is '{name}', but the file is called '{self.path.name}'")
+        params, quick_params = self._params(top)
+        threads = tuple(top.list_of("threads", int, required=True))
+        if not threads or min(threads) < 1:
+            self.fail("threads", "must have at least one count, all of them 1 or more")
+        recipe = Recipe(
+            name=name,
+            title=top.take("title", str, required=True),
+            source=top.take("source", str, required=True),
+            measures=top.take("measures", str, required=True),
+            command=tuple(top.list_of("command", str, required=True)),
+            threads=threads,
+            metrics=tuple(self._metric(table) for table in top.tables("metric")),
+            expect=tuple(self._expectation(table) for table in top.tables("expect")),
+            lock_check=self._lock_check(top.table("lock_check")),
+            note=top.take("note", str, default=""),
+            build=top.take("build", str),
+            prepare=self._prepare(top),
+            env=self._env(top),
+            threads_label=top.take("threads_label", str, default="threads"),
+            seconds=top.take("seconds", int, default=2),
+            fixed_work=top.take("fixed_work", bool, default=False),
+            params=params,
+            quick_params=quick_params,
+            tags=tuple(top.list_of("tags", str)),
+            timeout=top.take("timeout", float),
+            exit_status=top.take("exit_status", int, default=0),
+            memory_mb=top.take("memory_mb", int, default=0),
+            tmp_mb=top.take("tmp_mb", int, default=0),
+        )
+        top.done()
+        self._check(recipe)
+        return recipe
+
+    def _check(self, recipe: Recipe) -> None:
+        if not recipe.command:
+            self.fail("command", "is empty")
+        if not recipe.metrics:
+            self.fail("metric", "at least one [[metric]] is needed")
+        names = [metric.name for metric in recipe.metrics]
+        if len(set(names)) != len(names):
+            self.fail("metric", "two metrics have the same name")
+        for tag in recipe.tags:
+            if tag not in ("quick", "long"):
+                self.fail("tags", f"'{tag}' is unknown; use 'quick' or 'long'")
+        if recipe.seconds < 1:
+            self.fail("seconds", "must be 1 or more")
+        known = {*BUILT_IN, *recipe.params}
+        for key in {*recipe.quick_params, *recipe.lock_check.params} - set(recipe.params):
+            self.fail(f"params.{key}", "has no value in params.default")
+        words = {"command": recipe.command, "env": tuple(recipe.env.values())}
+        words |= {f"prepare[{index}]": entry for index, entry in enumerate(recipe.prepare)}
+        for key, texts in words.items():
+            for text in texts:
+                for match in _PLACEHOLDER.finditer(text):
+                    if match[0] not in ("{{", "}}") and match[1] not in known:
+                        self.fail(key, f"has the unknown placeholder {match[0]} (double a literal brace)")
+                    if recipe.fixed_work and match[1] == "seconds":
+                        self.fail(key, "uses {seconds}, but fixed_work says that the duration is not fixed")
+        if recipe.fixed_work and any(metric.per for metric in recipe.metrics):
+            self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
+
+    def _params(self, top: "_Table") -> tuple[dict, dict]:
+        table = top.table("params")
+        default = table.raw("default") or {}
+        quick = table.raw("quick") or {}
+        table.done()
+        for values in (default, quick):
+            if not isinstance(values, dict):
+                self.fail("params", "needs the tables params.default and params.quick")
+            for key in values:
+                if key in BUILT_IN:
+                    self.fail(f"params.{key}", "is a placeholder of the harness; choose another name")
+        return default, quick
+
+    def _prepare(self, top: "_Table") -> tuple[tuple[str, ...], ...]:
+        commands = top.list_of("prepare", list)
+        for command in commands:
+            if not command or not all(isinstance(word, str) for word in command):
+                self.fail("prepare", "must be a list of commands, each a list of strings")
+        return tuple(tuple(command) for command in commands)
+
+    def _env(self, top: "_Table") -> dict[str, str]:
+        env = top.raw("env") or {}
+        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+            self.fail("env", "must be a table of strings")
+        return env
+
+    def _metric(self, table: "_Table") -> Metric:
+        metric = Metric(
+            name=table.take("name", str, required=True),
+            role=table.one_of("role", ROLES, required=True),
+            unit=table.take("unit", str, required=True),
+            better=table.one_of("better", ("higher", "lower"), required=True),
+            regex=table.regex("regex", groups=1),
+            stream=table.one_of("stream", STREAMS, default="both"),
+            agg=table.one_of("agg", AGGREGATES, default="last"),
+            per=table.one_of("per", ("second",)),
+            scale=table.take("scale", float, default=1.0),
+            source=table.one_of("from", ("wall", "cpu")),
+            optional=table.take("optional", bool, default=False),
+        )
+        table.done()
+        if (metric.regex is None) == (metric.source is None):
+            self.fail(table.where, f"metric '{metric.name}' needs either 'regex' or 'from'")
+        return metric
+
+    def _expectation(self, table: "_Table") -> Expectation:
+        expectation = Expectation(
+            why=table.take("why", str, required=True),
+            stream=table.one_of("stream", STREAMS, default="both"),
+            match=table.regex("match"),
+            no_match=table.regex("no_match"),
+            equal=table.regex("equal", groups=2),
+            regex=table.regex("regex", groups=1),
+            at_least=table.take("at_least", float),
+            at_most=table.take("at_most", float),
+        )
+        table.done()
+        kinds = (expectation.match, expectation.no_match, expectation.equal, expectation.regex)
+        if sum(kind is not None for kind in kinds) != 1:
+            self.fail(table.where, "needs exactly one of 'match', 'no_match', 'equal', 'regex'")
+        bounded = expectation.at_least is not None or expectation.at_most is not None
+        if bounded != (expectation.regex is not None):
+            self.fail(table.where, "'regex' goes with 'at_least' or 'at_most', and they with it")
+        return expectation
+
+    def _lock_check(self, table: "_Table") -> LockCheck:
+        check = LockCheck(
+            threads=table.take("threads", int, default=2),
+            seconds=table.take("seconds", int, default=1),
+            params=table.raw("params") or {},
+            min_reads=table.take("min_reads", int, default=0),
+            min_writes=table.take("min_writes", int, default=0),
+            min_acquisitions=table.take("min_acquisitions", int, default=1),
+            operations=table.regex("operations", groups=1),
+            reads_per_operation=table.take("reads_per_operation", float),
+            writes_per_operation=table.take("writes_per_operation", float),
+            acquisitions_per_operation=table.take("acquisitions_per_operation", float),
+            program=table.take("program", str),
+        )
+        table.done()
+        shares = (check.reads_per_operation, check.writes_per_operation, check.acquisitions_per_operation)
+        if any(share is not None for share in shares) and check.operations is None:
+            self.fail("lock_check", "'..._per_operation' needs 'operations', the regex that counts them")
+        return check
+
+    def fail(self, key: str, message: str) -> None:
+        raise UserError(f"{self.path}: {key}: {message} (docs/recipes.md has the format)")
+
+
+class _Table:
+    """A TOML table that remembers which of its keys were read, so that a misspelt one is an error."""
+
+    def __init__(self, reader: _Reader, where: str, data: Any) -> None:
+        self.reader = reader
+        self.where = where
+        if not isinstance(data, dict):
+            reader.fail(where, "must be a table")
+        self.data = dict(data)
+
+    def _key(self, key: str) -> str:
+        return f"{self.where}.{key}" if self.where else key
+
+    def raw(self, key: str) -> Any:
+        return self.data.pop(key, None)
+
+    def take(self, key: str, kind: type, *, required: bool = False, default: Any = None) -> Any:
+        if key not in self.data:
+            if required:
+                self.reader.fail(self._key(key), "is missing")
+            return default
+        value = self.data.pop(key)
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            self.reader.fail(self._key(key), f"must be {_KINDS[kind]}")
+        return value
+
+    def list_of(self, key: str, kind: type, *, required: bool = False) -> list:
+        values = self.take(key, list, required=required, default=[])
+        if not all(isinstance(value, kind) for value in values):
+            self.reader.fail(self._key(key), f"must be a list, each entry {_KINDS[kind]}")
+        return values
+
+    def one_of(self, key: str, allowed: tuple, *, required: bool = False, default: Any = None) -> Any:
+        value = self.take(key, str, required=required, default=default)
+        if value is not None and value not in allowed:
+            self.reader.fail(self._key(key), f"is '{value}'; it may be {', '.join(allowed)}")
+        return value
+
+    def regex(self, key: str, groups: int = 0) -> str | None:
+        pattern = self.take(key, str)
+        if pattern is None:
+            return None
+        try:
+            found = re.compile(pattern, re.MULTILINE).groups
+        except re.error as error:
+            self.reader.fail(self._key(key), f"is no regex: {error}")
+        if found < groups:
+            self.reader.fail(self._key(key), f"needs {groups} group{'s' if groups > 1 else ''} (...)")
+        return pattern
+
+    def table(self, key: str) -> "_Table":
+        return _Table(self.reader, self._key(key), self.data.pop(key, {}))
+
+    def tables(self, key: str) -> list["_Table"]:
+        return [
+            _Table(self.reader, f"{self._key(key)}[{index}]", entry)
+            for index, entry in enumerate(self.list_of(key, dict))
+        ]
+
+    def done(self) -> None:
+        for key in self.data:
+            self.reader.fail(self._key(key), "is not a key that recipes have")
+
+
+_KINDS = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}

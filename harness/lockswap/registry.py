@@ -1,0 +1,84 @@
+"""The locks that exist, as the C++ registry prints them: the harness has no list of its own."""
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from lockswap.errors import UserError
+from lockswap.paths import Paths
+
+# Not a lock of the registry: the program as it is, without the preload library.
+NONE = "none"
+# The preloaded pass-through to glibc: what interposition itself costs.
+PTHREAD = "pthread"
+BASELINES = (NONE, PTHREAD)
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Lock:
+    name: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    source: str = ""
+    fairness: str = ""
+    footprint_bytes: int | None = None
+    capabilities: tuple[str, ...] = ()
+    kinds: str = ""
+
+
+@dataclass(frozen=True)
+class Registry:
+    version: str
+    rwlocks: tuple[Lock, ...]
+    waits: dict[str, str] = field(default_factory=dict)
+    config: tuple[dict, ...] = ()
+
+    @classmethod
+    def load(cls, paths: Paths) -> "Registry":
+        program = paths.registry
+        try:
+            out = subprocess.run([program], capture_output=True, text=True, timeout=10, check=True).stdout
+            data = json.loads(out)
+        except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
+            raise UserError(f"{program} does not work ({error}); rebuild it with './run.sh build'") from error
+        if data.get("schema") != SCHEMA:
+            raise UserError(
+                f"{program} speaks schema {data.get('schema')}, this harness {SCHEMA}; rebuild with './run.sh build'"
+            )
+        locks = tuple(
+            Lock(
+                name=lock["name"],
+                aliases=tuple(lock.get("aliases", ())),
+                summary=lock.get("summary", ""),
+                source=lock.get("source", ""),
+                fairness=lock.get("fairness", ""),
+                footprint_bytes=lock.get("footprint_bytes"),
+                capabilities=tuple(lock.get("capabilities", ())),
+                kinds=lock.get("kinds", ""),
+            )
+            for lock in data["rwlocks"]
+        )
+        waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
+        return cls(data.get("version", "?"), locks, waits, tuple(data.get("config", ())))
+
+    def rwlock(self, name: str) -> str:
+        """The canonical name of a lock, whatever case or alias it was typed in."""
+        table = {NONE: NONE}
+        for lock in self.rwlocks:
+            table.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
+        return _look_up("rwlock", name, table, [NONE, *(lock.name for lock in self.rwlocks)])
+
+    def wait(self, name: str) -> str:
+        return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, list(self.waits))
+
+
+def _look_up(what: str, name: str, table: dict[str, str], valid: list[str]) -> str:
+    found = table.get(name.strip().lower())
+    if found is None:
+        near = get_close_matches(name.strip().lower(), table, n=1)
+        guess = f", did you mean '{near[0]}'?" if near else ""
+        raise UserError(f"no {what} '{name}'{guess} (there are: {', '.join(valid)})")
+    return found

@@ -1,0 +1,142 @@
+"""What `compare` and `report` show in the terminal: progress, the summary table, the sentences."""
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from lockswap import summary
+from lockswap.registry import PTHREAD
+from lockswap.report import Report
+from lockswap.text import duration, plural, quantity, times
+
+_COLOR = {"faster": "green", "slower": "red"}
+
+
+class Live:
+    """A progress bar with the time left; on something that is not a terminal, a line now and then."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+        self.bar = None
+        self.last_line = 0.0
+        self.said: set[str] = set()
+        if self.console.is_terminal:
+            self.bar = Progress(
+                BarColumn(bar_width=28),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[left]:>7} left"),
+                TextColumn("{task.description}", markup=False),
+                console=self.console,
+                transient=True,
+            )
+            self.task = self.bar.add_task("", total=1.0, left="")
+
+    def __enter__(self) -> "Live":
+        if self.bar:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar:
+            self.bar.stop()
+
+    def starts(self, what: str, left_s: float) -> None:
+        left = duration(left_s) if left_s else "?"
+        if self.bar:
+            self.bar.update(self.task, description=what, left=left)
+        elif time.monotonic() - self.last_line > 20:
+            self.last_line = time.monotonic()
+            print(f"lockswap: {what} ({left} left)", file=sys.stderr, flush=True)
+
+    def done(self, share: float, left_s: float) -> None:
+        if self.bar:
+            self.bar.update(self.task, completed=share, left=duration(left_s))
+
+    def says(self, text: str) -> None:
+        if text in self.said:  # the same failure in every round is news once
+            return
+        self.said.add(text)
+        if self.bar:
+            self.bar.console.print(Text("! ", style="yellow") + Text(text))
+        else:
+            print(f"lockswap: {text}", file=sys.stderr, flush=True)
+
+
+def show(report: Report) -> None:
+    """The table, the sentences, the advice, and where the page is."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    campaign = report.campaign
+    for workload in campaign.workloads:
+        console.print()
+        console.print(Text(workload.info["title"], style="bold"))
+        if workload.measured():
+            console.print(_table(workload))
+        for sentence in report.sentences[workload.name]:
+            console.print(Padding(Text(f"· {sentence}"), (0, 0, 0, 1)))
+    if report.advice:
+        console.print()
+        for hint in report.advice:
+            console.print(Text("Note: ", style="yellow") + Text(hint))
+    console.print()
+    console.print(Text(f"Report: {_short(report.page)}", style="bold"), soft_wrap=True)
+
+
+def _table(workload: summary.Workload) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("threads", justify="right")
+    table.add_column("lock")
+    for metric in workload.metrics:
+        table.add_column(metric.name, justify="right")
+        table.add_column("to pthread", justify="left", no_wrap=True)
+    table.add_column("CPU s", justify="right")
+    table.add_column("runs", justify="right")
+    for threads in workload.threads:
+        first = True
+        for lock in workload.locks:
+            cell = workload.cell(threads, lock)
+            if cell is None:
+                continue
+            table.add_row(str(threads) if first else "", lock, *_figures(workload, cell))
+            first = False
+    return table
+
+
+def _figures(workload: summary.Workload, cell: summary.Cell) -> list[Text | str]:
+    found: list[Text | str] = []
+    for metric in workload.metrics:
+        spread = cell.metric(metric.name)
+        if spread is None:
+            status = cell.failures[0][0] if cell.failures else "–"
+            found += [Text(status, style="red"), ""]
+            continue
+        found.append(quantity(spread.median, metric.unit))
+        ratio = workload.ratio(cell.threads, cell.lock, metric) if cell.lock != PTHREAD else None
+        if ratio is None:
+            found.append("")
+        else:
+            text = f"{times(ratio.estimate):>6} [{times(ratio.low)} to {times(ratio.high)}]"
+            found.append(Text(text, style=_COLOR.get(ratio.verdict, "dim")))
+    cpu = cell.usage("cpu_s")
+    found.append(f"{cpu.median:.2f}" if cpu else "")
+    good, made = len(cell.good), len(cell.rows)
+    found.append(str(made) if good == made else Text(f"{good} of {made}", style="red"))
+    return found
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path.resolve())
+
+
+def plan_line(jobs: int, locks: list[str], runs: int, seconds: float) -> str:
+    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, about {duration(seconds)}"

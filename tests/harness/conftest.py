@@ -1,0 +1,181 @@
+"""A small checkout to test against: a stand-in library and registry, and a real program that takes rwlocks."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = Path(__file__).parent / "native"
+sys.path.insert(0, str(ROOT / "harness"))
+
+LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed"]
+
+RECIPE = """
+schema = 1
+name = "{name}"
+title = "The test's own program"
+source = "tests/harness"
+measures = "Acquisitions of one rwlock."
+command = ["{{apps}}/rwbench", "{{threads}}", "{{count}}"{extra}]
+threads = [1, 2]
+fixed_work = true
+tags = ["quick"]
+timeout = {timeout}
+params.default.count = 20000
+params.quick.count = 5000
+[[metric]]
+name = "reads"
+role = "reads"
+unit = "reads/s"
+regex = 'reads/s: ([0-9.]+)'
+better = "higher"
+[[metric]]
+name = "writes"
+role = "writes"
+unit = "writes/s"
+regex = 'writes/s: ([0-9.]+)'
+better = "higher"
+[[expect]]
+match = '^result: ok'
+why = "its own check of its result"
+[lock_check]
+operations = 'operations: ([0-9]+)'
+acquisitions_per_operation = 1.0
+"""
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory) -> Path:
+    """A folder laid out like a built repository."""
+    root = tmp_path_factory.mktemp("checkout")
+    for folder in ("build/bin", "build/apps", "apps/recipes", "results"):
+        (root / folder).mkdir(parents=True)
+    compile_c(
+        NATIVE / "fake_lockswap.c",
+        root / "build/liblockswap.so",
+        "-shared",
+        "-fPIC",
+        "-ldl",
+    )
+    compile_c(NATIVE / "rwbench.c", root / "build/apps/rwbench", "-pthread")
+    compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
+    registry = {
+        "schema": 1,
+        "version": "0.1.0",
+        "rwlocks": [
+            {
+                "name": name,
+                "aliases": ["PF-Q"] if name == "ba" else [],
+                "summary": f"the lock {name}",
+                "source": "a test",
+                "fairness": "none",
+                "footprint_bytes": 56,
+                "capabilities": ["try"],
+                "kinds": "",
+            }
+            for name in LOCKS
+        ],
+        "waits": [
+            {"name": "park", "summary": "sleeps"},
+            {"name": "spin", "summary": "spins"},
+        ],
+        "config": [],
+    }
+    program = root / "build/bin/lockswap-registry"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(registry)}\nEND\n")
+    program.chmod(0o755)
+    return root
+
+
+def compile_c(source: Path, target: Path, *options: str) -> None:
+    subprocess.run(["cc", "-O1", "-g0", "-o", target, source, *options], check=True)
+
+
+@pytest.fixture
+def repo(checkout, tmp_path) -> Path:
+    """A checkout of one's own: recipes and results may be changed, programs are shared."""
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "build").symlink_to(checkout / "build")
+    shutil.copytree(checkout / "apps", root / "apps")
+    (root / "results").mkdir()
+    return root
+
+
+@pytest.fixture
+def recipe(repo):
+    """Write a recipe for rwbench: recipe("name", "--wrong") or recipe("name", replace={...})."""
+
+    def write(
+        name: str,
+        *extra: str,
+        timeout: float = 20,
+        replace: dict[str, str] | None = None,
+    ) -> Path:
+        text = RECIPE.format(name=name, extra="".join(f', "{word}"' for word in extra), timeout=timeout)
+        for old, new in (replace or {}).items():
+            assert old in text
+            text = text.replace(old, new)
+        path = repo / "apps/recipes" / f"{name}.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+class Lockswap:
+    """The command, as a user runs it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.env = os.environ | {
+            "PYTHONPATH": str(ROOT / "harness"),
+            "LOCKSWAP_ROOT": str(root),
+            "COLUMNS": "160",
+            "TERM": "dumb",
+        }
+
+    def command(self, *args: object) -> list[str]:
+        return [sys.executable, "-m", "lockswap", *map(str, args)]
+
+    def __call__(self, *args: object, **more) -> subprocess.CompletedProcess:
+        more.setdefault("timeout", 60)
+        env = self.env | more.pop("env", {})
+        return subprocess.run(
+            self.command(*args),
+            env=env,
+            cwd=more.pop("cwd", self.root),
+            capture_output=True,
+            text=True,
+            **more,
+        )
+
+    def start(self, *args: object) -> subprocess.Popen:
+        return subprocess.Popen(
+            self.command(*args),
+            env=self.env,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def lockswap(repo) -> Lockswap:
+    return Lockswap(repo)
+
+
+def one_line_error(done: subprocess.CompletedProcess) -> str:
+    """Bad input: exit status 2, one line on stderr, nothing on stdout."""
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("lockswap: ")
+    return lines[0]
