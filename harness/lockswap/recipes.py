@@ -8,6 +8,7 @@ import shutil
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -338,7 +339,8 @@ class _Table:
     def take(self, key: str, kind: type, *, required: bool = False, default: Any = None) -> Any:
         if key not in self.data:
             if required:
-                self.reader.fail(self._key(key), "is missing")
+                near = get_close_matches(key, self.data, n=1)
+                self.reader.fail(self._key(key), "is missing" + (f"; is '{near[0]}' meant?" if near else ""))
             return default
         value = self.data.pop(key)
         if kind is float and isinstance(value, int) and not isinstance(value, bool):

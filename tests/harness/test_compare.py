@@ -1,0 +1,293 @@
+"""`lockswap compare`: whole small campaigns with a real program."""
+
+import csv
+import json
+import platform
+import shutil
+import signal
+import time
+import tomllib
+from collections import Counter
+
+import pytest
+from conftest import one_line_error
+from lockswap import machine, perf
+from lockswap.campaign import Job, plan, with_baselines
+from lockswap.machine import Cpu
+from lockswap.recipes import load
+
+
+def rows(folder):
+    with (folder / "raw.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def campaign(lockswap, repo):
+    """Run compare with few, short runs; the folder and what it printed."""
+
+    def run(*args, **more):
+        done = lockswap("compare", "--name", "c", "--threads", "1", "--repeats", "2", *args, **more)
+        return repo / "results/c", done
+
+    return run
+
+
+def test_a_campaign_leaves_what_is_documented(campaign, recipe):
+    recipe("rw")
+    folder, done = campaign("-w", "rw", "-l", "BA,bravo-ba")
+    assert done.returncode == 0, done.stderr
+    for name in ("campaign.toml", "env.json", "checks.json", "raw.csv", "report.html", "summary.csv", "summary.json"):
+        assert (folder / name).stat().st_size > 0, name
+    about = tomllib.loads((folder / "campaign.toml").read_text())
+    assert about["schema"] == 1 and about["finished"] is True
+    assert about["locks"] == ["none", "pthread", "ba", "bravo-ba"]
+    measured = rows(folder)
+    assert len(measured) == 8 and {row["status"] for row in measured} == {"ok"}
+    for row in measured:
+        assert float(row["metric.reads"]) > 0 and float(row["wall_s"]) > 0 and float(row["cpu_s"]) > 0
+        # Peak memory is the program's (a few MB), not that of Python or perf that started it.
+        assert 500 < float(row["max_rss_kb"]) < 8000
+        assert row["steal_share"] and row["load1"] and 0 < float(row["cpus_available"]) <= 1.1
+    assert str(folder) in done.stdout.replace("results/c", str(folder)) and "report.html" in done.stdout
+    checks = json.loads((folder / "checks.json").read_text())["checks"]
+    counted = {check["lock"]: check.get("totals", {}).get("reads") for check in checks}
+    assert counted == {"none": None, "pthread": 36000, "ba": 36000, "bravo-ba": 36000}
+
+
+def test_no_paths_or_host_names_are_kept(campaign, recipe, repo):
+    recipe("rw", "--crash")
+    folder, _ = campaign("-w", "rw", "-l", "ba")
+    for file in folder.rglob("*"):
+        if file.suffix in (".toml", ".json", ".csv", ".txt", ".html"):
+            text = file.read_text()
+            assert str(repo) not in text, file
+            assert "/dev/shm/lockswap" not in text, file
+            if len(platform.node()) > 3:
+                assert platform.node() not in text, file
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "says"),
+    [
+        (["--crash"], "crashed", "SIGSEGV"),
+        (["--status", "3"], "failed", "exit status 3"),
+        (["--wrong"], "wrong result", "its own check of its result"),
+    ],
+)
+def test_a_bad_run_is_a_row_that_says_so(campaign, recipe, mode, status, says):
+    recipe("bad", *mode)
+    recipe("good")
+    folder, done = campaign("-w", "bad,good", "-l", "ba")
+    assert done.returncode == 0, done.stderr
+    bad = [row for row in rows(folder) if row["workload"] == "bad"]
+    assert len(bad) == 6
+    assert all(row["status"] == status and says in row["detail"] and not row["metric.reads"] for row in bad)
+    page = (folder / "report.html").read_text()
+    assert status in page and says in page
+    assert list((folder / "failures").glob("*.txt"))
+
+
+def test_a_hung_program_is_ended_and_not_tried_again(campaign, recipe):
+    recipe("stuck", "--hang", timeout=0.5)
+    began = time.monotonic()
+    folder, done = campaign("-w", "stuck", "-l", "ba")
+    assert time.monotonic() - began < 25
+    assert done.returncode == 1  # not one good run
+    first, again = rows(folder)[:3], rows(folder)[3:]
+    assert all(row["status"] == "hung" and "0.5 s" in row["detail"] for row in first)
+    assert all(row["status"] == "skipped" and "hung once before" in row["detail"] for row in again)
+
+
+def test_a_lock_that_misbehaves_does_not_spoil_the_others(campaign, recipe):
+    recipe("rw", timeout=0.5)
+    folder, done = campaign("-w", "rw", "-l", "crashes,hangs,bypassed,ba")
+    assert done.returncode == 0
+    found = {(row["lock"], row["status"]) for row in rows(folder)}
+    assert ("ba", "ok") in found and ("crashes", "crashed") in found and ("hangs", "hung") in found
+    assert ("bypassed", "no lock") in found and ("bypassed", "ok") not in found
+    assert "crashes: 2 of 2 runs crashed" in done.stdout
+    assert "does not take the lock under test" in done.stdout
+
+
+def test_a_program_without_locks_is_found_out(campaign, repo):
+    folder, done = campaign("-l", "ba", "--", repo / "build/apps/rwbench", "1", "100", "--nolock")
+    statuses = {(row["lock"], row["status"]) for row in rows(folder)}
+    assert statuses == {("none", "ok"), ("pthread", "no lock"), ("ba", "no lock")}
+    assert "0 rwlock calls seen" in done.stdout
+
+
+def test_own_command_with_a_metric(campaign, repo):
+    program = repo / "build/apps/rwbench"
+    for order in (["--metric", "reads/s: ([0-9.]+)", "--", program, "{threads}", "1000"],
+                  ["--out", repo / "other", "--", program, "{threads}", "1000", "--metric", "reads/s: ([0-9.]+)"]):
+        folder, done = campaign("-l", "ba", *order)
+        folder = repo / "other" if "--out" in order else folder
+        assert done.returncode == 0, done.stderr
+        assert all(float(row["metric.reads/s"]) > 0 for row in rows(folder))
+
+
+def test_own_command_without_a_metric_is_timed(campaign):
+    folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
+    assert done.returncode == 0, done.stderr
+    untouched = [row for row in rows(folder) if row["lock"] == "none"]
+    assert all(float(row["metric.time"]) >= 0.05 for row in untouched)
+
+
+def test_locks_take_turns(recipe):
+    read = load(recipe("rw"))
+    locks = with_baselines(["ba", "bravo-ba", "pthread", "ba"])
+    assert locks == ["none", "pthread", "ba", "bravo-ba"]
+    job = Job(read, (1, 2), 1, {})
+    runs = plan([job], locks, 20, seed=5)
+    assert [planned.run for planned in runs] == list(range(1, len(runs) + 1))
+    orders = Counter()
+    for start in range(0, len(runs), len(locks)):
+        block = runs[start : start + len(locks)]
+        # One round of one workload and thread count: every lock once, next to each other in time.
+        assert len({(planned.round, planned.threads) for planned in block}) == 1
+        assert sorted(planned.lock for planned in block) == sorted(locks)
+        orders[tuple(planned.lock for planned in block)] += 1
+    assert len(orders) > 10  # drawn anew each time
+    assert runs == plan([job], locks, 20, seed=5) != plan([job], locks, 20, seed=6)
+
+
+def test_raw_data_is_in_the_planned_order(campaign, recipe):
+    recipe("rw")
+    folder, _ = campaign("-w", "rw", "-l", "ba", "--seed", "3")
+    measured = rows(folder)
+    assert [int(row["run"]) for row in measured] == [1, 2, 3, 4, 5, 6]
+    assert [row["round"] for row in measured] == ["1", "1", "1", "2", "2", "2"]
+    assert sorted(float(row["started_s"]) for row in measured) == [float(row["started_s"]) for row in measured]
+
+
+def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, recipe, repo):
+    recipe("slow")
+    folder = repo / "results/c"
+    child = lockswap.start("compare", "-w", "slow", "-l", "ba", "-t", "1", "-r", "12", "--name", "c")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and (not (folder / "raw.csv").exists() or len(rows(folder)) < 4):
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130, err
+    assert "interrupted" in err and "Traceback" not in err
+    kept = rows(folder)
+    assert 4 <= len(kept) < 36
+    assert "report.html" in out and (folder / "report.html").exists()
+    assert "was interrupted after" in (folder / "report.html").read_text()
+    assert tomllib.loads((folder / "campaign.toml").read_text())["finished"] is False
+
+    done = lockswap("compare", "--resume", folder)
+    assert done.returncode == 0, done.stderr
+    complete = rows(folder)
+    assert complete[: len(kept)] == kept
+    assert [int(row["run"]) for row in complete] == list(range(1, 37))
+    assert "finished" in one_line_error(lockswap("compare", "--resume", folder))
+
+
+def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):
+    recipe("rw", replace={"{apps}/rwbench": "{apps}/missing", "fixed_work": 'build = "fail.sh"\nfixed_work'})
+    (repo / "apps/fail.sh").write_text("echo 'no compiler for this' >&2; exit 1\n")
+    folder, done = campaign("-w", "rw", "-l", "ba")
+    assert done.returncode == 1
+    assert all(row["status"] == "skipped" and "no compiler for this" in row["detail"] for row in rows(folder))
+
+
+def test_a_workload_is_built_when_it_is_not_there(campaign, recipe, repo):
+    recipe("rw", replace={"{apps}/rwbench": "{apps}/built-now", "fixed_work": 'build = "make.sh"\nfixed_work'})
+    (repo / "apps/make.sh").write_text('cp "$LOCKSWAP_APPS/rwbench" "$LOCKSWAP_APPS/built-now"\n')
+    try:
+        _, done = campaign("-w", "rw", "-l", "ba")
+        assert done.returncode == 0, done.stderr
+    finally:
+        (repo / "build/apps/built-now").unlink()
+
+
+def test_too_little_memory_is_a_row(campaign, recipe):
+    recipe("rw", replace={"fixed_work": "memory_mb = 100000000\nfixed_work"})
+    folder, _ = campaign("-w", "rw", "-l", "ba")
+    assert all("needs 100000000 MB" in row["detail"] for row in rows(folder))
+
+
+def test_preparation_runs_unswapped_before_each_run(campaign, recipe, repo):
+    recipe("rw", replace={"fixed_work": 'prepare = [["sh", "-c", "echo \\"[$LD_PRELOAD]\\" >> ../../log; echo > {tmp}/x"]]\nfixed_work'})
+    text = (repo / "apps/recipes/rw.toml").read_text().replace("../../log", str(repo / "log"))
+    (repo / "apps/recipes/rw.toml").write_text(text)
+    _, done = campaign("-w", "rw", "-l", "ba", env={"LD_PRELOAD": ""})
+    assert done.returncode == 0, done.stderr
+    assert (repo / "log").read_text().split() == ["[]"] * 9  # 3 checks, 6 runs
+
+
+def test_works_without_perf(campaign, recipe, tmp_path):
+    recipe("rw")
+    # A PATH with everything but perf.
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("env", "sh", "bash", "cat", "git", "taskset"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    folder, done = campaign("-w", "rw", "-l", "ba", env={"PATH": str(tools)})
+    assert done.returncode == 0, done.stderr
+    assert "perf is not usable" in done.stderr
+    assert all(row["context_switches"] and not row["cpu_migrations"] for row in rows(folder))
+    assert "Perf is not usable" in (folder / "report.html").read_text()
+
+
+def test_pinning_is_recorded_and_used(campaign, repo):
+    if len(machine.cpus()) < 2:
+        pytest.skip("one CPU")
+    folder, done = campaign(
+        "-l", "ba", "--pin", "compact", "--metric", "allowed:\\s+([0-9]+)", "--",
+        "sh", "-c", "n=$(nproc); echo allowed: $n",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert {row["metric.allowed"] for row in rows(folder) if row["lock"] == "none"} == {"1"}
+    assert tomllib.loads((folder / "campaign.toml").read_text())["pin"] == "compact"
+
+
+def test_pin_policies():
+    # Two packages of two cores with two threads each, numbered as Linux does: siblings are 0 and 4, ...
+    cpus = [Cpu(number, number // 2 % 2, number // 2 % 2, number % 2) for number in range(8)]
+    assert machine.pin_set("compact", 2, cpus) == [0, 4]
+    assert machine.pin_set("compact", 4, cpus) == [0, 1, 4, 5]
+    assert machine.pin_set("scatter", 2, cpus) == [0, 2]
+    assert machine.pin_set("scatter", 4, cpus) == [0, 1, 2, 3]
+    assert machine.pin_set("scatter", 99, cpus) == list(range(8))
+
+
+def test_perf_output_is_understood():
+    text = "# started on x\n\n12.5,msec,task-clock:u,1,100.00,,\n3,,context-switches,1,100.00,,\n<not supported>,,cycles,0,,,\n"
+    assert perf.parse(text) == {"task-clock": 12.5, "context-switches": 3}
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["-w", "nothing"], "no workload 'nothing'"),
+        (["-w", "rw", "-l", "foo"], "no rwlock 'foo'"),
+        (["-w", "rw", "-t", "1,x"], "1,2,4,8"),
+        (["-w", "rw", "-t", "0"], "1 or more"),
+        (["-w", "rw", "-r", "0"], "repeats"),
+        (["-w", "rw", "--wait", "x"], "park, spin"),
+        (["-w", "rw", "--pin", "x"], "compact"),
+        (["-w", "rw", "--name", "../x"], "--name"),
+        (["-w", "rw", "--metric", "x(.)"], "command of your own"),
+        (["-w", "rw", "--", "true"], "not both"),
+        (["--metric", "no group", "--", "true"], "exactly one group"),
+        (["--metric", "([", "--", "true"], "is no regex"),
+        (["-t", "1,2", "--", "true"], "{threads}"),
+        (["--", "no-such-program"], "not found"),
+        (["-w", "rw", "--numactl", "'"], "--numactl"),
+        (["--resume", "nowhere"], "no campaign"),
+        (["--resume", "nowhere", "-l", "ba"], "leave rwlock away"),
+    ],
+)
+def test_bad_input(lockswap, recipe, args, says):
+    recipe("rw")
+    assert says in one_line_error(lockswap("compare", *args))
+
+
+def test_an_existing_campaign_is_not_overwritten(lockswap, recipe, campaign):
+    recipe("rw")
+    campaign("-w", "rw", "-l", "ba")
+    assert "has a campaign already" in one_line_error(lockswap("compare", "-w", "rw", "--name", "c"))

@@ -1,0 +1,111 @@
+"""Recipes: what is read, and that nothing wrong is read silently."""
+
+import pytest
+from lockswap import judge, recipes
+from lockswap.errors import UserError
+from lockswap.judge import Output, WrongResult
+
+
+def test_a_recipe_is_read(recipe):
+    read = recipes.load(recipe("rw"))
+    assert read.name == "rw" and read.quick and not read.long
+    assert [metric.role for metric in read.metrics] == ["reads", "writes"]
+    assert read.params == {"count": 20000} and read.quick_params == {"count": 5000}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("title =", "titel =", "titel"),
+        ("schema = 1", "schema = 9", "schema"),
+        ('name = "rw"', 'name = "other"', "rw.toml"),
+        ("threads = [1, 2]", "threads = []", "threads"),
+        ("threads = [1, 2]", 'threads = ["1"]', "threads"),
+        ("threads = [1, 2]\n", "", "threads: is missing"),
+        ("'reads/s: ([0-9.]+)'", "'reads/s: [0-9.]+'", "metric[0].regex"),
+        ("'reads/s: ([0-9.]+)'", "'reads/s: (['", "is no regex"),
+        ('better = "higher"\n[[metric]]', 'better = "up"\n[[metric]]', "metric[0].better"),
+        ("{count}", "{cuont}", "{cuont}"),
+        ("{count}", "{seconds}", "fixed_work"),
+        ("[[expect]]", "[[expect]]\nno_match = 'x'", "exactly one"),
+        ("acquisitions_per_operation = 1.0", "acquisitions_per_op = 1.0", "acquisitions_per_op"),
+        ("operations = 'operations: ([0-9]+)'\n", "", "operations"),
+        ('tags = ["quick"]', 'tags = ["fast"]', "fast"),
+        ("params.quick.count", "params.quick.size", "params.size"),
+        ("params.default.count", "params.default.threads", "params.threads"),
+        ("fixed_work = true", "fixed_work = 1", "true or false"),
+        ("schema = 1", "schema = = 1", "rw.toml"),
+    ],
+)
+def test_a_mistake_is_named(recipe, old, new, says):
+    path = recipe("rw", replace={old: new})
+    with pytest.raises(UserError) as error:
+        recipes.load(path)
+    assert "rw.toml" in str(error.value) and says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_placeholders():
+    assert recipes.fill("--db={tmp}/x{{y}}", {"tmp": "/t"}) == "--db=/t/x{y}"
+
+
+def test_choice_of_workloads(recipe, repo):
+    recipe("a", replace={'tags = ["quick"]': 'tags = ["long"]'})
+    recipe("b", replace={'tags = ["quick"]': "tags = []"})
+    recipe("c")
+    found = recipes.load_all(repo / "apps/recipes")
+
+    def names(chosen):
+        return [one.name for one in chosen]
+
+    assert names(recipes.choose(found, [], quick=False)) == ["c", "b"]
+    assert names(recipes.choose(found, [], quick=True)) == ["c"]
+    assert names(recipes.choose(found, ["a"], quick=False)) == ["a"]
+    with pytest.raises(UserError, match="no workload 'd'"):
+        recipes.choose(found, ["d"], quick=False)
+
+
+def test_metrics_are_aggregated_and_scaled(recipe):
+    path = recipe("rw", replace={"regex = 'reads/s: ([0-9.]+)'": "regex = 'n=([0-9,.e]+)'\nagg = \"sum\"\nscale = 0.5"})
+    read = recipes.load(path)
+    output = Output("n=1,000\nn=2e3\n", "writes/s: 7")
+    assert judge.metrics(read, output, 1, 0.0, 0.0) == {"reads": 1500, "writes": 7}
+
+
+def test_a_missing_metric_is_a_wrong_result(recipe):
+    with pytest.raises(WrongResult, match="reads"):
+        judge.metrics(recipes.load(recipe("rw")), Output("", ""), 1, 0.0, 0.0)
+
+
+def test_rates_from_counts(recipe):
+    path = recipe("rw", replace={"fixed_work = true": "", "'reads/s: ([0-9.]+)'": "'reads=(.*)'\nper = \"second\""})
+    metrics = judge.metrics(recipes.load(path), Output("reads=100\nwrites/s: 1", ""), 4, 0.0, 0.0)
+    assert metrics["reads"] == 25
+
+
+@pytest.mark.parametrize(
+    ("text", "good", "bad"),
+    [
+        ("match = '^ok$'", "x\nok\n", "not ok"),
+        ("no_match = 'error'", "fine", "an error"),
+        ("equal = '([0-9]+) of ([0-9]+)'", "3 of 3, 4 of 4", "3 of 3, 3 of 4"),
+        ("equal = '([0-9]+) of ([0-9]+)'", "3 of 3", "nothing"),
+        ("regex = 'n=(\\d+)'\nat_least = 5", "n=5", "n=4"),
+        ("regex = 'n=(\\d+)'\nat_most = 5", "n=5", "n=6"),
+    ],
+)
+def test_expectations(recipe, text, good, bad):
+    read = recipes.load(recipe("rw", replace={"match = '^result: ok'": text}))
+    judge.check_expectations(read.expect, Output(good, ""))
+    with pytest.raises(WrongResult, match="its own check"):
+        judge.check_expectations(read.expect, Output(bad, ""))
+
+
+def test_lock_check_counts(recipe):
+    check = recipes.load(recipe("rw")).lock_check
+    enough = judge.Counts(1, 100, 1, {"reads": 90, "writes": 10})
+    assert judge.lock_check_failure(check, enough, Output("operations: 100", "")) is None
+    assert "100 acquisitions for 200" in judge.lock_check_failure(check, enough, Output("operations: 200", ""))
+    assert "not in its output" in judge.lock_check_failure(check, enough, Output("", ""))
+    assert "0 rwlock calls" in judge.lock_check_failure(check, judge.Counts(1), Output("operations: 1", ""))
+    assert "not loaded" in judge.lock_check_failure(check, judge.Counts(), Output("operations: 1", ""))

@@ -1,0 +1,123 @@
+"""`lockswap run` and `lockswap list`: real processes."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from conftest import compile_c, one_line_error
+from lockswap.preload import ld_preload
+
+
+def test_the_programs_own_status(lockswap):
+    assert lockswap("run", "--rwlock", "ba", "--", "sh", "-c", "exit 7").returncode == 7
+    assert lockswap("run", "--rwlock", "none", "--", "true").returncode == 0
+
+
+def test_death_by_a_signal_stays_one(lockswap):
+    # The shell reports 128+n for it, as without lockswap.
+    done = lockswap("run", "--rwlock", "ba", "--", "sh", "-c", "kill -SEGV $$")
+    assert done.returncode == -signal.SIGSEGV
+
+
+def test_sigpipe_is_not_ignored_in_the_program(lockswap):
+    done = lockswap("run", "--rwlock", "ba", "--", "sh", "-c", "grep SigIgn /proc/$$/status")
+    ignored = int(done.stdout.split()[1], 16)
+    assert not ignored & 1 << (signal.SIGPIPE - 1)
+
+
+def test_the_lock_is_in_the_environment(lockswap, repo):
+    done = lockswap("run", "--rwlock", "pf-q", "--wait", "SPIN", "--verbose", "--", "env", env={"LD_PRELOAD": ""})
+    env = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    assert env["LOCKSWAP_RWLOCK"] == "ba" and env["LOCKSWAP_WAIT"] == "spin" and env["LOCKSWAP_VERBOSE"] == "1"
+    assert env["LD_PRELOAD"] == str((repo / "build/liblockswap.so").resolve())
+    assert "PYTHONPATH" not in env and "LOCKSWAP_ROOT" not in env
+
+
+def test_none_is_really_none(lockswap):
+    done = lockswap("run", "--rwlock", "none", "--", "env", env={"LOCKSWAP_RWLOCK": "ba", "LOCKSWAP_STATS": "1"})
+    assert "LOCKSWAP_" not in done.stdout and "liblockswap" not in done.stdout
+
+
+def test_an_existing_preload_is_kept(tmp_path):
+    library = tmp_path / "liblockswap.so"
+    assert ld_preload(library, "") == str(library)
+    assert ld_preload(library, "/x/libjemalloc.so") == f"{library}:/x/libjemalloc.so"
+    # A sanitizer wants to be first; a second copy of ourselves is left out.
+    assert ld_preload(library, f"/x/a.so {library}:/l/libasan.so.8") == f"/l/libasan.so.8:{library}:/x/a.so"
+
+
+def test_stats_go_to_a_file_per_process(lockswap, repo, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    done = lockswap(
+        "run", "--rwlock", "ba", "--stats", "counts", "--",
+        "sh", "-c", f"cd {tmp_path}/elsewhere; exec {repo}/build/apps/rwbench 2 1000",
+    )  # fmt: skip
+    assert done.returncode == 0
+    counts = [json.loads(file.read_text()) for file in repo.glob("counts.*")]
+    assert [count["totals"]["reads"] for count in counts if count["program"] == "rwbench"] == [1800]
+
+
+def test_stats_without_a_file_go_to_stderr(lockswap, repo):
+    done = lockswap("run", "--rwlock", "ba", "--stats", "--", repo / "build/apps/rwbench", 1, 10)
+    assert '"reads":9' in done.stderr and "reads/s" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run", "--rwlock", "bravo", "--", "true"], "did you mean 'bravo-ba'"),
+        (["run", "--rwlock", "zzz", "--", "true"], "there are: none, pthread, ba"),
+        (["run", "--rwlock", "ba", "--wait", "sleep", "--", "true"], "park, spin"),
+        (["run", "--rwlock", "ba", "--", "no-such-program"], "not found in PATH"),
+        (["run", "--rwlock", "ba", "--", "./nothing"], "no such file"),
+        (["run", "--rwlock", "ba", "--", "/etc"], "is a folder"),
+        (["run", "--rwlock", "ba", "--", "/etc/passwd"], "not executable"),
+        (["run", "--rwlock", "ba"], "Missing argument"),
+        (["run", "--", "true"], "--rwlock"),
+        (["run", "--rwlock", "ba", "--stats", "/no/such/folder/x", "--", "true"], "no folder"),
+        (["run", "--rwlok", "ba", "--", "true"], "--rwlok"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_bad_input(lockswap, args, says):
+    assert says in one_line_error(lockswap(*args))
+
+
+def test_without_a_build_it_says_how_to_build(lockswap, repo):
+    (repo / "build").unlink()
+    assert "./run.sh build" in one_line_error(lockswap("list"))
+
+
+def test_programs_out_of_reach_are_warned_about(lockswap, tmp_path):
+    source = tmp_path / "x.c"
+    source.write_text("int main(void) { return 3; }\n")
+    try:
+        compile_c(source, tmp_path / "static", "-static")
+    except subprocess.CalledProcessError:
+        pytest.skip("no static libc here")
+    done = lockswap("run", "--rwlock", "ba", "--", tmp_path / "static")
+    assert done.returncode == 3 and "statically linked" in done.stderr and "dynamically linked" in done.stderr
+    compile_c(source, tmp_path / "dynamic")
+    assert lockswap("run", "--rwlock", "ba", "--", tmp_path / "dynamic").stderr == ""
+
+    shim = tmp_path / "shims" / "tool"
+    shim.parent.mkdir()
+    shim.write_text("#!/usr/bin/env bash\nexec pyenv exec tool\n")
+    shim.chmod(0o755)
+    assert "shim of pyenv" in lockswap("run", "--rwlock", "ba", "--", shim).stderr
+
+
+def test_list_shows_locks_and_workloads(lockswap, recipe):
+    recipe("rw")
+    text = lockswap("list").stdout
+    for word in ("bravo-ba", "PF-Q", "park", "rw", "Acquisitions of one rwlock."):
+        assert word in text
+    data = json.loads(lockswap("list", "--json").stdout)
+    assert data["schema"] == 1
+    assert data["workloads"][0]["name"] == "rw" and data["workloads"][0]["built"] is True
+
+
+def test_list_names_a_broken_recipe(lockswap, recipe):
+    recipe("rw", replace={"title =": "titel ="})
+    assert "titel" in one_line_error(lockswap("list"))
