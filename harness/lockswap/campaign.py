@@ -15,7 +15,7 @@ from lockswap import judge, machine, runner
 from lockswap.paths import Paths
 from lockswap.recipes import Recipe
 from lockswap.registry import BASELINES, NONE
-from lockswap.store import NUMBER_COLUMNS, Folder, RawWriter, Row, scrub
+from lockswap.store import GIVEN_UP, NUMBER_COLUMNS, Folder, RawWriter, Row, scrub
 from lockswap.text import plural
 
 # Above this share of stolen time, or below this share of CPUs, a run says more about the neighbours.
@@ -300,7 +300,7 @@ class _Execution:
             times = self.failed[(*planned.cell, status)]
             if times >= limit:
                 often = "once" if times == 1 else f"{times} times"
-                return runner.SKIPPED, f"not tried again: {status} {often} before"
+                return runner.SKIPPED, f"{GIVEN_UP}: {status} {often} before"
         return None
 
     def _keep_output(self, name: str, outcome: runner.Outcome) -> None:

@@ -119,8 +119,14 @@ def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool,
     help="Which way --metric is better.",
 )
 @click.option("--resume", type=click.Path(path_type=_Path), metavar="DIR", help="Go on with an interrupted campaign.")
+@click.option(
+    "--report/--no-report",
+    "with_report",
+    default=True,
+    help="With or without the page and plots; 'lockswap report DIR' makes them later.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
-def compare_command(resume: _Path | None, **options: object) -> int:
+def compare_command(resume: _Path | None, with_report: bool, **options: object) -> int:
     """Compare locks on workloads, or on a command of your own, and write a report.
 
     \b
@@ -138,8 +144,8 @@ def compare_command(resume: _Path | None, **options: object) -> int:
         others = [name for name in options if given(name) is click.core.ParameterSource.COMMANDLINE]
         if others:
             raise UserError(f"--resume takes everything from the campaign; leave {others[0]} away")
-        return compare.resume(resume)
-    return compare.run(_request(options))
+        return compare.resume(resume, with_report)
+    return compare.run(_request(options), with_report)
 
 
 def _request(options: dict) -> object:
@@ -176,12 +182,14 @@ def _request(options: dict) -> object:
 def report_command(folder: _Path, silent: bool) -> None:
     """Make a campaign's page, plots, CSV and JSON anew from its raw data."""
     from lockswap import report, terminal
+    from lockswap.findings import Findings
 
-    made = report.make(folder)
+    findings = Findings.read(folder)
+    page = report.make(findings)
     if silent:
-        print(made.page)
+        print(page)
     else:
-        terminal.show(made)
+        terminal.show(findings, page)
 
 
 def _names(values: tuple[str, ...]) -> list[str]:

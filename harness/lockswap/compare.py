@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap import machine, perf, program, recipes
+from lockswap import machine, perf, program, recipes, terminal
 from lockswap.campaign import Campaign, Job, plan, with_baselines
 from lockswap.errors import UserError
+from lockswap.findings import Findings
 from lockswap.paths import Paths
 from lockswap.recipes import LockCheck, Metric, Recipe
 from lockswap.registry import Registry
@@ -70,7 +71,7 @@ class Request:
         return cls(**(empty | known))
 
 
-def run(request: Request) -> int:
+def run(request: Request, with_report: bool = True) -> int:
     """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
     paths = Paths.find()
     now = datetime.now(UTC)
@@ -82,10 +83,10 @@ def run(request: Request) -> int:
     campaign = _campaign(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
     folder.write_env(machine.environment(paths, Registry.load(paths), campaign.setup.events))
-    return _execute(campaign)
+    return _execute(campaign, with_report)
 
 
-def resume(path: Path) -> int:
+def resume(path: Path, with_report: bool = True) -> int:
     """Make the runs that an interrupted campaign lacks: same plan, same seed."""
     folder = Folder(path)
     about = folder.campaign()
@@ -93,7 +94,7 @@ def resume(path: Path) -> int:
         raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
     request = Request.from_stored(about["request"])
     kept = {key: about[key] for key in ("name", "started", "command_line")}
-    return _execute(_campaign(Paths.find(), request, folder, kept))
+    return _execute(_campaign(Paths.find(), request, folder, kept), with_report)
 
 
 def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Campaign:
@@ -217,8 +218,13 @@ def _command_line() -> str:
     return "lockswap " + shlex.join(scrub(word) for word in sys.argv[1:])
 
 
-def _execute(campaign: Campaign) -> int:
-    from lockswap import report, terminal
+def _report(findings: Findings) -> Path:
+    from lockswap import report  # matplotlib is slow to load, and not wanted before
+
+    return report.make(findings)
+
+
+def _execute(campaign: Campaign, with_report: bool) -> int:
 
     runs = plan(campaign.jobs, campaign.locks, campaign.repeats, campaign.seed)
     guess = sum(run.job.seconds + 0.6 for run in runs)
@@ -237,8 +243,8 @@ def _execute(campaign: Campaign) -> int:
     if not rows:
         print("lockswap: no run was made, so there is no report", file=sys.stderr)
         return 130
-    made = report.make(campaign.folder.path)
-    terminal.show(made)
+    findings = Findings.read(campaign.folder.path)
+    terminal.show(findings, _report(findings) if with_report else None)
     if not finished:
         return 130
     return 0 if any(row.status == OK for row in rows) else 1

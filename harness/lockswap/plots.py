@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from lockswap.registry import NONE, PTHREAD
 from lockswap.stats import Spread
 from lockswap.summary import Cell, MetricInfo, Workload
-from lockswap.text import si, times
+from lockswap.text import tick, times
 
 # Each colour of the light theme has a CSS variable; the page replaces one by the other (see themed()).
 INK, MUTED, GRID, PAPER = "#1b1f24", "#667080", "#e4e7eb", "#ffffff"
@@ -148,8 +148,10 @@ def of(workload: Workload) -> list[Plot]:
 
 def _finish(figure: Figure, workload: Workload, kind: str, title: str, alt: str) -> Plot:
     svg, png = io.StringIO(), io.BytesIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None}, bbox_inches="tight", pad_inches=0.12)
-    figure.savefig(png, format="png", dpi=160, bbox_inches="tight", pad_inches=0.12)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # once is enough, and the same for both forms
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(png, format="png", dpi=160)
     plt.close(figure)
     return Plot(f"{workload.name}-{kind}", title, alt.replace('"', "'"), svg.getvalue(), png.getvalue())
 
@@ -211,6 +213,7 @@ def _against_threads(axis: Axes, workload: Workload, look: dict[str, Look], valu
     """A line a lock; thread counts evenly spaced, locks side by side so that their bars do not overlap."""
     locks, threads = workload.locks, workload.threads
     single = len(threads) == 1
+    drawn: list[Spread] = []
     step = (0.6 if single else 0.34) / max(1, len(locks) - 1)
     for index, lock in enumerate(locks):
         shift = (index - (len(locks) - 1) / 2) * step
@@ -222,6 +225,7 @@ def _against_threads(axis: Axes, workload: Workload, look: dict[str, Look], valu
                 points.append((place + shift, spread))
         if not points:
             continue
+        drawn += [spread for _, spread in points]
         xs = [x for x, _ in points]
         medians = [spread.median for _, spread in points]
         below = [spread.median - spread.low for _, spread in points]
@@ -242,13 +246,20 @@ def _against_threads(axis: Axes, workload: Workload, look: dict[str, Look], valu
             markeredgewidth=1.4 if style.marker == "x" else 0.6,
             zorder=3 if lock not in (NONE, PTHREAD) else 2.5,
         )
-    axis.set_xticks(range(len(threads)), [str(count) for count in threads])
-    axis.set_xlim(-0.5, len(threads) - 0.5)
-    axis.set_xlabel(workload.info["threads_label"])
+    if single:
+        # Nothing to draw a line along: the locks themselves are the axis.
+        places = [(index - (len(locks) - 1) / 2) * step for index in range(len(locks))]
+        axis.set_xticks(places, locks, rotation=30, ha="right", rotation_mode="anchor")
+        axis.set_xlim(-0.4, 0.4)
+        axis.set_xlabel(f"{threads[0]} {workload.info['threads_label']}")
+    else:
+        axis.set_xticks(range(len(threads)), [str(count) for count in threads])
+        axis.set_xlim(-0.5, len(threads) - 0.5)
+        axis.set_xlabel(workload.info["threads_label"])
     axis.grid(visible=False, axis="x")
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.1 * max([spread.high for spread in drawn], default=0) or 1)
     axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: si(y)))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
 
 
 def _mark_failures(axis: Axes, workload: Workload, look: dict[str, Look], metric: MetricInfo) -> None:
@@ -287,6 +298,8 @@ def _mark_failures(axis: Axes, workload: Workload, look: dict[str, Look], metric
 
 
 def _legend(figure: Figure, workload: Workload, look: dict[str, Look]) -> None:
+    if len(workload.threads) == 1:
+        return  # the axis names the locks
     handles = [
         plt.Line2D(
             [],
@@ -394,7 +407,7 @@ def _forest(axis: Axes, workload: Workload, metric: MetricInfo, places: dict, lo
             times(ratio.estimate),
             (1, y),
             xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
+            xytext=(9, 0),
             textcoords="offset points",
             va="center",
             ha="left",

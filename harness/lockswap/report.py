@@ -4,49 +4,38 @@ import base64
 import csv
 import io
 import json
-from dataclasses import dataclass
+import math
 from pathlib import Path
 
 import jinja2
 
-from lockswap import advice, plots, runner, sentences, summary, text
+from lockswap import plots, runner, summary, text
+from lockswap.findings import Findings
 from lockswap.registry import BASELINES, PTHREAD
 from lockswap.stats import coverage
-from lockswap.store import Folder
 
 
-@dataclass(frozen=True)
-class Report:
-    """What was made, for the terminal to show."""
-
-    campaign: summary.Campaign
-    sentences: dict[str, list[str]]
-    advice: list[str]
-    page: Path
-
-
-def make(path: Path) -> Report:
-    folder = Folder(path)
-    campaign = summary.load(folder)
-    said = {workload.name: sentences.of(workload) for workload in campaign.workloads}
-    hints = [*campaign.about.get("hints", []), *advice.of(campaign)]
+def make(findings: Findings) -> Path:
+    """Write everything that is derived; the page's path."""
+    path, campaign = findings.folder, findings.campaign
     figures = {workload.name: plots.of(workload) for workload in campaign.workloads}
     for drawn in figures.values():
         for plot in drawn:
             plot.save(path / "plots")
 
-    data = json.dumps(summary.as_json(campaign, said, hints), indent=2, allow_nan=False) + "\n"
-    (path / "summary.json").write_text(data, encoding="utf-8")
-    table = _csv(campaign)
-    (path / "summary.csv").write_text(table, encoding="utf-8")
+    data = summary.as_json(campaign, findings.sentences, findings.advice)
+    derived = {
+        "summary.csv": _csv(campaign),
+        "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
+    }
+    for name, content in derived.items():
+        (path / name).write_text(content, encoding="utf-8")
 
-    downloads = {"summary.csv": table, "summary.json": data}
-    for name in ("raw.csv", "checks.json", "env.json", "campaign.toml"):
-        if (path / name).exists():
-            downloads[name] = (path / name).read_text(encoding="utf-8")
+    raw = [path / name for name in ("raw.csv", "checks.json", "env.json", "campaign.toml")]
+    downloads = derived | {file.name: file.read_text(encoding="utf-8") for file in raw if file.exists()}
     page = path / "report.html"
-    page.write_text(_page(campaign, said, hints, figures, downloads), encoding="utf-8")
-    return Report(campaign, said, hints, page)
+    page.write_text(_page(findings, figures, downloads), encoding="utf-8")
+    return page
 
 
 def _csv(campaign: summary.Campaign) -> str:
@@ -58,7 +47,8 @@ def _csv(campaign: summary.Campaign) -> str:
     return out.getvalue()
 
 
-def _page(campaign: summary.Campaign, said: dict, hints: list[str], figures: dict, downloads: dict[str, str]) -> str:
+def _page(findings: Findings, figures: dict, downloads: dict[str, str]) -> str:
+    campaign = findings.campaign
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("lockswap"),
         autoescape=True,
@@ -79,8 +69,8 @@ def _page(campaign: summary.Campaign, said: dict, hints: list[str], figures: dic
         campaign=campaign,
         about=campaign.about,
         env=campaign.env,
-        sentences=said,
-        advice=hints,
+        sentences=findings.sentences,
+        advice=findings.advice,
         figures={name: [(plot, plot.themed()) for plot in drawn] for name, drawn in figures.items()},
         downloads=downloads,
         theme=plots.THEME,
@@ -90,6 +80,7 @@ def _page(campaign: summary.Campaign, said: dict, hints: list[str], figures: dic
         pthread=PTHREAD,
         coverage=coverage(campaign.about["repeats"]),
         status_ok=runner.OK,
+        infinity=math.inf,
         quantity=text.quantity,
         plural=text.plural,
     )

@@ -1,11 +1,12 @@
 """What the figures say, in words, and no more than their spread allows."""
 
+import math
 from collections.abc import Iterable
 
 from lockswap import runner
 from lockswap.registry import BASELINES, NONE, PTHREAD
 from lockswap.stats import MIN_PAIRS, SAME, Ratio
-from lockswap.summary import Cell, MetricInfo, Workload
+from lockswap.summary import MetricInfo, Workload, given_up
 from lockswap.text import plural, quantity, times, words
 
 # A side whose rate is below this share of what another lock gives it is starved.
@@ -17,8 +18,8 @@ def of(workload: Workload) -> list[str]:
     if not workload.measured():
         return [*_failures(workload)] or ["Nothing was measured."]
     return [
-        *_locks(workload),
         *_starvation(workload),
+        *_locks(workload),
         *_preload(workload),
         *_failures(workload),
     ]
@@ -63,11 +64,30 @@ def _clauses(workload: Workload, lock: str, metric: MetricInfo, baseline: str) -
             why = "" if few >= MIN_PAIRS else f", only {plural(few, 'pair')} of runs where {MIN_PAIRS} are needed"
             parts.append(f"can't tell{where} ({ranges}{why})")
         else:
-            figures = ", ".join(
-                f"{times(ratio.estimate)} [{times(ratio.low)} to {times(ratio.high)}]" for _, ratio in found
-            )
-            parts.append(f"{verdict}{where} ({figures})")
+            parts.append(f"{verdict}{where} ({_figures([ratio for _, ratio in found], verdict, baseline)})")
     return "; ".join(parts)
+
+
+def _figures(ratios: list[Ratio], verdict: str, baseline: str) -> str:
+    """The estimates, and how far the least certain of them can be trusted."""
+    if len(ratios) == 1:
+        (ratio,) = ratios
+        return _estimate(ratio, baseline) + (
+            f", between {times(ratio.low)} and {times(ratio.high)}" if 0 < ratio.estimate < math.inf else ""
+        )
+    if verdict == "faster":
+        bound = f"at least {times(min(ratio.low for ratio in ratios))}"
+    else:
+        bound = f"at most {times(max(ratio.high for ratio in ratios))}"
+    return f"{', '.join(_estimate(ratio, baseline) for ratio in ratios)}; each {bound}"
+
+
+def _estimate(ratio: Ratio, baseline: str) -> str:
+    if ratio.estimate == math.inf:
+        return f"{baseline} got none"
+    if ratio.estimate == 0:
+        return f"it got none, {baseline} did"
+    return times(ratio.estimate)
 
 
 def _where(workload: Workload, threads: list[int]) -> str:
@@ -126,9 +146,9 @@ def _failures(workload: Workload) -> Iterable[str]:
     seen: dict[tuple[str, str, str], list[tuple[int, int, int]]] = {}
     for (threads, lock), cell in workload.cells.items():
         for status, detail, count in cell.failures:
-            if _given_up(status, detail):
+            if given_up(detail):
                 continue
-            seen.setdefault((lock, status, detail), []).append((threads, count, _tried(cell)))
+            seen.setdefault((lock, status, detail), []).append((threads, count, cell.tried))
     # What befalls every lock alike is the program's or the machine's, and is said once.
     for (lock, status, detail), cases in _merge_locks(workload, seen):
         threads = [threads for threads, _, _ in cases]
@@ -140,14 +160,6 @@ def _failures(workload: Workload) -> Iterable[str]:
         else:
             where = _where(workload, threads)
             yield f"{lock}: {runs} of {plural(of, 'run')} {_PAST[status]}{where}: {detail.rstrip('.')}."
-
-
-def _given_up(status: str, detail: str) -> bool:
-    return status == runner.SKIPPED and detail.startswith("not tried again")
-
-
-def _tried(cell: Cell) -> int:
-    return sum(not _given_up(row.status, row.detail) for row in cell.rows)
 
 
 _PAST = {

@@ -12,6 +12,8 @@ LEVEL = 0.95
 MIN_PAIRS = 6
 # Differences within this are called "the same" if the whole interval is inside.
 SAME = 0.03
+# An interval must keep this distance from 1 to be called a difference.
+LEAST = 0.005
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,10 @@ class Ratio:
             return "can't tell"
         if self.low >= 1 - SAME and self.high <= 1 + SAME:
             return "the same"
-        if self.low > 1:
+        # Half a percent more than nothing, so that no interval printed as "1.00× to ..." is called a difference.
+        if self.low >= 1 + LEAST:
             return "faster"
-        if self.high < 1:
+        if self.high <= 1 - LEAST:
             return "slower"
         return "can't tell"
 

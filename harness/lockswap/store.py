@@ -14,6 +14,9 @@ from lockswap.errors import UserError
 
 SCHEMA = 1
 
+# How the detail of a run begins that was left out because others like it had failed.
+GIVEN_UP = "not tried again"
+
 TEXT_COLUMNS = ("workload", "lock", "status", "detail")
 COUNT_COLUMNS = ("run", "round", "threads", "disturbed")
 NUMBER_COLUMNS = (

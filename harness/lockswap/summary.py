@@ -9,9 +9,14 @@ from typing import Any
 from lockswap import runner
 from lockswap.registry import NONE, PTHREAD
 from lockswap.stats import MIN_PAIRS, Ratio, Spread, paired_ratio
-from lockswap.store import Folder, Row
+from lockswap.store import GIVEN_UP, Folder, Row
 
 USAGE = ("wall_s", "cpu_s", "max_rss_kb", "context_switches", "cpu_migrations", "page_faults", "cycles", "instructions")
+
+
+def given_up(detail: str) -> bool:
+    """A run that was left out because earlier ones of its kind had failed."""
+    return detail.startswith(GIVEN_UP)
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,14 @@ class Cell:
 
     @cached_property
     def failures(self) -> list[tuple[str, str, int]]:
-        """(status, detail, how often), the most frequent first."""
+        """(status, detail, how often), the most frequent first; what was not even tried again comes last."""
         counts = Counter((row.status, row.detail) for row in self.rows if row.status != runner.OK)
-        return [(status, detail, times) for (status, detail), times in counts.most_common()]
+        found = [(status, detail, times) for (status, detail), times in counts.most_common()]
+        return sorted(found, key=lambda failure: given_up(failure[1]))
+
+    @property
+    def tried(self) -> int:
+        return sum(not given_up(row.detail) for row in self.rows)
 
     def metric(self, name: str) -> Spread | None:
         return Spread.of([row.metrics[name] for row in self.used if name in row.metrics])

@@ -1,18 +1,18 @@
 """What `compare` and `report` show in the terminal: progress, the summary table, the sentences."""
 
+import math
 import sys
 import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from lockswap import summary
+from lockswap.findings import Findings
 from lockswap.registry import PTHREAD
-from lockswap.report import Report
 from lockswap.text import duration, plural, quantity, times
 
 _COLOR = {"faster": "green", "slower": "red"}
@@ -68,25 +68,33 @@ class Live:
             print(f"lockswap: {text}", file=sys.stderr, flush=True)
 
 
-def show(report: Report) -> None:
+def show(findings: Findings, page: Path | None) -> None:
     """The table, the sentences, the advice, and where the page is."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
-    campaign = report.campaign
+    campaign = findings.campaign
     for workload in campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
         if workload.measured():
             console.print(_table(workload))
-        for sentence in report.sentences[workload.name]:
-            console.print(Padding(Text(f"· {sentence}"), (0, 0, 0, 1)))
-    if report.advice:
+        console.print(_listed("•", findings.sentences[workload.name]))
+    if findings.advice:
         console.print()
-        for hint in report.advice:
-            console.print(Text("Note: ", style="yellow") + Text(hint))
+        console.print(Text("Before you read the figures", style="bold yellow"))
+        console.print(_listed("!", findings.advice, "yellow"))
     console.print()
-    console.print(Text(f"Report: {_short(report.page)}", style="bold"), soft_wrap=True)
+    where = f"Report: {_short(page)}" if page else f"Raw data: {_short(findings.folder)}"
+    console.print(Text(where, style="bold"), soft_wrap=True)
+
+
+def _listed(mark: str, lines: list[str], style: str = "dim") -> Table:
+    """Lines that wrap under themselves, not under their mark."""
+    grid = Table.grid(padding=(0, 1))
+    for line in lines:
+        grid.add_row(Text(mark, style=style), Text(line))
+    return grid
 
 
 def _table(workload: summary.Workload) -> Table:
@@ -122,7 +130,8 @@ def _figures(workload: summary.Workload, cell: summary.Cell) -> list[Text | str]
         if ratio is None:
             found.append("")
         else:
-            text = f"{times(ratio.estimate):>6} [{times(ratio.low)} to {times(ratio.high)}]"
+            interval = "pthread got none" if ratio.low == math.inf else f"{times(ratio.low)} to {times(ratio.high)}"
+            text = f"{times(ratio.estimate):>6} [{interval}]"
             found.append(Text(text, style=_COLOR.get(ratio.verdict, "dim")))
     cpu = cell.usage("cpu_s")
     found.append(f"{cpu.median:.2f}" if cpu else "")

@@ -19,10 +19,19 @@ def si(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else _three(value)
 
 
+def tick(value: float) -> str:
+    """A round value on an axis: 60M, 2.5k, 0.5."""
+    for factor, letter in _SI:
+        if abs(value) >= factor:
+            return f"{value / factor:g}{letter}"
+    return f"{value:g}"
+
+
 def _three(value: float) -> str:
     if value == 0:
         return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    # Rounded first: 0.9996 is 1.00, not 1.000.
+    digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
     return f"{value:.{digits}f}"
 
 
@@ -36,7 +45,7 @@ def quantity(value: float, unit: str) -> str:
 def times(ratio: float) -> str:
     """A ratio: 1.05×, 12×, 0.87×."""
     if math.isinf(ratio):
-        return "∞×"
+        return "∞"
     if ratio == 0:
         return "0×"
     if ratio >= 100:

@@ -5,8 +5,9 @@ import signal
 import subprocess
 
 import pytest
-from conftest import compile_c, one_line_error
 from lockswap.preload import ld_preload
+
+from conftest import compile_c, one_line_error
 
 
 def test_the_programs_own_status(lockswap):

@@ -1,0 +1,231 @@
+"""The report: from a folder with every kind of row to page, plots, CSV, JSON and sentences."""
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+from lockswap import advice, plots, report, sentences, summary
+from lockswap.findings import Findings
+from lockswap.store import Folder
+from lockswap.text import duration, quantity, share, si, times, words
+
+import synthetic
+from conftest import one_line_error
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = synthetic.write(tmp_path_factory.mktemp("report") / "made-up")
+    findings = Findings.read(path)
+    assert report.make(findings) == path / "report.html"
+    return path, findings
+
+
+def said(made, workload: str) -> str:
+    return "\n".join(made[1].sentences[workload])
+
+
+def test_all_files_are_there(made):
+    path, _ = made
+    for kind in ("throughput", "ratio", "resources"):
+        for workload in ("starving", "timed", "broken"):
+            ET.fromstring((path / f"plots/{workload}-{kind}.svg").read_text())
+            assert (path / f"plots/{workload}-{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert not list((path / "plots").glob("hopeless*"))
+
+
+def test_sentences_say_what_the_spread_allows(made):
+    text = said(made, "starving")
+    assert re.search(r"bravo-ba \(reads\) against pthread: faster at every thread count", text)
+    assert re.search(r"ba \(reads\) against pthread: slower with 4 and 8 threads", text)
+    assert "faster with 2, 4 and 8 threads" in text  # writes under ba
+    assert re.search(r"The preload itself \(pthread against none, reads\): ", text)
+    # 2 % with 5 % noise: no claim.
+    assert "preload itself (pthread against none, reads): faster" not in text
+
+
+def test_starved_writers_are_named_with_rates(made):
+    text = said(made, "starving")
+    line = next(line for line in text.splitlines() if "starves" in line)
+    assert line.startswith("glibc's lock (none and pthread) starves writers: ")
+    assert "0 writes/s with 8 threads" in line and "under ba" in line and "with 4 threads" in line
+    assert "with 1 thread" not in line
+    assert "pthread got none" in text and "∞" not in text
+
+
+def test_less_time_is_faster(made):
+    assert re.search(r"^bravo-ba against pthread: faster with 2 threads \(1\.[34]", said(made, "timed"), re.MULTILINE)
+
+
+def test_failures_are_said(made):
+    text = said(made, "broken")
+    assert "ba: 6 of 6 runs crashed at every thread count, 1 and 2: died by SIGSEGV." in text
+    assert "bravo-ba: 2 of 14 runs failed" in text
+    assert "pf-t: not measured, it does not take the lock under test: 0 rwlock calls seen." in text
+    assert said(made, "timed").endswith(
+        "pf-t: 7 of 7 runs printed a wrong result with 2 threads: its checksum differs."
+    )
+    assert said(made, "hopeless") == "Every lock: not measured: needs 12400 MB of memory, 8000 MB are available."
+
+
+def test_disturbed_runs_are_left_out_when_enough_remain(made):
+    starving = made[1].campaign.workloads[0]
+    cell = starving.cell(2, "ba")
+    assert (len(cell.good), len(cell.used), cell.left_out) == (7, 6, 1)
+    assert starving.ratio(2, "ba", starving.metrics[0]).n == 6
+    assert starving.ratio(2, "pf-t", starving.metrics[0]).n == 7
+
+
+def test_disturbed_runs_are_kept_when_too_few_remain(tmp_path):
+    campaign = summary.load(Folder(synthetic.write(tmp_path / "short", rounds=6)))
+    cell = campaign.workloads[0].cell(2, "ba")
+    assert (len(cell.used), cell.left_out) == (6, 0)
+
+
+def test_too_few_rounds_make_no_claims(tmp_path):
+    campaign = summary.load(Folder(synthetic.write(tmp_path / "short", rounds=3)))
+    text = "\n".join(sentences.of(campaign.workloads[0]))
+    assert "faster" not in text and "slower" not in text and "only 3 pairs of runs where 6 are needed" in text
+    assert any("no 95 % interval" in hint for hint in advice.of(campaign))
+
+
+def test_advice_names_cause_and_cure(made):
+    text = "\n".join(made[1].advice)
+    assert "governor is 'powersave'" in text and "cpupower" in text
+    assert "load was 3.0" in text and "4 of" in text and "8 threads shared 2 CPUs" in text
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links, self.ids, self.text, self.depth = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for key, value in attributes:
+            if key in ("href", "src", "xlink:href", "srcset"):
+                self.links.append(value)
+            if key == "id":
+                self.ids.append(value)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_is_self_contained(made):
+    html = (made[0] / "report.html").read_text()
+    page = Page(html)
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert not re.search(r"@import|url\((?!#)", html)
+    assert "<script" not in html
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        assert not link.startswith("#") or link[1:] in page.ids, link
+
+
+def test_the_page_shows_every_failure_and_escapes_it(made):
+    html = (made[0] / "report.html").read_text()
+    for words_ in ("died by SIGSEGV", "its checksum differs", "0 rwlock calls seen", "needs 12400 MB", "6 of 7"):
+        assert words_ in html
+    assert "<b>no &" not in html and "&lt;b&gt;no &amp; memory&lt;/b&gt;" in html
+
+
+def test_the_page_follows_the_theme(made):
+    html = (made[0] / "report.html").read_text()
+    assert "prefers-color-scheme: dark" in html
+    svgs = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
+    assert len(svgs) == 9
+    for svg in svgs:
+        # Every colour of a plot is a variable, so none stays dark on dark.
+        assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'(id|href)="[^"]*"|url\([^)]*\)', "", svg)), svg[:300]
+        assert "var(--ink)" in svg
+
+
+def test_csv_and_json_agree(made):
+    path, _ = made
+    with (path / "summary.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    data = json.loads((path / "summary.json").read_text())
+    assert data["schema"] == 1
+    starving = data["workloads"][0]
+    cell = next(cell for cell in starving["cells"] if (cell["threads"], cell["lock"]) == (2, "bravo-ba"))
+    line = next(
+        x
+        for x in lines
+        if (x["workload"], x["threads"], x["lock"], x["metric"]) == ("starving", "2", "bravo-ba", "reads")
+    )
+    assert float(line["median"]) == pytest.approx(cell["metrics"]["reads"]["median"], rel=1e-6)
+    assert float(line["ratio_to_pthread"]) == pytest.approx(
+        cell["metrics"]["reads"]["ratio_to_pthread"]["estimate"], rel=1e-6
+    )
+    assert line["verdict"] == "faster"
+    dead = next(x for x in lines if (x["workload"], x["lock"]) == ("timed", "pf-t"))
+    assert dead["median"] == "" and "checksum differs" in dead["failures"]
+
+
+def test_the_same_data_gives_the_same_files(made, tmp_path):
+    again = report.make(Findings.read(synthetic.write(tmp_path / "made-up")))
+    assert again.read_text() == (made[0] / "report.html").read_text()
+
+
+def test_report_command(lockswap, tmp_path):
+    path = synthetic.write(tmp_path / "x", rounds=6, finished=False)
+    done = lockswap("report", path)
+    assert done.returncode == 0, done.stderr
+    assert "glibc's lock (none and pthread) starves writers" in done.stdout
+    assert "was interrupted after" in done.stdout and "report.html" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("campaign.toml", "schema = 99", "schema 99"),
+        ("campaign.toml", "[", "campaign.toml"),
+        ("env.json", "{", "env.json"),
+        ("raw.csv", "a,b\n1,2\n", "columns"),
+    ],
+)
+def test_damaged_folders(lockswap, tmp_path, name, content, says):
+    path = synthetic.write(tmp_path / "x", rounds=1)
+    (path / name).write_text(content)
+    assert says in one_line_error(lockswap("report", path))
+
+
+def test_no_folder(lockswap):
+    assert "no campaign" in one_line_error(lockswap("report", "/nonexistent"))
+
+
+def test_looks_are_the_same_in_every_report():
+    one, other = plots.looks(["none", "ba", "mine"]), plots.looks(["pf-t", "ba"])
+    assert one["ba"] == other["ba"]
+    assert len({look.color for look in plots.looks([*synthetic.LOCKS, "x", "y", "z"]).values()}) == 8
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (si(0), "0"),
+        (si(7), "7"),
+        (si(1234), "1.23k"),
+        (si(24e6), "24.0M"),
+        (si(999.6), "1.00k"),
+        (si(0.01234), "0.0123"),
+        (quantity(0.0456, "s"), "45.6 ms"),
+        (quantity(0, "writes/s"), "0 writes/s"),
+        (times(1.234), "1.23×"),
+        (times(float("inf")), "∞"),
+        (times(0), "0×"),
+        (share(0.99971), "99.97 %"),
+        (share(1.0), "100 %"),
+        (words([1, 2, 8]), "1, 2 and 8"),
+        (words([1]), "1"),
+        (words([]), ""),
+        (duration(3725), "1:02:05"),
+        (duration(65), "1:05"),
+    ],
+)
+def test_text(found, wanted):
+    assert found == wanted
