@@ -1,0 +1,74 @@
+// The exported reader-writer lock functions: one line each.
+//
+// Every name is exported at every version that glibc has it at. A program bound to a version that a
+// preloaded library lacks would skip the library without a word.
+
+#include <pthread.h>
+
+#include "interpose/start.h"
+#include "interpose/symbol_versions.h"
+
+using lockswap::active_rwlock;
+
+extern "C" {
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
+
+LOCKSWAP_EXPORTED int lockswap_rwlock_init(pthread_rwlock_t* l, const pthread_rwlockattr_t* a) {
+  return active_rwlock.init(l, a);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_destroy(pthread_rwlock_t* l) {
+  return active_rwlock.destroy(l);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_rdlock(pthread_rwlock_t* l) {
+  return active_rwlock.rdlock(l);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_tryrdlock(pthread_rwlock_t* l) {
+  return active_rwlock.tryrdlock(l);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* at) {
+  return active_rwlock.timedrdlock(l, at);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock,
+                                                  const timespec* at) {
+  return active_rwlock.clockrdlock(l, clock, at);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_wrlock(pthread_rwlock_t* l) {
+  return active_rwlock.wrlock(l);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_trywrlock(pthread_rwlock_t* l) {
+  return active_rwlock.trywrlock(l);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* at) {
+  return active_rwlock.timedwrlock(l, at);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock,
+                                                  const timespec* at) {
+  return active_rwlock.clockwrlock(l, clock, at);
+}
+LOCKSWAP_EXPORTED int lockswap_rwlock_unlock(pthread_rwlock_t* l) {
+  return active_rwlock.unlock(l);
+}
+
+}  // extern "C"
+
+LOCKSWAP_VERSIONED(lockswap_rwlock_init, pthread_rwlock_init)
+LOCKSWAP_VERSIONED(lockswap_rwlock_destroy, pthread_rwlock_destroy)
+LOCKSWAP_VERSIONED(lockswap_rwlock_rdlock, pthread_rwlock_rdlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_tryrdlock, pthread_rwlock_tryrdlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_timedrdlock, pthread_rwlock_timedrdlock)
+LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_rwlock_clockrdlock, pthread_rwlock_clockrdlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_wrlock, pthread_rwlock_wrlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_trywrlock, pthread_rwlock_trywrlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_timedwrlock, pthread_rwlock_timedwrlock)
+LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_rwlock_clockwrlock, pthread_rwlock_clockwrlock)
+LOCKSWAP_VERSIONED(lockswap_rwlock_unlock, pthread_rwlock_unlock)
+
+// The twins that old libraries were linked against.
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_init, __pthread_rwlock_init)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_destroy, __pthread_rwlock_destroy)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_rdlock, __pthread_rwlock_rdlock)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_tryrdlock, __pthread_rwlock_tryrdlock)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_wrlock, __pthread_rwlock_wrlock)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_trywrlock, __pthread_rwlock_trywrlock)
+LOCKSWAP_OLD_ONLY(lockswap_rwlock_unlock, __pthread_rwlock_unlock)

@@ -1,0 +1,124 @@
+#include "interpose/start.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <pthread.h>
+
+#include "interpose/layout_check.h"
+#include "interpose/real_symbols.h"
+#include "platform/atomic.h"
+#include "platform/syscall.h"
+#include "platform/thread.h"
+#include "registry/config.h"
+#include "registry/rwlocks.h"
+#include "registry/stats.h"
+#include "registry/text.h"
+
+namespace lockswap {
+namespace {
+
+constinit Config config{};
+
+void say(const char* line) noexcept {
+  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
+}
+
+[[noreturn]] void refuse(const char* why) noexcept {
+  say(why);
+  say("\n");
+  for (;;)
+    raw_syscall(SYS_exit_group, 2);
+}
+
+void announce() noexcept {
+  char line[256];
+  Text text(line, sizeof line);
+  text << "lockswap " LOCKSWAP_VERSION ": rwlock "
+       << (config.rwlock == nullptr ? "pthread (nothing chosen)" : config.rwlock);
+  if (config.rwlock != nullptr && std::strcmp(config.rwlock, "pthread") != 0) {
+    text << ", wait " << config.wait;
+  }
+  if (config.rwlock != nullptr && std::strncmp(config.rwlock, "bravo-", 6) == 0) {
+    text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
+  }
+  text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
+  say(line);
+}
+
+void start() noexcept {
+  static constinit char message[512];
+  if (!read_config(config, message, sizeof message)) refuse(message);
+  if (const char* name = resolve_real_symbols(); name != nullptr) {
+    Text(message, sizeof message) << "lockswap: this C library has no " << name
+                                  << "; glibc 2.30 or newer is needed";
+    refuse(message);
+  }
+  if (config.rwlock != nullptr && std::strcmp(config.rwlock, "bravo-pthread") == 0 &&
+      !glibc_leaves_our_bytes_alone()) {
+    refuse(
+        "lockswap: bravo-pthread cannot run on this glibc, which uses all of its "
+        "pthread_rwlock_t; choose bravo-ba or bravo-pf-t");
+  }
+  const RwOps* ops = prepare_rwlock(config);
+  if (ops == nullptr) refuse("lockswap: no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS");
+  if (config.verbose) announce();
+  active_rwlock = *ops;
+}
+
+// Returns false inside itself: when what start() calls takes a lock.
+bool started() noexcept {
+  static constinit NativeAtomic<std::uint32_t> starter{0};  // thread id; kOver at the end
+  constexpr std::uint32_t kOver = ~0u;
+  const auto me = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  std::uint32_t seen = 0;
+  if (starter.compare_exchange(seen, me, acquire)) {
+    start();
+    starter.store(kOver, release);  // pairs with the acquire load below
+    return true;
+  }
+  while ((seen = starter.load(acquire)) != kOver) {
+    if (seen == me) return false;
+    raw_syscall(SYS_sched_yield);
+  }
+  return true;
+}
+
+// What stands in active_rwlock until the library has started.
+template <auto kMember>
+struct First;
+
+template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...)>
+struct First<kMember> {
+  static int call(pthread_rwlock_t* l, Args... args) noexcept {
+    return started() ? (active_rwlock.*kMember)(l, args...) : EAGAIN;
+  }
+};
+
+void in_forked_child() noexcept {
+  forget_thread_id();
+  if (config.stats != nullptr) reset_stats();
+}
+
+__attribute__((constructor)) void on_load() {
+  started();
+  pthread_atfork(nullptr, nullptr, in_forked_child);
+}
+
+// Other threads may still run and lock: nothing is torn down.
+__attribute__((destructor)) void on_exit() {
+  if (config.stats != nullptr) report_stats(config);
+}
+
+}  // namespace
+
+constinit RwOps active_rwlock{
+    First<&RwOps::init>::call,        First<&RwOps::destroy>::call,
+    First<&RwOps::rdlock>::call,      First<&RwOps::tryrdlock>::call,
+    First<&RwOps::timedrdlock>::call, First<&RwOps::clockrdlock>::call,
+    First<&RwOps::wrlock>::call,      First<&RwOps::trywrlock>::call,
+    First<&RwOps::timedwrlock>::call, First<&RwOps::clockwrlock>::call,
+    First<&RwOps::unlock>::call,
+};
+
+}  // namespace lockswap

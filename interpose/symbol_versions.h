@@ -1,0 +1,21 @@
+// Symbol versions as glibc has them. The oldest version is named after the architecture's first
+// glibc; 2.34 moved the functions from libpthread to libc.
+#pragma once
+
+#if defined(__x86_64__)
+#define LOCKSWAP_OLDEST "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define LOCKSWAP_OLDEST "GLIBC_2.17"
+#else
+#error "lockswap knows x86-64 and aarch64"
+#endif
+
+#define LOCKSWAP_SYMVER(function, name, version) asm(".symver " #function "," #name version);
+
+#define LOCKSWAP_VERSIONED(function, name)        \
+  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34") \
+  LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)
+#define LOCKSWAP_VERSIONED_SINCE_2_30(function, name) \
+  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34")     \
+  LOCKSWAP_SYMVER(function, name, "@GLIBC_2.30")
+#define LOCKSWAP_OLD_ONLY(function, name) LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)

@@ -1,0 +1,353 @@
+// BA: the phase-fair queue lock PF-Q, as the BRAVO paper calls it.
+//
+// Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
+//   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-Q); called BA in D. Dice,
+//   A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019), sections 2 and 5.
+// Idea: phase-fair like PF-T, but everybody waits on a word of its own. Writers form an MCS queue.
+//   Readers that meet a writer push themselves on a list for that phase; the writer opens the
+//   newest one's gate when it leaves, and each reader opens the gate of the one before it. The last
+//   reader that a writer waits for opens the writer's gate.
+// State (24 bytes, zero = free; node = 32-bit handle):
+//   rin   arrived readers (28 bits) | parked, queued, PHID, PRES
+//   rout  left readers (28 bits) | kDrain
+//   rtail[2]  newest waiting reader of each phase; kOpen: the phase is over or never was;
+//             kClosed: its writer is there and nobody waits yet
+//   wtail newest writer;  whead  the node of the writer that has its turn
+// Invariants: PRES is set only by the writer at whead. rtail[p] is meaningful only to readers that
+//   announced themselves by kQueued while PRES was set with phase p. In drain mode rout counts up
+//   to 0 instead of to rin.
+// Fairness: phase-fair; writers first come, first served. Timed readers count as arrived at once
+//   and are admitted with their phase; a timed writer joins the queue only when it is empty.
+// Space: a writer holds one node while it waits and while it owns; a reader while it waits.
+// Deviations: the writer looks at rout before it asks to be woken, and a writer that no reader met
+//   leaves rtail alone: the next writer of that phase overwrites it. A writer that found the queue
+//   empty may have to wait on rin for the one before to finish leaving. Timed readers wait on rin,
+//   because a reader cannot leave the list. None of this changes who enters when.
+// Destroy is safe: without a successor and without queued readers the writer's last access is the
+//   subtraction from rin; with either, somebody is still inside lock() until the last access. A
+//   reader's last access is the fetch-add on rout, except the last one of a drain, whose writer
+//   cannot leave before its gate is opened. Wakes of an address may follow.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// A waiting thread, or the writer that owns. A line of its own: its thread spins on it.
+template <class P>
+struct alignas(64) BaNode {
+  typename P::template atomic<std::uint32_t> link;  // the arena's while free; else next writer
+  typename P::template atomic<std::uint32_t> gate;  // kGateShut, kGateParked; 0 = open
+};
+
+template <class P, class W>
+class Ba {
+  using Node = BaNode<P>;
+  using Nodes = typename P::template nodes<Node>;
+  using Handle = std::uint32_t;
+
+ public:
+  struct Arrival {
+    std::uint32_t phase;
+  };
+
+  static void prepare() noexcept { Nodes::prepare(); }
+
+  bool read_arrive(Arrival& a) noexcept {
+    // acquire: pairs with the release in write_unlock, and with enter_phase (rtail is closed).
+    const std::uint32_t seen = rin_.fetch_add(kReader, acquire);
+    a.phase = seen & kPhase;
+    return (seen & kPresent) == 0;
+  }
+
+  bool read_wait(const Arrival& a, const Deadline* deadline) noexcept {
+    if (deadline == nullptr) {
+      if (announce_queued(a)) wait_in_list(rtail_[a.phase >> kPhaseIdShift]);
+      return true;
+    }
+    const auto over = [&a](std::uint32_t v) { return (v & kPhase) != a.phase; };
+    // acquire: pairs with the release in write_unlock.
+    if (W::until(rin_, acquire, kParked, kAnyChannel, deadline, over)) return true;
+    return !read_withdraw(a);
+  }
+
+  // Takes the arrival back while the writer that was met is still there: no later writer can have
+  // counted it. False: that writer has left, so the reader holds the lock.
+  bool read_withdraw(const Arrival& a) noexcept {
+    std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_wait
+    while ((v & kPhase) == a.phase) {
+      // relaxed: nothing was read or written under the lock.
+      if (rin_.compare_exchange(v, v - kReader, relaxed)) return true;
+      v = rin_.load(acquire);
+    }
+    return false;
+  }
+
+  bool try_read_lock() noexcept {
+    std::uint32_t v = rin_.load(relaxed);
+    while ((v & kPresent) == 0) {
+      if (rin_.compare_exchange(v, v + kReader, acquire)) return true;  // as in read_arrive
+    }
+    return false;
+  }
+
+  void read_unlock() noexcept {
+    // release: the reader's critical section; pairs with the acquires in drain. acquire: the last
+    // reader passes on to the writer's gate what all readers before it released here.
+    const std::uint32_t left = rout_.fetch_add(kReader, acq_rel) + kReader;
+    if (left == kDrain) [[unlikely]] {
+      // relaxed: whead was written before the drain mode that was just acquired.
+      open(Nodes::at(whead_.load(relaxed)));
+    }
+  }
+
+  bool write_lock(const Deadline* deadline) noexcept {
+    if (deadline != nullptr) return timed_write_lock(deadline);
+    const Handle me = new_node();
+    // acq_rel: release, the node is ready before others find it; acquire, pairs with the
+    // compare-exchange in leave_queue of the writer that left the queue empty.
+    const Handle before = wtail_.exchange(me, acq_rel);
+    if (before != 0) {
+      Node& node = Nodes::at(me);
+      node.gate.store(kGateShut, relaxed);        // published by the next line
+      Nodes::at(before).link.store(me, release);  // pairs with await_next
+      wait_at(node.gate, nullptr);
+    }
+    own(me, nullptr);
+    return true;
+  }
+
+  bool try_write_lock() noexcept {
+    std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
+    if ((v & kPresent) != 0 || !all_left(v)) return false;
+    Handle none = 0;
+    const Handle me = new_node();
+    if (!wtail_.compare_exchange(none, me, acq_rel)) {  // as in write_lock
+      Nodes::give(me);
+      return false;
+    }
+    whead_.store(me, relaxed);  // as in own
+    v = rin_.load(acquire);
+    // A glance at PRES and rout each round; the compare-exchange finds out readers that came since.
+    while ((v & kPresent) == 0 && all_left(v)) {
+      close_list(v);
+      if (rin_.compare_exchange(v, with_next_phase(v), release)) return true;  // as in enter_phase
+      v = rin_.load(acquire);
+    }
+    if (!leave_queue(me)) hand_over(me);
+    Nodes::give(me);
+    return false;
+  }
+
+  void write_unlock() noexcept {
+    const Handle me = whead_.load(relaxed);  // the owner's own; its lock() happened before
+    leave(me);
+    Nodes::give(me);
+  }
+
+  bool has_readers() const noexcept { return !all_left(rin_.load(relaxed)); }
+  bool has_writer() const noexcept { return (rin_.load(acquire) & kPresent) != 0; }
+  bool idle() const noexcept {
+    const std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
+    return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0;
+  }
+  bool too_many_readers() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    return (rin_.load(relaxed) & kCount) - left >= kCount / 2;
+  }
+
+ private:
+  static constexpr std::uint32_t kPresent = 1;  // a writer has its turn
+  static constexpr std::uint32_t kPhaseId = 2;  // toggles with each writer
+  static constexpr int kPhaseIdShift = 1;
+  static constexpr std::uint32_t kQueued = 4;  // while PRES: a reader goes to rtail
+  static constexpr std::uint32_t kParked = 8;  // while PRES: somebody sleeps on rin
+  static constexpr std::uint32_t kReader = 16;
+  static constexpr std::uint32_t kCount = ~(kReader - 1);
+  static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
+  static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0; who gets there opens
+
+  static constexpr Handle kOpen = 0;
+  static constexpr Handle kClosed = ~Handle{0};
+
+  static constexpr std::uint32_t kGateShut = 1;
+  static constexpr std::uint32_t kGateParked = 2;
+  static constexpr std::uint32_t kAnyChannel = 1;
+
+  static Handle new_node() noexcept {
+    const Handle h = Nodes::take();
+    Nodes::at(h).link.store(0, relaxed);  // published by the exchange that enqueues it
+    return h;
+  }
+
+  static bool wait_at(typename P::template atomic<std::uint32_t>& gate,
+                      const Deadline* deadline) noexcept {
+    // acquire: pairs with open.
+    return W::until(gate, acquire, kGateParked, kAnyChannel, deadline,
+                    [](std::uint32_t v) { return (v & kGateShut) == 0; });
+  }
+  // After the exchange the node may be another's already: a late wake is only a stray one.
+  static void open(Node& node) noexcept {
+    // release: what the opener knows of earlier critical sections; pairs with wait_at.
+    const std::uint32_t was = node.gate.exchange(0, release);
+    if constexpr (W::kParks) {
+      if ((was & kGateParked) != 0) W::wake(&node.gate, kAnyChannel);
+    }
+  }
+
+  bool all_left(std::uint32_t v) const noexcept {
+    return rout_.load(acquire) == (v & kCount);  // acquire: pairs with read_unlock
+  }
+
+  // --- readers
+
+  // True: the writer of that phase will come to rtail. False: it has left, the reader is in.
+  bool announce_queued(const Arrival& a) noexcept {
+    std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_arrive
+    while ((v & kPhase) == a.phase) {
+      // relaxed: seen by the writer's subtraction from rin, which needs no data with it.
+      if ((v & kQueued) != 0 || rin_.compare_exchange(v, v | kQueued, relaxed)) return true;
+      v = rin_.load(acquire);
+    }
+    return false;
+  }
+
+  void wait_in_list(typename P::template atomic<Handle>& tail) noexcept {
+    const Handle me = new_node();
+    Node& node = Nodes::at(me);
+    node.gate.store(kGateShut, relaxed);  // published by the exchange
+    // acq_rel: release, this node; acquire, the node before, and with kOpen the writer's section.
+    const Handle before = tail.exchange(me, acq_rel);
+    if (before == kOpen) {
+      // Too late for the writer. Readers that came behind this one are this one's to let in.
+      const Handle newest = tail.exchange(kOpen, acq_rel);
+      if (newest != me) {
+        open(Nodes::at(newest));
+        wait_at(node.gate, nullptr);
+      }
+    } else {
+      wait_at(node.gate, nullptr);
+      if (before != kClosed) open(Nodes::at(before));
+    }
+    Nodes::give(me);
+  }
+
+  // --- writers
+
+  // The writer is at the head of the queue; only it may set PRES.
+  bool own(Handle me, const Deadline* deadline) noexcept {
+    // relaxed: read by readers after drain mode (release), and by this writer's unlock.
+    whead_.store(me, relaxed);
+    const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
+    // The writer before may have left the queue but not yet rin. acquire: pairs with write_unlock.
+    if (!W::until(rin_, acquire, kParked, kAnyChannel, deadline, gone)) {
+      if (!leave_queue(me)) hand_over(me);
+      return false;
+    }
+    if (drain(me, enter_phase(), deadline)) return true;
+    leave(me);
+    return false;
+  }
+
+  void close_list(std::uint32_t v) noexcept {
+    // relaxed: published by the release on rin that sets PRES.
+    rtail_[(~v & kPhaseId) >> kPhaseIdShift].store(kClosed, relaxed);
+  }
+  // Sets PRES, toggles PHID, drops the flags of the phase before.
+  static std::uint32_t with_next_phase(std::uint32_t v) noexcept {
+    return (v & kCount) | kPresent | (~v & kPhaseId);
+  }
+
+  // Returns how many readers had arrived, as rout counts them.
+  std::uint32_t enter_phase() noexcept {
+    const std::uint32_t v = rin_.load(relaxed);  // the low bits do not change while PRES is clear
+    close_list(v);
+    // release: rtail is closed before a reader sees PRES; pairs with read_arrive.
+    return rin_.fetch_add(with_next_phase(v) - v, release) & kCount;
+  }
+
+  bool drain(Handle me, std::uint32_t target, const Deadline* deadline) noexcept {
+    // acquire: pairs with read_unlock.
+    if (rout_.load(acquire) == target) return true;
+    Node& node = Nodes::at(me);
+    node.gate.store(kGateShut, relaxed);  // published by the next line
+    // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
+    // the last reader; acquire, the readers that have left, if all have.
+    std::uint32_t was = rout_.fetch_add(kDrain - target, acq_rel);
+    if (was != target && !wait_at(node.gate, deadline)) {
+      was = rout_.fetch_add(target - kDrain, acquire);
+      if (was != kDrain) return false;
+      wait_at(node.gate, nullptr);  // the last reader is on its way to the gate
+      return true;
+    }
+    rout_.store(target, relaxed);  // nobody else counts: all are out, none can get in
+    return true;
+  }
+
+  // The release, without giving the node back.
+  void leave(Handle me) noexcept {
+    const bool alone = leave_queue(me);
+    // PRES and PHID are the owner's. release: the critical section; pairs with the acquires of
+    // readers on rin and of the next writer in own.
+    const std::uint32_t seen = rin_.fetch_sub(kPresent, release);
+    if ((seen & kQueued) != 0) {
+      // acq_rel: acquire, the newest waiter's node; release, for a reader that finds kOpen.
+      const Handle newest = rtail_[(seen & kPhase) >> kPhaseIdShift].exchange(kOpen, acq_rel);
+      if (newest != kClosed) open(Nodes::at(newest));
+    }
+    if constexpr (W::kParks) {
+      if ((seen & kParked) != 0) W::wake(&rin_, kAnyChannel);
+    }
+    if (!alone) hand_over(me);
+  }
+
+  // True: the queue is empty behind this writer.
+  bool leave_queue(Handle me) noexcept {
+    // Hot and uncontended: one look at the node, one compare-exchange.
+    Handle expected = me;
+    // release: pairs with the acquire of the writer that finds the queue empty: whead is read.
+    return Nodes::at(me).link.load(relaxed) == 0 && wtail_.compare_exchange(expected, 0, release);
+  }
+  static void hand_over(Handle me) noexcept {
+    Node& node = Nodes::at(me);
+    // A successor has swapped itself in and is about to link itself. acquire: pairs with its link.
+    P::await(Pause::yield, node.link, acquire, [](Handle next) { return next != 0; });
+    open(Nodes::at(node.link.load(relaxed)));
+  }
+
+  bool timed_write_lock(const Deadline* deadline) noexcept {
+    const Handle me = new_node();
+    for (;;) {
+      Handle none = 0;
+      if (wtail_.compare_exchange(none, me, acq_rel)) {  // as in write_lock
+        if (own(me, deadline)) return true;
+        break;
+      }
+      // Somebody is ahead. Sleep through its phase; between two phases look again at once.
+      const std::uint32_t v = rin_.load(relaxed);
+      const auto moved = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
+      if ((v & kPresent) != 0) {
+        if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, moved)) break;
+      } else if (P::passed(*deadline)) {
+        break;
+      } else {
+        P::step_aside();
+      }
+    }
+    Nodes::give(me);
+    return false;
+  }
+
+  typename P::template atomic<std::uint32_t> rin_{};
+  typename P::template atomic<std::uint32_t> rout_{};
+  typename P::template atomic<Handle> rtail_[2]{};
+  typename P::template atomic<Handle> wtail_{};
+  typename P::template atomic<Handle> whead_{};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,251 @@
+// BRAVO: biased locking for reader-writer locks, over any underlying lock.
+//
+// Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
+//   section 3, listing 1.
+// Idea: while a lock is biased towards readers, a reader does not touch it: it publishes the lock's
+//   address in a slot of a table that all locks share. A writer takes the underlying lock, then
+//   revokes the bias and waits until no slot names the lock. How long that took, times N, the bias
+//   stays off, so that writers lose at most 1/(N+1) of their time.
+// State: one word, "bias" (the paper's RBias and InhibitUntil in one):
+//   0                   off, the next slow reader switches it on; also "being revoked"
+//   kOn                 on
+//   kRetiring           off for good, slots may still name the lock
+//   kRetired            off for good, and no slot names it
+//   otherwise           off until that time (P::now)
+// Invariants: the bias is switched on only under the underlying read lock, so never while a writer
+//   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
+//   A slot is only ever changed from 0 to a key, from that key to 0, or by adding its revoker bit.
+// Fairness: the underlying lock's; but readers that published themselves before the revocation go
+//   first, and readers that come during one wait behind the writer.
+// Space: 8 bytes a lock; one table a process.
+// Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
+//   leaves its bit in the slot, and a hold may have been released by another thread, after which
+//   the slot may be anybody's. Slow readers do not each read the clock: see slow_read. A writer
+//   that gives up puts the bias back, since slots may still name the lock. Try forms: readers try
+//   the table first; a writer looks at the table before it disturbs anybody.
+// Destroy is safe: a fast reader's last access is to the table, which is never freed.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/events.h"
+#include "locks/rw/frame.h"
+#include "locks/rw/readers_table.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+template <class P, class W, class Core, class Count>
+class Bravo {
+ public:
+  using Frame = RwFrame<P, Core>;
+  struct Arrival {
+    typename Core::Arrival core;
+    Event why;  // the slow path was taken
+  };
+  using Table = ReadersTable<P>;
+  static constexpr bool kHasTokens = true;
+
+  static void prepare() noexcept { Core::prepare(); }
+  // A lock begins at this address: what slots say of it is from a lock that is no more. Nobody else
+  // uses the lock yet.
+  static void reset(Frame& f) noexcept {
+    const Table& table = P::template global<Table>();
+    P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      clear(table.slots[i], f.key());
+      return true;
+    });
+  }
+
+  // A token is 1 + the slot's index; 0: the hold is in the underlying lock.
+  static bool read_arrive(Frame& f, Arrival& a, std::uint32_t& token) noexcept {
+    if (publish(f, token, a.why)) [[likely]]
+      return true;
+    if (!f.core.read_arrive(a.core)) return false;
+    slow_read(f, a.why);
+    return true;
+  }
+  static bool read_wait(Frame& f, const Arrival& a, const Deadline* deadline) noexcept {
+    if (!f.core.read_wait(a.core, deadline)) return false;
+    slow_read(f, a.why);
+    return true;
+  }
+  static bool read_withdraw(Frame& f, const Arrival& a) noexcept {
+    return f.core.read_withdraw(a.core);
+  }
+  static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
+    Event why;
+    if (publish(f, token, why)) return true;
+    if (!f.core.try_read_lock()) return false;
+    slow_read(f, why);
+    return true;
+  }
+
+  // False: the hold that the token stands for has been released by another thread.
+  static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
+    if (token == 0) {
+      f.core.read_unlock();
+      return true;
+    }
+    return clear(P::template global<Table>().slots[token - 1], f.key());
+  }
+
+  // For releases without a token: ends the bias for good, and releases one fast hold, whosever it
+  // is. False: there is none, nor will there be one.
+  static bool release_any_slot(Frame& f) noexcept {
+    if (!retire(f)) return false;
+    const Table& table = P::template global<Table>();
+    const bool none = P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      return !clear(table.slots[i], f.key());  // go on while nothing was released
+    });
+    std::uint64_t retiring = kRetiring;
+    // release: hands on the readers that the scan acquired; pairs with may_have_fast_readers.
+    if (none) f.bias.compare_exchange(retiring, kRetired, release);
+    return !none;
+  }
+
+  static bool write_lock(Frame& f, const Deadline* deadline) noexcept {
+    if (!f.core.write_lock(deadline)) return false;
+    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait)) [[likely]]
+      return true;
+    f.core.write_unlock();
+    return false;
+  }
+  static bool try_write_lock(Frame& f) noexcept {
+    // Look before disturbing: a reader in the table is reason enough to fail.
+    if (may_have_fast_readers(f) && names(f)) return false;
+    if (!f.core.try_write_lock()) return false;
+    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry)) return true;
+    f.core.write_unlock();
+    return false;
+  }
+
+ private:
+  static constexpr std::uint64_t kOn = 1;
+  static constexpr std::uint64_t kRetiring = 2;
+  static constexpr std::uint64_t kRetired = 3;
+  static constexpr std::uint32_t kRevokerChannel = 1;
+  static constexpr bool kTry = true;
+  static constexpr bool kWait = false;
+
+  static bool may_have_fast_readers(Frame& f) noexcept {
+    // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
+    // this writer. acquire: with kRetired, pairs with release_any_slot.
+    const std::uint64_t bias = f.bias.load(acquire);
+    return bias == kOn || bias == kRetiring;
+  }
+
+  // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
+  // True: the hold is in the slot of the token (or, token 0, in the underlying lock).
+  static bool publish(Frame& f, std::uint32_t& token, Event& why) noexcept {
+    why = Event::slow_read_bias_off;
+    // relaxed: a hint, the re-check decides.
+    if (f.bias.load(relaxed) != kOn) [[unlikely]]
+      return false;
+    const Table& table = P::template global<Table>();
+    const std::uint32_t i = table.index_of(f.key());
+    std::uint64_t free = 0;
+    // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
+    if (!table.slots[i].compare_exchange(free, f.key(), seq_cst)) [[unlikely]] {
+      why = Event::slow_read_collision;
+      return false;
+    }
+    // As an acquire it pairs with the release in slow_read: the writers before are seen.
+    if (f.bias.load(seq_cst) == kOn) [[likely]] {
+      token = i + 1;
+      Count::on(&f, Event::read);
+      Count::on(&f, Event::fast_read);
+      return true;
+    }
+    if (clear(table.slots[i], f.key())) return false;
+    // Another thread, which released a hold that was not its own, took this slot for it. So the
+    // hold that it meant to release is still there, and is this reader's now.
+    token = 0;
+    Count::on(&f, Event::read);
+    Count::on(&f, why);
+    return true;
+  }
+
+  // Releases the slot if it names the lock; wakes a revoker that sleeps there.
+  static bool clear(typename Table::Slot& slot, std::uint64_t key) noexcept {
+    std::uint64_t seen = key;
+    // release: the reader's critical section; pairs with the seq_cst re-read in revoke.
+    if (slot.compare_exchange(seen, 0, release)) [[likely]]
+      return true;
+    if (seen != (key | Table::kRevokerParked)) return false;
+    if (!slot.compare_exchange(seen, 0, release)) return false;  // released by another thread
+    W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
+    return true;
+  }
+
+  // The writer's half of the pair. It owns the underlying lock. False: gave up, nothing changed.
+  static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
+    const Table& table = P::template global<Table>();
+    const std::uint64_t key = f.key();
+    const std::uint64_t start = P::now();
+    std::uint64_t bias = kOn;
+    // seq_cst: see publish. Fails only against retire, which has stored seq_cst itself.
+    f.bias.compare_exchange(bias, 0, seq_cst);
+    const bool empty = P::scan(table.slots, table.mask + 1, key, [&](std::size_t i) {
+      auto& slot = table.slots[i];
+      const auto gone = [key](std::uint64_t v) { return (v & ~Table::kRevokerParked) != key; };
+      if (only_try) return gone(slot.load(seq_cst));
+      // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
+      return W::until(slot, seq_cst, Table::kRevokerParked, kRevokerChannel, deadline, gone);
+    });
+    if (!empty) {
+      std::uint64_t off = 0;
+      // relaxed: the underlying write lock is still held; who gets it next sees this.
+      f.bias.compare_exchange(off, kOn, relaxed);
+      return false;
+    }
+    const std::uint64_t end = P::now();
+    const std::uint64_t until = end + (end - start) * table.guard;
+    std::uint64_t seen = 0;
+    // relaxed, both: only a hint of when to bias again; retiring is settled by the scan above.
+    if (!f.bias.compare_exchange(seen, until, relaxed)) f.bias.store(kRetired, relaxed);
+    Count::on(&f, Event::revocation);
+    Count::on(&f, Event::revocation_ns, end - start);
+    return true;
+  }
+
+  static bool names(Frame& f) noexcept {
+    const Table& table = P::template global<Table>();
+    return !P::scan(table.slots, table.mask + 1, f.key(), [](std::size_t) { return false; });
+  }
+
+  // Ends the bias for good. False: it had ended, and no slot names the lock any more.
+  static bool retire(Frame& f) noexcept {
+    std::uint64_t bias = f.bias.load(acquire);
+    while (bias != kRetiring && bias != kRetired) {
+      // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
+      if (f.bias.compare_exchange(bias, kRetiring, seq_cst)) break;
+    }
+    return bias != kRetired;
+  }
+
+  // The underlying read lock is held: counts, and perhaps switches the bias on. Reading the clock
+  // costs more than a read, so a thread looks at it only at every 16th slow read of a lock whose
+  // bias is inhibited.
+  static void slow_read(Frame& f, Event why) noexcept {
+    Count::on(&f, Event::read);
+    Count::on(&f, why);
+    std::uint64_t bias = f.bias.load(relaxed);
+    if (bias == kOn || bias == kRetiring || bias == kRetired) return;
+    if (bias != 0) {
+      if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
+      if (P::now() < bias) return;
+    }
+    // release: hands on the writers that the underlying lock showed to this reader; pairs with the
+    // re-check in publish. Fails if another reader was faster, or the bias is being retired.
+    f.bias.compare_exchange(bias, kOn, release);
+  }
+
+  static constexpr std::uint32_t kReadsPerClock = 16;
+  struct SlowReads {
+    std::uint32_t n;
+  };
+};
+
+}  // namespace lockswap

@@ -1,0 +1,29 @@
+// What a lock tells who counts. The default counter counts nothing and costs nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap {
+
+enum class Event : std::uint8_t {
+  call,                 // any function that was called
+  read,                 // read acquisitions: these four exclude each other
+  fast_read,            //   through BRAVO's table
+  slow_read_bias_off,   //   through the underlying lock: bias was off
+  slow_read_collision,  //   through the underlying lock: the slot was taken
+  recursive_read,       // a read by a thread that already reads
+  write,                // write acquisitions
+  revocation,           // writes that had to revoke the bias
+  revocation_ns,        // time in revocations
+  failed_try,           // try forms that returned EBUSY
+  timeout,              // timed forms that returned ETIMEDOUT
+  foreign_release,      // read releases by a thread without a record
+  to_glibc,             // calls on process-shared locks
+  kCount,
+};
+
+struct CountNothing {
+  static void on(const void*, Event, std::uint64_t = 1) noexcept {}
+};
+
+}  // namespace lockswap

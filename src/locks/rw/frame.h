@@ -1,0 +1,39 @@
+// How the 56 bytes of a pthread_rwlock_t are shared out. See docs/interposition.md for the table.
+//
+//   0..23  core      the lock algorithm's own state
+//  24..27  writer    thread id of the write holder, where glibc keeps it: true for debuggers
+//  28..31  shared    glibc's: not 0 = process-shared, and then the whole object is glibc's
+//  32..39  contract  low half: recursive.h's counters and flags; high half: the tag that says
+//                    "this object has been adopted by this process", 0 in fresh memory
+//  40..47  bias      BRAVO's bias and inhibit-until
+//  48..51  kind      glibc's: the preference that the attributes asked for
+//  52..55  padding   in glibc's type too; assignments may not copy it
+//
+// All zeroes is a free lock, so static initialisers and zeroed memory need no call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockswap {
+
+inline constexpr std::size_t kCoreBytes = 24;
+
+template <class P, class Core>
+struct RwFrame {
+  union {
+    Core core{};
+    std::byte core_bytes[kCoreBytes];
+  };
+  typename P::template atomic<std::uint32_t> writer{};
+  std::uint32_t shared = 0;
+  typename P::template atomic<std::uint64_t> contract{};
+  typename P::template atomic<std::uint64_t> bias{};
+  std::uint32_t kind = 0;
+  std::uint32_t padding = 0;
+
+  // What records, hashes and table slots call this lock.
+  std::uint64_t key() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+};
+
+}  // namespace lockswap

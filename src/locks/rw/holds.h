@@ -1,0 +1,190 @@
+// What a thread remembers of its read holds: which lock, through which slot, how many times.
+//
+// Four entries lie in the thread itself and serve nearly every program; a thread that reads more
+// locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
+//
+// Invariant: the entries are packed. Entry 0 empty means "this thread holds nothing"; the table is
+// used only while all four are full. So the hot paths look at one or two words.
+//
+// Signals: a handler may lock while this code is interrupted. An entry becomes valid by one store
+// of its key, written before its value, and invalid by one store. While the table is being changed
+// it is marked busy, and a handler's hold goes unrecorded. An unrecorded hold is safe: its release
+// counts as one by another thread (recursive.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockswap {
+
+struct Hold {
+  std::uint64_t key;    // the lock's address; 0 = empty
+  std::uint32_t token;  // for the lock's read_unlock
+  std::uint32_t again;  // recursive holds beyond the first
+};
+
+template <class P>
+class Holds {
+ public:
+  static constexpr std::size_t kInline = 4;
+
+  bool none() const noexcept { return first_[0].key == 0; }
+  // The only hold of this thread is entry 0: it can be ended without packing.
+  bool only_first(std::uint64_t key) const noexcept {
+    return first_[0].key == key && first_[1].key == 0;
+  }
+  Hold& first() noexcept { return first_[0]; }
+
+  void set_first(std::uint64_t key, std::uint32_t token) noexcept {
+    first_[0].key = key;
+    in_order();
+    first_[0].token = token;
+    first_[0].again = 0;
+  }
+  void clear_first() noexcept { first_[0].key = 0; }
+
+  Hold* find(std::uint64_t key) noexcept {
+    for (Hold& h : first_) {
+      if (h.key == key) return &h;
+      if (h.key == 0) return nullptr;
+    }
+    return used_ == 0 ? nullptr : find_in_table(key);
+  }
+
+  // Remembers a hold, if it can; if not, its release will count as one by another thread.
+  void add(std::uint64_t key, std::uint32_t token) noexcept {
+    for (Hold& h : first_) {
+      if (h.key != 0) continue;
+      h.key = key;
+      in_order();
+      h.token = token;
+      h.again = 0;
+      return;
+    }
+    add_to_table(Hold{key, token, 0});
+  }
+
+  // Drops the entries in the thread that are no longer true.
+  template <class Pred>
+  void forget_if(Pred stale) noexcept {
+    for (std::size_t i = kInline; i-- != 0;) {
+      if (first_[i].key != 0 && stale(first_[i].key)) remove(&first_[i]);
+    }
+  }
+
+  void remove(Hold* h) noexcept {
+    if (h >= first_ && h < first_ + kInline) {
+      Hold* last = h;
+      while (last + 1 < first_ + kInline && last[1].key != 0)
+        ++last;
+      // For a moment an entry may be there twice, never missing.
+      if (last != h) *h = *last;
+      in_order();
+      last->key = 0;
+      if (used_ != 0) refill(last);
+    } else {
+      busy_ = true;
+      in_order();
+      remove_from_table(static_cast<std::uint32_t>(h - table_));
+      in_order();
+      busy_ = false;
+    }
+  }
+
+ private:
+  // Keeps the compiler from reordering stores that a signal handler may look between.
+  static void in_order() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+  static std::uint32_t hash(std::uint64_t key) noexcept {
+    return static_cast<std::uint32_t>((key * 0x9E3779B97F4A7C15u) >> 32);
+  }
+  std::uint32_t home(std::uint64_t key) const noexcept { return hash(key) & (capacity_ - 1); }
+
+  [[gnu::noinline]] Hold* find_in_table(std::uint64_t key) noexcept {
+    if (busy_) return nullptr;  // a signal handler: whatever it interrupted is half done
+    for (std::uint32_t i = home(key); table_[i].key != 0; i = (i + 1) & (capacity_ - 1)) {
+      if (table_[i].key == key) return &table_[i];
+    }
+    return nullptr;
+  }
+
+  [[gnu::noinline]] void add_to_table(Hold hold) noexcept {
+    if (busy_) return;
+    busy_ = true;
+    in_order();
+    if (used_ * 2 < capacity_ || grow()) insert(hold);
+    in_order();
+    busy_ = false;
+  }
+
+  void insert(Hold hold) noexcept {
+    std::uint32_t i = home(hold.key);
+    while (table_[i].key != 0)
+      i = (i + 1) & (capacity_ - 1);
+    table_[i] = hold;
+    ++used_;
+  }
+
+  bool grow() noexcept {
+    const std::uint32_t capacity = capacity_ == 0 ? 256 : capacity_ * 2;
+    auto* bigger = static_cast<Hold*>(P::map(capacity * sizeof(Hold)));
+    if (bigger == nullptr) return false;
+    Hold* old = table_;
+    const std::uint32_t old_capacity = capacity_;
+    table_ = bigger;
+    capacity_ = capacity;
+    used_ = 0;
+    for (std::uint32_t i = 0; i < old_capacity; ++i) {
+      if (old[i].key != 0) insert(old[i]);
+    }
+    if (old != nullptr) P::unmap(old, old_capacity * sizeof(Hold));
+    P::on_thread_exit(&free_table);
+    return true;
+  }
+
+  // Linear probing without tombstones: entries behind the hole move up.
+  void remove_from_table(std::uint32_t hole) noexcept {
+    for (std::uint32_t i = (hole + 1) & (capacity_ - 1); table_[i].key != 0;
+         i = (i + 1) & (capacity_ - 1)) {
+      const std::uint32_t distance = (i - home(table_[i].key)) & (capacity_ - 1);
+      if (distance >= ((i - hole) & (capacity_ - 1))) {
+        table_[hole] = table_[i];
+        hole = i;
+      }
+    }
+    table_[hole].key = 0;
+    --used_;
+  }
+
+  // Packs: an inline entry became free while the table has some.
+  void refill(Hold* empty) noexcept {
+    if (busy_) return;
+    busy_ = true;
+    in_order();
+    while (table_[cursor_ & (capacity_ - 1)].key == 0)
+      ++cursor_;
+    const std::uint32_t i = cursor_ & (capacity_ - 1);
+    *empty = table_[i];
+    remove_from_table(i);
+    in_order();
+    busy_ = false;
+  }
+
+  static void free_table() noexcept {
+    Holds& mine = P::template local<Holds>();
+    if (mine.table_ == nullptr || mine.used_ != 0) return;  // holds outlive their thread
+    P::unmap(mine.table_, mine.capacity_ * sizeof(Hold));
+    mine.table_ = nullptr;
+    mine.capacity_ = 0;
+  }
+
+  Hold first_[kInline];
+  Hold* table_;
+  std::uint32_t capacity_;
+  std::uint32_t used_;
+  std::uint32_t cursor_;  // where refill looked last
+  bool busy_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,237 @@
+// PF-T: the phase-fair ticket lock.
+//
+// Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
+//   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-T).
+// Idea: readers count themselves in (rin) and out (rout). A writer takes a ticket, waits for its
+//   turn among writers, then marks rin "writer present" with its phase and waits until as many
+//   readers have left as had arrived. A reader that arrives meanwhile waits for that one phase
+//   only: when the bits change, in whichever way, it is in. So readers and writers alternate.
+// State (16 bytes, zero = free):
+//   word  64 bits: rin (high 32) | wout (24) | parked flags, PRES, PHID (8)
+//   rout  32 bits: readers that left (31), kDrain
+//   win   32 bits: the next ticket; tickets are compared modulo 2^24
+// Invariants: PRES is set only by the holder of ticket wout. While PRES is set, nobody who arrived
+//   later is in. rout never passes rin. In drain mode rout counts up to 0 instead of to rin.
+// Fairness: phase-fair; writers first come, first served among themselves. Timed readers too; a
+//   timed writer takes a ticket only when it is its turn at once, and has no place in the line.
+// Space: at most 2^24 waiting writers, 2^31 readers at once.
+// Deviations: rin and wout share a word, because the release must be one store: after it the
+//   object may be gone. kDrain lets exactly the last reader wake a sleeping writer, without
+//   looking at the lock again. Readers that give up take their arrival back, they never count
+//   themselves out: a writer may be draining. Neither changes who enters when.
+// Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
+//   fetch-add on rout; what may follow is a wake of the address.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+template <class P, class W>
+class PfT {
+ public:
+  // What a reader must remember between arriving and waiting: the writer's phase it met.
+  struct Arrival {
+    std::uint64_t phase;
+  };
+
+  static void prepare() noexcept {}
+
+  // Counts the reader in. True: it holds the lock. False: a writer is present; go on with
+  // read_wait or read_withdraw.
+  bool read_arrive(Arrival& a) noexcept {
+    // acquire: pairs with the release in write_unlock.
+    const std::uint64_t seen = word_.fetch_add(kReader, acquire);
+    a.phase = seen & kPhase;
+    return (seen & kPresent) == 0;
+  }
+
+  bool read_wait(const Arrival& a, const Deadline* deadline) noexcept {
+    // acquire: pairs with the release in write_unlock, which changed the phase.
+    const auto over = [&a](std::uint64_t v) { return (v & kPhase) != a.phase; };
+    if (W::until(word_, acquire, kReadersParked, kReadersChannel, deadline, over)) return true;
+    return !read_withdraw(a);
+  }
+
+  // Takes the arrival back while the writer that was met is still there: no later writer can have
+  // counted it. False: that writer has left, so the reader holds the lock.
+  bool read_withdraw(const Arrival& a) noexcept {
+    std::uint64_t v = word_.load(acquire);  // acquire: if the phase is over, as in read_wait
+    while ((v & kPhase) == a.phase) {
+      // relaxed: nothing was read or written under the lock.
+      if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
+      v = word_.load(acquire);
+    }
+    return false;
+  }
+
+  bool try_read_lock() noexcept {
+    std::uint64_t v = word_.load(relaxed);
+    while ((v & kPresent) == 0) {
+      if (word_.compare_exchange(v, v + kReader, acquire)) return true;  // as in read_arrive
+    }
+    return false;
+  }
+
+  void read_unlock() noexcept {
+    // release: the reader's critical section; pairs with the acquire loads in drain.
+    const std::uint32_t left = rout_.fetch_add(kLeft, release) + kLeft;
+    if constexpr (W::kParks) {
+      if (left == kDrain) [[unlikely]]
+        W::wake(&rout_, kDrainChannel);
+    }
+  }
+
+  bool write_lock(const Deadline* deadline) noexcept {
+    if (deadline != nullptr) return timed_write_lock(deadline);
+    // relaxed: a ticket orders nothing; the line is joined by watching wout.
+    const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
+    const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
+    // acquire: pairs with the release in write_unlock.
+    if (!my_turn(word_.load(acquire))) {
+      W::until(word_, acquire, kWritersParked, channel_of(ticket), nullptr, my_turn);
+    }
+    drain(enter_phase(ticket), nullptr);
+    return true;
+  }
+
+  bool try_write_lock() noexcept {
+    std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
+    if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
+    const std::uint64_t bits = kPresent | (turn(v) & 1) * kPhaseId;
+    for (;;) {
+      // The compare-exchange finds out readers that came since; only flags may change besides.
+      // relaxed: what the readers did was acquired in all_left.
+      if (word_.compare_exchange(v, v | bits, relaxed)) return true;
+      if (!all_left(v)) break;
+    }
+    write_unlock();  // no phase was opened: this only passes the turn on
+    return false;
+  }
+
+  void write_unlock() noexcept {
+    std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
+    const std::uint32_t next = (turn(v) + 1) & kTicketMask;
+    // release: the writer's critical section; pairs with the acquires of readers and writers.
+    while (!word_.compare_exchange(v, (v & kArrivedMask) | next << kTurnShift, release)) {}
+    if constexpr (W::kParks) {
+      const std::uint32_t channels =
+          ((v & kReadersParked) != 0 ? kReadersChannel : 0) |
+          ((v & kWritersParked) != 0 ? channel_of(next) | kTimedWritersChannel : 0);
+      if (channels != 0) [[unlikely]]
+        W::wake(&word_, channels);
+    }
+  }
+
+  // --- for who must know more than its own hold; each is a glimpse that may be old at once
+  bool has_readers() const noexcept { return !all_left(word_.load(relaxed)); }
+  bool has_writer() const noexcept {
+    return (word_.load(acquire) & kPresent) != 0;  // acquire: pairs with write_unlock
+  }
+  bool idle() const noexcept {
+    const std::uint64_t v = word_.load(acquire);
+    return (v & kPresent) == 0 && all_left(v) && turn(v) == (win_.load(relaxed) & kTicketMask);
+  }
+  // Half of the counters' range is in use: admit no more.
+  bool too_many_readers() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    return ((arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kPhaseId = 1;        // the phase: lowest bit of the ticket
+  static constexpr std::uint64_t kPresent = 2;        // a writer has its turn
+  static constexpr std::uint64_t kReadersParked = 4;  // a reader sleeps until the phase is over
+  static constexpr std::uint64_t kWritersParked = 8;  // a writer sleeps until its turn
+  static constexpr std::uint64_t kPhase = kPhaseId | kPresent;
+  static constexpr int kTurnShift = 8;
+  static constexpr std::uint64_t kTicketMask = (1u << 24) - 1;
+  static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kArrivedMask = ~(kReader - 1);
+
+  static constexpr std::uint32_t kDrain = 1;  // rout counts up to 0, whoever gets there wakes
+  static constexpr std::uint32_t kLeft = 2;
+  static constexpr int kLeftShift = 1;
+
+  // Channels of the futex on word's low half, so that a release wakes all readers and one writer.
+  static constexpr std::uint32_t kReadersChannel = 1u << 0;
+  static constexpr std::uint32_t kTimedWritersChannel = 1u << 1;
+  static constexpr std::uint32_t kDrainChannel = 1u << 2;
+  static std::uint32_t channel_of(std::uint32_t ticket) noexcept { return 8u << ticket % 29; }
+
+  static std::uint32_t turn(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> kTurnShift) & kTicketMask;
+  }
+  static std::uint32_t arrived(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> 32);
+  }
+
+  bool all_left(std::uint64_t v) const noexcept {
+    // acquire: pairs with read_unlock.
+    return rout_.load(acquire) == arrived(v) << kLeftShift;
+  }
+
+  // Takes the ticket that has its turn now, if nobody has it.
+  bool take_turn(std::uint64_t v) noexcept {
+    std::uint32_t next = win_.load(relaxed);
+    return (next & kTicketMask) == turn(v) && win_.compare_exchange(next, next + 1, relaxed);
+  }
+
+  // Opens the writer's phase; returns how many readers had arrived, as rout counts them.
+  std::uint32_t enter_phase(std::uint32_t ticket) noexcept {
+    if constexpr (W::kParks) {
+      // The release that gave this turn cleared the flag and woke one writer. Others behind it may
+      // sleep on, so the flag is set again for them; who comes later sets it himself. The ticket of
+      // a sleeper is seen here: it lay down (release) before that turn was given (acquire).
+      if (((win_.load(relaxed) - ticket) & kTicketMask) != 1)
+        word_.fetch_or(kWritersParked, relaxed);
+    }
+    // relaxed: readers before the phase are awaited at rout, readers after it need no data.
+    const std::uint64_t seen = word_.fetch_add(kPresent | (ticket & 1) * kPhaseId, relaxed);
+    return arrived(seen) << kLeftShift;
+  }
+
+  bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
+    // acquire, here and below: pairs with read_unlock.
+    if (rout_.load(acquire) == target) return true;
+    if constexpr (!W::kParks) {
+      return W::until(rout_, acquire, 0, 0, deadline,
+                      [target](std::uint32_t v) { return v == target; });
+    }
+    for (std::uint32_t i = P::spin_budget(); i != 0; --i) {
+      if (rout_.load(acquire) == target) return true;
+      P::relax();
+    }
+    // From here on rout counts from (left - target) up to 0.
+    rout_.fetch_add(kDrain - target, relaxed);
+    const auto drained = [](std::uint32_t v) { return v == kDrain; };
+    const bool in = W::until(rout_, acquire, 0, kDrainChannel, deadline, drained);
+    rout_.fetch_add(target - kDrain, relaxed);
+    return in;
+  }
+
+  bool timed_write_lock(const Deadline* deadline) noexcept {
+    for (;;) {
+      const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
+      if (take_turn(v)) {
+        if (drain(enter_phase(turn(v)), deadline)) return true;
+        write_unlock();
+        return false;
+      }
+      const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
+      if (!W::until(word_, acquire, kWritersParked, kTimedWritersChannel, deadline, moved)) {
+        return false;
+      }
+    }
+  }
+
+  typename P::template atomic<std::uint64_t> word_{};
+  typename P::template atomic<std::uint32_t> rout_{};
+  typename P::template atomic<std::uint32_t> win_{};
+};
+
+}  // namespace lockswap

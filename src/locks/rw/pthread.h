@@ -1,0 +1,66 @@
+// pthread: glibc's own reader-writer lock, as an underlying lock for combinators.
+//
+// Source: the system's pthread_rwlock_*, called through P::system().
+// State: the fields that glibc uses in the pthread_rwlock_t that this object lies in: bytes 0..15,
+//   24..31 and 48..51. The combinators' words lie in bytes that glibc only ever zeroes at init;
+//   interpose checks that at start-up by a trial run.
+// Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
+// Destroy is safe as in glibc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/rw/frame.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/system_rwlock.h"
+
+namespace lockswap {
+
+template <class P, class W>
+class Pthread {
+ public:
+  struct Arrival {};
+
+  static void prepare() noexcept {}
+
+  bool read_arrive(Arrival&) noexcept { return try_read_lock(); }
+  bool read_wait(const Arrival&, const Deadline* deadline) noexcept {
+    int error;
+    do {
+      error = deadline == nullptr
+                  ? system_rwlock.rdlock(lock())
+                  : system_rwlock.clockrdlock(lock(), deadline->clock, &deadline->at);
+    } while (error == EAGAIN);  // more readers than glibc can count: one will leave
+    return error == 0;
+  }
+  bool read_withdraw(const Arrival&) noexcept { return true; }
+  bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
+  void read_unlock() noexcept { system_rwlock.unlock(lock()); }
+
+  bool write_lock(const Deadline* deadline) noexcept {
+    return (deadline == nullptr
+                ? system_rwlock.wrlock(lock())
+                : system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at)) == 0;
+  }
+  bool try_write_lock() noexcept { return system_rwlock.trywrlock(lock()) == 0; }
+  void write_unlock() noexcept {
+    // glibc tells a writer's release from a reader's by this id; here another thread may release.
+    frame().writer.store(P::tid(), relaxed);
+    system_rwlock.unlock(lock());
+  }
+
+  // glibc's counters are its own affair; answer what keeps callers on the safe side.
+  bool has_readers() const noexcept { return true; }
+  bool has_writer() const noexcept { return false; }
+  bool too_many_readers() const noexcept { return false; }
+
+ private:
+  pthread_rwlock_t* lock() noexcept { return reinterpret_cast<pthread_rwlock_t*>(this); }
+  auto& frame() noexcept { return *reinterpret_cast<RwFrame<P, Pthread>*>(this); }
+
+  std::byte glibc_[kCoreBytes];
+};
+
+}  // namespace lockswap

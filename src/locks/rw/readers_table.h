@@ -1,0 +1,33 @@
+// BRAVO's visible readers table: one for the process, shared by all locks and threads.
+//
+// Paper: Dice, Kogan, "BRAVO" (USENIX ATC 2019), section 3. A slot is 0, or the key (address) of a
+// lock with one fast reader. Bit 0 of an occupied slot: a revoker sleeps on it.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap {
+
+template <class P>
+struct ReadersTable {
+  using Slot = typename P::template atomic<std::uint64_t>;
+
+  Slot* slots;          // 64-byte aligned
+  std::uint32_t mask;   // number of slots - 1; the number is a power of two, at least 16
+  std::uint32_t guard;  // the paper's N: the time of a revocation, times N, without bias
+
+  static constexpr std::uint64_t kRevokerParked = 1;
+
+  // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
+  // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
+  // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
+  std::uint32_t index_of(std::uint64_t key) const noexcept {
+    const std::uint64_t self = P::self();
+    std::uint64_t z = key + (self << 32 | self >> 32);  // both vary in the same low bits
+    z = (z ^ (z >> 33)) * 0x62A9D9ED799705F5u;
+    z = (z ^ (z >> 28)) * 0xCB24D0A5C88C35B3u;
+    return static_cast<std::uint32_t>(z >> 32) & mask;
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,368 @@
+// The part of the POSIX contract that scalable locks lack: recursive reads, and release by another
+// thread. It goes over any lock of the shape of direct.h or bravo.h.
+//
+// Why: phase-fair and task-fair locks let a reader wait behind a waiting writer. A thread that
+// reads
+//   a lock, and reads it again while a writer waits, would wait for itself. glibc's default admits
+//   it, and programs rely on that. Programs also release a read hold by another thread.
+// Idea: a thread records its read holds (holds.h). A recursive read is admitted by that record; it
+//   does not touch the counters of the lock below, only a count of "extra" holds here. A release by
+//   a thread without a record marks the lock. On a marked lock nobody trusts a record: readers are
+//   admitted whenever no writer is active, as extra holds if a writer is waiting.
+// State: the frame's contract word. High half: the tag (frame.h). Low half:
+//   extra     read holds that are not in the lock below
+//   kMarked   records about this lock mean nothing, from now until it is initialised again
+//   kActive   (marked locks only) a writer is in; no extra hold may be added
+//   kParked   (marked locks only) somebody sleeps on this word
+// Invariants: the read holds of a lock are those below plus the extra ones. Unmarked, every extra
+//   hold belongs to a thread that also has a hold below. A writer is in only after the lock below
+//   is its own and extra is 0; on a marked lock it then shuts the word by kActive.
+// Release on a marked lock takes any hold, since holds are alike: first a slot of BRAVO's table (no
+//   new ones come), then an extra hold, last one below. That order means that a release which finds
+//   neither of the first two has its own hold below.
+// Exclusion across threads: the mark and the extra holds are in one word, so a recursive read comes
+//   either before the mark and is counted, or after it and does not trust its record.
+// Fairness: unmarked, that of the lock below. Marked: readers first, as glibc's default.
+// Space: 8 bytes in the frame; 16 bytes a hold in the thread.
+// Destroy is safe as it is in the lock below. On a marked lock a writer shuts and opens this word
+//   and the lock below in two steps; destroy() waits out a writer between them.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "locks/rw/disputed.h"
+#include "locks/rw/events.h"
+#include "locks/rw/frame.h"
+#include "locks/rw/holds.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// How long an acquisition may take.
+struct Patience {
+  bool only_try = false;
+  const Deadline* deadline = nullptr;
+};
+
+template <class P, class W, class Lock, class Count>
+class Recursive {
+ public:
+  using Frame = typename Lock::Frame;
+
+  static void prepare() noexcept { Lock::prepare(); }
+
+  // --- adoption: every call on an object that is not adopted yet comes here first
+
+  static bool adopted(const Frame& f) noexcept { return tag_of(f.contract.load(relaxed)) == tag(); }
+
+  // A new lock begins here: initialised, or found in zeroed memory. Several threads may find it at
+  // once; one adopts it, the others wait for it.
+  static void adopt(Frame& f) noexcept {
+    // acquire, here and below: pairs with the release at the end.
+    std::uint64_t v = f.contract.load(acquire);
+    while (tag_of(v) != tag()) {
+      if (tag_of(v) == kAdopting) {
+        P::await(Pause::yield, f.contract, acquire,
+                 [](std::uint64_t now) { return tag_of(now) != kAdopting; });
+        v = f.contract.load(acquire);
+      } else if (f.contract.compare_exchange(v, std::uint64_t{kAdopting} << 32, acquire)) {
+        begin(f);
+        return;
+      }
+    }
+  }
+
+  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  static void begin(Frame& f) noexcept {
+    Lock::reset(f);
+    Holds<P>& holds = P::template local<Holds<P>>();
+    if (Hold* stale = holds.find(f.key())) holds.remove(stale);
+    const bool marked = P::template global<Disputed<P>>().contains(f.key());
+    f.contract.store(fresh() | (marked ? kMarked : 0), release);
+  }
+
+  // --- acquisition; 0 or an errno
+
+  static int read_lock(Frame& f, Patience patience) noexcept {
+    Holds<P>& holds = P::template local<Holds<P>>();
+    // relaxed: a mark that matters to this thread happened before, by the program's own doing.
+    if (f.contract.load(relaxed) == fresh() && holds.none()) [[likely]] {
+      if (patience.only_try) return try_read(f, holds);
+      typename Lock::Arrival arrival;
+      std::uint32_t token = 0;
+      if (!Lock::read_arrive(f, arrival, token)) [[unlikely]] {
+        return wait_to_read(f, holds, arrival, patience.deadline);
+      }
+      holds.set_first(f.key(), token);
+      return 0;
+    }
+    return read_lock_slow(f, holds, patience);
+  }
+
+  static int write_lock(Frame& f, Patience patience) noexcept {
+    const std::uint32_t me = P::tid();
+    // relaxed: only this thread can have stored its own id.
+    if (f.writer.load(relaxed) == me) [[unlikely]] {
+      if (!patience.only_try) return EDEADLK;
+      Count::on(&f, Event::failed_try);
+      return EBUSY;
+    }
+    if (patience.only_try) {
+      if (!Lock::try_write_lock(f)) {
+        Count::on(&f, Event::failed_try);
+        return EBUSY;
+      }
+    } else if (!Lock::write_lock(f, patience.deadline)) {
+      Count::on(&f, Event::timeout);
+      return ETIMEDOUT;
+    }
+    // relaxed: marks and extra holds happened before the holds below were released to this writer.
+    if (flags_of(f.contract.load(relaxed)) != 0) [[unlikely]] {
+      if (const int error = shut(f, patience); error != 0) {
+        f.core.write_unlock();
+        return error;
+      }
+    }
+    f.writer.store(me, relaxed);
+    Count::on(&f, Event::write);
+    return 0;
+  }
+
+  // Ends a hold of whichever kind the calling thread, or another, has.
+  static int unlock(Frame& f) noexcept {
+    Holds<P>& holds = P::template local<Holds<P>>();
+    if (holds.only_first(f.key()) && f.contract.load(relaxed) == fresh()) [[likely]] {
+      const std::uint32_t token = holds.first().token;
+      holds.clear_first();
+      if (Lock::read_unlock(f, token)) [[likely]]
+        return 0;
+      return release_any(f);
+    }
+    // relaxed: only this thread can have stored its own id.
+    if (f.writer.load(relaxed) == P::tid()) {
+      write_unlock(f);
+      return 0;
+    }
+    return unlock_slow(f, holds);
+  }
+
+  // The object may be reused after this. Like glibc's, it never fails.
+  static void destroy(Frame& f) noexcept {
+    if ((flags_of(f.contract.load(acquire)) & kMarked) == 0) return;
+    while (f.core.has_writer() && f.writer.load(relaxed) == 0)
+      P::step_aside();
+  }
+
+  // The tag of locks adopted by this process image. Not 0; changes when old ones must be looked at
+  // again.
+  static constexpr std::uint32_t tag() noexcept { return 0x4C530001; }
+
+ private:
+  static constexpr std::uint64_t kMarked = 1;
+  static constexpr std::uint64_t kActive = 2;
+  static constexpr std::uint64_t kParked = 4;
+  static constexpr std::uint64_t kExtra = 8;  // one extra hold
+  static constexpr std::uint64_t kFlags = 0xffffffff;
+  static constexpr std::uint32_t kAdopting = 0xffffffff;
+  static constexpr std::uint32_t kChannel = 1;
+
+  static std::uint32_t tag_of(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> 32);
+  }
+  static std::uint64_t flags_of(std::uint64_t v) noexcept { return v & kFlags; }
+  static std::uint64_t extra_of(std::uint64_t v) noexcept { return flags_of(v) / kExtra; }
+  // An adopted lock without marks, extra holds or sleepers.
+  static constexpr std::uint64_t fresh() noexcept { return std::uint64_t{tag()} << 32; }
+
+  static int busy(Frame& f) noexcept {
+    Count::on(&f, Event::failed_try);
+    return EBUSY;
+  }
+
+  // --- reading
+
+  static int try_read(Frame& f, Holds<P>& holds) noexcept {
+    std::uint32_t token = 0;
+    if (!Lock::try_read_lock(f, token)) return busy(f);
+    holds.add(f.key(), token);
+    return 0;
+  }
+
+  [[gnu::noinline]] static int wait_to_read(Frame& f, Holds<P>& holds,
+                                            const typename Lock::Arrival& arrival,
+                                            const Deadline* deadline) noexcept {
+    // relaxed: only this thread can have stored its own id.
+    if (f.writer.load(relaxed) == P::tid()) {
+      Lock::read_withdraw(f, arrival);
+      return EDEADLK;
+    }
+    if (!Lock::read_wait(f, arrival, deadline)) {
+      Count::on(&f, Event::timeout);
+      return ETIMEDOUT;
+    }
+    holds.add(f.key(), 0);
+    return 0;
+  }
+
+  [[gnu::noinline]] static int read_lock_slow(Frame& f, Holds<P>& holds,
+                                              Patience patience) noexcept {
+    Disputed<P>& disputed = P::template global<Disputed<P>>();
+    if (disputed.any()) [[unlikely]] {
+      // Records of disputed addresses are of marked locks, or of locks that are no more.
+      holds.forget_if([&](std::uint64_t key) { return key != f.key() && disputed.names(key); });
+    }
+    Hold* hold = holds.find(f.key());
+    if (hold != nullptr) {
+      // A record can outlive its lock only at a disputed address.
+      if (disputed.contains(f.key())) mark(f);
+      if (const int result = read_again(f, *hold); result >= 0) return result;
+      holds.remove(hold);  // the lock is marked
+    }
+    if ((f.contract.load(relaxed) & kMarked) != 0) return read_marked(f, patience);
+    if (patience.only_try) return try_read(f, holds);
+    typename Lock::Arrival arrival;
+    std::uint32_t token = 0;
+    if (!Lock::read_arrive(f, arrival, token)) {
+      return wait_to_read(f, holds, arrival, patience.deadline);
+    }
+    holds.add(f.key(), token);
+    return 0;
+  }
+
+  // A recursive read. -1: the lock is marked, the record is not to be trusted.
+  static int read_again(Frame& f, Hold& hold) noexcept {
+    std::uint64_t v = f.contract.load(relaxed);
+    do {
+      if ((v & kMarked) != 0) return -1;
+      if (flags_of(v) >= kFlags - kExtra) return EAGAIN;
+      // relaxed: this thread holds the lock already, so it has acquired what there is; and who
+      // releases this hold, or marks the lock, changes the same word after it.
+    } while (!f.contract.compare_exchange(v, v + kExtra, relaxed));
+    ++hold.again;
+    Count::on(&f, Event::read);
+    Count::on(&f, Event::recursive_read);
+    return 0;
+  }
+
+  // Readers first: a reader is admitted whenever no writer is active.
+  static int read_marked(Frame& f, Patience patience) noexcept {
+    for (;;) {
+      if (f.core.too_many_readers()) return EAGAIN;
+      if (f.core.try_read_lock()) break;
+      // relaxed: only this thread can have stored its own id.
+      if (f.writer.load(relaxed) == P::tid()) {
+        return patience.only_try ? busy(f) : EDEADLK;
+      }
+      std::uint64_t v = f.contract.load(relaxed);
+      if ((v & kActive) == 0) {
+        if (flags_of(v) >= kFlags - kExtra) return EAGAIN;
+        // acquire: pairs with the release in open of the last writer.
+        if (f.contract.compare_exchange(v, v + kExtra, acquire)) break;
+        continue;
+      }
+      if (patience.only_try) return busy(f);
+      const auto open = [](std::uint64_t now) { return (now & kActive) == 0; };
+      if (!W::until(f.contract, acquire, kParked, kChannel, patience.deadline, open)) {
+        Count::on(&f, Event::timeout);
+        return ETIMEDOUT;
+      }
+    }
+    Count::on(&f, Event::read);
+    return 0;
+  }
+
+  // --- writing
+
+  // The lock below is this writer's. Waits for extra holds; shuts a marked lock to new ones.
+  static int shut(Frame& f, Patience patience) noexcept {
+    for (;;) {
+      std::uint64_t v = f.contract.load(acquire);  // pairs with release_any
+      if (extra_of(v) == 0) {
+        if ((v & kMarked) == 0) return 0;
+        // acquire: as above. Fails if a reader was faster.
+        if (f.contract.compare_exchange(v, v | kActive, acquire)) return 0;
+        continue;
+      }
+      if (patience.only_try) return busy(f);
+      const auto none = [](std::uint64_t now) { return extra_of(now) == 0; };
+      if (!W::until(f.contract, acquire, kParked, kChannel, patience.deadline, none)) {
+        Count::on(&f, Event::timeout);
+        return ETIMEDOUT;
+      }
+    }
+  }
+
+  static void write_unlock(Frame& f) noexcept {
+    f.writer.store(0, relaxed);  // nobody but the owner itself looks for a certain id
+    if ((f.contract.load(relaxed) & kActive) != 0) [[unlikely]]
+      open(f);
+    f.core.write_unlock();
+  }
+
+  static void open(Frame& f) noexcept {
+    // release: the critical section; pairs with read_marked.
+    const std::uint64_t v = f.contract.fetch_and(~(kActive | kParked), release);
+    if constexpr (W::kParks) {
+      if ((v & kParked) != 0) W::wake(&f.contract, kChannel);
+    }
+  }
+
+  // --- releasing
+
+  [[gnu::noinline]] static int unlock_slow(Frame& f, Holds<P>& holds) noexcept {
+    const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
+    Hold* hold = holds.find(f.key());
+    if (hold != nullptr && !marked) {
+      if (hold->again != 0) {
+        --hold->again;
+        return release_any_extra(f) ? 0 : release_any(f);
+      }
+      const std::uint32_t token = hold->token;
+      holds.remove(hold);
+      return Lock::read_unlock(f, token) ? 0 : release_any(f);
+    }
+    if (f.writer.load(relaxed) != 0) {
+      write_unlock(f);
+      return 0;
+    }
+    if (hold != nullptr) holds.remove(hold);
+    Count::on(&f, Event::foreign_release);
+    mark(f);
+    return release_any(f);
+  }
+
+  static void mark(Frame& f) noexcept {
+    if ((f.contract.load(relaxed) & kMarked) != 0) return;
+    P::template global<Disputed<P>>().insert(f.key());
+    // acq_rel: a recursive read is before the mark, and then its extra hold is seen, or after it.
+    f.contract.fetch_or(kMarked, acq_rel);
+  }
+
+  // Releases one hold of a marked lock, whichever; they are alike.
+  [[gnu::noinline]] static int release_any(Frame& f) noexcept {
+    if (Lock::release_any_slot(f) || release_any_extra(f)) return 0;
+    if (!f.core.has_readers()) return EPERM;  // nobody holds it: a bug of the program
+    f.core.read_unlock();
+    return 0;
+  }
+
+  static bool release_any_extra(Frame& f) noexcept {
+    std::uint64_t v = f.contract.load(relaxed);
+    std::uint64_t next;
+    do {
+      if (extra_of(v) == 0) return false;
+      next = v - kExtra;
+      if (extra_of(next) == 0) next &= ~kParked;
+      // release: the critical section; pairs with shut.
+    } while (!f.contract.compare_exchange(v, next, release));
+    if constexpr (W::kParks) {
+      if (((v ^ next) & kParked) != 0) W::wake(&f.contract, kChannel);
+    }
+    return true;
+  }
+};
+
+}  // namespace lockswap

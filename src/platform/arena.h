@@ -1,0 +1,123 @@
+// Queue nodes: type-stable memory reached through 32-bit handles.
+//
+// A pthread object has no room for the pointers of a queue lock, so queues link handles. A node's
+// memory is never given back and never becomes another type, so a late wake-up or a late look at a
+// node that has changed hands is harmless.
+//
+// Address space is reserved once, without memory behind it, and opened a chunk at a time. Each
+// thread keeps one free node to itself; the rest lie on one lock-free stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/memory.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+
+// T must be zero-initialisable and have a member `NativeAtomic<uint32_t> link` that the arena may
+// use while the node is free.
+template <class T>
+class Arena {
+ public:
+  using Handle = std::uint32_t;  // 0 is no node
+
+  // At start-up, by one thread. Reserves address space only.
+  static void prepare() noexcept {
+    if (base_ != nullptr) return;
+    for (std::uint32_t n = kMostNodes; n >= kChunkNodes && base_ == nullptr; n /= 4) {
+      base_ = static_cast<T*>(map_pages(std::size_t{n} * sizeof(T), PROT_NONE));
+      capacity_ = n;
+    }
+    if (base_ == nullptr) capacity_ = 0;
+    ThreadExit::add(&on_thread_exit);
+  }
+
+  static T& at(Handle h) noexcept { return base_[h]; }
+
+  // Never fails: at the limit of memory or nodes it waits until one is given back.
+  static Handle take() noexcept {
+    Handle& mine = per_thread<Cache>.handle;
+    if (mine != 0) [[likely]] {
+      const Handle h = mine;
+      mine = 0;
+      return h;
+    }
+    return take_shared();
+  }
+
+  static void give(Handle h) noexcept {
+    Handle& mine = per_thread<Cache>.handle;
+    if (mine == 0 && ThreadExit::arm()) [[likely]] {
+      mine = h;
+    } else {
+      push(h);
+    }
+  }
+
+ private:
+  struct Cache {
+    Handle handle;
+  };
+  static constexpr std::uint32_t kMostNodes = 1u << 24;
+  static constexpr std::uint32_t kChunkNodes = 4096;
+
+  [[gnu::noinline]] static Handle take_shared() noexcept {
+    for (;;) {
+      if (Handle h = pop(); h != 0) return h;
+      if (Handle h = fresh(); h != 0) return h;
+      raw_syscall(SYS_sched_yield);
+    }
+  }
+
+  static Handle fresh() noexcept {
+    // relaxed: handing out numbers orders nothing; the pages are opened before the node is used.
+    if (next_.load(relaxed) >= capacity_) return 0;
+    const Handle h = next_.fetch_add(1, relaxed);
+    if (h >= capacity_) return 0;
+    // The number that starts a chunk opens it, but a later number may be used first, so whoever
+    // finds its chunk closed opens it as well: opening twice is harmless.
+    const std::uint32_t chunk = h / kChunkNodes;
+    if (opened_.load(acquire) <= chunk) {  // pairs with the store below
+      if (!open_pages(base_ + std::size_t{chunk} * kChunkNodes, kChunkNodes * sizeof(T))) return 0;
+      std::uint32_t seen = opened_.load(relaxed);
+      while (seen == chunk && !opened_.compare_exchange(seen, chunk + 1, release)) {}
+    }
+    return h;
+  }
+
+  static Handle pop() noexcept {
+    std::uint64_t head = free_.load(acquire);  // pairs with push: the link of the node on top
+    while (static_cast<Handle>(head) != 0) {
+      const Handle h = static_cast<Handle>(head);
+      const std::uint64_t below = at(h).link.load(relaxed);
+      const std::uint64_t next = ((head >> 32) + 1) << 32 | below;  // the tag defeats ABA
+      if (free_.compare_exchange(head, next, acquire)) return h;
+      head = free_.load(acquire);
+    }
+    return 0;
+  }
+
+  static void push(Handle h) noexcept {
+    std::uint64_t head = free_.load(relaxed);
+    do {
+      at(h).link.store(static_cast<Handle>(head), relaxed);
+    } while (!free_.compare_exchange(head, ((head >> 32) + 1) << 32 | h, release));  // with pop
+  }
+
+  static void on_thread_exit() noexcept {
+    Handle& mine = per_thread<Cache>.handle;
+    if (mine != 0) push(mine);
+    mine = 0;
+  }
+
+  static inline constinit T* base_ = nullptr;
+  static inline constinit std::uint32_t capacity_ = 0;
+  static inline constinit NativeAtomic<std::uint32_t> next_{1};
+  static inline constinit NativeAtomic<std::uint32_t> opened_{0};  // chunks
+  static inline constinit NativeAtomic<std::uint64_t> free_{0};    // tag, handle
+};
+
+}  // namespace lockswap

@@ -1,0 +1,46 @@
+// Atomics as the locks see them: a thin name for std::atomic, so that the same lock source can run
+// on a platform whose atomics are explored instead of executed.
+//
+// Every operation names its order. compare_exchange is the strong form and, like std::atomic's,
+// leaves the value it saw in `expected`; a failed one is a relaxed load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockswap {
+
+using Order = std::memory_order;
+inline constexpr Order relaxed = std::memory_order_relaxed;
+inline constexpr Order acquire = std::memory_order_acquire;
+inline constexpr Order release = std::memory_order_release;
+inline constexpr Order acq_rel = std::memory_order_acq_rel;
+inline constexpr Order seq_cst = std::memory_order_seq_cst;
+
+template <class T>
+class NativeAtomic {
+ public:
+  using value_type = T;
+
+  constexpr NativeAtomic() noexcept = default;
+  constexpr explicit NativeAtomic(T v) noexcept : a_(v) {}
+  NativeAtomic(const NativeAtomic&) = delete;
+  NativeAtomic& operator=(const NativeAtomic&) = delete;
+
+  T load(Order o) const noexcept { return a_.load(o); }
+  void store(T v, Order o) noexcept { a_.store(v, o); }
+  T exchange(T v, Order o) noexcept { return a_.exchange(v, o); }
+  bool compare_exchange(T& expected, T desired, Order success) noexcept {
+    return a_.compare_exchange_strong(expected, desired, success, std::memory_order_relaxed);
+  }
+  T fetch_add(T v, Order o) noexcept { return a_.fetch_add(v, o); }
+  T fetch_sub(T v, Order o) noexcept { return a_.fetch_sub(v, o); }
+  T fetch_or(T v, Order o) noexcept { return a_.fetch_or(v, o); }
+  T fetch_and(T v, Order o) noexcept { return a_.fetch_and(v, o); }
+
+ private:
+  std::atomic<T> a_{};
+  static_assert(std::atomic<T>::is_always_lock_free);
+};
+
+}  // namespace lockswap

@@ -1,0 +1,29 @@
+// Time: a monotonic clock in nanoseconds, and deadlines as POSIX's timed functions give them.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace lockswap {
+
+// An absolute point on CLOCK_REALTIME or CLOCK_MONOTONIC. "No deadline" is a null pointer.
+struct Deadline {
+  clockid_t clock;
+  timespec at;  // 0 <= tv_nsec < 1e9; tv_sec may be negative (long past)
+};
+
+// Nanoseconds of CLOCK_MONOTONIC, through the vDSO: about 25 to 60 ns. Never fails on Linux.
+inline std::uint64_t monotonic_ns() noexcept {
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+inline bool has_passed(const Deadline& d) noexcept {
+  timespec t;
+  ::clock_gettime(d.clock, &t);
+  return t.tv_sec != d.at.tv_sec ? t.tv_sec > d.at.tv_sec : t.tv_nsec >= d.at.tv_nsec;
+}
+
+}  // namespace lockswap

@@ -1,0 +1,48 @@
+// What a lock may ask of the machine. Locks are templates over a Platform P, so one source runs in
+// production (Native) and under exploration of interleavings and reorderings.
+//
+//   P::atomic<T>                 load, store, exchange, compare_exchange, fetch_{add,sub,or,and}
+//   P::local<T>()                the calling thread's T, zero at first
+//   P::global<T>()               the process's T, zero at first
+//   P::self()                    a number that tells live threads apart; input for hashing
+//   P::tid()                     the kernel's thread id
+//   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
+//   P::now()                     nanoseconds that never run backwards
+//   P::passed(deadline)          whether the deadline is over
+//   P::await(pause, atom, order, pred[, deadline])
+//                                spins until pred(atom) holds; false: the deadline passed first
+//   P::step_aside()              gives the processor away once, for loops over several atoms
+//   P::spin_budget(), P::relax() how long and how to spin before parking
+//   P::park(atom, low, channels, deadline), P::unpark(&atom, channels)
+//                                a futex on an atom's low 32 bits; wake-ups may be stray
+//   P::nodes<T>                  prepare, take, give, at: type-stable nodes with 32-bit handles
+//   P::map(bytes), P::unmap(p, bytes)
+//                                zeroed pages, or nullptr
+//   P::scan(table, n, key, on_hit)
+//                                a seq_cst fence, then 8-byte loads in any order (platform/scan.h)
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "platform/clock.h"
+
+namespace lockswap {
+
+enum class Pause {
+  spin,   // the processor's pause instruction
+  yield,  // give the processor to another thread
+};
+
+template <class P>
+concept Platform = requires(typename P::template atomic<std::uint64_t> a, const Deadline* d) {
+  { P::self() } -> std::same_as<std::uint64_t>;
+  { P::tid() } -> std::same_as<std::uint32_t>;
+  { P::now() } -> std::same_as<std::uint64_t>;
+  { P::spin_budget() } -> std::same_as<std::uint32_t>;
+  P::relax();
+  P::park(a, 0u, 1u, d);
+  P::unpark(&a, 1u);
+};
+
+}  // namespace lockswap

@@ -1,0 +1,44 @@
+// Sleeping on a word (futex). Waiters name a channel, so that one word can serve several kinds of
+// waiters and a waker reaches only those it means.
+#pragma once
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+
+#include <linux/futex.h>
+
+#include "platform/clock.h"
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+enum class Parked {
+  woken,      // woken, or the word had changed, or for no reason: look again
+  timed_out,  // the deadline has passed
+};
+
+// Sleeps while *word == expected, until a wake on one of `channels` (a bit set, not 0), the
+// deadline, or a stray wake-up.
+inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t channels,
+                         const Deadline* deadline) noexcept {
+  int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
+  const timespec* until = nullptr;
+  if (deadline != nullptr) {
+    if (deadline->at.tv_sec < 0) return Parked::timed_out;  // the kernel would say EINVAL
+    if (deadline->clock == CLOCK_REALTIME) op |= FUTEX_CLOCK_REALTIME;
+    until = &deadline->at;
+  }
+  const long r = raw_syscall(SYS_futex, reinterpret_cast<long>(word), op, expected,
+                             reinterpret_cast<long>(until), 0, static_cast<long>(channels));
+  return r == -ETIMEDOUT ? Parked::timed_out : Parked::woken;
+}
+
+// Wakes all that sleep on `word` on one of `channels`. Does not read the word: its memory may be
+// gone already, which costs at most a stray wake-up elsewhere (or EFAULT, which is ignored).
+inline void futex_wake(const void* word, std::uint32_t channels) noexcept {
+  raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
+              INT_MAX, 0, 0, static_cast<long>(channels));
+}
+
+}  // namespace lockswap

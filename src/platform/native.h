@@ -1,0 +1,116 @@
+// The production platform: the real machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/arena.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "platform/futex.h"
+#include "platform/scan.h"
+#include "platform/system_rwlock.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+
+struct Native {
+  template <class T>
+  using atomic = NativeAtomic<T>;
+
+  // --- state of the calling thread, state of the process (both start as zeroes)
+  template <class T>
+  static T& local() noexcept {
+    return per_thread<T>;
+  }
+  template <class T>
+  static T& global() noexcept {
+    return process_state<T>;
+  }
+
+  static std::uint64_t self() noexcept { return thread_identity(); }
+  static std::uint32_t tid() noexcept { return thread_id(); }
+  static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
+    ThreadExit::add(hook);
+    return ThreadExit::arm();
+  }
+
+  // --- time
+  static std::uint64_t now() noexcept { return monotonic_ns(); }
+  static bool passed(const Deadline& d) noexcept { return has_passed(d); }
+
+  // --- waiting
+  static std::uint32_t spin_budget() noexcept { return spin_budget_; }
+  static void set_spin_budget(std::uint32_t pauses) noexcept { spin_budget_ = pauses; }
+
+  static void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    asm volatile("yield" ::: "memory");
+#endif
+  }
+
+  static void step_aside() noexcept { raw_syscall(SYS_sched_yield); }
+
+  template <class A, class Pred>
+  static bool await(Pause pause, const A& atom, Order order, Pred pred,
+                    const Deadline* deadline = nullptr) noexcept {
+    for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
+      if (pause == Pause::yield) {
+        step_aside();
+      } else {
+        relax();
+      }
+      if (deadline != nullptr && round % 64 == 0 && has_passed(*deadline)) {
+        return pred(atom.load(order));
+      }
+    }
+    return true;
+  }
+
+  // 64-bit atoms sleep on their low half.
+  template <class A>
+  static Parked park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
+                     const Deadline* deadline) noexcept {
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    return futex_wait(&atom, low_half, channels, deadline);
+  }
+  template <class A>
+  static void unpark(const A* atom, std::uint32_t channels) noexcept {
+    futex_wake(atom, channels);
+  }
+
+  // --- memory of a thread's own; zeroed, or nullptr
+  static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }
+  static void unmap(void* p, std::size_t bytes) noexcept { unmap_pages(p, bytes); }
+
+  // --- queue nodes
+  template <class T>
+  using nodes = Arena<T>;
+
+  // --- the revocation scan: see platform/scan.h. on_hit(index) says whether to go on.
+  template <class OnHit>
+  static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
+                   OnHit on_hit) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    bool all = true;
+    for (std::size_t i = find_slot(table, 0, n, key); all && i < n;) {
+      all = on_hit(i);
+      i = find_slot(table, i + 1, n, key);
+    }
+    // What was read as free is acquired as well: the reader that left it free has finished.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return all;
+  }
+
+ private:
+  template <class T>
+  static inline constinit T process_state{};
+  static inline constinit std::uint32_t spin_budget_ = 50;
+};
+
+static_assert(Platform<Native>);
+
+}  // namespace lockswap

@@ -1,0 +1,80 @@
+// Looking for a key in a table of slots that other threads write: BRAVO's revocation scan.
+//
+// The order that P::scan gives: a seq_cst fence, then 8-byte-atomic loads in any order, then an
+// acquire fence. A slot that held the key before the first fence in the seq_cst order, and still
+// does, is found. A hit is only a hint: the caller re-reads the slot seq_cst. A slot read as free
+// is free of a reader whose release the last fence acquires: without it the revoker could write
+// data that this reader, in the language's model, still reads. The low bit of a slot is not
+// compared.
+//
+// The vector form reads 8-byte-aligned slots by 32-byte loads; on every x86-64 with AVX2 each
+// aligned 8-byte lane is read at once. C++ has no name for such loads, so this is the one place
+// that steps outside the language's memory model; ThreadSanitizer builds use the scalar form.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+using Slot = NativeAtomic<std::uint64_t>;
+
+// The index of the first slot at or after `from` that holds `key` (bit 0 aside), or `n`.
+inline std::size_t find_slot_scalar(const Slot* table, std::size_t from, std::size_t n,
+                                    std::uint64_t key) noexcept {
+  for (; from < n; ++from) {
+    // relaxed: the caller's fence ordered it, and a hit is read again.
+    if ((table[from].load(relaxed) | 1) == (key | 1)) break;
+  }
+  return from;
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define LOCKSWAP_HAS_VECTOR_SCAN 1
+// `n` is a multiple of 16 and the table is 64-byte aligned.
+__attribute__((target("avx2"))) inline std::size_t find_slot_avx2(const Slot* table,
+                                                                  std::size_t from, std::size_t n,
+                                                                  std::uint64_t key) noexcept {
+  while (from % 16 != 0 && from < n) {
+    if ((table[from].load(relaxed) | 1) == (key | 1)) return from;
+    ++from;
+  }
+  const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(key | 1));
+  const __m256i low = _mm256_set1_epi64x(1);
+  for (; from < n; from += 16) {
+    const auto* p = reinterpret_cast<const __m256i*>(table + from);
+    __m256i any = _mm256_setzero_si256();
+    for (int i = 0; i < 4; ++i) {
+      const __m256i slots = _mm256_or_si256(_mm256_load_si256(p + i), low);
+      any = _mm256_or_si256(any, _mm256_cmpeq_epi64(slots, wanted));
+    }
+    if (_mm256_testz_si256(any, any) == 0) return find_slot_scalar(table, from, n, key);
+  }
+  return n;
+}
+#endif
+
+inline constinit bool vector_scan_usable = false;  // set once at start-up
+
+inline void prepare_scan() noexcept {
+#if defined(LOCKSWAP_HAS_VECTOR_SCAN)
+  __builtin_cpu_init();
+  vector_scan_usable = __builtin_cpu_supports("avx2");
+#endif
+}
+
+inline std::size_t find_slot(const Slot* table, std::size_t from, std::size_t n,
+                             std::uint64_t key) noexcept {
+#if defined(LOCKSWAP_HAS_VECTOR_SCAN)
+  if (vector_scan_usable) return find_slot_avx2(table, from, n, key);
+#endif
+  return find_slot_scalar(table, from, n, key);
+}
+
+}  // namespace lockswap

@@ -1,0 +1,26 @@
+// The reader-writer lock functions of POSIX as a table: the system's own (glibc's, the next ones
+// in symbol order), which interpose fills in before the first lock is taken.
+#pragma once
+
+#include <ctime>
+#include <pthread.h>
+
+namespace lockswap {
+
+struct RwOps {
+  int (*init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
+  int (*destroy)(pthread_rwlock_t*);
+  int (*rdlock)(pthread_rwlock_t*);
+  int (*tryrdlock)(pthread_rwlock_t*);
+  int (*timedrdlock)(pthread_rwlock_t*, const timespec*);
+  int (*clockrdlock)(pthread_rwlock_t*, clockid_t, const timespec*);
+  int (*wrlock)(pthread_rwlock_t*);
+  int (*trywrlock)(pthread_rwlock_t*);
+  int (*timedwrlock)(pthread_rwlock_t*, const timespec*);
+  int (*clockwrlock)(pthread_rwlock_t*, clockid_t, const timespec*);
+  int (*unlock)(pthread_rwlock_t*);
+};
+
+inline constinit RwOps system_rwlock{};
+
+}  // namespace lockswap

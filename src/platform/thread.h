@@ -1,0 +1,102 @@
+// What belongs to one thread: zero-initialised state, an identity for hashing, the kernel's thread
+// id, and a hook at thread exit.
+//
+// Thread-locals use the initial-exec model: two instructions, no call, no malloc, and the price of
+// a few dozen bytes of the static TLS block. A thread that exits and locks again in a later key
+// destructor finds its state zeroed or emptied, never gone.
+#pragma once
+
+#include <cstdint>
+#include <pthread.h>
+
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+// One zero-initialised T for each thread.
+template <class T>
+__attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
+
+// Different for any two threads that live at once, constant over a thread's life, free to read: the
+// thread control block's address.
+inline std::uintptr_t thread_identity() noexcept {
+#if defined(__x86_64__)
+  std::uintptr_t self;
+  asm("movq %%fs:0, %0" : "=r"(self));
+  return self;
+#else
+  return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+#endif
+}
+
+// The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth.
+struct CachedTid {
+  std::uint32_t value;
+};
+
+inline std::uint32_t thread_id() noexcept {
+  std::uint32_t& cached = per_thread<CachedTid>.value;
+  if (cached == 0) [[unlikely]] {
+    cached = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  }
+  return cached;
+}
+
+// In a forked child: the one thread there has a new id.
+inline void forget_thread_id() noexcept { per_thread<CachedTid>.value = 0; }
+
+// Thread exit. Hooks are registered at start-up, once; a thread that keeps something arms them.
+class ThreadExit {
+ public:
+  using Hook = void (*)();
+
+  // At start-up, by one thread.
+  static void prepare() noexcept {
+    usable_ = pthread_key_create(&key_, &run) == 0 && key_ < kKeysWithoutMalloc;
+  }
+
+  // Before threads run. Idempotent.
+  static void add(Hook hook) noexcept {
+    for (Hook& h : hooks_) {
+      if (h == hook) return;
+      if (h == nullptr) {
+        h = hook;
+        return;
+      }
+    }
+  }
+
+  // Asks that the hooks run when the calling thread exits. False: they will not (the thread is
+  // past that point, or no key was free), so keep nothing that must be given back.
+  static bool arm() noexcept {
+    State& s = per_thread<State>;
+    if (s.armed) [[likely]]
+      return true;
+    if (!usable_ || s.ran) return false;
+    s.armed = pthread_setspecific(key_, &s) == 0;
+    return s.armed;
+  }
+
+ private:
+  struct State {
+    bool armed;
+    bool ran;
+  };
+  // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
+  static constexpr pthread_key_t kKeysWithoutMalloc = 32;
+
+  static void run(void* p) {
+    auto* s = static_cast<State*>(p);
+    s->armed = false;
+    s->ran = true;
+    for (Hook h : hooks_) {
+      if (h != nullptr) h();
+    }
+  }
+
+  static inline constinit pthread_key_t key_ = 0;
+  static inline constinit bool usable_ = false;
+  static inline constinit Hook hooks_[4] = {};
+};
+
+}  // namespace lockswap

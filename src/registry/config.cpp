@@ -1,0 +1,152 @@
+#include "registry/config.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <unistd.h>
+
+#include "registry/rwlocks.h"
+#include "registry/text.h"
+
+namespace lockswap {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},
+    {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
+    {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
+    {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
+     "slots in BRAVO's visible readers table"},
+    {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
+     "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
+    {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
+     "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
+    {"LOCKSWAP_VERBOSE", "0 or 1", "0", "say on stderr which lock runs"},
+    {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
+};
+
+constexpr std::uint32_t kMostSlots = 1u << 20;
+
+// A variable that is set to nothing counts as not set.
+const char* value_of(const char* name) noexcept {
+  const char* v = std::getenv(name);
+  return v == nullptr || *v == 0 ? nullptr : v;
+}
+
+class Reader {
+ public:
+  Reader(char* message, std::uint32_t size) noexcept : message_(message), size_(size) {}
+  bool ok() const noexcept { return ok_; }
+
+  Text complain(const char* name, const char* value) noexcept {
+    ok_ = false;
+    Text text(message_, size_);
+    text << "lockswap: " << name << "=" << value << " ";
+    return text;
+  }
+
+  void number(const char* name, std::uint32_t least, std::uint32_t most,
+              std::uint32_t& into) noexcept {
+    const char* v = value_of(name);
+    if (v == nullptr || !ok_) return;
+    std::uint64_t n = 0;
+    const char* p = v;
+    for (; *p >= '0' && *p <= '9' && n <= most; ++p)
+      n = n * 10 + static_cast<unsigned>(*p - '0');
+    if (*p != 0 || n < least || n > most) {
+      complain(name, v) << "is not a number from " << least << " to " << most;
+    } else {
+      into = static_cast<std::uint32_t>(n);
+    }
+  }
+
+  void flag(const char* name, bool& into) noexcept {
+    const char* v = value_of(name);
+    if (v == nullptr || !ok_) return;
+    if (std::strcmp(v, "0") != 0 && std::strcmp(v, "1") != 0) {
+      complain(name, v) << "is neither 0 nor 1";
+    } else {
+      into = *v == '1';
+    }
+  }
+
+ private:
+  char* message_;
+  std::uint32_t size_;
+  bool ok_ = true;
+};
+
+void read_rwlock(Reader& reader, Config& config) noexcept {
+  const char* v = value_of("LOCKSWAP_RWLOCK");
+  if (v == nullptr || !reader.ok()) return;
+  if (const RwLockInfo* lock = find_rwlock(v)) {
+    config.rwlock = lock->name;
+    return;
+  }
+  Text text = reader.complain("LOCKSWAP_RWLOCK", v);
+  text << "is no lock; choose one of:";
+  for (int i = 0; i < rwlocks().count; ++i)
+    text << (i == 0 ? " " : ", ") << rwlocks().rows[i].name;
+}
+
+void read_wait(Reader& reader, Config& config) noexcept {
+  const char* v = value_of("LOCKSWAP_WAIT");
+  if (v == nullptr || !reader.ok()) return;
+  for (int i = 0; i < waits().count; ++i) {
+    if (same_name(waits().rows[i].name, v)) {
+      config.wait = waits().rows[i].name;
+      return;
+    }
+  }
+  Text text = reader.complain("LOCKSWAP_WAIT", v);
+  text << "is no wait policy; choose one of:";
+  for (int i = 0; i < waits().count; ++i)
+    text << (i == 0 ? " " : ", ") << waits().rows[i].name;
+}
+
+// A misspelt variable would silently run something else than was meant.
+void reject_unknown(Reader& reader) noexcept {
+  for (char** e = environ; e != nullptr && *e != nullptr && reader.ok(); ++e) {
+    if (std::strncmp(*e, "LOCKSWAP_", 9) != 0) continue;
+    bool known = false;
+    for (const Option& o : kOptions) {
+      const std::size_t n = std::strlen(o.name);
+      known = known || (std::strncmp(*e, o.name, n) == 0 && (*e)[n] == '=');
+    }
+    if (known) continue;
+    char name[64];
+    std::size_t n = 0;
+    for (; n + 1 < sizeof name && (*e)[n] != 0 && (*e)[n] != '='; ++n)
+      name[n] = (*e)[n];
+    name[n] = 0;
+    Text text = reader.complain(name, (*e)[n] == '=' ? *e + n + 1 : "");
+    text << "is no variable of lockswap; they are:";
+    for (const Option& o : kOptions)
+      text << (&o == kOptions ? " " : ", ") << o.name;
+  }
+}
+
+}  // namespace
+
+Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptions))}; }
+
+bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
+  Reader reader(message, size);
+  reject_unknown(reader);
+  read_rwlock(reader, config);
+  read_wait(reader, config);
+  reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
+  reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
+  reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
+  reader.flag("LOCKSWAP_VERBOSE", config.verbose);
+  if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
+    reader.complain("LOCKSWAP_BRAVO_SLOTS", value_of("LOCKSWAP_BRAVO_SLOTS"))
+        << "is not a power of two";
+  }
+  if (const char* v = value_of("LOCKSWAP_STATS"); v != nullptr && std::strcmp(v, "0") != 0) {
+    config.stats = std::strcmp(v, "1") == 0 ? "" : v;
+  }
+  return reader.ok();
+}
+
+}  // namespace lockswap

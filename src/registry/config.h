@@ -1,0 +1,36 @@
+// The configuration: every LOCKSWAP_* variable in one table, read once, before the first lock.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap {
+
+// One row of the table, for `lockswap list` and for error messages.
+struct Option {
+  const char* name;
+  const char* type;
+  const char* fallback;
+  const char* help;
+};
+
+struct Options {
+  const Option* rows;
+  int count;
+};
+Options options() noexcept;
+
+struct Config {
+  const char* rwlock = nullptr;  // a canonical name; nullptr = nothing was asked for
+  const char* wait = "park";
+  std::uint32_t spin = 50;           // pauses before parking
+  std::uint32_t bravo_slots = 4096;  // a power of two
+  std::uint32_t bravo_n = 9;
+  bool verbose = false;
+  const char* stats = nullptr;  // nullptr = off, "" = to stderr, else the file's name
+};
+
+// Reads the environment. On a wrong value writes one line that lists what is valid to `message`
+// (at most `size` bytes, always terminated) and returns false. Does not allocate.
+bool read_config(Config& config, char* message, std::uint32_t size) noexcept;
+
+}  // namespace lockswap

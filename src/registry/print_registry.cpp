@@ -1,0 +1,65 @@
+// Prints the registry as JSON: what `lockswap list` and the harness know comes from here.
+
+#include <cstdio>
+#include <pthread.h>
+
+#include "registry/config.h"
+#include "registry/rwlocks.h"
+
+namespace {
+
+void string(const char* s) {
+  std::putchar('"');
+  for (; *s != 0; ++s) {
+    if (*s == '"' || *s == '\\') std::putchar('\\');
+    std::putchar(*s);
+  }
+  std::putchar('"');
+}
+
+void field(const char* name, const char* value, const char* before = ",") {
+  std::printf("%s\"%s\":", before, name);
+  string(value);
+}
+
+}  // namespace
+
+int main() {
+  using namespace lockswap;
+  std::printf("{\"schema\":1,\"version\":\"%s\",\n\"rwlocks\":[", LOCKSWAP_VERSION);
+  for (int i = 0; i < rwlocks().count; ++i) {
+    const RwLockInfo& lock = rwlocks().rows[i];
+    field("name", lock.name, i == 0 ? "\n{" : ",\n{");
+    std::printf(",\"aliases\":[");
+    for (const char* const* a = lock.aliases; *a != nullptr; ++a) {
+      if (a != lock.aliases) std::putchar(',');
+      string(*a);
+    }
+    std::printf("]");
+    field("summary", lock.summary);
+    field("source", lock.source);
+    field("fairness", lock.fairness);
+    std::printf(",\"footprint_bytes\":%zu", sizeof(pthread_rwlock_t));
+    // Every lock here has all of these: recursive.h adds the last two to each.
+    std::printf(",\"capabilities\":[\"try\",\"timed\",\"recursive-read\",\"foreign-release\"]");
+    field("kinds", lock.kinds);
+    std::printf("}");
+  }
+  std::printf("],\n\"waits\":[");
+  for (int i = 0; i < waits().count; ++i) {
+    field("name", waits().rows[i].name, i == 0 ? "\n{" : ",\n{");
+    field("summary", waits().rows[i].summary);
+    std::printf("}");
+  }
+  std::printf("],\n\"config\":[");
+  for (int i = 0; i < options().count; ++i) {
+    const Option& o = options().rows[i];
+    field("name", o.name, i == 0 ? "\n{" : ",\n{");
+    field("type", o.type);
+    field("default", o.fallback);
+    field("help", o.help);
+    std::printf("}");
+  }
+  std::printf("]}\n");
+  return 0;
+}

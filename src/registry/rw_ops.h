@@ -1,0 +1,118 @@
+// A lock algorithm behind the functions of POSIX: time-outs checked, process-shared objects handed
+// to the system, everything else to recursive.h.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/rw/events.h"
+#include "locks/rw/recursive.h"
+#include "platform/clock.h"
+#include "platform/system_rwlock.h"
+
+namespace lockswap {
+
+// glibc checks clock and nanoseconds before it looks at the lock, so do we.
+inline bool valid(const Deadline& d) noexcept {
+  return (d.clock == CLOCK_REALTIME || d.clock == CLOCK_MONOTONIC) && d.at.tv_nsec >= 0 &&
+         d.at.tv_nsec < 1'000'000'000;
+}
+
+template <class Contract, class Count>
+class RwLockOps {
+  using Frame = typename Contract::Frame;
+  static_assert(sizeof(Frame) == sizeof(pthread_rwlock_t));
+  static_assert(alignof(Frame) <= alignof(pthread_rwlock_t));
+#if defined(__x86_64__) || defined(__aarch64__)
+  static_assert(offsetof(Frame, writer) == offsetof(pthread_rwlock_t, __data.__cur_writer));
+  static_assert(offsetof(Frame, shared) == offsetof(pthread_rwlock_t, __data.__shared));
+  static_assert(offsetof(Frame, kind) == offsetof(pthread_rwlock_t, __data.__flags));
+  static_assert(offsetof(Frame, contract) == 32 && offsetof(Frame, bias) == 40);
+#endif
+
+  static Frame& frame(pthread_rwlock_t* l) noexcept { return *reinterpret_cast<Frame*>(l); }
+
+  // False: the object is process-shared, and so the system's.
+  static bool ours(pthread_rwlock_t* l) noexcept {
+    Count::on(l, Event::call);
+    if (Contract::adopted(frame(l))) [[likely]]
+      return true;
+    return adopt(l);
+  }
+  [[gnu::noinline]] static bool adopt(pthread_rwlock_t* l) noexcept {
+    if (frame(l).shared != 0) {
+      Count::on(l, Event::to_glibc);
+      return false;
+    }
+    Contract::adopt(frame(l));
+    return true;
+  }
+
+  static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
+    Count::on(l, Event::call);
+    const int error = system_rwlock.init(l, attributes);  // zeroes, then sets shared and kind
+    if (error == 0 && frame(l).shared == 0) Contract::begin(frame(l));
+    return error;
+  }
+  static int destroy(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) return system_rwlock.destroy(l);
+    Contract::destroy(frame(l));
+    return 0;
+  }
+
+  static int rdlock(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.rdlock(l);
+    return Contract::read_lock(frame(l), {});
+  }
+  static int tryrdlock(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.tryrdlock(l);
+    return Contract::read_lock(frame(l), {.only_try = true});
+  }
+  static int clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.clockrdlock(l, clock, at);
+    const Deadline deadline{clock, *at};
+    if (!valid(deadline)) return EINVAL;
+    return Contract::read_lock(frame(l), {.deadline = &deadline});
+  }
+  static int timedrdlock(pthread_rwlock_t* l, const timespec* at) noexcept {
+    return clockrdlock(l, CLOCK_REALTIME, at);
+  }
+
+  static int wrlock(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.wrlock(l);
+    return Contract::write_lock(frame(l), {});
+  }
+  static int trywrlock(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.trywrlock(l);
+    return Contract::write_lock(frame(l), {.only_try = true});
+  }
+  static int clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.clockwrlock(l, clock, at);
+    const Deadline deadline{clock, *at};
+    if (!valid(deadline)) return EINVAL;
+    return Contract::write_lock(frame(l), {.deadline = &deadline});
+  }
+  static int timedwrlock(pthread_rwlock_t* l, const timespec* at) noexcept {
+    return clockwrlock(l, CLOCK_REALTIME, at);
+  }
+
+  static int unlock(pthread_rwlock_t* l) noexcept {
+    if (!ours(l)) [[unlikely]]
+      return system_rwlock.unlock(l);
+    return Contract::unlock(frame(l));
+  }
+
+ public:
+  static constexpr RwOps table{init,        destroy,     rdlock, tryrdlock,
+                               timedrdlock, clockrdlock, wrlock, trywrlock,
+                               timedwrlock, clockwrlock, unlock};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,155 @@
+#include "registry/rwlocks.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "locks/rw/ba.h"
+#include "locks/rw/bravo.h"
+#include "locks/rw/direct.h"
+#include "locks/rw/pf-t.h"
+#include "locks/rw/pthread.h"
+#include "locks/rw/readers_table.h"
+#include "platform/memory.h"
+#include "platform/native.h"
+#include "registry/rw_ops.h"
+#include "registry/stats.h"
+#include "registry/system_ops.h"
+#include "registry/text.h"
+#include "wait/park.h"
+#include "wait/spin.h"
+#include "wait/yield.h"
+
+namespace lockswap {
+namespace {
+
+constexpr RwLockInfo kRwLocks[] = {
+    {"pthread",
+     {"glibc", nullptr},
+     "glibc's own reader-writer lock, passed through",
+     "glibc nptl",
+     "readers first; writers can starve",
+     "honoured"},
+    {"pf-t",
+     {"PFT", nullptr},
+     "phase-fair ticket lock",
+     "Brandenburg and Anderson 2010, section 4, PF-T",
+     "phase-fair, writers first come first served",
+     "no effect: readers and writers alternate"},
+    {"ba",
+     {"PF-Q", "PFQ", nullptr},
+     "phase-fair queue lock with local spinning",
+     "Brandenburg and Anderson 2010, section 4, PF-Q",
+     "phase-fair, writers first come first served",
+     "no effect: readers and writers alternate"},
+    {"bravo-pthread",
+     {nullptr},
+     "BRAVO reader bias over glibc's lock",
+     "Dice and Kogan 2019, listing 1",
+     "glibc's; biased readers go first",
+     "honoured by the slow path"},
+    {"bravo-pf-t",
+     {"bravo-PFT", nullptr},
+     "BRAVO reader bias over PF-T",
+     "Dice and Kogan 2019, listing 1",
+     "phase-fair while unbiased; biased readers go first",
+     "no effect: readers and writers alternate"},
+    {"bravo-ba",
+     {"bravo-PF-Q", nullptr},
+     "BRAVO reader bias over BA",
+     "Dice and Kogan 2019, listing 1",
+     "phase-fair while unbiased; biased readers go first",
+     "no effect: readers and writers alternate"},
+};
+
+constexpr WaitInfo kWaits[] = {
+    {"spin", "look again at once; needs a processor for each thread"},
+    {"yield", "look again, giving the processor away in between"},
+    {"park", "spin for LOCKSWAP_SPIN pauses, then sleep in the kernel"},
+};
+
+// --- from names to types: lock x wait policy x counting
+
+struct Choice {
+  const RwOps* ops;
+  void (*prepare)();
+};
+
+template <class Lock, class W, class Count>
+constexpr Choice choice() {
+  using Contract = Recursive<Native, W, Lock, Count>;
+  return {&RwLockOps<Contract, Count>::table, &Contract::prepare};
+}
+
+template <template <class, class> class Core, class W, class Count>
+constexpr Choice direct() {
+  return choice<Direct<Native, Core<Native, W>, Count>, W, Count>();
+}
+template <template <class, class> class Core, class W, class Count>
+constexpr Choice bravo() {
+  return choice<Bravo<Native, W, Core<Native, W>, Count>, W, Count>();
+}
+
+template <class W, class Count>
+Choice choose_lock(const char* name) noexcept {
+  if (same_name(name, "pf-t")) return direct<PfT, W, Count>();
+  if (same_name(name, "ba")) return direct<Ba, W, Count>();
+  if (same_name(name, "bravo-pthread")) return bravo<Pthread, W, Count>();
+  if (same_name(name, "bravo-pf-t")) return bravo<PfT, W, Count>();
+  if (same_name(name, "bravo-ba")) return bravo<Ba, W, Count>();
+  return {};
+}
+
+template <class Count>
+Choice choose(const char* name, const char* wait) noexcept {
+  if (same_name(wait, "spin")) return choose_lock<Spin<Native>, Count>(name);
+  if (same_name(wait, "yield")) return choose_lock<Yield<Native>, Count>(name);
+  return choose_lock<Park<Native>, Count>(name);
+}
+
+bool prepare_readers_table(const Config& config) noexcept {
+  using Table = ReadersTable<Native>;
+  Table& table = Native::global<Table>();
+  // Whole pages, aligned to the table's size if that is more: as few pages as it can be.
+  const std::size_t bytes = config.bravo_slots * sizeof(Table::Slot);
+  auto* p = static_cast<std::byte*>(map_pages(2 * bytes));
+  if (p == nullptr) return false;
+  const std::size_t skip = (bytes - reinterpret_cast<std::uintptr_t>(p) % bytes) % bytes;
+  table.slots = reinterpret_cast<Table::Slot*>(p + skip);
+  table.mask = config.bravo_slots - 1;
+  table.guard = config.bravo_n;
+  prepare_scan();
+  return true;
+}
+
+}  // namespace
+
+RwLocks rwlocks() noexcept { return {kRwLocks, static_cast<int>(std::size(kRwLocks))}; }
+Waits waits() noexcept { return {kWaits, static_cast<int>(std::size(kWaits))}; }
+
+const RwLockInfo* find_rwlock(const char* name) noexcept {
+  for (const RwLockInfo& lock : kRwLocks) {
+    if (same_name(lock.name, name)) return &lock;
+    for (const char* const* alias = lock.aliases; *alias != nullptr; ++alias) {
+      if (same_name(*alias, name)) return &lock;
+    }
+  }
+  return nullptr;
+}
+
+const RwOps* prepare_rwlock(const Config& config) noexcept {
+  const bool count = config.stats != nullptr;
+  ThreadExit::prepare();
+  if (count) prepare_stats();
+  const char* name = config.rwlock == nullptr ? "pthread" : config.rwlock;
+  if (same_name(name, "pthread")) return count ? &counting_system_ops : &system_rwlock;
+  if (!prepare_readers_table(config)) return nullptr;
+  Native::set_spin_budget(config.spin);
+  const Choice c =
+      count ? choose<CountInTable>(name, config.wait) : choose<CountNothing>(name, config.wait);
+  if (c.ops == nullptr) return nullptr;
+  c.prepare();
+  return c.ops;
+}
+
+}  // namespace lockswap

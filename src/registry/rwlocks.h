@@ -1,0 +1,42 @@
+// The registry of reader-writer locks: what a user may type, and what runs behind it.
+#pragma once
+
+#include "platform/system_rwlock.h"
+#include "registry/config.h"
+
+namespace lockswap {
+
+struct RwLockInfo {
+  const char* name;
+  const char* aliases[4];  // nullptr-terminated
+  const char* summary;
+  const char* source;    // paper and section
+  const char* fairness;  // who goes first
+  const char* kinds;     // what becomes of glibc's writer-preference kinds
+};
+
+struct WaitInfo {
+  const char* name;
+  const char* summary;
+};
+
+struct RwLocks {
+  const RwLockInfo* rows;
+  int count;
+};
+RwLocks rwlocks() noexcept;
+
+struct Waits {
+  const WaitInfo* rows;
+  int count;
+};
+Waits waits() noexcept;
+
+// nullptr: there is none of that name or alias, in whichever case.
+const RwLockInfo* find_rwlock(const char* name) noexcept;
+
+// Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
+// with system_rwlock filled in. nullptr: memory for the readers table could not be had.
+const RwOps* prepare_rwlock(const Config& config) noexcept;
+
+}  // namespace lockswap

@@ -1,0 +1,26 @@
+// Counting what locks do (LOCKSWAP_STATS). Chosen at start-up as a second instance of each lock, so
+// that without it the locks carry no trace of it.
+//
+// Each thread counts in a block of its own, a few locks at a time, and hands over to a table of all
+// locks when a block's place is needed for another lock, when the thread ends, and at exit.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/events.h"
+#include "registry/config.h"
+
+namespace lockswap {
+
+struct CountInTable {
+  static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
+};
+
+// At start-up.
+void prepare_stats() noexcept;
+// In a forked child: its counts begin at 0.
+void reset_stats() noexcept;
+// At exit: a summary on stderr, or JSON in a file (config.stats).
+void report_stats(const Config& config) noexcept;
+
+}  // namespace lockswap

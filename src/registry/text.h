@@ -1,0 +1,57 @@
+// Text without malloc, stdio or locale: what a library under everybody's feet may use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockswap {
+
+// Appends to a fixed buffer; what does not fit is cut. Always terminated.
+class Text {
+ public:
+  constexpr Text(char* buffer, std::size_t size) noexcept : at_(buffer), end_(buffer + size - 1) {
+    *at_ = 0;
+  }
+
+  constexpr Text& operator<<(const char* s) noexcept {
+    while (*s != 0 && at_ < end_)
+      *at_++ = *s++;
+    *at_ = 0;
+    return *this;
+  }
+  constexpr Text& operator<<(std::uint64_t n) noexcept {
+    char digits[21];
+    char* d = digits + 20;
+    *d = 0;
+    do {
+      *--d = static_cast<char>('0' + n % 10);
+      n /= 10;
+    } while (n != 0);
+    return *this << d;
+  }
+  constexpr Text& hex(std::uint64_t n) noexcept {
+    char digits[19];
+    char* d = digits + 18;
+    *d = 0;
+    do {
+      *--d = "0123456789abcdef"[n % 16];
+      n /= 16;
+    } while (n != 0);
+    return *this << "0x" << d;
+  }
+
+ private:
+  char* at_;
+  char* end_;
+};
+
+constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+constexpr bool same_name(const char* a, const char* b) noexcept {
+  for (; *a != 0 && lower(*a) == lower(*b); ++a, ++b) {}
+  return lower(*a) == lower(*b);
+}
+
+}  // namespace lockswap

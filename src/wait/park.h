@@ -1,0 +1,44 @@
+// Wait policy `park`: spin for a moment, then sleep in the kernel. The default.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "platform/futex.h"
+
+namespace lockswap {
+
+template <class P>
+struct Park {
+  static constexpr bool kParks = true;
+
+  template <class A, class Pred>
+  static bool until(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
+                    const Deadline* deadline, Pred pred) noexcept {
+    for (std::uint32_t i = P::spin_budget(); i != 0; --i) {
+      if (pred(atom.load(order))) return true;
+      P::relax();
+    }
+    for (;;) {
+      typename A::value_type v = atom.load(order);
+      if (pred(v)) return true;
+      if ((v & flag) != flag) {
+        // release: whoever changes the atom next, and who reads that change, also sees what this
+        // thread did before it lay down (PF-T: that it took a ticket).
+        if (!atom.compare_exchange(v, v | flag, release)) continue;
+        v |= flag;
+      }
+      if (P::park(atom, static_cast<std::uint32_t>(v), channel, deadline) == Parked::timed_out) {
+        return pred(atom.load(order));
+      }
+    }
+  }
+  template <class A>
+  static void wake(const A* atom, std::uint32_t channels) noexcept {
+    P::unpark(atom, channels);
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,11 @@
+// Wait policy `yield`: look again, giving the processor away in between.
+#pragma once
+
+#include "wait/spin.h"
+
+namespace lockswap {
+
+template <class P>
+using Yield = Busy<P, Pause::yield>;
+
+}  // namespace lockswap
