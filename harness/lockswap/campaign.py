@@ -365,7 +365,10 @@ class _Clock:
         others = [time for key, times in self.seen.items() if key[0] == planned.job.recipe.name for time in times]
         if others:
             return sum(others) / len(others)
-        return 3.0 if planned.job.recipe.fixed_work else planned.job.seconds + 0.5
+        if planned.job.recipe.fixed_work:
+            checks = self.seen_check.get(planned.job.recipe.name)
+            return sum(checks) / len(checks) if checks else 3.0
+        return planned.job.seconds + 0.5
 
     def left(self, todo: list[Planned]) -> float:
         return sum(self.expect(planned) for planned in todo)

@@ -19,7 +19,7 @@ def cli() -> None:
     """Run and compare unmodified programs under swapped pthread locks."""
 
 
-@cli.command("list")
+@cli.command("list", short_help="Show every lock, wait policy and workload.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 def list_command(as_json: bool) -> None:
     """Show every lock, wait policy and workload, with capabilities and source."""
@@ -29,7 +29,7 @@ def list_command(as_json: bool) -> None:
     show(Paths.find(), as_json)
 
 
-@cli.command("run", context_settings=PASS_ON)
+@cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")
 @click.option("--rwlock", required=True, metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all.")
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option(
@@ -55,7 +55,7 @@ def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool,
     run(Paths.find(), list(command), rwlock, wait, stats, verbose)
 
 
-@cli.command("compare", context_settings=PASS_ON)
+@cli.command("compare", context_settings=PASS_ON, short_help="Compare locks and write a report.")
 @click.option(
     "--workload",
     "-w",
@@ -176,7 +176,7 @@ def _request(options: dict) -> object:
     )
 
 
-@cli.command("report")
+@cli.command("report", short_help="Make a campaign's report anew.")
 @click.argument("folder", type=click.Path(path_type=_Path), metavar="DIR")
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
 def report_command(folder: _Path, silent: bool) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import signal
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -231,6 +232,8 @@ def _execute(campaign: Campaign, with_report: bool) -> int:
     print(f"lockswap: {terminal.plan_line(len(campaign.jobs), campaign.locks, len(runs), guess)}", file=sys.stderr)
     if campaign.setup.events is None:
         print(f"lockswap: note: {perf.ADVICE}", file=sys.stderr)
+    # A terminated harness ends like an interrupted one: the program under test does not stay behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with terminal.Live() as live:
         finished = campaign.run(live)
     if not finished:

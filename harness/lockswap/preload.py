@@ -1,9 +1,11 @@
 """The environment in which a program meets the library under test."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from lockswap.errors import UserError
 from lockswap.paths import HARNESS
 from lockswap.registry import NONE
 
@@ -15,6 +17,11 @@ _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
 def ld_preload(library: Path, existing: str) -> str:
     """`library` joined to what is preloaded already: before it, but behind sanitizer runtimes."""
+    if re.search(r"[\s:]", str(library)):
+        raise UserError(
+            f"'{library}' has a space or a colon in its path, and the loader splits LD_PRELOAD there; "
+            "move the checkout to a path without"
+        )
     others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != library.name]
     first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
     rest = [entry for entry in others if entry not in first]

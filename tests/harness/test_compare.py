@@ -8,6 +8,7 @@ import signal
 import time
 import tomllib
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from lockswap import machine, perf
@@ -187,6 +188,34 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     assert complete[: len(kept)] == kept
     assert [int(row["run"]) for row in complete] == list(range(1, 37))
     assert "finished" in one_line_error(lockswap("compare", "--resume", folder))
+
+
+def test_a_terminated_harness_leaves_no_program_behind(lockswap, recipe, repo):
+    recipe("stuck", "--hang", timeout=60)
+    child = lockswap.start("compare", "-w", "stuck", "-l", "ba", "-t", "1", "-r", "1", "--no-report")
+
+    def running():
+        return [
+            path.parent
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+            if bytes((repo / "build").resolve() / "apps/rwbench") in _bytes(path)
+        ]
+
+    deadline = time.monotonic() + 20
+    while not running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert running()
+    child.terminate()
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 130 and "Traceback" not in err
+    assert not running()
+
+
+def _bytes(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):

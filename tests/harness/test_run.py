@@ -3,8 +3,10 @@
 import json
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
+from lockswap.errors import UserError
 from lockswap.preload import ld_preload
 
 from conftest import compile_c, one_line_error
@@ -46,6 +48,11 @@ def test_an_existing_preload_is_kept(tmp_path):
     assert ld_preload(library, "/x/libjemalloc.so") == f"{library}:/x/libjemalloc.so"
     # A sanitizer wants to be first; a second copy of ourselves is left out.
     assert ld_preload(library, f"/x/a.so {library}:/l/libasan.so.8") == f"/l/libasan.so.8:{library}:/x/a.so"
+
+
+def test_a_path_that_ld_preload_cannot_carry_is_refused():
+    with pytest.raises(UserError, match="space or a colon"):
+        ld_preload(Path("/a b/liblockswap.so"), "")
 
 
 def test_stats_go_to_a_file_per_process(lockswap, repo, tmp_path):
