@@ -34,7 +34,7 @@ struct CachedTid {
   std::uint32_t value;
 };
 
-inline std::uint32_t thread_id() noexcept {
+[[gnu::always_inline]] inline std::uint32_t thread_id() noexcept {
   std::uint32_t& cached = per_thread<CachedTid>.value;
   if (cached == 0) [[unlikely]] {
     cached = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));

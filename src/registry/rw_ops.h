@@ -40,6 +40,7 @@ class RwLockOps {
       return true;
     return adopt(l);
   }
+  // The first call on an object, or one on a process-shared object.
   [[gnu::noinline]] static bool adopt(pthread_rwlock_t* l) noexcept {
     if (frame(l).shared != 0) {
       Count::on(l, Event::to_glibc);
@@ -61,11 +62,28 @@ class RwLockOps {
     return 0;
   }
 
+  // The two functions that programs call most. Their hot paths make no call and need no stack.
   static int rdlock(pthread_rwlock_t* l) noexcept {
-    if (!ours(l)) [[unlikely]]
-      return system_rwlock.rdlock(l);
-    return Contract::read_lock(frame(l), {});
+    Count::on(l, Event::call);
+    const std::uint32_t rest = Contract::read_fast(frame(l));
+    return rest == 0 ? 0 : rdlock_rest(l, rest);
   }
+  [[gnu::noinline]] static int rdlock_rest(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
+    if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.rdlock(l);
+    return Contract::read_rest(frame(l), attempt, nullptr);
+  }
+  static int unlock(pthread_rwlock_t* l) noexcept {
+    Count::on(l, Event::call);
+    if (Contract::is_plain_read_release(frame(l))) [[likely]] {
+      return Contract::plain_read_release(frame(l));
+    }
+    return unlock_rest(l);
+  }
+  [[gnu::noinline]] static int unlock_rest(pthread_rwlock_t* l) noexcept {
+    if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.unlock(l);
+    return Contract::unlock(frame(l));
+  }
+
   static int tryrdlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.tryrdlock(l);
@@ -101,12 +119,6 @@ class RwLockOps {
   }
   static int timedwrlock(pthread_rwlock_t* l, const timespec* at) noexcept {
     return clockwrlock(l, CLOCK_REALTIME, at);
-  }
-
-  static int unlock(pthread_rwlock_t* l) noexcept {
-    if (!ours(l)) [[unlikely]]
-      return system_rwlock.unlock(l);
-    return Contract::unlock(frame(l));
   }
 
  public:

@@ -51,35 +51,32 @@ class Ba {
   using Handle = std::uint32_t;
 
  public:
-  struct Arrival {
-    std::uint32_t phase;
-  };
-
   static void prepare() noexcept { Nodes::prepare(); }
 
-  bool read_arrive(Arrival& a) noexcept {
-    // acquire: pairs with the release in write_unlock, and with enter_phase (rtail is closed).
+  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
+  // on with read_wait or read_withdraw.
+  std::uint32_t read_arrive() noexcept {
+    // acquire: pairs with the release in leave, and with enter_phase (rtail is closed).
     const std::uint32_t seen = rin_.fetch_add(kReader, acquire);
-    a.phase = seen & kPhase;
-    return (seen & kPresent) == 0;
+    return (seen & kPresent) == 0 ? 0 : seen & kPhase;
   }
 
-  bool read_wait(const Arrival& a, const Deadline* deadline) noexcept {
+  bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
     if (deadline == nullptr) {
-      if (announce_queued(a)) wait_in_list(rtail_[a.phase >> kPhaseIdShift]);
+      if (announce_queued(phase)) wait_in_list(rtail_[phase >> kPhaseIdShift]);
       return true;
     }
-    const auto over = [&a](std::uint32_t v) { return (v & kPhase) != a.phase; };
-    // acquire: pairs with the release in write_unlock.
+    const auto over = [phase](std::uint32_t v) { return (v & kPhase) != phase; };
+    // acquire: pairs with the release in leave.
     if (W::until(rin_, acquire, kParked, kAnyChannel, deadline, over)) return true;
-    return !read_withdraw(a);
+    return !read_withdraw(phase);
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
   // counted it. False: that writer has left, so the reader holds the lock.
-  bool read_withdraw(const Arrival& a) noexcept {
+  bool read_withdraw(std::uint32_t phase) noexcept {
     std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_wait
-    while ((v & kPhase) == a.phase) {
+    while ((v & kPhase) == phase) {
       // relaxed: nothing was read or written under the lock.
       if (rin_.compare_exchange(v, v - kReader, relaxed)) return true;
       v = rin_.load(acquire);
@@ -122,7 +119,7 @@ class Ba {
   }
 
   bool try_write_lock() noexcept {
-    std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
+    std::uint32_t v = rin_.load(acquire);  // pairs with leave
     if ((v & kPresent) != 0 || !all_left(v)) return false;
     Handle none = 0;
     const Handle me = new_node();
@@ -152,7 +149,7 @@ class Ba {
   bool has_readers() const noexcept { return !all_left(rin_.load(relaxed)); }
   bool has_writer() const noexcept { return (rin_.load(acquire) & kPresent) != 0; }
   bool idle() const noexcept {
-    const std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
+    const std::uint32_t v = rin_.load(acquire);  // pairs with leave
     return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0;
   }
   bool too_many_readers() const noexcept {
@@ -207,9 +204,9 @@ class Ba {
   // --- readers
 
   // True: the writer of that phase will come to rtail. False: it has left, the reader is in.
-  bool announce_queued(const Arrival& a) noexcept {
+  bool announce_queued(std::uint32_t phase) noexcept {
     std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_arrive
-    while ((v & kPhase) == a.phase) {
+    while ((v & kPhase) == phase) {
       // relaxed: seen by the writer's subtraction from rin, which needs no data with it.
       if ((v & kQueued) != 0 || rin_.compare_exchange(v, v | kQueued, relaxed)) return true;
       v = rin_.load(acquire);
@@ -244,7 +241,7 @@ class Ba {
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
     whead_.store(me, relaxed);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
-    // The writer before may have left the queue but not yet rin. acquire: pairs with write_unlock.
+    // The writer before may have left the queue but not yet rin. acquire: pairs with leave.
     if (!W::until(rin_, acquire, kParked, kAnyChannel, deadline, gone)) {
       if (!leave_queue(me)) hand_over(me);
       return false;

@@ -40,10 +40,6 @@ template <class P, class W, class Core, class Count>
 class Bravo {
  public:
   using Frame = RwFrame<P, Core>;
-  struct Arrival {
-    typename Core::Arrival core;
-    Event why;  // the slow path was taken
-  };
   using Table = ReadersTable<P>;
   static constexpr bool kHasTokens = true;
 
@@ -58,27 +54,70 @@ class Bravo {
     });
   }
 
-  // A token is 1 + the slot's index; 0: the hold is in the underlying lock.
-  static bool read_arrive(Frame& f, Arrival& a, std::uint32_t& token) noexcept {
-    if (publish(f, token, a.why)) [[likely]]
+  // A read's attempt: the token of a fast hold, 1 + the slot's index; or why there is none, and
+  // once read_continue has arrived at the underlying lock, the phase to wait for there.
+  using Attempt = std::uint32_t;
+
+  // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
+  static Attempt read_begin(Frame& f) noexcept {
+    // relaxed: a hint, the re-check decides.
+    if (f.bias.load(relaxed) != kOn) [[unlikely]]
+      return kBiasOff;
+    const Table& table = P::template global<Table>();
+    const std::uint32_t i = table.index_of(f.key());
+    std::uint64_t free = 0;
+    // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
+    if (!table.slots[i].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
+      return kCollision;
+    // As an acquire it pairs with the release in slow_read: the writers before are seen.
+    if (f.bias.load(seq_cst) != kOn) [[unlikely]]
+      return kRaced | i;
+    Count::on(&f, Event::read);
+    Count::on(&f, Event::fast_read);
+    return i + 1;
+  }
+  static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
+  static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
+
+  // The slow path. True: it holds the lock, the attempt is its token. False: the attempt is the
+  // phase to wait for.
+  static bool read_continue(Frame& f, Attempt& a) noexcept {
+    const Event why = a == kCollision ? Event::slow_read_collision : Event::slow_read_bias_off;
+    if (a >= kRaced && !back_out(f, a & ~kRaced)) {
+      // Another thread, which released a hold that was not its own, took this slot for it. So the
+      // hold that it meant to release is still there, and is this reader's now.
+      a = 0;
+      Count::on(&f, Event::read);
+      Count::on(&f, why);
       return true;
-    if (!f.core.read_arrive(a.core)) return false;
-    slow_read(f, a.why);
+    }
+    a = f.core.read_arrive();
+    Count::on(&f, why);
+    if (a != 0) return false;
+    slow_read(f);
     return true;
   }
-  static bool read_wait(Frame& f, const Arrival& a, const Deadline* deadline) noexcept {
-    if (!f.core.read_wait(a.core, deadline)) return false;
-    slow_read(f, a.why);
+  static bool read_wait(Frame& f, Attempt a, const Deadline* deadline) noexcept {
+    if (!f.core.read_wait(a, deadline)) return false;
+    slow_read(f);
     return true;
   }
-  static bool read_withdraw(Frame& f, const Arrival& a) noexcept {
-    return f.core.read_withdraw(a.core);
-  }
+  static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
-    Event why;
-    if (publish(f, token, why)) return true;
-    if (!f.core.try_read_lock()) return false;
-    slow_read(f, why);
+    const Attempt a = read_begin(f);
+    if (is_in(a)) {
+      token = token_of(a);
+      return true;
+    }
+    token = 0;
+    if (a >= kRaced && !back_out(f, a & ~kRaced)) {  // as in read_continue
+      Count::on(&f, Event::read);
+    } else if (f.core.try_read_lock()) {
+      slow_read(f);
+    } else {
+      return false;
+    }
+    Count::on(&f, a == kCollision ? Event::slow_read_collision : Event::slow_read_bias_off);
     return true;
   }
 
@@ -125,6 +164,9 @@ class Bravo {
   static constexpr std::uint64_t kOn = 1;
   static constexpr std::uint64_t kRetiring = 2;
   static constexpr std::uint64_t kRetired = 3;
+  static constexpr Attempt kBiasOff = 1u << 30;
+  static constexpr Attempt kCollision = kBiasOff + 1;
+  static constexpr Attempt kRaced = 1u << 31;  // with the index of the slot that was published
   static constexpr std::uint32_t kRevokerChannel = 1;
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
@@ -136,35 +178,8 @@ class Bravo {
     return bias == kOn || bias == kRetiring;
   }
 
-  // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
-  // True: the hold is in the slot of the token (or, token 0, in the underlying lock).
-  static bool publish(Frame& f, std::uint32_t& token, Event& why) noexcept {
-    why = Event::slow_read_bias_off;
-    // relaxed: a hint, the re-check decides.
-    if (f.bias.load(relaxed) != kOn) [[unlikely]]
-      return false;
-    const Table& table = P::template global<Table>();
-    const std::uint32_t i = table.index_of(f.key());
-    std::uint64_t free = 0;
-    // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
-    if (!table.slots[i].compare_exchange(free, f.key(), seq_cst)) [[unlikely]] {
-      why = Event::slow_read_collision;
-      return false;
-    }
-    // As an acquire it pairs with the release in slow_read: the writers before are seen.
-    if (f.bias.load(seq_cst) == kOn) [[likely]] {
-      token = i + 1;
-      Count::on(&f, Event::read);
-      Count::on(&f, Event::fast_read);
-      return true;
-    }
-    if (clear(table.slots[i], f.key())) return false;
-    // Another thread, which released a hold that was not its own, took this slot for it. So the
-    // hold that it meant to release is still there, and is this reader's now.
-    token = 0;
-    Count::on(&f, Event::read);
-    Count::on(&f, why);
-    return true;
+  static bool back_out(Frame& f, std::uint32_t i) noexcept {
+    return clear(P::template global<Table>().slots[i], f.key());
   }
 
   // Releases the slot if it names the lock; wakes a revoker that sleeps there.
@@ -185,7 +200,7 @@ class Bravo {
     const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();
     std::uint64_t bias = kOn;
-    // seq_cst: see publish. Fails only against retire, which has stored seq_cst itself.
+    // seq_cst: see read_begin. Fails only against retire, which has stored seq_cst itself.
     f.bias.compare_exchange(bias, 0, seq_cst);
     const bool empty = P::scan(table.slots, table.mask + 1, key, [&](std::size_t i) {
       auto& slot = table.slots[i];
@@ -228,9 +243,8 @@ class Bravo {
   // The underlying read lock is held: counts, and perhaps switches the bias on. Reading the clock
   // costs more than a read, so a thread looks at it only at every 16th slow read of a lock whose
   // bias is inhibited.
-  static void slow_read(Frame& f, Event why) noexcept {
+  static void slow_read(Frame& f) noexcept {
     Count::on(&f, Event::read);
-    Count::on(&f, why);
     std::uint64_t bias = f.bias.load(relaxed);
     if (bias == kOn || bias == kRetiring || bias == kRetired) return;
     if (bias != 0) {
@@ -238,7 +252,7 @@ class Bravo {
       if (P::now() < bias) return;
     }
     // release: hands on the writers that the underlying lock showed to this reader; pairs with the
-    // re-check in publish. Fails if another reader was faster, or the bias is being retired.
+    // re-check in read_begin. Fails if another reader was faster, or the bias is being retired.
     f.bias.compare_exchange(bias, kOn, release);
   }
 

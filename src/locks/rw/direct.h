@@ -1,7 +1,8 @@
 // A lock without acceleration, in the shape that recursive.h stacks on: see bravo.h for the other.
 //
-// The shape: static functions over a frame. A read acquisition fills in a token, which its release
-// hands back; 0 says that the hold is in the core.
+// The shape: static functions over a frame. A read begins with an attempt, one number that the hot
+// path keeps in a register; if that did not do, it goes on with read_continue and read_wait. The
+// token of a hold goes to its release; 0 says that the hold is in the core.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +16,28 @@ namespace lockswap {
 template <class P, class Core, class Count>
 struct Direct {
   using Frame = RwFrame<P, Core>;
-  using Arrival = typename Core::Arrival;
   static constexpr bool kHasTokens = false;
+
+  // 0, or the phase to wait for.
+  using Attempt = std::uint32_t;
 
   static void prepare() noexcept { Core::prepare(); }
   static void reset(Frame&) noexcept {}
 
-  static bool read_arrive(Frame& f, Arrival& a, std::uint32_t&) noexcept {
-    if (!f.core.read_arrive(a)) return false;
-    Count::on(&f, Event::read);
-    return true;
+  static Attempt read_begin(Frame& f) noexcept {
+    const Attempt a = f.core.read_arrive();
+    if (a == 0) Count::on(&f, Event::read);
+    return a;
   }
-  static bool read_wait(Frame& f, const Arrival& a, const Deadline* deadline) noexcept {
+  static constexpr bool is_in(Attempt a) noexcept { return a == 0; }
+  static constexpr std::uint32_t token_of(Attempt) noexcept { return 0; }
+  static bool read_continue(Frame&, Attempt&) noexcept { return false; }
+  static bool read_wait(Frame& f, Attempt a, const Deadline* deadline) noexcept {
     if (!f.core.read_wait(a, deadline)) return false;
     Count::on(&f, Event::read);
     return true;
   }
-  static bool read_withdraw(Frame& f, const Arrival& a) noexcept { return f.core.read_withdraw(a); }
+  static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
   static bool try_read_lock(Frame& f, std::uint32_t&) noexcept {
     if (!f.core.try_read_lock()) return false;
     Count::on(&f, Event::read);

@@ -3,8 +3,9 @@
 // Four entries lie in the thread itself and serve nearly every program; a thread that reads more
 // locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
 //
-// Invariant: the entries are packed. Entry 0 empty means "this thread holds nothing"; the table is
-// used only while all four are full. So the hot paths look at one or two words.
+// Invariants: `again` of an empty entry is 0. The entries are packed: entry 0 empty means "this
+// thread holds nothing"; the table is used only while all four are full. So the hot paths look at
+// one or two words.
 //
 // Signals: a handler may lock while this code is interrupted. An entry becomes valid by one store
 // of its key, written before its value, and invalid by one store. While the table is being changed
@@ -36,11 +37,11 @@ class Holds {
   }
   Hold& first() noexcept { return first_[0]; }
 
+  template <bool kHasToken>
   void set_first(std::uint64_t key, std::uint32_t token) noexcept {
     first_[0].key = key;
     in_order();
-    first_[0].token = token;
-    first_[0].again = 0;
+    if constexpr (kHasToken) first_[0].token = token;
   }
   void clear_first() noexcept { first_[0].key = 0; }
 
@@ -59,7 +60,6 @@ class Holds {
       h.key = key;
       in_order();
       h.token = token;
-      h.again = 0;
       return;
     }
     add_to_table(Hold{key, token, 0});
@@ -82,6 +82,7 @@ class Holds {
       if (last != h) *h = *last;
       in_order();
       last->key = 0;
+      last->again = 0;
       if (used_ != 0) refill(last);
     } else {
       busy_ = true;

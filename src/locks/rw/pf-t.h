@@ -33,34 +33,28 @@ namespace lockswap {
 template <class P, class W>
 class PfT {
  public:
-  // What a reader must remember between arriving and waiting: the writer's phase it met.
-  struct Arrival {
-    std::uint64_t phase;
-  };
-
   static void prepare() noexcept {}
 
-  // Counts the reader in. True: it holds the lock. False: a writer is present; go on with
-  // read_wait or read_withdraw.
-  bool read_arrive(Arrival& a) noexcept {
+  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
+  // on with read_wait or read_withdraw.
+  std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in write_unlock.
     const std::uint64_t seen = word_.fetch_add(kReader, acquire);
-    a.phase = seen & kPhase;
-    return (seen & kPresent) == 0;
+    return (seen & kPresent) == 0 ? 0 : static_cast<std::uint32_t>(seen & kPhase);
   }
 
-  bool read_wait(const Arrival& a, const Deadline* deadline) noexcept {
+  bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
     // acquire: pairs with the release in write_unlock, which changed the phase.
-    const auto over = [&a](std::uint64_t v) { return (v & kPhase) != a.phase; };
+    const auto over = [phase](std::uint64_t v) { return (v & kPhase) != phase; };
     if (W::until(word_, acquire, kReadersParked, kReadersChannel, deadline, over)) return true;
-    return !read_withdraw(a);
+    return !read_withdraw(phase);
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
   // counted it. False: that writer has left, so the reader holds the lock.
-  bool read_withdraw(const Arrival& a) noexcept {
+  bool read_withdraw(std::uint32_t phase) noexcept {
     std::uint64_t v = word_.load(acquire);  // acquire: if the phase is over, as in read_wait
-    while ((v & kPhase) == a.phase) {
+    while ((v & kPhase) == phase) {
       // relaxed: nothing was read or written under the lock.
       if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
       v = word_.load(acquire);

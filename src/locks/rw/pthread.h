@@ -21,12 +21,11 @@ namespace lockswap {
 template <class P, class W>
 class Pthread {
  public:
-  struct Arrival {};
-
   static void prepare() noexcept {}
 
-  bool read_arrive(Arrival&) noexcept { return try_read_lock(); }
-  bool read_wait(const Arrival&, const Deadline* deadline) noexcept {
+  // 0: it holds the lock. Otherwise go on with read_wait or not at all.
+  std::uint32_t read_arrive() noexcept { return try_read_lock() ? 0 : 1; }
+  bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
     int error;
     do {
       error = deadline == nullptr
@@ -35,7 +34,7 @@ class Pthread {
     } while (error == EAGAIN);  // more readers than glibc can count: one will leave
     return error == 0;
   }
-  bool read_withdraw(const Arrival&) noexcept { return true; }
+  bool read_withdraw(std::uint32_t) noexcept { return true; }
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 

@@ -21,12 +21,29 @@ struct ReadersTable {
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
+  // The thread remembers the last one: hashing costs more than looking. (Should a signal handler
+  // mix the two words up: any slot will do, a hold remembers its own.)
   std::uint32_t index_of(std::uint64_t key) const noexcept {
+    Last& last = P::template local<Last>();
+    if (last.key != key) [[unlikely]] {
+      last.index = hash(key) & mask;
+      last.key = key;
+    }
+    return last.index;
+  }
+
+ private:
+  struct Last {
+    std::uint64_t key;
+    std::uint32_t index;
+  };
+
+  static std::uint32_t hash(std::uint64_t key) noexcept {
     const std::uint64_t self = P::self();
     std::uint64_t z = key + (self << 32 | self >> 32);  // both vary in the same low bits
     z = (z ^ (z >> 33)) * 0x62A9D9ED799705F5u;
     z = (z ^ (z >> 28)) * 0xCB24D0A5C88C35B3u;
-    return static_cast<std::uint32_t>(z >> 32) & mask;
+    return static_cast<std::uint32_t>(z >> 32);
   }
 };
 

@@ -9,7 +9,7 @@
 //   does not touch the counters of the lock below, only a count of "extra" holds here. A release by
 //   a thread without a record marks the lock. On a marked lock nobody trusts a record: readers are
 //   admitted whenever no writer is active, as extra holds if a writer is waiting.
-// State: the frame's contract word. High half: the tag (frame.h). Low half:
+// State: the frame's contract word. Upper 33 bits: the tag (frame.h). Below:
 //   extra     read holds that are not in the lock below
 //   kMarked   records about this lock mean nothing, from now until it is initialised again
 //   kActive   (marked locks only) a writer is in; no extra hold may be added
@@ -56,19 +56,19 @@ class Recursive {
 
   // --- adoption: every call on an object that is not adopted yet comes here first
 
-  static bool adopted(const Frame& f) noexcept { return tag_of(f.contract.load(relaxed)) == tag(); }
+  static bool adopted(const Frame& f) noexcept { return tag_of(f.contract.load(relaxed)) == kTag; }
 
   // A new lock begins here: initialised, or found in zeroed memory. Several threads may find it at
   // once; one adopts it, the others wait for it.
   static void adopt(Frame& f) noexcept {
     // acquire, here and below: pairs with the release at the end.
     std::uint64_t v = f.contract.load(acquire);
-    while (tag_of(v) != tag()) {
+    while (tag_of(v) != kTag) {
       if (tag_of(v) == kAdopting) {
         P::await(Pause::yield, f.contract, acquire,
                  [](std::uint64_t now) { return tag_of(now) != kAdopting; });
         v = f.contract.load(acquire);
-      } else if (f.contract.compare_exchange(v, std::uint64_t{kAdopting} << 32, acquire)) {
+      } else if (f.contract.compare_exchange(v, kAdopting, acquire)) {
         begin(f);
         return;
       }
@@ -81,25 +81,50 @@ class Recursive {
     Holds<P>& holds = P::template local<Holds<P>>();
     if (Hold* stale = holds.find(f.key())) holds.remove(stale);
     const bool marked = P::template global<Disputed<P>>().contains(f.key());
-    f.contract.store(fresh() | (marked ? kMarked : 0), release);
+    f.contract.store(kFresh | (marked ? kMarked : 0), release);
   }
 
   // --- acquisition; 0 or an errno
 
-  static int read_lock(Frame& f, Patience patience) noexcept {
+  // The hot path: the lock is adopted and unmarked, the thread holds no lock. 0, or go on with the
+  // number returned in read_rest (kNotBegun: nothing was done yet).
+  static std::uint32_t read_fast(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     // relaxed: a mark that matters to this thread happened before, by the program's own doing.
-    if (f.contract.load(relaxed) == fresh() && holds.none()) [[likely]] {
-      if (patience.only_try) return try_read(f, holds);
-      typename Lock::Arrival arrival;
-      std::uint32_t token = 0;
-      if (!Lock::read_arrive(f, arrival, token)) [[unlikely]] {
-        return wait_to_read(f, holds, arrival, patience.deadline);
-      }
-      holds.set_first(f.key(), token);
-      return 0;
+    if (f.contract.load(relaxed) != kFresh || !holds.none()) [[unlikely]]
+      return kNotBegun;
+    const Attempt a = Lock::read_begin(f);
+    if (!Lock::is_in(a)) [[unlikely]]
+      return a;
+    holds.template set_first<Lock::kHasTokens>(f.key(), Lock::token_of(a));
+    return 0;
+  }
+  // Goes on after read_fast: the attempt that it began did not get the lock at once.
+  static int read_rest(Frame& f, std::uint32_t attempt, const Deadline* deadline) noexcept {
+    if (attempt == kNotBegun) return read_lock(f, {.deadline = deadline});
+    return read_on(f, P::template local<Holds<P>>(), attempt, deadline);
+  }
+
+  static int read_lock(Frame& f, Patience patience) noexcept {
+    Holds<P>& holds = P::template local<Holds<P>>();
+    Disputed<P>& disputed = P::template global<Disputed<P>>();
+    if (disputed.any()) [[unlikely]] {
+      // Records of disputed addresses are of marked locks, or of locks that are no more.
+      holds.forget_if([&](std::uint64_t key) { return key != f.key() && disputed.names(key); });
     }
-    return read_lock_slow(f, holds, patience);
+    Hold* hold = holds.find(f.key());
+    if (hold != nullptr) {
+      // A record can outlive its lock only at a disputed address.
+      if (disputed.contains(f.key())) mark(f);
+      if (const int result = read_again(f, *hold); result >= 0) return result;
+      holds.remove(hold);  // the lock is marked
+    }
+    if ((f.contract.load(relaxed) & kMarked) != 0) return read_marked(f, patience);
+    if (patience.only_try) return try_read(f, holds);
+    const Attempt a = Lock::read_begin(f);
+    if (!Lock::is_in(a)) return read_on(f, holds, a, patience.deadline);
+    holds.add(f.key(), Lock::token_of(a));
+    return 0;
   }
 
   static int write_lock(Frame& f, Patience patience) noexcept {
@@ -131,22 +156,46 @@ class Recursive {
     return 0;
   }
 
+  // The hot path of a release: the only hold of this thread is one of this lock, and a first one.
+  static bool is_plain_read_release(const Frame& f) noexcept {
+    return P::template local<Holds<P>>().only_first(f.key()) && f.contract.load(relaxed) == kFresh;
+  }
+  static int plain_read_release(Frame& f) noexcept {
+    Holds<P>& holds = P::template local<Holds<P>>();
+    const std::uint32_t token = Lock::kHasTokens ? holds.first().token : 0;
+    holds.clear_first();
+    if (Lock::read_unlock(f, token)) [[likely]]
+      return 0;
+    return release_any(f);
+  }
+
   // Ends a hold of whichever kind the calling thread, or another, has.
   static int unlock(Frame& f) noexcept {
-    Holds<P>& holds = P::template local<Holds<P>>();
-    if (holds.only_first(f.key()) && f.contract.load(relaxed) == fresh()) [[likely]] {
-      const std::uint32_t token = holds.first().token;
-      holds.clear_first();
-      if (Lock::read_unlock(f, token)) [[likely]]
-        return 0;
-      return release_any(f);
-    }
     // relaxed: only this thread can have stored its own id.
     if (f.writer.load(relaxed) == P::tid()) {
       write_unlock(f);
       return 0;
     }
-    return unlock_slow(f, holds);
+    Holds<P>& holds = P::template local<Holds<P>>();
+    const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
+    Hold* hold = holds.find(f.key());
+    if (hold != nullptr && !marked) {
+      if (hold->again != 0) {
+        --hold->again;
+        return release_extra(f) ? 0 : release_any(f);
+      }
+      const std::uint32_t token = hold->token;
+      holds.remove(hold);
+      return Lock::read_unlock(f, token) ? 0 : release_any(f);
+    }
+    if (f.writer.load(relaxed) != 0) {
+      write_unlock(f);
+      return 0;
+    }
+    if (hold != nullptr) holds.remove(hold);
+    Count::on(&f, Event::foreign_release);
+    mark(f);
+    return release_any(f);
   }
 
   // The object may be reused after this. Like glibc's, it never fails.
@@ -156,26 +205,27 @@ class Recursive {
       P::step_aside();
   }
 
-  // The tag of locks adopted by this process image. Not 0; changes when old ones must be looked at
-  // again.
-  static constexpr std::uint32_t tag() noexcept { return 0x4C530001; }
-
  private:
+  using Attempt = typename Lock::Attempt;
+  static constexpr std::uint32_t kNotBegun = ~0u;
+
   static constexpr std::uint64_t kMarked = 1;
   static constexpr std::uint64_t kActive = 2;
   static constexpr std::uint64_t kParked = 4;
   static constexpr std::uint64_t kExtra = 8;  // one extra hold
-  static constexpr std::uint64_t kFlags = 0xffffffff;
-  static constexpr std::uint32_t kAdopting = 0xffffffff;
+  static constexpr std::uint64_t kFlags = 0x7fffffff;
+  static constexpr std::uint64_t kTag = ~kFlags;  // the upper 33 bits
+  static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
 
-  static std::uint32_t tag_of(std::uint64_t v) noexcept {
-    return static_cast<std::uint32_t>(v >> 32);
-  }
+  // An adopted lock without marks, extra holds or sleepers. All tag bits set, so that a processor
+  // compares with it at once (a sign-extended 32-bit constant).
+  static constexpr std::uint64_t kFresh = kTag;
+  static constexpr std::uint64_t kAdopting = kTag << 1;
+
+  static std::uint64_t tag_of(std::uint64_t v) noexcept { return v & kTag; }
   static std::uint64_t flags_of(std::uint64_t v) noexcept { return v & kFlags; }
   static std::uint64_t extra_of(std::uint64_t v) noexcept { return flags_of(v) / kExtra; }
-  // An adopted lock without marks, extra holds or sleepers.
-  static constexpr std::uint64_t fresh() noexcept { return std::uint64_t{tag()} << 32; }
 
   static int busy(Frame& f) noexcept {
     Count::on(&f, Event::failed_try);
@@ -191,42 +241,18 @@ class Recursive {
     return 0;
   }
 
-  [[gnu::noinline]] static int wait_to_read(Frame& f, Holds<P>& holds,
-                                            const typename Lock::Arrival& arrival,
-                                            const Deadline* deadline) noexcept {
-    // relaxed: only this thread can have stored its own id.
-    if (f.writer.load(relaxed) == P::tid()) {
-      Lock::read_withdraw(f, arrival);
+  // The attempt did not get the lock at once, and the thread has no record of it.
+  [[gnu::noinline]] static int read_on(Frame& f, Holds<P>& holds, Attempt a,
+                                       const Deadline* deadline) noexcept {
+    std::uint32_t token = 0;
+    if (Lock::read_continue(f, a)) {
+      token = Lock::token_of(a);
+    } else if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
+      Lock::read_withdraw(f, a);
       return EDEADLK;
-    }
-    if (!Lock::read_wait(f, arrival, deadline)) {
+    } else if (!Lock::read_wait(f, a, deadline)) {
       Count::on(&f, Event::timeout);
       return ETIMEDOUT;
-    }
-    holds.add(f.key(), 0);
-    return 0;
-  }
-
-  [[gnu::noinline]] static int read_lock_slow(Frame& f, Holds<P>& holds,
-                                              Patience patience) noexcept {
-    Disputed<P>& disputed = P::template global<Disputed<P>>();
-    if (disputed.any()) [[unlikely]] {
-      // Records of disputed addresses are of marked locks, or of locks that are no more.
-      holds.forget_if([&](std::uint64_t key) { return key != f.key() && disputed.names(key); });
-    }
-    Hold* hold = holds.find(f.key());
-    if (hold != nullptr) {
-      // A record can outlive its lock only at a disputed address.
-      if (disputed.contains(f.key())) mark(f);
-      if (const int result = read_again(f, *hold); result >= 0) return result;
-      holds.remove(hold);  // the lock is marked
-    }
-    if ((f.contract.load(relaxed) & kMarked) != 0) return read_marked(f, patience);
-    if (patience.only_try) return try_read(f, holds);
-    typename Lock::Arrival arrival;
-    std::uint32_t token = 0;
-    if (!Lock::read_arrive(f, arrival, token)) {
-      return wait_to_read(f, holds, arrival, patience.deadline);
     }
     holds.add(f.key(), token);
     return 0;
@@ -237,7 +263,7 @@ class Recursive {
     std::uint64_t v = f.contract.load(relaxed);
     do {
       if ((v & kMarked) != 0) return -1;
-      if (flags_of(v) >= kFlags - kExtra) return EAGAIN;
+      if (flags_of(v) >= kMostExtra) return EAGAIN;
       // relaxed: this thread holds the lock already, so it has acquired what there is; and who
       // releases this hold, or marks the lock, changes the same word after it.
     } while (!f.contract.compare_exchange(v, v + kExtra, relaxed));
@@ -258,7 +284,7 @@ class Recursive {
       }
       std::uint64_t v = f.contract.load(relaxed);
       if ((v & kActive) == 0) {
-        if (flags_of(v) >= kFlags - kExtra) return EAGAIN;
+        if (flags_of(v) >= kMostExtra) return EAGAIN;
         // acquire: pairs with the release in open of the last writer.
         if (f.contract.compare_exchange(v, v + kExtra, acquire)) break;
         continue;
@@ -312,28 +338,6 @@ class Recursive {
 
   // --- releasing
 
-  [[gnu::noinline]] static int unlock_slow(Frame& f, Holds<P>& holds) noexcept {
-    const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
-    Hold* hold = holds.find(f.key());
-    if (hold != nullptr && !marked) {
-      if (hold->again != 0) {
-        --hold->again;
-        return release_any_extra(f) ? 0 : release_any(f);
-      }
-      const std::uint32_t token = hold->token;
-      holds.remove(hold);
-      return Lock::read_unlock(f, token) ? 0 : release_any(f);
-    }
-    if (f.writer.load(relaxed) != 0) {
-      write_unlock(f);
-      return 0;
-    }
-    if (hold != nullptr) holds.remove(hold);
-    Count::on(&f, Event::foreign_release);
-    mark(f);
-    return release_any(f);
-  }
-
   static void mark(Frame& f) noexcept {
     if ((f.contract.load(relaxed) & kMarked) != 0) return;
     P::template global<Disputed<P>>().insert(f.key());
@@ -343,13 +347,13 @@ class Recursive {
 
   // Releases one hold of a marked lock, whichever; they are alike.
   [[gnu::noinline]] static int release_any(Frame& f) noexcept {
-    if (Lock::release_any_slot(f) || release_any_extra(f)) return 0;
+    if (Lock::release_any_slot(f) || release_extra(f)) return 0;
     if (!f.core.has_readers()) return EPERM;  // nobody holds it: a bug of the program
     f.core.read_unlock();
     return 0;
   }
 
-  static bool release_any_extra(Frame& f) noexcept {
+  static bool release_extra(Frame& f) noexcept {
     std::uint64_t v = f.contract.load(relaxed);
     std::uint64_t next;
     do {
