@@ -1,11 +1,55 @@
 #!/usr/bin/env bash
-# The one door to the project: ./run.sh [--quick] | build | test [--full] | lint
+# The one door to the project. `./run.sh help` says what it does; the work is in scripts/.
 set -euo pipefail
 cd "$(dirname "$0")"
-case "${1:-}" in
-  build)
-    cmake -S . -B build -G Ninja >/dev/null
-    nice cmake --build build -j2
+# shellcheck source-path=SCRIPTDIR
+for part in common packages build workloads lint test campaign; do
+  # shellcheck disable=SC1090
+  . "scripts/$part.sh"
+done
+
+usage() {
+  cat <<'EOF'
+./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
+                        (about 15 minutes on two cores; --quick: under 5), write results/<date>-.../
+./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
+./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
+./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
+./run.sh help           this text
+
+Packages are installed with apt-get, as root or through sudo; everything else stays in build/.
+EOF
+}
+
+# one_option ALLOWED ARGS...: at most one option, and only this one.
+one_option() {
+  local allowed=$1
+  shift
+  [[ $# -le 1 ]] || die "too many arguments: '$*' (see ./run.sh help)"
+  [[ $# -eq 0 || $1 == "$allowed" ]] || die "unknown argument '$1' (see ./run.sh help)"
+}
+
+command=${1:-}
+case $command in
+  '' | --quick)
+    one_option --quick "$@"
+    campaign "$command"
     ;;
-  *) echo "run.sh: only 'build' is there yet" >&2; exit 2 ;;
+  build)
+    one_option '' "${@:2}"
+    build_all
+    ;;
+  test)
+    one_option --full "${@:2}"
+    run_tests "${2:-}"
+    ;;
+  lint)
+    one_option --full "${@:2}"
+    need_packages build workloads tests
+    make_venv
+    configure
+    run_lint "${2:-}"
+    ;;
+  help | -h | --help) usage ;;
+  *) die "unknown argument '$command' (see ./run.sh help)" ;;
 esac

@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# The build tree: the Python environment, our programs, the launcher.
+
+# The first python3 on PATH may be a version manager's shim; Debian's own is the one with Debian's venv module.
+PYTHON=/usr/bin/python3
+JOBS=$(nproc)
+
+# make_venv: build/venv with the harness's pinned packages and the harness itself; redone when the pins or the place change.
+make_venv() {
+  local venv=$BUILD/venv pins=("$ROOT"/harness/requirements*.txt) stamp args=() file
+  [[ -e ${pins[0]} ]] || return 0
+  stamp=$({ cat "${pins[@]}"; "$PYTHON" --version; echo "$venv"; } | sha256sum)
+  [[ -x $venv/bin/python && $(cat "$venv/lockswap-pins" 2>/dev/null) == "$stamp" ]] && return 0
+  say "setting up build/venv"
+  for file in "${pins[@]}"; do args+=(-r "$file"); done
+  quietly venv "$PYTHON" -m venv --clear "$venv"
+  quietly pip "$venv/bin/pip" install --disable-pip-version-check "${args[@]}"
+  echo "$ROOT/harness" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/lockswap.pth"
+  echo "$stamp" >"$venv/lockswap-pins"
+}
+
+configure() {
+  quietly cmake cmake -S "$ROOT" -B "$BUILD" -G Ninja
+}
+
+build_all() {
+  need_packages build
+  make_venv
+  configure
+  say "building"
+  nice cmake --build "$BUILD" -j "$JOBS"
+  install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Check the layer order of the C and C++ sources: who may include whom, what is the platform's alone.
+
+    check_layers.py [ROOT]
+
+Each finding is one line, `file:line: message`; the exit status is 1 if there is one.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp"}
+
+# The order of src/README.md: a layer may include itself and what stands above it.
+LAYERS = [
+    "src/platform",
+    "src/wait",
+    "src/locks",
+    "src/range",
+    "src/reclaim",
+    "src/rlu",
+    "src/bonsai",
+    "src/ldu",
+    "src/registry",
+]
+
+# Folders outside that list, with all that they may include beside themselves.
+OTHERS = {
+    "interpose": ["src/platform", "src/registry"],
+    # The second platform: it runs the locks, the locks do not know it.
+    "src/multicore": LAYERS,
+}
+
+PLATFORM = "src/platform"
+
+# The platform is the only door to the machine: elsewhere under src/ and interpose/ these may not occur.
+PLATFORM_ONLY = [
+    (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
+    (re.compile(r"#\s*include\s*<stdatomic\.h>|\batomic_thread_fence\b"), "atomics"),
+    (re.compile(r"#\s*include\s*<linux/futex\.h>|\b(SYS|__NR)_futex\w*|\bFUTEX_\w+"), "futex"),
+    (re.compile(r"\bclock_gettime\b|\bstd::chrono\b|#\s*include\s*<chrono>|\b__?rdtscp?\b"), "clocks"),
+    (re.compile(r"\bthread_local\b|\b_Thread_local\b|(?<!\w)__thread\b"), "thread-locals"),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def layer_of(path: str) -> str | None:
+    """The layer of a path relative to the root, or None for a file that belongs to no layer."""
+    for layer in [*LAYERS, *OTHERS]:
+        if path == layer or path.startswith(layer + "/"):
+            return layer
+    return None
+
+
+def allowed(layer: str) -> set[str]:
+    if layer in OTHERS:
+        return {layer, *OTHERS[layer]}
+    return set(LAYERS[: LAYERS.index(layer) + 1])
+
+
+def without_comments(text: str) -> str:
+    """The text with comments and literals blanked, lines kept; includes keep their quoted name."""
+
+    def blank(match: re.Match[str]) -> str:
+        start = text.rfind("\n", 0, match.start()) + 1
+        if match[0].startswith('"') and re.match(r"\s*#\s*include\s*$", text[start : match.start()]):
+            return match[0]
+        return re.sub(r"[^\n]", " ", match[0])
+
+    return COMMENT_OR_TEXT.sub(blank, text)
+
+
+def included_layer(root: Path, file: Path, name: str) -> str | None:
+    """The layer that an include leads to: spelt from the root, from src/, or from the file's folder."""
+    for base in (file.parent, root, root / "src"):
+        target = (base / name).resolve()
+        beside = base == file.parent and not name.startswith(".")
+        if target.is_relative_to(root) and (target.exists() or not beside):
+            layer = layer_of(target.relative_to(root).as_posix())
+            if layer:
+                return layer
+    return None
+
+
+def check_file(root: Path, file: Path) -> list[str]:
+    path = file.relative_to(root).as_posix()
+    layer = layer_of(path)
+    if layer is None:
+        if path.startswith("src/"):
+            return [f"{path}:1: belongs to no layer; src/ has {', '.join(LAYERS)} (see src/README.md)"]
+        return []
+    findings = []
+    may = allowed(layer)
+    for number, line in enumerate(without_comments(file.read_text(encoding="utf-8")).splitlines(), 1):
+        if match := INCLUDE.match(line):
+            name = match[1] or match[2]
+            target = included_layer(root, file, name)
+            if target and target not in may:
+                findings.append(f"{path}:{number}: {layer} may not include {target} ({name})")
+        # A second platform has a machine of its own.
+        if layer in (PLATFORM, "src/multicore"):
+            continue
+        for pattern, what in PLATFORM_ONLY:
+            if match := pattern.search(line):
+                findings.append(f"{path}:{number}: {what} occur in {PLATFORM} alone ('{match[0].strip()}')")
+    return findings
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    files = [
+        f for top in ("src", "interpose") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES
+    ]
+    findings = [finding for file in files for finding in check_file(root, file)]
+    print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

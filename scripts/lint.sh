@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# The linters. Each message names file and line; all of them run before the first failure counts.
+
+# tracked PATTERN...: the files of these names that git knows or would add.
+tracked() { git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | xargs -0 -r ls -d 2>/dev/null || true; }
+
+# changed_sources: the translation units that differ from the last commit, or, with nothing to commit, in it; on a
+# branch, since it left main.
+changed_sources() {
+  local base
+  base=$(git merge-base HEAD main 2>/dev/null || true)
+  if [[ -z $base || $base == "$(git rev-parse HEAD)" ]]; then base=HEAD; fi
+  if [[ $base == HEAD && -z $(git status --porcelain) ]]; then base=HEAD~1; fi
+  { git diff --name-only --diff-filter=d "$base" -- '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' 2>/dev/null || true
+    git ls-files --others --exclude-standard -- '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'; } | sort -u
+}
+
+lint_format() { tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' | xargs -r clang-format --dry-run -Werror; }
+
+lint_tidy() {
+  local full=${1:-} files units
+  if [[ -n $full ]]; then
+    mapfile -t files < <(tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp')
+  else
+    mapfile -t files < <(changed_sources)
+  fi
+  [[ ${#files[@]} -gt 0 ]] || return 0
+  units=$("$BUILD/venv/bin/python" scripts/units_of.py "$BUILD" "${files[@]}") || return 1
+  [[ -n $units ]] || return 0
+  nice xargs -r -d '\n' -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD" 2>/dev/null <<<"$units"
+}
+
+lint_layers() { "$BUILD/venv/bin/python" scripts/check_layers.py; }
+
+lint_symbols() {
+  cmake --build "$BUILD" --target liblockswap.so >/dev/null &&
+    "$BUILD/venv/bin/python" scripts/check_symbols.py "${BUILD#"$ROOT"/}/liblockswap.so" interpose/liblockswap.map
+}
+
+lint_ruff() {
+  local ruff=("$BUILD/venv/bin/ruff") python
+  mapfile -t python < <(tracked '*.py')
+  "${ruff[@]}" check --quiet --output-format=concise --config harness/pyproject.toml "${python[@]}" &&
+    "${ruff[@]}" format --check --output-format=concise --config harness/pyproject.toml "${python[@]}"
+}
+
+lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap | xargs -r shellcheck --format=gcc; }
+
+# run_lint [--full]
+run_lint() {
+  [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
+  local full=${1:-} linter failed=()
+  for linter in format tidy layers symbols ruff shell; do
+    say "lint: $linter"
+    "lint_$linter" "$full" || failed+=("$linter")
+  done
+  [[ ${#failed[@]} -eq 0 ]] && return 0
+  printf 'run.sh: lint failed: %s\n' "${failed[*]}" >&2
+  return 1
+}

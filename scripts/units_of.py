@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Print translation units of a build that together contain the given files, for clang-tidy.
+
+    units_of.py BUILD FILE...
+
+A source file stands for itself; a header that none of these includes adds one unit that does. Who includes
+what is taken from ninja's record of the last build; a header that was not built yet is not covered.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def includes(build: Path) -> dict[str, set[Path]]:
+    """Object file -> the files that went into it."""
+    lines = subprocess.run(
+        ["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True
+    ).stdout.splitlines()
+    deps: dict[str, set[Path]] = {}
+    seen: set[Path] = set()
+    for line in lines:
+        if line.startswith("    "):
+            seen.add((build / line.strip()).resolve())
+        elif ": #deps" in line:
+            seen = deps[line.partition(":")[0]] = set()
+    return deps
+
+
+def units(build: Path, files: set[Path]) -> list[Path]:
+    database = json.loads((build / "compile_commands.json").read_text())
+    sources = {re.search(r" -o (\S+)", e["command"])[1]: Path(e["file"]).resolve() for e in database}
+    chosen = sorted(files & set(sources.values()))
+    deps = includes(build)
+    contents = {sources[target]: files & seen for target, seen in deps.items() if target in sources}
+    left = files - set(chosen)
+    for unit in chosen:
+        left -= contents.get(unit, set())
+    while left:
+        best = max(sorted(contents), key=lambda unit: len(contents[unit] & left), default=None)
+        if best is None or not contents[best] & left:
+            break
+        chosen.append(best)
+        left -= contents[best]
+    return chosen
+
+
+if __name__ == "__main__":
+    for unit in units(Path(sys.argv[1]).resolve(), {Path(name).resolve() for name in sys.argv[2:]}):
+        print(unit)

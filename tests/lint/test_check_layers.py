@@ -1,0 +1,66 @@
+"""scripts/check_layers.py: each rule of the layer order, broken on purpose."""
+
+import pytest
+
+INCLUDES = [
+    ("src/platform/futex.h", '#include "wait/park.h"', "src/platform may not include src/wait"),
+    ("src/wait/park.h", '#include "../locks/rw/ba.h"', "src/wait may not include src/locks"),
+    ("src/locks/rw/ba.h", '#include "src/registry/registry.h"', "src/locks may not include src/registry"),
+    ("src/locks/rw/ba.h", "#include <registry/registry.h>", "src/locks may not include src/registry"),
+    ("interpose/rwlock.cpp", '#include "locks/rw/ba.h"', "interpose may not include src/locks"),
+    ("src/locks/rw/ba.h", '#include "interpose/errno.h"', "src/locks may not include interpose"),
+    ("src/locks/rw/ba.h", '#include "multicore/platform.h"', "src/locks may not include src/multicore"),
+]
+
+MACHINE = [
+    ("#include <atomic>", "atomics"),
+    ("std::atomic<int> word;", "atomics"),
+    ("auto seen = __atomic_load_n(&word, 5);", "atomics"),
+    ("#include <linux/futex.h>", "futex"),
+    ("long r = syscall(SYS_futex, &word);", "futex"),
+    ("int r = clock_gettime(0, &now);", "clocks"),
+    ("thread_local int depth;", "thread-locals"),
+    ("static __thread int depth;", "thread-locals"),
+]
+
+
+@pytest.mark.parametrize(("path", "line", "message"), INCLUDES)
+def test_wrong_include(checkout, path, line, message):
+    checkout.write(path, f"// A comment.\n{line}\n")
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 1
+    assert f"{path}:2: {message}" in result.stdout
+
+
+@pytest.mark.parametrize(("line", "what"), MACHINE)
+@pytest.mark.parametrize("path", ["src/locks/rw/ba.h", "src/registry/table.cpp", "interpose/rwlock.cpp"])
+def test_the_machine_belongs_to_the_platform(checkout, path, line, what):
+    checkout.write(path, f"\n\n{line}\n")
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 1
+    assert f"{path}:3: {what} occur in src/platform alone" in result.stdout
+    (checkout.root / path).unlink()
+    checkout.write("src/platform/machine.h", f"{line}\n")
+    assert checkout.check("check_layers.py").returncode == 0
+
+
+def test_a_file_outside_every_layer(checkout):
+    checkout.write("src/misc/util.h", "int x;\n")
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 1
+    assert "src/misc/util.h:1: belongs to no layer" in result.stdout
+
+
+def test_what_is_in_order_passes(checkout):
+    checkout.write("src/platform/machine.h", "#include <atomic>\n")
+    checkout.write("src/wait/park.h", '#include "platform/machine.h"\n')
+    checkout.write(
+        "src/locks/rw/ba.h",
+        "// std::atomic, futex: only in a comment\n/* thread_local\n */\n"
+        '#include "wait/park.h"\n#include "ba_queue.h"\n',
+    )
+    checkout.write("src/registry/registry.cpp", '#include "locks/rw/ba.h"\nchar text[] = "clock_gettime";\n')
+    checkout.write("interpose/rwlock.cpp", '#include <errno.h>\n#include "registry/registry.h"\n')
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 0, result.stdout
+    assert "5 files" in result.stdout
