@@ -1,5 +1,6 @@
 """`lockswap compare`: from the command line to a campaign, and on to its report."""
 
+import os
 import re
 import shlex
 import signal
@@ -15,6 +16,7 @@ from lockswap.campaign import Campaign, Job, plan, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
 from lockswap.paths import Paths
+from lockswap.preload import clean_environment
 from lockswap.recipes import LockCheck, Metric, Recipe
 from lockswap.registry import Registry
 from lockswap.runner import OK, Setup, check_tools
@@ -116,6 +118,7 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
         "pin": request.pin or "",
         "numactl": request.numactl,
         "request": request.stored(),
+        "settings": _settings(),
         "hints": hints,
     }
     return Campaign(folder, setup, jobs, locks, repeats, request.seed, about)
@@ -213,6 +216,13 @@ def _split(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise UserError(f"--numactl '{text}': {error}") from None
+
+
+def _settings() -> dict[str, str]:
+    """What the user's environment says to the library, such as LOCKSWAP_SPIN: it belongs to the record."""
+    chosen = ("LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT", "LOCKSWAP_STATS", "LOCKSWAP_VERBOSE")
+    env = clean_environment(os.environ)
+    return {key: env[key] for key in sorted(env) if key.startswith("LOCKSWAP_") and key not in chosen}
 
 
 def _command_line() -> str:

@@ -11,16 +11,15 @@ HARNESS = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Paths:
-    """The folders of one checkout. `LOCKSWAP_ROOT` and `LOCKSWAP_BUILD` point elsewhere (tests, packages)."""
+    """The folders of one checkout; `LOCKSWAP_HOME` names another one."""
 
     root: Path
     build: Path
 
     @classmethod
     def find(cls) -> "Paths":
-        root = Path(os.environ.get("LOCKSWAP_ROOT") or HARNESS.parent).resolve()
-        build = Path(os.environ.get("LOCKSWAP_BUILD") or root / "build").resolve()
-        return cls(root, build)
+        root = Path(os.environ.get("LOCKSWAP_HOME") or HARNESS.parent).resolve()
+        return cls(root, (root / "build").resolve())
 
     @property
     def apps(self) -> Path:

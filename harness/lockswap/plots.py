@@ -13,12 +13,12 @@ matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from lockswap.registry import NONE, PTHREAD
 from lockswap.stats import Spread
 from lockswap.summary import Cell, MetricInfo, Workload
-from lockswap.text import tick, times
+from lockswap.text import plural, tick, times
 
 # Each colour of the light theme has a CSS variable; the page replaces one by the other (see themed()).
 INK, MUTED, GRID, PAPER = "#1b1f24", "#667080", "#e4e7eb", "#ffffff"
@@ -84,6 +84,8 @@ _STYLE = {
     "font.size": 9.5,
     "font.family": "DejaVu Sans",
     "legend.frameon": False,
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.1,
     "svg.fonttype": "none",  # text stays text: selectable, small
     "svg.hashsalt": "lockswap",  # the same data gives the same file
 }
@@ -165,6 +167,14 @@ def _throughput(workload: Workload) -> Plot:
     for axis, metric in zip(axes.flat, metrics, strict=False):
         _against_threads(axis, workload, look, lambda cell, m=metric: cell.metric(m.name))
         better = "more is better" if metric.higher_is_better else "less is better"
+        if not metric.higher_is_better and _spans_decades(workload, metric):
+            axis.set_yscale("log")
+            axis.set_ylim(auto=True)
+            axis.autoscale(axis="y")
+            axis.yaxis.set_minor_locator(NullLocator())
+            axis.yaxis.set_major_locator(LogLocator())
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
+            better += ", logarithmic"
         axis.set_title(f"{metric.name} [{metric.unit}], {better}" if metric.unit else f"{metric.name}, {better}")
         _mark_failures(axis, workload, look, metric)
     for axis in list(axes.flat)[len(metrics) :]:
@@ -177,6 +187,13 @@ def _throughput(workload: Workload) -> Plot:
         "Median of the runs; the bars reach from the smallest to the largest",
         f"{workload.info['title']}: {', '.join(m.name for m in metrics)} against threads, a line for each lock",
     )
+
+
+def _spans_decades(workload: Workload, metric: MetricInfo) -> bool:
+    """Times and latencies that differ so much that the smaller ones would vanish on a linear axis."""
+    spreads = [spread for cell in workload.cells.values() if (spread := cell.metric(metric.name))]
+    lows, highs = [spread.low for spread in spreads], [spread.high for spread in spreads]
+    return bool(spreads) and min(lows) > 0 and max(highs) > 30 * min(lows)
 
 
 def _resources(workload: Workload) -> Plot:
@@ -328,8 +345,10 @@ def _ratios(workload: Workload) -> Plot:
     lines = [(threads, lock) for threads in workload.threads for lock in locks]
     metrics = workload.metrics
     height = 0.25 * len(lines) + 0.16 * len(workload.threads) + 1.2
+    columns = min(2, len(metrics))
+    rows = math.ceil(len(metrics) / columns)
     figure, axes = plt.subplots(
-        1, len(metrics), figsize=(9.2, height), squeeze=False, layout="constrained", sharey=True
+        rows, columns, figsize=(9.2, height * rows), squeeze=False, layout="constrained", sharey=True
     )
     look = looks(workload.locks)
     places = {}
@@ -339,25 +358,13 @@ def _ratios(workload: Workload) -> Plot:
             places[threads, lock] = y
             y += 1
         y += 0.7
-    for axis, metric in zip(axes[0], metrics, strict=True):
+    for axis in list(axes.flat)[len(metrics) :]:
+        axis.set_visible(False)
+    for axis, metric in zip(axes.flat, metrics, strict=False):
         _forest(axis, workload, metric, places, look)
-    first = axes[0][0]
-    first.set_yticks(list(places.values()), [lock for _, lock in places])
-    first.set_ylim(y - 0.9, -1.0)
-    for label, (_, lock) in zip(first.get_yticklabels(), places, strict=True):
-        label.set_color(look[lock].color)
-    for threads in workload.threads:
-        plural = "" if threads == 1 else "s"
-        first.annotate(
-            f"{threads} thread{plural}",
-            (0, places[threads, locks[0]] - 0.45),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="bottom",
-            fontsize=8,
-            color=MUTED,
-        )
+    for first in axes[:, 0]:
+        _name_lines(first, workload.threads, places, look)
+    axes[0][0].set_ylim(y - 0.9, -1.0)
     return _finish(
         figure,
         workload,
@@ -365,6 +372,24 @@ def _ratios(workload: Workload) -> Plot:
         "Against pthread in the same round, with the 95 % interval; right of 1 is better",
         f"{workload.info['title']}: ratio of each lock to pthread with its interval",
     )
+
+
+def _name_lines(axis: Axes, counts: list[int], places: dict, look: dict[str, Look]) -> None:
+    axis.set_yticks(list(places.values()), [lock for _, lock in places])
+    for label, (_, lock) in zip(axis.get_yticklabels(), places, strict=True):
+        label.set_color(look[lock].color)
+    for threads in counts:
+        top = min(y for (count, _), y in places.items() if count == threads)
+        axis.annotate(
+            plural(threads, "thread"),
+            (0, top - 0.45),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=8,
+            color=MUTED,
+        )
 
 
 def _forest(axis: Axes, workload: Workload, metric: MetricInfo, places: dict, look: dict[str, Look]) -> None:

@@ -9,8 +9,8 @@ from lockswap.errors import UserError
 from lockswap.paths import HARNESS
 from lockswap.registry import NONE
 
-# Variables that steer this harness; the program under test shall not see them.
-_OWN = ("LOCKSWAP_ROOT", "LOCKSWAP_BUILD")
+# Variables for this harness and for build scripts; the library would complain of those that it does not know.
+_OWN = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
 # Sanitizer runtimes refuse to start unless they are the first preloaded library.
 _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 

@@ -29,11 +29,36 @@ def _locks(workload: Workload) -> Iterable[str]:
     for lock in workload.locks:
         if lock in BASELINES:
             continue
+        open_ = [metric for metric in workload.metrics if _undecided(workload, lock, metric)]
         for metric in workload.metrics:
+            # Several figures of which nothing can be said share one sentence.
+            if len(open_) > 1 and metric in open_:
+                continue
             clauses = _clauses(workload, lock, metric, PTHREAD)
             if clauses:
                 side = f" ({metric.name})" if len(workload.metrics) > 1 else ""
                 yield f"{lock}{side} against pthread: {clauses}."
+        if len(open_) > 1:
+            names = words([metric.name for metric in open_])
+            yield f"{lock} ({names}) against pthread: can't tell{_anywhere(workload)}, {_reach(workload, lock, open_)}."
+
+
+def _undecided(workload: Workload, lock: str, metric: MetricInfo) -> bool:
+    ratios = [workload.ratio(threads, lock, metric) for threads in workload.threads]
+    ratios = [ratio for ratio in ratios if ratio]
+    return bool(ratios) and all(ratio.trusted and ratio.verdict == "can't tell" for ratio in ratios)
+
+
+def _anywhere(workload: Workload) -> str:
+    return " at any thread count" if len(workload.threads) > 1 else _where(workload, workload.threads)
+
+
+def _reach(workload: Workload, lock: str, metrics: list[MetricInfo]) -> str:
+    """How much is still possible: the outermost ends of the intervals."""
+    ratios = [workload.ratio(threads, lock, metric) for metric in metrics for threads in workload.threads]
+    ratios = [ratio for ratio in ratios if ratio]
+    low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
+    return f"anything from {times(low)} to {times(high)} fits"
 
 
 def _preload(workload: Workload) -> Iterable[str]:

@@ -77,8 +77,9 @@ def show(findings: Findings, page: Path | None) -> None:
     for workload in campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
-        if workload.measured():
-            console.print(_table(workload))
+        # More than two metrics side by side would not fit a terminal.
+        for start in range(0, len(workload.metrics) if workload.measured() else 0, 2):
+            console.print(_table(workload, workload.metrics[start : start + 2]))
         console.print(_listed("•", findings.sentences[workload.name]))
     if findings.advice:
         console.print()
@@ -97,12 +98,12 @@ def _listed(mark: str, lines: list[str], style: str = "dim") -> Table:
     return grid
 
 
-def _table(workload: summary.Workload) -> Table:
+def _table(workload: summary.Workload, metrics: list[summary.MetricInfo]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("threads", justify="right")
-    table.add_column("lock")
-    for metric in workload.metrics:
-        table.add_column(metric.name, justify="right")
+    table.add_column("lock", no_wrap=True)
+    for metric in metrics:
+        table.add_column(metric.name, justify="right", no_wrap=True)
         table.add_column("to pthread", justify="left", no_wrap=True)
     table.add_column("CPU s", justify="right")
     table.add_column("runs", justify="right")
@@ -112,14 +113,14 @@ def _table(workload: summary.Workload) -> Table:
             cell = workload.cell(threads, lock)
             if cell is None:
                 continue
-            table.add_row(str(threads) if first else "", lock, *_figures(workload, cell))
+            table.add_row(str(threads) if first else "", lock, *_figures(workload, cell, metrics))
             first = False
     return table
 
 
-def _figures(workload: summary.Workload, cell: summary.Cell) -> list[Text | str]:
+def _figures(workload: summary.Workload, cell: summary.Cell, metrics: list[summary.MetricInfo]) -> list[Text | str]:
     found: list[Text | str] = []
-    for metric in workload.metrics:
+    for metric in metrics:
         spread = cell.metric(metric.name)
         if spread is None:
             status = cell.failures[0][0] if cell.failures else "–"

@@ -48,6 +48,8 @@ def times(ratio: float) -> str:
         return "∞"
     if ratio == 0:
         return "0×"
+    if ratio >= 1000:
+        return f"{si(ratio)}×"
     if ratio >= 100:
         return f"{ratio:.0f}×"
     if ratio >= 10:

@@ -135,7 +135,7 @@ class Lockswap:
         self.root = root
         self.env = os.environ | {
             "PYTHONPATH": str(ROOT / "harness"),
-            "LOCKSWAP_ROOT": str(root),
+            "LOCKSWAP_HOME": str(root),
             "COLUMNS": "160",
             "TERM": "dumb",
         }

@@ -34,7 +34,7 @@ def test_the_lock_is_in_the_environment(lockswap, repo):
     env = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     assert env["LOCKSWAP_RWLOCK"] == "ba" and env["LOCKSWAP_WAIT"] == "spin" and env["LOCKSWAP_VERBOSE"] == "1"
     assert env["LD_PRELOAD"] == str((repo / "build/liblockswap.so").resolve())
-    assert "PYTHONPATH" not in env and "LOCKSWAP_ROOT" not in env
+    assert "PYTHONPATH" not in env and "LOCKSWAP_HOME" not in env
 
 
 def test_none_is_really_none(lockswap):
