@@ -96,9 +96,9 @@ struct Native {
                    OnHit on_hit) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     bool all = true;
-    for (std::size_t i = find_slot(table, 0, n, key); all && i < n;) {
+    for (std::size_t i = 0; (i = find_slot(table, i, n, key)) < n; ++i) {
       all = on_hit(i);
-      i = find_slot(table, i + 1, n, key);
+      if (!all) break;
     }
     // What was read as free is acquired as well: the reader that left it free has finished.
     std::atomic_thread_fence(std::memory_order_acquire);

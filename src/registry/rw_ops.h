@@ -77,7 +77,14 @@ class RwLockOps {
     if (Contract::is_plain_read_release(frame(l))) [[likely]] {
       return Contract::plain_read_release(frame(l));
     }
+    // A foreign object may show this thread as its writer, but then it is not adopted.
+    if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);
     return unlock_rest(l);
+  }
+  // Out of line, so that the reader's path needs no stack.
+  [[gnu::noinline]] static int write_unlock(pthread_rwlock_t* l) noexcept {
+    Contract::write_unlock(frame(l));
+    return 0;
   }
   [[gnu::noinline]] static int unlock_rest(pthread_rwlock_t* l) noexcept {
     if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.unlock(l);
@@ -103,7 +110,7 @@ class RwLockOps {
   static int wrlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.wrlock(l);
-    return Contract::write_lock(frame(l), {});
+    return Contract::write_lock(frame(l));
   }
   static int trywrlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]

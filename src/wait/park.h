@@ -14,9 +14,11 @@ template <class P>
 struct Park {
   static constexpr bool kParks = true;
 
+  // Out of line: callers look first, and their hot paths stay small.
   template <class A, class Pred>
-  static bool until(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
-                    const Deadline* deadline, Pred pred) noexcept {
+  [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type flag,
+                                      std::uint32_t channel, const Deadline* deadline,
+                                      Pred pred) noexcept {
     for (std::uint32_t i = P::spin_budget(); i != 0; --i) {
       if (pred(atom.load(order))) return true;
       P::relax();

@@ -18,9 +18,10 @@ template <class P, Pause kPause>
 struct Busy {
   static constexpr bool kParks = false;
 
+  // Out of line: callers look first, and their hot paths stay small.
   template <class A, class Pred>
-  static bool until(A& atom, Order order, typename A::value_type, std::uint32_t,
-                    const Deadline* deadline, Pred pred) noexcept {
+  [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type, std::uint32_t,
+                                      const Deadline* deadline, Pred pred) noexcept {
     return P::await(kPause, atom, order, pred, deadline);
   }
   template <class A>

@@ -102,8 +102,7 @@ class Ba {
     }
   }
 
-  bool write_lock(const Deadline* deadline) noexcept {
-    if (deadline != nullptr) return timed_write_lock(deadline);
+  void write_lock() noexcept {
     const Handle me = new_node();
     // acq_rel: release, the node is ready before others find it; acquire, pairs with the
     // compare-exchange in leave_queue of the writer that left the queue empty.
@@ -115,7 +114,29 @@ class Ba {
       wait_at(node.gate, nullptr);
     }
     own(me, nullptr);
-    return true;
+  }
+
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    const Handle me = new_node();
+    for (;;) {
+      Handle none = 0;
+      if (wtail_.compare_exchange(none, me, acq_rel)) {  // as in write_lock
+        if (own(me, deadline)) return true;
+        break;
+      }
+      // Somebody is ahead. Sleep through its phase; between two phases look again at once.
+      const std::uint32_t v = rin_.load(relaxed);
+      const auto moved = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
+      if ((v & kPresent) != 0) {
+        if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, moved)) break;
+      } else if (P::passed(*deadline)) {
+        break;
+      } else {
+        P::step_aside();
+      }
+    }
+    Nodes::give(me);
+    return false;
   }
 
   bool try_write_lock() noexcept {
@@ -242,7 +263,8 @@ class Ba {
     whead_.store(me, relaxed);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
     // The writer before may have left the queue but not yet rin. acquire: pairs with leave.
-    if (!W::until(rin_, acquire, kParked, kAnyChannel, deadline, gone)) {
+    if (!gone(rin_.load(acquire)) && !W::until(rin_, acquire, kParked, kAnyChannel, deadline, gone))
+        [[unlikely]] {
       if (!leave_queue(me)) hand_over(me);
       return false;
     }
@@ -270,7 +292,13 @@ class Ba {
 
   bool drain(Handle me, std::uint32_t target, const Deadline* deadline) noexcept {
     // acquire: pairs with read_unlock.
-    if (rout_.load(acquire) == target) return true;
+    if (rout_.load(acquire) == target) [[likely]]
+      return true;
+    return wait_to_drain(me, target, deadline);
+  }
+
+  [[gnu::noinline]] bool wait_to_drain(Handle me, std::uint32_t target,
+                                       const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     node.gate.store(kGateShut, relaxed);  // published by the next line
     // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
@@ -315,29 +343,6 @@ class Ba {
     // A successor has swapped itself in and is about to link itself. acquire: pairs with its link.
     P::await(Pause::yield, node.link, acquire, [](Handle next) { return next != 0; });
     open(Nodes::at(node.link.load(relaxed)));
-  }
-
-  bool timed_write_lock(const Deadline* deadline) noexcept {
-    const Handle me = new_node();
-    for (;;) {
-      Handle none = 0;
-      if (wtail_.compare_exchange(none, me, acq_rel)) {  // as in write_lock
-        if (own(me, deadline)) return true;
-        break;
-      }
-      // Somebody is ahead. Sleep through its phase; between two phases look again at once.
-      const std::uint32_t v = rin_.load(relaxed);
-      const auto moved = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
-      if ((v & kPresent) != 0) {
-        if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, moved)) break;
-      } else if (P::passed(*deadline)) {
-        break;
-      } else {
-        P::step_aside();
-      }
-    }
-    Nodes::give(me);
-    return false;
   }
 
   typename P::template atomic<std::uint32_t> rin_{};

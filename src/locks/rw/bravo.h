@@ -74,6 +74,7 @@ class Bravo {
       return kRaced | i;
     Count::on(&f, Event::read);
     Count::on(&f, Event::fast_read);
+    if (i >= kMostSlots) __builtin_unreachable();  // so is_in need not be asked
     return i + 1;
   }
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
@@ -127,7 +128,17 @@ class Bravo {
       f.core.read_unlock();
       return true;
     }
-    return clear(P::template global<Table>().slots[token - 1], f.key());
+    return clear(slot_of(token), f.key());
+  }
+  // The same as a hot path: false also when a revoker sleeps on the slot; then go on with
+  // read_unlock.
+  static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
+    if (token == 0) [[unlikely]] {
+      f.core.read_unlock();
+      return true;
+    }
+    std::uint64_t seen = f.key();
+    return slot_of(token).compare_exchange(seen, 0, release);  // as in clear
   }
 
   // For releases without a token: ends the bias for good, and releases one fast hold, whosever it
@@ -144,10 +155,13 @@ class Bravo {
     return !none;
   }
 
-  static bool write_lock(Frame& f, const Deadline* deadline) noexcept {
-    if (!f.core.write_lock(deadline)) return false;
-    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait)) [[likely]]
-      return true;
+  static void write_lock(Frame& f) noexcept {
+    f.core.write_lock();
+    if (may_have_fast_readers(f)) revoke(f, nullptr, kWait);
+  }
+  static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {
+    if (!f.core.write_lock_until(deadline)) return false;
+    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait)) return true;
     f.core.write_unlock();
     return false;
   }
@@ -164,6 +178,7 @@ class Bravo {
   static constexpr std::uint64_t kOn = 1;
   static constexpr std::uint64_t kRetiring = 2;
   static constexpr std::uint64_t kRetired = 3;
+  static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
   static constexpr Attempt kRaced = 1u << 31;  // with the index of the slot that was published
@@ -176,6 +191,10 @@ class Bravo {
     // this writer. acquire: with kRetired, pairs with release_any_slot.
     const std::uint64_t bias = f.bias.load(acquire);
     return bias == kOn || bias == kRetiring;
+  }
+
+  static typename Table::Slot& slot_of(std::uint32_t token) noexcept {
+    return P::template global<Table>().slots[token - 1];
   }
 
   static bool back_out(Frame& f, std::uint32_t i) noexcept {
@@ -195,7 +214,7 @@ class Bravo {
   }
 
   // The writer's half of the pair. It owns the underlying lock. False: gave up, nothing changed.
-  static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
+  [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
     const Table& table = P::template global<Table>();
     const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();

@@ -47,10 +47,14 @@ struct Direct {
     f.core.read_unlock();
     return true;
   }
+  static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
+    return read_unlock(f, token);
+  }
   static bool release_any_slot(Frame&) noexcept { return false; }
 
-  static bool write_lock(Frame& f, const Deadline* deadline) noexcept {
-    return f.core.write_lock(deadline);
+  static void write_lock(Frame& f) noexcept { f.core.write_lock(); }
+  static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {
+    return f.core.write_lock_until(deadline);
   }
   static bool try_write_lock(Frame& f) noexcept { return f.core.try_write_lock(); }
 };

@@ -79,8 +79,7 @@ class PfT {
     }
   }
 
-  bool write_lock(const Deadline* deadline) noexcept {
-    if (deadline != nullptr) return timed_write_lock(deadline);
+  void write_lock() noexcept {
     // relaxed: a ticket orders nothing; the line is joined by watching wout.
     const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
     const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
@@ -89,7 +88,21 @@ class PfT {
       W::until(word_, acquire, kWritersParked, channel_of(ticket), nullptr, my_turn);
     }
     drain(enter_phase(ticket), nullptr);
-    return true;
+  }
+
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    for (;;) {
+      const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
+      if (take_turn(v)) {
+        if (drain(enter_phase(turn(v)), deadline)) return true;
+        write_unlock();
+        return false;
+      }
+      const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
+      if (!W::until(word_, acquire, kWritersParked, kTimedWritersChannel, deadline, moved)) {
+        return false;
+      }
+    }
   }
 
   bool try_write_lock() noexcept {
@@ -191,7 +204,12 @@ class PfT {
 
   bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
     // acquire, here and below: pairs with read_unlock.
-    if (rout_.load(acquire) == target) return true;
+    if (rout_.load(acquire) == target) [[likely]]
+      return true;
+    return wait_to_drain(target, deadline);
+  }
+
+  [[gnu::noinline]] bool wait_to_drain(std::uint32_t target, const Deadline* deadline) noexcept {
     if constexpr (!W::kParks) {
       return W::until(rout_, acquire, 0, 0, deadline,
                       [target](std::uint32_t v) { return v == target; });
@@ -206,21 +224,6 @@ class PfT {
     const bool in = W::until(rout_, acquire, 0, kDrainChannel, deadline, drained);
     rout_.fetch_add(target - kDrain, relaxed);
     return in;
-  }
-
-  bool timed_write_lock(const Deadline* deadline) noexcept {
-    for (;;) {
-      const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
-      if (take_turn(v)) {
-        if (drain(enter_phase(turn(v)), deadline)) return true;
-        write_unlock();
-        return false;
-      }
-      const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
-      if (!W::until(word_, acquire, kWritersParked, kTimedWritersChannel, deadline, moved)) {
-        return false;
-      }
-    }
   }
 
   typename P::template atomic<std::uint64_t> word_{};

@@ -38,10 +38,9 @@ class Pthread {
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 
-  bool write_lock(const Deadline* deadline) noexcept {
-    return (deadline == nullptr
-                ? system_rwlock.wrlock(lock())
-                : system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at)) == 0;
+  void write_lock() noexcept { system_rwlock.wrlock(lock()); }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    return system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) == 0;
   }
   bool try_write_lock() noexcept { return system_rwlock.trywrlock(lock()) == 0; }
   void write_unlock() noexcept {

@@ -127,36 +127,40 @@ class Recursive {
     return 0;
   }
 
-  static int write_lock(Frame& f, Patience patience) noexcept {
+  static int write_lock(Frame& f) noexcept {
     const std::uint32_t me = P::tid();
     // relaxed: only this thread can have stored its own id.
-    if (f.writer.load(relaxed) == me) [[unlikely]] {
-      if (!patience.only_try) return EDEADLK;
-      Count::on(&f, Event::failed_try);
-      return EBUSY;
-    }
+    if (f.writer.load(relaxed) == me) [[unlikely]]
+      return EDEADLK;
+    Lock::write_lock(f);
+    return finish_write(f, me, {});
+  }
+
+  static int write_lock(Frame& f, Patience patience) noexcept {
+    const std::uint32_t me = P::tid();
+    if (f.writer.load(relaxed) == me) return patience.only_try ? busy(f) : EDEADLK;  // as above
     if (patience.only_try) {
-      if (!Lock::try_write_lock(f)) {
-        Count::on(&f, Event::failed_try);
-        return EBUSY;
-      }
-    } else if (!Lock::write_lock(f, patience.deadline)) {
+      if (!Lock::try_write_lock(f)) return busy(f);
+    } else if (!Lock::write_lock_until(f, patience.deadline)) {
       Count::on(&f, Event::timeout);
       return ETIMEDOUT;
     }
-    // relaxed: marks and extra holds happened before the holds below were released to this writer.
-    if (flags_of(f.contract.load(relaxed)) != 0) [[unlikely]] {
-      if (const int error = shut(f, patience); error != 0) {
-        f.core.write_unlock();
-        return error;
-      }
-    }
-    f.writer.store(me, relaxed);
-    Count::on(&f, Event::write);
-    return 0;
+    return finish_write(f, me, patience);
   }
 
-  // The hot path of a release: the only hold of this thread is one of this lock, and a first one.
+  // The hot path of a writer's release.
+  static bool is_own_write(const Frame& f) noexcept {
+    return f.writer.load(relaxed) == P::tid();  // relaxed: as in write_lock
+  }
+  static void write_unlock(Frame& f) noexcept {
+    f.writer.store(0, relaxed);  // nobody but the owner itself looks for a certain id
+    if ((f.contract.load(relaxed) & kActive) != 0) [[unlikely]]
+      open(f);
+    f.core.write_unlock();
+  }
+
+  // The hot path of a reader's release: the only hold of this thread is one of this lock, and a
+  // first one.
   static bool is_plain_read_release(const Frame& f) noexcept {
     return P::template local<Holds<P>>().only_first(f.key()) && f.contract.load(relaxed) == kFresh;
   }
@@ -164,18 +168,13 @@ class Recursive {
     Holds<P>& holds = P::template local<Holds<P>>();
     const std::uint32_t token = Lock::kHasTokens ? holds.first().token : 0;
     holds.clear_first();
-    if (Lock::read_unlock(f, token)) [[likely]]
+    if (Lock::read_unlock_fast(f, token)) [[likely]]
       return 0;
-    return release_any(f);
+    return release_slot(f, token);
   }
 
   // Ends a hold of whichever kind the calling thread, or another, has.
   static int unlock(Frame& f) noexcept {
-    // relaxed: only this thread can have stored its own id.
-    if (f.writer.load(relaxed) == P::tid()) {
-      write_unlock(f);
-      return 0;
-    }
     Holds<P>& holds = P::template local<Holds<P>>();
     const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
     Hold* hold = holds.find(f.key());
@@ -302,8 +301,22 @@ class Recursive {
 
   // --- writing
 
-  // The lock below is this writer's. Waits for extra holds; shuts a marked lock to new ones.
-  static int shut(Frame& f, Patience patience) noexcept {
+  // The lock below is this writer's.
+  static int finish_write(Frame& f, std::uint32_t me, Patience patience) noexcept {
+    // relaxed: marks and extra holds happened before the holds below were released to this writer.
+    if (flags_of(f.contract.load(relaxed)) != 0) [[unlikely]] {
+      if (const int error = shut(f, patience); error != 0) {
+        f.core.write_unlock();
+        return error;
+      }
+    }
+    f.writer.store(me, relaxed);
+    Count::on(&f, Event::write);
+    return 0;
+  }
+
+  // Waits for extra holds; shuts a marked lock to new ones.
+  [[gnu::noinline]] static int shut(Frame& f, Patience patience) noexcept {
     for (;;) {
       std::uint64_t v = f.contract.load(acquire);  // pairs with release_any
       if (extra_of(v) == 0) {
@@ -321,13 +334,6 @@ class Recursive {
     }
   }
 
-  static void write_unlock(Frame& f) noexcept {
-    f.writer.store(0, relaxed);  // nobody but the owner itself looks for a certain id
-    if ((f.contract.load(relaxed) & kActive) != 0) [[unlikely]]
-      open(f);
-    f.core.write_unlock();
-  }
-
   static void open(Frame& f) noexcept {
     // release: the critical section; pairs with read_marked.
     const std::uint64_t v = f.contract.fetch_and(~(kActive | kParked), release);
@@ -343,6 +349,11 @@ class Recursive {
     P::template global<Disputed<P>>().insert(f.key());
     // acq_rel: a recursive read is before the mark, and then its extra hold is seen, or after it.
     f.contract.fetch_or(kMarked, acq_rel);
+  }
+
+  // The token's slot did not simply name this lock.
+  [[gnu::noinline]] static int release_slot(Frame& f, std::uint32_t token) noexcept {
+    return Lock::read_unlock(f, token) ? 0 : release_any(f);
   }
 
   // Releases one hold of a marked lock, whichever; they are alike.
