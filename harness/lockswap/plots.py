@@ -167,10 +167,11 @@ def _throughput(workload: Workload) -> Plot:
     for axis, metric in zip(axes.flat, metrics, strict=False):
         _against_threads(axis, workload, look, lambda cell, m=metric: cell.metric(m.name))
         better = "more is better" if metric.higher_is_better else "less is better"
-        if not metric.higher_is_better and _spans_decades(workload, metric):
+        low, high = _reach(workload, metric)
+        # Times and latencies may differ so much that the smaller ones would vanish on a linear axis.
+        if not metric.higher_is_better and 0 < 30 * low < high:
+            axis.set_ylim(low / 1.5, high * 1.5)
             axis.set_yscale("log")
-            axis.set_ylim(auto=True)
-            axis.autoscale(axis="y")
             axis.yaxis.set_minor_locator(NullLocator())
             axis.yaxis.set_major_locator(LogLocator())
             axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
@@ -189,11 +190,10 @@ def _throughput(workload: Workload) -> Plot:
     )
 
 
-def _spans_decades(workload: Workload, metric: MetricInfo) -> bool:
-    """Times and latencies that differ so much that the smaller ones would vanish on a linear axis."""
+def _reach(workload: Workload, metric: MetricInfo) -> tuple[float, float]:
+    """The smallest and the largest value of all cells."""
     spreads = [spread for cell in workload.cells.values() if (spread := cell.metric(metric.name))]
-    lows, highs = [spread.low for spread in spreads], [spread.high for spread in spreads]
-    return bool(spreads) and min(lows) > 0 and max(highs) > 30 * min(lows)
+    return min((spread.low for spread in spreads), default=0), max((spread.high for spread in spreads), default=0)
 
 
 def _resources(workload: Workload) -> Plot:

@@ -1,11 +1,12 @@
 // lockswap-meter: starts one program, waits for it, writes down what it used.
 //
-//   lockswap-meter run OUT CMD...    run CMD; its exit status and resource usage go to OUT as "key value" lines
-//   lockswap-meter probe MS          print how many CPUs were really available during MS milliseconds
+//   lockswap-meter run OUT CMD...    run CMD; its exit status and resource usage go to OUT as "key
+//   value" lines lockswap-meter probe MS          print how many CPUs were really available during
+//   MS milliseconds
 //
-// Why a program of its own and not wait4() in Python: Linux counts the memory of the process that calls exec() into
-// the peak memory of the program, so a program started from a large process seems at least as large; and
-// `perf stat` reports a program that died by a signal as exit status 0.
+// Why a program of its own and not wait4() in Python: Linux counts the memory of the process that
+// calls exec() into the peak memory of the program, so a program started from a large process seems
+// at least as large; and `perf stat` reports a program that died by a signal as exit status 0.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -27,15 +29,15 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int die(const char *what) {
+static int die(const char* what) {
   fprintf(stderr, "lockswap-meter: %s: %s\n", what, strerror(errno));
   return 125;
 }
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
 
-static int run(const char *out_path, char **command) {
-  FILE *out = fopen(out_path, "we");
+static int run(const char* out_path, char** command) {
+  FILE* out = fopen(out_path, "we");
   if (!out) return die(out_path);
   pid_t parent = getpid();
   uint64_t start = now_ns();
@@ -50,7 +52,8 @@ static int run(const char *out_path, char **command) {
     fprintf(stderr, "lockswap-meter: cannot start '%s': %s\n", command[0], strerror(errno));
     _exit(status);
   }
-  // At the time limit the whole process group gets SIGTERM; what a hung program used is worth knowing.
+  // At the time limit the whole process group gets SIGTERM; what a hung program used is worth
+  // knowing.
   signal(SIGTERM, SIG_IGN);
   int status;
   struct rusage used;
@@ -58,7 +61,8 @@ static int run(const char *out_path, char **command) {
     if (errno != EINTR) return die("wait4");
   uint64_t wall = now_ns() - start;
   int by_signal = WIFSIGNALED(status);
-  fprintf(out, "%s %d\n", by_signal ? "signal" : "exit", by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
+  fprintf(out, "%s %d\n", by_signal ? "signal" : "exit",
+          by_signal ? WTERMSIG(status) : WEXITSTATUS(status));
   fprintf(out, "wall_ns %" PRIu64 "\n", wall);
   fprintf(out, "user_s %.6f\nsys_s %.6f\n", seconds(used.ru_utime), seconds(used.ru_stime));
   fprintf(out, "max_rss_kb %ld\n", used.ru_maxrss);
@@ -76,24 +80,27 @@ struct spun {
   uint64_t best_slice;
 };
 
-static void spin(struct spun *mine, uint64_t until) {
+static void spin(struct spun* mine, uint64_t until) {
   volatile uint64_t sink = 0;
   for (uint64_t t = now_ns(); t < until;) {
     uint64_t end = t + slice_ns, steps = 0;
     for (; t < end; t = now_ns(), ++steps)
-      for (int i = 0; i < 64; ++i) sink += (uint64_t)i;
+      for (int i = 0; i < 64; ++i)
+        sink += (uint64_t)i;
     mine->steps += steps;
     // A slice that overran was interrupted; it says nothing about the best speed.
     if (t < end + slice_ns / 10 && steps > mine->best_slice) mine->best_slice = steps;
   }
 }
 
-// Each allowed CPU gets a process that counts. What all counted together, over what the best slice of any promises for
-// one CPU, is the number of CPUs that were really there: less than allowed if others or the hypervisor took some.
+// Each allowed CPU gets a process that counts. What all counted together, over what the best slice
+// of any promises for one CPU, is the number of CPUs that were really there: less than allowed if
+// others or the hypervisor took some.
 static int probe(long ms) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return die("sched_getaffinity");
-  struct spun *all = mmap(NULL, CPU_SETSIZE * sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  struct spun* all = mmap(NULL, CPU_SETSIZE * sizeof *all, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED) return die("mmap");
   uint64_t start = now_ns() + 2000000u, until = start + (uint64_t)ms * 1000000u;
   int count = 0;
@@ -106,15 +113,13 @@ static int probe(long ms) {
       CPU_ZERO(&one);
       CPU_SET(cpu, &one);
       sched_setaffinity(0, sizeof one, &one);
-      while (now_ns() < start) {
-      }
+      while (now_ns() < start) {}
       spin(&all[count], until);
       _exit(0);
     }
     ++count;
   }
-  while (wait(NULL) > 0) {
-  }
+  while (wait(NULL) > 0) {}
   uint64_t steps = 0, best = 1;
   for (int i = 0; i < count; ++i) {
     steps += all[i].steps;
@@ -125,7 +130,7 @@ static int probe(long ms) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc >= 4 && strcmp(argv[1], "run") == 0) return run(argv[2], argv + 3);
   if (argc == 3 && strcmp(argv[1], "probe") == 0) {
     long ms = strtol(argv[2], NULL, 10);

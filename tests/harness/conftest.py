@@ -1,5 +1,7 @@
 """A small checkout to test against: a stand-in library and registry, and a real program that takes rwlocks."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -12,6 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(__file__).parent / "native"
 sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.__main__ import main  # noqa: E402
 
 LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed"]
 
@@ -154,6 +158,21 @@ class Lockswap:
             text=True,
             **more,
         )
+
+    def inside(self, *args: object) -> subprocess.CompletedProcess:
+        """The same within this process: quick, for input that is refused before anything is started."""
+        before, folder = dict(os.environ), Path.cwd()
+        out, err = io.StringIO(), io.StringIO()
+        os.environ["LOCKSWAP_HOME"] = str(self.root)
+        os.chdir(self.root)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                status = main([str(arg) for arg in args])
+        finally:
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(before)
+        return subprocess.CompletedProcess(args, status, out.getvalue(), err.getvalue())
 
     def start(self, *args: object) -> subprocess.Popen:
         return subprocess.Popen(

@@ -187,7 +187,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     complete = rows(folder)
     assert complete[: len(kept)] == kept
     assert [int(row["run"]) for row in complete] == list(range(1, 37))
-    assert "finished" in one_line_error(lockswap("compare", "--resume", folder))
+    assert "finished" in one_line_error(lockswap.inside("compare", "--resume", folder))
 
 
 def test_a_terminated_harness_leaves_no_program_behind(lockswap, recipe, repo):
@@ -318,10 +318,10 @@ def test_perf_output_is_understood():
 )
 def test_bad_input(lockswap, recipe, args, says):
     recipe("rw")
-    assert says in one_line_error(lockswap("compare", *args))
+    assert says in one_line_error(lockswap.inside("compare", *args))
 
 
 def test_an_existing_campaign_is_not_overwritten(lockswap, recipe, campaign):
     recipe("rw")
     campaign("-w", "rw", "-l", "ba")
-    assert "has a campaign already" in one_line_error(lockswap("compare", "-w", "rw", "--name", "c"))
+    assert "has a campaign already" in one_line_error(lockswap.inside("compare", "-w", "rw", "--name", "c"))

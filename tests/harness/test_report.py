@@ -191,11 +191,11 @@ def test_report_command(lockswap, tmp_path):
 def test_damaged_folders(lockswap, tmp_path, name, content, says):
     path = synthetic.write(tmp_path / "x", rounds=1)
     (path / name).write_text(content)
-    assert says in one_line_error(lockswap("report", path))
+    assert says in one_line_error(lockswap.inside("report", path))
 
 
 def test_no_folder(lockswap):
-    assert "no campaign" in one_line_error(lockswap("report", "/nonexistent"))
+    assert "no campaign" in one_line_error(lockswap.inside("report", "/nonexistent"))
 
 
 def test_looks_are_the_same_in_every_report():

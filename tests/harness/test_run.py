@@ -89,12 +89,16 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
     ],
 )
 def test_bad_input(lockswap, args, says):
-    assert says in one_line_error(lockswap(*args))
+    assert says in one_line_error(lockswap.inside(*args))
+
+
+def test_an_error_is_one_line_from_outside_too(lockswap):
+    assert "did you mean" in one_line_error(lockswap("run", "--rwlock", "bravo", "--", "true"))
 
 
 def test_without_a_build_it_says_how_to_build(lockswap, repo):
     (repo / "build").unlink()
-    assert "./run.sh build" in one_line_error(lockswap("list"))
+    assert "./run.sh build" in one_line_error(lockswap.inside("list"))
 
 
 def test_programs_out_of_reach_are_warned_about(lockswap, tmp_path):
@@ -128,4 +132,4 @@ def test_list_shows_locks_and_workloads(lockswap, recipe):
 
 def test_list_names_a_broken_recipe(lockswap, recipe):
     recipe("rw", replace={"title =": "titel ="})
-    assert "titel" in one_line_error(lockswap("list"))
+    assert "titel" in one_line_error(lockswap.inside("list"))

@@ -1,5 +1,6 @@
-// A stand-in for liblockswap.so in the harness's own tests: it counts rwlock calls and writes the JSON that the
-// harness reads, but leaves the locking to glibc. LOCKSWAP_RWLOCK chooses how it misbehaves.
+// A stand-in for liblockswap.so in the harness's own tests: it counts rwlock calls and writes the
+// JSON that the harness reads, but leaves the locking to glibc. LOCKSWAP_RWLOCK chooses how it
+// misbehaves.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,44 +12,47 @@
 #include <unistd.h>
 
 static atomic_long reads, writes;
-static int (*next_rdlock)(pthread_rwlock_t *), (*next_wrlock)(pthread_rwlock_t *);
+static int (*next_rdlock)(pthread_rwlock_t*), (*next_wrlock)(pthread_rwlock_t*);
 
-static int named(const char *name) {
-  const char *lock = getenv("LOCKSWAP_RWLOCK");
+static int named(const char* name) {
+  const char* lock = getenv("LOCKSWAP_RWLOCK");
   return lock && strcmp(lock, name) == 0;
 }
 
 __attribute__((constructor)) static void start(void) {
-  next_rdlock = (int (*)(pthread_rwlock_t *))dlsym(RTLD_NEXT, "pthread_rwlock_rdlock");
-  next_wrlock = (int (*)(pthread_rwlock_t *))dlsym(RTLD_NEXT, "pthread_rwlock_wrlock");
+  next_rdlock = (int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_rdlock");
+  next_wrlock = (int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_wrlock");
   if (named("crashes")) abort();
   if (named("hangs"))
-    for (;;) pause();
+    for (;;)
+      pause();
 }
 
-int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
+int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
   atomic_fetch_add(&reads, 1);
   return next_rdlock(lock);
 }
 
-int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   atomic_fetch_add(&writes, 1);
   return next_wrlock(lock);
 }
 
 __attribute__((destructor)) static void finish(void) {
-  const char *stats = getenv("LOCKSWAP_STATS");
+  const char* stats = getenv("LOCKSWAP_STATS");
   if (!stats || !*stats) return;
   char path[4096];
   snprintf(path, sizeof path, "%s.%d", stats, (int)getpid());
-  FILE *out = strcmp(stats, "1") == 0 ? stderr : fopen(path, "w");
+  FILE* out = strcmp(stats, "1") == 0 ? stderr : fopen(path, "w");
   if (!out) return;
   long r = named("bypassed") ? 0 : reads, w = named("bypassed") ? 0 : writes;
   long fast = named("bravo-ba") ? r : 0;
   fprintf(out,
-          "{\"schema\":1,\"lockswap\":\"0.1.0\",\"pid\":%d,\"program\":\"%s\",\"rwlock\":\"%s\",\"calls\":%ld,\"locks\":1,"
+          "{\"schema\":1,\"lockswap\":\"0.1.0\",\"pid\":%d,\"program\":\"%s\",\"rwlock\":\"%s\","
+          "\"calls\":%ld,\"locks\":1,"
           "\"totals\":{\"reads\":%ld,\"writes\":%ld,\"fast_reads\":%ld,\"slow_reads_bias_off\":0,"
           "\"slow_reads_collision\":0},\"busiest\":[]}\n",
-          (int)getpid(), program_invocation_short_name, getenv("LOCKSWAP_RWLOCK"), r + w, r, w, fast);
+          (int)getpid(), program_invocation_short_name, getenv("LOCKSWAP_RWLOCK"), r + w, r, w,
+          fast);
   if (out != stderr) fclose(out);
 }

@@ -1,4 +1,5 @@
-// A program under test: THREADS readers take one rwlock COUNT times each; every tenth time as writers.
+// A program under test: THREADS readers take one rwlock COUNT times each; every tenth time as
+// writers.
 //   rwbench THREADS COUNT [--hang | --crash | --wrong | --silent | --nolock | --status N]
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +13,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static long count, guarded;
 static int locking = 1;
 
-static void *work(void *unused) {
+static void* work(void* unused) {
   (void)unused;
   for (long i = 0; i < count; ++i) {
     int writes = i % 10 == 0;
@@ -23,25 +24,29 @@ static void *work(void *unused) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 3) return 2;
   int threads = atoi(argv[1]);
   count = atol(argv[2]);
-  const char *mode = argc > 3 ? argv[3] : "";
+  const char* mode = argc > 3 ? argv[3] : "";
   if (strcmp(mode, "--hang") == 0)
-    for (;;) pause();
+    for (;;)
+      pause();
   if (strcmp(mode, "--crash") == 0) raise(SIGSEGV);
   if (strcmp(mode, "--nolock") == 0) locking = 0;
   if (strcmp(mode, "--silent") == 0) return 0;
   struct timespec a, b;
   clock_gettime(CLOCK_MONOTONIC, &a);
   pthread_t ids[64];
-  for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, work, NULL);
-  for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  for (int i = 0; i < threads; ++i)
+    pthread_create(&ids[i], NULL, work, NULL);
+  for (int i = 0; i < threads; ++i)
+    pthread_join(ids[i], NULL);
   clock_gettime(CLOCK_MONOTONIC, &b);
   double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
   double total = (double)threads * (double)count;
-  printf("threads: %d\nreads/s: %.1f\nwrites/s: %.1f\noperations: %.0f\n", threads, 0.9 * total / s, 0.1 * total / s, total);
+  printf("threads: %d\nreads/s: %.1f\nwrites/s: %.1f\noperations: %.0f\n", threads, 0.9 * total / s,
+         0.1 * total / s, total);
   puts(strcmp(mode, "--wrong") == 0 ? "result: broken" : "result: ok");
   return strcmp(mode, "--status") == 0 ? atoi(argv[4]) : 0;
 }

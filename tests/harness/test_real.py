@@ -1,0 +1,48 @@
+"""With the library as it was built, where it was: every lock under a real program."""
+
+import csv
+import json
+import subprocess
+
+import pytest
+
+from conftest import NATIVE, ROOT, Lockswap, compile_c
+
+built = all(
+    (ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-registry", "bin/lockswap-meter")
+)
+pytestmark = pytest.mark.skipif(not built, reason="build/liblockswap.so is not built")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("real") / "rwbench"
+    compile_c(NATIVE / "rwbench.c", path, "-pthread")
+    return path
+
+
+def locks() -> list[str]:
+    out = subprocess.run([ROOT / "build/bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
+    return [lock["name"] for lock in json.loads(out)["rwlocks"]]
+
+
+def test_every_lock_is_counted_and_compared(program, tmp_path):
+    lockswap = Lockswap(ROOT)
+    names = locks()
+    folder = tmp_path / "campaign"
+    done = lockswap(
+        "compare", "-l", ",".join(names), "-r", "1", "-t", "2", "--out", folder, "--no-report",
+        "--metric", "reads/s: ([0-9.]+)", "--", program, "{threads}", "20000",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with (folder / "raw.csv").open(newline="") as file:
+        assert {row["lock"]: row["status"] for row in csv.DictReader(file)} == dict.fromkeys(["none", *names], "ok")
+    checks = {check["lock"]: check for check in json.loads((folder / "checks.json").read_text())["checks"]}
+    for name in names:
+        assert checks[name]["totals"]["reads"] == 36000, name
+        assert checks[name]["totals"]["writes"] == 4000, name
+
+
+def test_a_wrong_setting_of_the_library_is_shown(program):
+    done = Lockswap(ROOT)("run", "--rwlock", "ba", "--", program, "1", "10", env={"LOCKSWAP_SPIN": "much"})
+    assert done.returncode == 2 and "LOCKSWAP_SPIN" in done.stderr
