@@ -8,12 +8,11 @@
 //
 // Plain pthread API: run it with and without the preload. To compare locks, interleave the runs.
 
-#include <pthread.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <pthread.h>
 
 namespace {
 

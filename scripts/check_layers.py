@@ -111,9 +111,7 @@ def check_file(root: Path, file: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    files = [
-        f for top in ("src", "interpose") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES
-    ]
+    files = [f for top in ("src", "interpose") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")
     return 1 if findings else 0

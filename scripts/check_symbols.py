@@ -27,9 +27,7 @@ def tool(*command: str) -> str:
 
 def listed(script: Path) -> dict[tuple[str, str], int]:
     """(name, version) -> line of the version script, for its global names."""
-    text = re.sub(
-        r"/\*.*?\*/|#[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), script.read_text(), flags=re.DOTALL
-    )
+    text = re.sub(r"/\*.*?\*/|#[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), script.read_text(), flags=re.DOTALL)
     names = {}
     for node in re.finditer(r"([\w.]*)\s*\{(.*?)\}", text, re.DOTALL):
         scope, at = "global", node.start(2)

@@ -40,8 +40,8 @@ lint_symbols() {
 lint_ruff() {
   local ruff=("$BUILD/venv/bin/ruff") python
   mapfile -t python < <(tracked '*.py')
-  "${ruff[@]}" check --quiet --output-format=concise --config harness/pyproject.toml "${python[@]}" &&
-    "${ruff[@]}" format --check --output-format=concise --config harness/pyproject.toml "${python[@]}"
+  "${ruff[@]}" check --quiet --output-format=concise "${python[@]}" &&
+    "${ruff[@]}" format --check --output-format=concise "${python[@]}"
 }
 
 lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap | xargs -r shellcheck --format=gcc; }

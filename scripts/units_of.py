@@ -16,9 +16,7 @@ from pathlib import Path
 
 def includes(build: Path) -> dict[str, set[Path]]:
     """Object file -> the files that went into it."""
-    lines = subprocess.run(
-        ["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True
-    ).stdout.splitlines()
+    lines = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True).stdout.splitlines()
     deps: dict[str, set[Path]] = {}
     seen: set[Path] = set()
     for line in lines:

@@ -17,6 +17,10 @@ inline constexpr Order release = std::memory_order_release;
 inline constexpr Order acq_rel = std::memory_order_acq_rel;
 inline constexpr Order seq_cst = std::memory_order_seq_cst;
 
+// For state that a signal handler of the same thread may look at: the compiler moves no access
+// across.
+inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
 template <class T>
 class NativeAtomic {
  public:

@@ -82,9 +82,7 @@ def test_tidy_reads_a_changed_header_through_a_unit_that_includes_it(checkout):
         "set(CMAKE_EXPORT_COMPILE_COMMANDS ON)\nadd_subdirectory(src)\n",
     )
     build = checkout.root / "build"
-    subprocess.run(
-        ["cmake", "-S", checkout.root, "-B", build, "-G", "Ninja"], check=True, capture_output=True
-    )
+    subprocess.run(["cmake", "-S", checkout.root, "-B", build, "-G", "Ninja"], check=True, capture_output=True)
     subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
     checkout.commit()
     checkout.write("src/a.h", "\ninline int* none() { return 0; }\n")

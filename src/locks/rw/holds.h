@@ -13,9 +13,10 @@
 // counts as one by another thread (recursive.h).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "platform/atomic.h"
 
 namespace lockswap {
 
@@ -95,7 +96,7 @@ class Holds {
 
  private:
   // Keeps the compiler from reordering stores that a signal handler may look between.
-  static void in_order() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void in_order() noexcept { signal_fence(); }
 
   static std::uint32_t hash(std::uint64_t key) noexcept {
     return static_cast<std::uint32_t>((key * 0x9E3779B97F4A7C15u) >> 32);
