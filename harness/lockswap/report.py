@@ -4,12 +4,11 @@ import base64
 import csv
 import io
 import json
-import math
 from pathlib import Path
 
 import jinja2
 
-from lockswap import plots, runner, summary, text
+from lockswap import plots, runner, sentences, summary, text
 from lockswap.findings import Findings
 from lockswap.registry import BASELINES, PTHREAD
 from lockswap.stats import coverage
@@ -60,6 +59,7 @@ def _page(findings: Findings, figures: dict, downloads: dict[str, str]) -> str:
         "si": text.si,
         "times": text.times,
         "share": text.share,
+        "interval": sentences.interval,
         "words": text.words,
         "base64": lambda data: base64.b64encode(data.encode()).decode(),
     }
@@ -80,7 +80,6 @@ def _page(findings: Findings, figures: dict, downloads: dict[str, str]) -> str:
         pthread=PTHREAD,
         coverage=coverage(campaign.about["repeats"]),
         status_ok=runner.OK,
-        infinity=math.inf,
         quantity=text.quantity,
         plural=text.plural,
     )

@@ -84,10 +84,12 @@ def _clauses(workload: Workload, lock: str, metric: MetricInfo, baseline: str) -
         if verdict == "the same":
             parts.append(f"the same within {SAME:.0%}{where}".replace("%", " %"))
         elif verdict == "can't tell":
-            ranges = words([f"{times(ratio.low)} to {times(ratio.high)}" for _, ratio in found])
             few = min(ratio.n for _, ratio in found)
-            why = "" if few >= MIN_PAIRS else f", only {plural(few, 'pair')} of runs where {MIN_PAIRS} are needed"
-            parts.append(f"can't tell{where} ({ranges}{why})")
+            if few < MIN_PAIRS:
+                why = f"only {plural(few, 'pair')} of runs where {MIN_PAIRS} are needed"
+            else:
+                why = words([f"{times(ratio.low)} to {times(ratio.high)}" for _, ratio in found])
+            parts.append(f"can't tell{where} ({why})")
         else:
             parts.append(f"{verdict}{where} ({_figures([ratio for _, ratio in found], verdict, baseline)})")
     return "; ".join(parts)
@@ -105,6 +107,15 @@ def _figures(ratios: list[Ratio], verdict: str, baseline: str) -> str:
     else:
         bound = f"at most {times(max(ratio.high for ratio in ratios))}"
     return f"{', '.join(_estimate(ratio, baseline) for ratio in ratios)}; each {bound}"
+
+
+def interval(ratio: Ratio, baseline: str = PTHREAD) -> str:
+    """The interval, or why there is none."""
+    if not ratio.trusted:
+        return f"{plural(ratio.n, 'pair')} only"
+    if ratio.low == math.inf:
+        return f"{baseline} got none"
+    return f"{times(ratio.low)} to {times(ratio.high)}"
 
 
 def _estimate(ratio: Ratio, baseline: str) -> str:

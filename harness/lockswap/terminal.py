@@ -1,6 +1,5 @@
 """What `compare` and `report` show in the terminal: progress, the summary table, the sentences."""
 
-import math
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.text import Text
 from lockswap import summary
 from lockswap.findings import Findings
 from lockswap.registry import PTHREAD
+from lockswap.sentences import interval
 from lockswap.text import duration, plural, quantity, times
 
 _COLOR = {"faster": "green", "slower": "red"}
@@ -131,8 +131,7 @@ def _figures(workload: summary.Workload, cell: summary.Cell, metrics: list[summa
         if ratio is None:
             found.append("")
         else:
-            interval = "pthread got none" if ratio.low == math.inf else f"{times(ratio.low)} to {times(ratio.high)}"
-            text = f"{times(ratio.estimate):>6} [{interval}]"
+            text = f"{times(ratio.estimate):>6} [{interval(ratio)}]"
             found.append(Text(text, style=_COLOR.get(ratio.verdict, "dim")))
     cpu = cell.usage("cpu_s")
     found.append(f"{cpu.median:.2f}" if cpu else "")

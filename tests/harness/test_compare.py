@@ -11,12 +11,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from harness_support import one_line_error
 from lockswap import machine, perf
 from lockswap.campaign import Job, plan, with_baselines
 from lockswap.machine import Cpu
 from lockswap.recipes import load
-
-from conftest import one_line_error
 
 
 def rows(folder):

@@ -5,8 +5,7 @@ import json
 import subprocess
 
 import pytest
-
-from conftest import NATIVE, ROOT, Lockswap, compile_c
+from harness_support import NATIVE, ROOT, Lockswap, compile_c
 
 built = all(
     (ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-registry", "bin/lockswap-meter")

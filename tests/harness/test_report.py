@@ -7,13 +7,12 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
+import synthetic
+from harness_support import one_line_error
 from lockswap import advice, plots, report, sentences, summary
 from lockswap.findings import Findings
 from lockswap.store import Folder
 from lockswap.text import duration, quantity, share, si, times, words
-
-import synthetic
-from conftest import one_line_error
 
 
 @pytest.fixture(scope="module")

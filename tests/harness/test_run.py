@@ -6,10 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness_support import compile_c, one_line_error
 from lockswap.errors import UserError
 from lockswap.preload import ld_preload
-
-from conftest import compile_c, one_line_error
 
 
 def test_the_programs_own_status(lockswap):

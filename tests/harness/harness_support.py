@@ -1,0 +1,116 @@
+"""What the harness's tests share. Not in conftest.py: other folders of tests have one as well."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = Path(__file__).parent / "native"
+sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.__main__ import main  # noqa: E402
+
+LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed"]
+
+RECIPE = """
+schema = 1
+name = "{name}"
+title = "The test's own program"
+source = "tests/harness"
+measures = "Acquisitions of one rwlock."
+command = ["{{apps}}/rwbench", "{{threads}}", "{{count}}"{extra}]
+threads = [1, 2]
+fixed_work = true
+tags = ["quick"]
+timeout = {timeout}
+params.default.count = 20000
+params.quick.count = 5000
+[[metric]]
+name = "reads"
+role = "reads"
+unit = "reads/s"
+regex = 'reads/s: ([0-9.]+)'
+better = "higher"
+[[metric]]
+name = "writes"
+role = "writes"
+unit = "writes/s"
+regex = 'writes/s: ([0-9.]+)'
+better = "higher"
+[[expect]]
+match = '^result: ok'
+why = "its own check of its result"
+[lock_check]
+operations = 'operations: ([0-9]+)'
+acquisitions_per_operation = 1.0
+"""
+
+
+def compile_c(source: Path, target: Path, *options: str) -> None:
+    subprocess.run(["cc", "-O1", "-g0", "-o", target, source, *options], check=True)
+
+
+class Lockswap:
+    """The command, as a user runs it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.env = os.environ | {
+            "PYTHONPATH": str(ROOT / "harness"),
+            "LOCKSWAP_HOME": str(root),
+            "COLUMNS": "160",
+            "TERM": "dumb",
+        }
+
+    def command(self, *args: object) -> list[str]:
+        return [sys.executable, "-m", "lockswap", *map(str, args)]
+
+    def __call__(self, *args: object, **more) -> subprocess.CompletedProcess:
+        more.setdefault("timeout", 60)
+        env = self.env | more.pop("env", {})
+        return subprocess.run(
+            self.command(*args),
+            env=env,
+            cwd=more.pop("cwd", self.root),
+            capture_output=True,
+            text=True,
+            **more,
+        )
+
+    def inside(self, *args: object) -> subprocess.CompletedProcess:
+        """The same within this process: quick, for input that is refused before anything is started."""
+        before, folder = dict(os.environ), Path.cwd()
+        out, err = io.StringIO(), io.StringIO()
+        os.environ["LOCKSWAP_HOME"] = str(self.root)
+        os.chdir(self.root)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                status = main([str(arg) for arg in args])
+        finally:
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(before)
+        return subprocess.CompletedProcess(args, status, out.getvalue(), err.getvalue())
+
+    def start(self, *args: object) -> subprocess.Popen:
+        return subprocess.Popen(
+            self.command(*args),
+            env=self.env,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def one_line_error(done: subprocess.CompletedProcess) -> str:
+    """Bad input: exit status 2, one line on stderr, nothing on stdout."""
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("lockswap: ")
+    return lines[0]
