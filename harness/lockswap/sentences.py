@@ -17,12 +17,23 @@ def of(workload: Workload) -> list[str]:
     """The sentences of one workload, the most important first."""
     if not workload.measured():
         return [*_failures(workload)] or ["Nothing was measured."]
-    return [
-        *_starvation(workload),
-        *_locks(workload),
-        *_preload(workload),
-        *_failures(workload),
+    pairs = _most_pairs(workload)
+    if pairs < MIN_PAIRS:
+        verdicts = [f"No verdicts: only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed."]
+    else:
+        verdicts = [*_locks(workload), *_preload(workload)]
+    return [*_starvation(workload), *verdicts, *_failures(workload)]
+
+
+def _most_pairs(workload: Workload) -> int:
+    ratios = [
+        workload.ratio(threads, lock, metric)
+        for threads in workload.threads
+        for lock in workload.locks
+        if lock != PTHREAD
+        for metric in workload.metrics
     ]
+    return max((ratio.n for ratio in ratios if ratio), default=0)
 
 
 def _locks(workload: Workload) -> Iterable[str]:
