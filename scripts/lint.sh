@@ -40,7 +40,7 @@ lint_symbols() {
 lint_ruff() {
   local ruff=("$BUILD/venv/bin/ruff") python
   mapfile -t python < <(tracked '*.py')
-  "${ruff[@]}" check --quiet --output-format=concise "${python[@]}" &&
+  "${ruff[@]}" check --no-cache --quiet --output-format=concise "${python[@]}" &&
     "${ruff[@]}" format --check --output-format=concise "${python[@]}"
 }
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from harness_support import LOCKS, NATIVE, RECIPE, ROOT, Lockswap, compile_c
 
 

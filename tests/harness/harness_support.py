@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,8 @@ class Lockswap:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A runner may have been started with Ctrl-C ignored, as a shell's background jobs are.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 

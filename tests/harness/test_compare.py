@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from harness_support import one_line_error
 from lockswap import machine, perf
 from lockswap.campaign import Job, plan, with_baselines

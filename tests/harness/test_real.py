@@ -5,6 +5,7 @@ import json
 import subprocess
 
 import pytest
+
 from harness_support import NATIVE, ROOT, Lockswap, compile_c
 
 built = all(

@@ -1,6 +1,7 @@
 """Recipes: what is read, and that nothing wrong is read silently."""
 
 import pytest
+
 from lockswap import judge, recipes
 from lockswap.errors import UserError
 from lockswap.judge import Output, WrongResult

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
+
 import synthetic
 from harness_support import one_line_error
 from lockswap import advice, plots, report, sentences, summary

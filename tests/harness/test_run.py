@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from harness_support import compile_c, one_line_error
 from lockswap.errors import UserError
 from lockswap.preload import ld_preload

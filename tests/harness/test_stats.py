@@ -5,8 +5,9 @@ import math
 import random
 
 import pytest
-from lockswap import stats
 from scipy import stats as scipy_stats
+
+from lockswap import stats
 
 
 def exact_coverage(n: int, rank: int) -> float:
