@@ -9,6 +9,7 @@
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over
+//   P::kReadsPerClock            how many slow reads go by between two looks at the clock
 //   P::await(pause, atom, order, pred[, deadline])
 //                                spins until pred(atom) holds; false: the deadline passed first
 //   P::step_aside()              gives the processor away once, for loops over several atoms

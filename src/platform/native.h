@@ -39,6 +39,7 @@ struct Native {
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }
   static bool passed(const Deadline& d) noexcept { return has_passed(d); }
+  static constexpr std::uint32_t kReadsPerClock = 16;
 
   // --- waiting
   static std::uint32_t spin_budget() noexcept { return spin_budget_; }

@@ -167,15 +167,21 @@ class Ba {
     Nodes::give(me);
   }
 
-  bool has_readers() const noexcept { return !all_left(rin_.load(relaxed)); }
+  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
+  // the arrivals of who left are seen), and what is read of the arrivals later is more by that
+  // hold.
+  bool has_readers() const noexcept {
+    const std::uint32_t left = rout_.load(acquire);
+    return left != (rin_.load(relaxed) & kCount);
+  }
   bool has_writer() const noexcept { return (rin_.load(acquire) & kPresent) != 0; }
   bool idle() const noexcept {
     const std::uint32_t v = rin_.load(acquire);  // pairs with leave
     return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0;
   }
   bool too_many_readers() const noexcept {
-    const std::uint32_t left = rout_.load(relaxed);
-    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    const std::uint32_t left = rout_.load(acquire);  // as in has_readers: not more than arrived
+    if ((left & kDrain) != 0) return false;          // rout counts something else for a moment
     return (rin_.load(relaxed) & kCount) - left >= kCount / 2;
   }
 

@@ -197,8 +197,14 @@ class Bravo {
     return P::template global<Table>().slots[token - 1];
   }
 
+  // False: another thread has cleared the slot, in the place of a hold that it meant to release.
   static bool back_out(Frame& f, std::uint32_t i) noexcept {
-    return clear(P::template global<Table>().slots[i], f.key());
+    auto& slot = P::template global<Table>().slots[i];
+    if (clear(slot, f.key())) return true;
+    // acquire: that hold is this reader's now, and the writers before it must be seen. Pairs with
+    // the release in that thread's clear: slots only change by updates, so each value continues it.
+    slot.load(acquire);
+    return false;
   }
 
   // Releases the slot if it names the lock; wakes a revoker that sleeps there.
@@ -237,8 +243,9 @@ class Bravo {
     const std::uint64_t end = P::now();
     const std::uint64_t until = end + (end - start) * table.guard;
     std::uint64_t seen = 0;
-    // relaxed, both: only a hint of when to bias again; retiring is settled by the scan above.
-    if (!f.bias.compare_exchange(seen, until, relaxed)) f.bias.store(kRetired, relaxed);
+    // relaxed: only a hint of when to bias again. release: retiring is settled by the scan above,
+    // so it hands on what the scan acquired, as in release_any_slot; pairs with retire.
+    if (!f.bias.compare_exchange(seen, until, relaxed)) f.bias.store(kRetired, release);
     Count::on(&f, Event::revocation);
     Count::on(&f, Event::revocation_ns, end - start);
     return true;
@@ -251,17 +258,20 @@ class Bravo {
 
   // Ends the bias for good. False: it had ended, and no slot names the lock any more.
   static bool retire(Frame& f) noexcept {
+    // acquire, here and below: pairs with the releases of kRetired. Who emptied a slot that named a
+    // hold of the caller's may have left an extra hold for it (recursive.h), and that must be seen.
     std::uint64_t bias = f.bias.load(acquire);
     while (bias != kRetiring && bias != kRetired) {
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
       if (f.bias.compare_exchange(bias, kRetiring, seq_cst)) break;
+      bias = f.bias.load(acquire);
     }
     return bias != kRetired;
   }
 
   // The underlying read lock is held: counts, and perhaps switches the bias on. Reading the clock
-  // costs more than a read, so a thread looks at it only at every 16th slow read of a lock whose
-  // bias is inhibited.
+  // costs more than a read, so a thread looks at it only at every 16th (kReadsPerClock) slow read
+  // of a lock whose bias is inhibited.
   static void slow_read(Frame& f) noexcept {
     Count::on(&f, Event::read);
     std::uint64_t bias = f.bias.load(relaxed);
@@ -275,7 +285,7 @@ class Bravo {
     f.bias.compare_exchange(bias, kOn, release);
   }
 
-  static constexpr std::uint32_t kReadsPerClock = 16;
+  static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two
   struct SlowReads {
     std::uint32_t n;
   };

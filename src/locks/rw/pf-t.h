@@ -134,7 +134,13 @@ class PfT {
   }
 
   // --- for who must know more than its own hold; each is a glimpse that may be old at once
-  bool has_readers() const noexcept { return !all_left(word_.load(relaxed)); }
+  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
+  // the arrivals of who left are seen), and what is read of the arrivals later is more by that
+  // hold.
+  bool has_readers() const noexcept {
+    const std::uint32_t left = rout_.load(acquire);
+    return left != arrived(word_.load(relaxed)) << kLeftShift;
+  }
   bool has_writer() const noexcept {
     return (word_.load(acquire) & kPresent) != 0;  // acquire: pairs with write_unlock
   }
@@ -144,8 +150,8 @@ class PfT {
   }
   // Half of the counters' range is in use: admit no more.
   bool too_many_readers() const noexcept {
-    const std::uint32_t left = rout_.load(relaxed);
-    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    const std::uint32_t left = rout_.load(acquire);  // as in has_readers: not more than arrived
+    if ((left & kDrain) != 0) return false;          // rout counts something else for a moment
     return ((arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
   }
 

@@ -365,14 +365,18 @@ class Recursive {
   }
 
   static bool release_extra(Frame& f) noexcept {
-    std::uint64_t v = f.contract.load(relaxed);
+    // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
+    // the caller's is that thread's hold below now, and has_readers must see it arrived.
+    std::uint64_t v = f.contract.load(acquire);
     std::uint64_t next;
-    do {
+    for (;;) {
       if (extra_of(v) == 0) return false;
       next = v - kExtra;
       if (extra_of(next) == 0) next &= ~kParked;
       // release: the critical section; pairs with shut.
-    } while (!f.contract.compare_exchange(v, next, release));
+      if (f.contract.compare_exchange(v, next, release)) break;
+      v = f.contract.load(acquire);
+    }
     if constexpr (W::kParks) {
       if (((v ^ next) & kParked) != 0) W::wake(&f.contract, kChannel);
     }
