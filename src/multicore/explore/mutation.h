@@ -1,0 +1,50 @@
+// Seeded faults. A mutation changes what one place of the shipped source does, while it runs: the
+// source stays as it is. The place is named by file, function, operation and declared order, so
+// that it is found again after other lines have moved; or, by the automatic search, by its line.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+
+#include "platform/atomic.h"
+
+namespace lockswap::explore {
+
+using Site = std::source_location;
+
+enum class Op : std::uint8_t {
+  load,
+  store,
+  exchange,
+  compare_exchange,
+  fetch_add,
+  fetch_sub,
+  fetch_or,
+  fetch_and,
+  await,       // the load that ends a wait
+  scan_enter,  // P::scan's first fence
+  scan_leave,  // and its last
+  wake,
+};
+const char* name_of(Op op);
+const char* name_of(Order order);
+
+struct Mutation {
+  enum Kind { weaken, force_value, drop };
+
+  const char* name;
+  const char* file;      // "bravo.h"
+  const char* function;  // "publish"
+  Op op;
+  Order declared;
+  Kind kind;
+  Order order = relaxed;    // weaken: to this
+  std::uint64_t value = 0;  // force_value: a load returns this
+  unsigned line = 0;        // not 0: exactly this place
+  unsigned column = 0;
+
+  bool at(Op o, Order order_there, const Site& s) const;
+};
+
+}  // namespace lockswap::explore

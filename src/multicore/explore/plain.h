@@ -1,0 +1,45 @@
+// Plain data that a lock protects, with a race detector: two accesses, one of them a write, must be
+// ordered by happens-before as the declared memory orders give it. That is stronger than mutual
+// exclusion: critical sections that overlap are a race, and so are ones that merely follow each
+// other in time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+
+class Plain {
+ public:
+  void reset() { *this = Plain{}; }
+
+  void read() {
+    for (int t = 0; t < kMaxThreads; ++t)
+      check(t, written_[t], "reads what", "writes");
+    read_[machine.current()] = now();
+    machine.note("reads the data");
+  }
+  void write() {
+    for (int t = 0; t < kMaxThreads; ++t) {
+      check(t, written_[t], "writes what", "writes");
+      check(t, read_[t], "writes what", "reads");
+    }
+    written_[machine.current()] = now();
+    machine.note("writes the data");
+  }
+
+ private:
+  std::uint8_t now() const { return machine.view().clock(machine.current()); }
+  void check(int t, std::uint8_t when, const char* mine, const char* its) const {
+    if (t == machine.current() || when <= machine.view().clock(t)) return;
+    machine.fail("data race: T%d %s T%d %s, and no order between them", machine.current(), mine, t,
+                 its);
+  }
+
+  std::array<std::uint8_t, kMaxThreads> written_{};
+  std::array<std::uint8_t, kMaxThreads> read_{};
+};
+
+}  // namespace lockswap::explore

@@ -1,0 +1,252 @@
+// The exploration platform: what Native is to the real machine, Explored is to the virtual one.
+//
+// Operations carry the place in the source that they were called from, so that a trace names it and
+// a mutation finds it. An atom enrols itself in the machine's memory when it is first touched in an
+// execution; its own bytes only say under which number. So starting over costs nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "multicore/explore/machine.h"
+#include "platform/concept.h"
+
+namespace lockswap::explore {
+
+template <class T>
+class ExploredAtomic {
+  static_assert(std::is_unsigned_v<T>);
+
+ public:
+  using value_type = T;
+
+  constexpr ExploredAtomic() noexcept = default;
+  constexpr explicit ExploredAtomic(T v) noexcept : initial_(v) {}
+  ExploredAtomic(const ExploredAtomic&) = delete;
+  ExploredAtomic& operator=(const ExploredAtomic&) = delete;
+
+  T load(Order o, Site s = Site::current()) const {
+    return static_cast<T>(machine.load(location(), o, s));
+  }
+  void store(T v, Order o, Site s = Site::current()) { machine.store(location(), v, o, s); }
+  T exchange(T v, Order o, Site s = Site::current()) {
+    return update(
+        Op::exchange, [v](T) { return v; }, o, s);
+  }
+  bool compare_exchange(T& expected, T desired, Order o, Site s = Site::current()) {
+    std::uint64_t seen = expected;
+    const bool done = machine.compare_exchange(location(), seen, desired, o, s);
+    expected = static_cast<T>(seen);
+    return done;
+  }
+  T fetch_add(T v, Order o, Site s = Site::current()) {
+    return update(
+        Op::fetch_add, [v](T old) { return static_cast<T>(old + v); }, o, s);
+  }
+  T fetch_sub(T v, Order o, Site s = Site::current()) {
+    return update(
+        Op::fetch_sub, [v](T old) { return static_cast<T>(old - v); }, o, s);
+  }
+  T fetch_or(T v, Order o, Site s = Site::current()) {
+    return update(
+        Op::fetch_or, [v](T old) { return old | v; }, o, s);
+  }
+  T fetch_and(T v, Order o, Site s = Site::current()) {
+    return update(
+        Op::fetch_and, [v](T old) { return old & v; }, o, s);
+  }
+
+  int location() const {
+    if (run_ != machine.run_number()) {
+      location_ = machine.enroll(this, sizeof *this, initial_);
+      run_ = machine.run_number();
+    }
+    return location_;
+  }
+
+ private:
+  template <class F>
+  T update(Op op, F f, Order o, const Site& s) {
+    return static_cast<T>(machine.update(
+        op, location(), [f](std::uint64_t old) { return f(static_cast<T>(old)); }, o, s));
+  }
+
+  T initial_{};
+  mutable std::uint32_t run_ = 0;
+  mutable int location_ = 0;
+};
+
+// A predicate over T as the machine takes it. It lives as long as the caller's `pred` does.
+template <class T, class Pred>
+Condition condition_on(const Pred& pred, int location) {
+  return Condition{[](const void* p, std::uint64_t v) {
+                     return static_cast<bool>((*static_cast<const Pred*>(p))(static_cast<T>(v)));
+                   },
+                   &pred, location};
+}
+
+// One T for each virtual thread, and one for the process; as new in each execution.
+template <class T, int kCopies>
+class Renewed {
+ public:
+  static T& at(int i) {
+    static Renewed copies;
+    return *std::launder(reinterpret_cast<T*>(copies.bytes_[i]));
+  }
+
+ private:
+  // Large types consist of atoms, which renew themselves.
+  static constexpr bool kRenewsItself = sizeof(T) > 4096;
+
+  Renewed() {
+    bytes_ = std::make_unique<Bytes[]>(kCopies);
+    static Renewed* self = this;
+    renew();
+    if (!kRenewsItself) machine.on_reset(+[] { self->renew(); });
+  }
+  void renew() {
+    for (int i = 0; i < kCopies; ++i)
+      new (bytes_[i]) T{};
+  }
+
+  using Bytes = std::byte[sizeof(T)];
+  std::unique_ptr<Bytes[]> bytes_;
+};
+
+// Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself, the
+// others lie on one stack, through which a node passes on what its last user knew. The arena's own
+// atomics are not explored.
+template <class T>
+class ExploredNodes {
+ public:
+  using Handle = std::uint32_t;
+
+  static void prepare() {}
+  static T& at(Handle h) {
+    if (h == 0 || h >= kNodes) machine.fail("a handle of no node: %#x", h);
+    return Renewed<Node, kNodes>::at(static_cast<int>(h)).item;
+  }
+  static Handle take() {
+    Shared& s = shared();
+    Handle& mine = s.cached[machine.current()];
+    Handle h = mine;
+    mine = 0;
+    if (h == 0 && s.free != 0) {
+      h = s.stack[--s.free];
+      machine.take_over(s.known[h]);
+    }
+    if (h == 0) h = ++s.used;
+    if (h >= kNodes) machine.fail("too many queue nodes");
+    if (s.taken[h]) machine.fail("node %u is taken twice", h);
+    s.taken[h] = true;
+    return h;
+  }
+  static void give(Handle h) {
+    Shared& s = shared();
+    if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
+    s.taken[h] = false;
+    if (Handle& mine = s.cached[machine.current()]; mine == 0) {
+      mine = h;
+    } else {
+      s.known[h] = machine.handed_on();
+      s.stack[s.free++] = h;
+    }
+  }
+  static int in_use() {
+    int n = 0;
+    for (bool t : shared().taken)
+      n += t ? 1 : 0;
+    return n;
+  }
+
+ private:
+  static constexpr int kNodes = 16;
+  struct Node {
+    T item{};
+  };
+  struct Shared {
+    Handle cached[kMaxThreads];
+    bool taken[kNodes];
+    Handle stack[kNodes];
+    int free;
+    Handle used;
+    View known[kNodes];
+  };
+  static Shared& shared() { return Renewed<Shared, 1>::at(0); }
+};
+
+struct Explored {
+  template <class T>
+  using atomic = ExploredAtomic<T>;
+  template <class T>
+  using nodes = ExploredNodes<T>;
+
+  template <class T>
+  static T& local() {
+    return Renewed<T, kMaxThreads>::at(machine.current());
+  }
+  template <class T>
+  static T& global() {
+    return Renewed<T, 1>::at(0);
+  }
+
+  // Which slot of a table a thread gets depends on self(), so cases choose it.
+  static inline std::array<std::uint64_t, kMaxThreads> identities{};
+  static std::uint64_t self() { return identities[machine.current()]; }
+  static std::uint32_t tid() { return 100u + static_cast<std::uint32_t>(machine.current()); }
+  static bool on_thread_exit(void (*hook)()) {
+    machine.expect_exit_hook(hook);
+    return true;
+  }
+
+  // Time stands still: an inhibition is over as soon as it begins. Deadlines pass by choice.
+  static std::uint64_t now() { return 1000; }
+  static bool passed(const Deadline& d) { return machine.passed(d); }
+  static constexpr std::uint32_t kReadsPerClock = 1;
+
+  static std::uint32_t spin_budget() { return 0; }
+  static void relax() { machine.step_aside(); }
+  static void step_aside() { machine.step_aside(); }
+
+  template <class A, class Pred>
+  static bool await(Pause, const A& atom, Order order, Pred pred,
+                    const Deadline* deadline = nullptr, Site s = Site::current()) {
+    using T = typename A::value_type;
+    return machine.await(condition_on<T>(pred, atom.location()), order, deadline, s);
+  }
+  template <class A>
+  static Parked park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
+                     const Deadline* deadline, Site s = Site::current()) {
+    return machine.park(atom.location(), low_half, channels, deadline, s);
+  }
+  template <class A>
+  static void unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
+    machine.unpark(atom, channels, s);
+  }
+
+  static void* map(std::size_t) { return nullptr; }
+  static void unmap(void*, std::size_t) {}
+
+  // As platform/scan.h promises, no more. Relaxed loads of different slots are not ordered by the
+  // memory model, so going from the first to the last loses no outcome but stale reads beyond the
+  // bound.
+  template <class OnHit>
+  static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
+                   OnHit on_hit, Site s = Site::current()) {
+    machine.fence(Op::scan_enter, seq_cst, s);
+    bool all = true;
+    for (std::size_t i = 0; all && i < n; ++i) {
+      if ((table[i].load(relaxed, s) | 1) == (key | 1)) all = on_hit(i);
+    }
+    machine.fence(Op::scan_leave, acquire, s);
+    return all;
+  }
+};
+
+static_assert(Platform<Explored>);
+
+}  // namespace lockswap::explore

@@ -1,0 +1,31 @@
+// What a thread, or a message, knows: of each location the newest write, of each thread the clock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace lockswap::explore {
+
+inline constexpr int kMaxThreads = 8;     // the last is the one that sets up and cleans up
+inline constexpr int kMaxLocations = 56;  // atoms that one execution touches
+inline constexpr int kMostWrites = 255;   // to one location, and by one thread
+
+// One byte each, so that joining two views is four vector instructions. Thread clocks serve the
+// race detection on plain data, the others say which writes may not be missed any more.
+struct alignas(64) View {
+  std::array<std::uint8_t, kMaxThreads + kMaxLocations> at{};
+
+  std::uint8_t& clock(int thread) { return at[thread]; }
+  std::uint8_t clock(int thread) const { return at[thread]; }
+  std::uint8_t& seen(int location) { return at[kMaxThreads + location]; }
+  std::uint8_t seen(int location) const { return at[kMaxThreads + location]; }
+
+  void join(const View& other) {
+    for (std::size_t i = 0; i < at.size(); ++i)
+      at[i] = std::max(at[i], other.at[i]);
+  }
+  void forget_clocks() { std::fill_n(at.begin(), kMaxThreads, 0); }
+};
+
+}  // namespace lockswap::explore

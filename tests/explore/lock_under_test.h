@@ -1,0 +1,132 @@
+// A lock as the cases see it, built from the shipped headers on the exploration platform.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "locks/rw/bravo.h"
+#include "locks/rw/direct.h"
+#include "locks/rw/events.h"
+#include "locks/rw/recursive.h"
+#include "multicore/explore/platform.h"
+#include "multicore/explore/wait_at.h"
+
+namespace lockswap::explore {
+
+enum class How { wait, only_try, timed };
+
+class LockUnderTest {
+ public:
+  virtual ~LockUnderTest() = default;
+  virtual void begin() = 0;  // a new lock, at the same place in each execution
+  virtual int read(How how) = 0;
+  virtual int write(How how) = 0;
+  virtual int unlock(bool is_write) = 0;
+  virtual void destroy() = 0;
+  virtual std::uint64_t key() const = 0;
+  virtual bool at_rest() = 0;  // nobody holds it or waits
+};
+
+inline const Deadline* deadline_for(How how) {
+  return how == How::timed ? machine.deadline() : nullptr;
+}
+
+// Where the lock lies, in each process: traces and replay strings depend on it through hashing.
+void* fixed_memory();
+
+// The core of a lock alone.
+template <template <class, class> class CoreOf, template <class> class WaitOf>
+class CoreLock final : public LockUnderTest {
+  using Core = CoreOf<Explored, WaitAt<WaitOf<Explored>>>;
+
+ public:
+  void begin() override {
+    Core::prepare();
+    core_ = new (fixed_memory()) Core{};
+  }
+  int read(How how) override {
+    if (how == How::only_try) return core_->try_read_lock() ? 0 : EBUSY;
+    const Deadline* deadline = deadline_for(how);
+    const std::uint32_t phase = core_->read_arrive();
+    return phase == 0 || core_->read_wait(phase, deadline) ? 0 : ETIMEDOUT;
+  }
+  int write(How how) override {
+    if (how == How::only_try) return core_->try_write_lock() ? 0 : EBUSY;
+    if (how == How::timed) return core_->write_lock_until(deadline_for(how)) ? 0 : ETIMEDOUT;
+    core_->write_lock();
+    return 0;
+  }
+  int unlock(bool is_write) override {
+    is_write ? core_->write_unlock() : core_->read_unlock();
+    return 0;
+  }
+  void destroy() override { machine.poison(core_, sizeof *core_); }
+  std::uint64_t key() const override { return reinterpret_cast<std::uintptr_t>(core_); }
+  bool at_rest() override { return core_->idle() && !core_->has_readers() && !core_->has_writer(); }
+
+ private:
+  Core* core_ = nullptr;
+};
+
+// A lock behind the contract of POSIX, called as registry/rw_ops.h calls it.
+template <template <class, class> class CoreOf, template <class> class WaitOf, bool kBravo>
+class ContractLock final : public LockUnderTest {
+  using W = WaitAt<WaitOf<Explored>>;
+  using Core = CoreOf<Explored, W>;
+  template <bool, class>
+  struct Over {
+    using Type = Direct<Explored, Core, CountNothing>;
+  };
+  template <class Dummy>
+  struct Over<true, Dummy> {
+    using Type = Bravo<Explored, W, Core, CountNothing>;
+  };
+  using Contract = Recursive<Explored, W, typename Over<kBravo, void>::Type, CountNothing>;
+  using Frame = typename Contract::Frame;
+
+ public:
+  void begin() override {
+    Contract::prepare();
+    f_ = new (fixed_memory()) Frame{};
+    Contract::begin(*f_);
+  }
+  int read(How how) override {
+    if (how == How::wait) {
+      const std::uint32_t rest = Contract::read_fast(*f_);
+      if (rest == 0) return 0;
+      if (!Contract::adopted(*f_)) Contract::adopt(*f_);
+      return Contract::read_rest(*f_, rest, nullptr);
+    }
+    if (!Contract::adopted(*f_)) Contract::adopt(*f_);
+    return Contract::read_lock(*f_, patience(how));
+  }
+  int write(How how) override {
+    if (!Contract::adopted(*f_)) Contract::adopt(*f_);
+    return how == How::wait ? Contract::write_lock(*f_) : Contract::write_lock(*f_, patience(how));
+  }
+  int unlock(bool) override {
+    if (Contract::is_plain_read_release(*f_)) return Contract::plain_read_release(*f_);
+    if (Contract::is_own_write(*f_) && Contract::adopted(*f_)) {
+      Contract::write_unlock(*f_);
+      return 0;
+    }
+    if (!Contract::adopted(*f_)) Contract::adopt(*f_);
+    return Contract::unlock(*f_);
+  }
+  void destroy() override {
+    Contract::destroy(*f_);
+    machine.poison(f_, sizeof *f_);
+  }
+  std::uint64_t key() const override { return f_->key(); }
+  bool at_rest() override { return f_->core.idle() && f_->writer.load(relaxed) == 0; }
+
+ private:
+  static Patience patience(How how) {
+    return {.only_try = how == How::only_try, .deadline = deadline_for(how)};
+  }
+  Frame* f_ = nullptr;
+};
+
+}  // namespace lockswap::explore

@@ -1,0 +1,213 @@
+#include "script.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include <sys/mman.h>
+
+#include "locks/rw/readers_table.h"
+
+namespace lockswap::explore {
+
+void* fixed_memory() {
+  static void* const memory = [] {
+    void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), 4096, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p == MAP_FAILED) {
+      std::perror("lockswap-explore: cannot map memory at a fixed address");
+      std::exit(2);
+    }
+    return p;
+  }();
+  return memory;
+}
+
+namespace {
+
+enum class Do { acquire, release, release_foreign, access, set, wait, destroy };
+struct Step {
+  Do what;
+  bool is_write = false;
+  How how = How::wait;
+  enum Must { any, succeed, fail } must = any;
+  int number = 0;  // set, wait: the event; acquire: where to go on if it failed
+};
+using Steps = std::vector<Step>;
+
+[[noreturn]] void bad(const std::string& word, const std::string& script) {
+  std::fprintf(stderr, "lockswap-explore: bad word '%s' in \"%s\"\n", word.c_str(), script.c_str());
+  std::exit(2);
+}
+
+Steps parse(const std::string& script) {
+  Steps steps;
+  std::vector<int> open;
+  std::istringstream words(script);
+  for (std::string word; words >> word;) {
+    Step s{};
+    std::string w = word;
+    if (w.size() > 2 && w.ends_with("=0")) {
+      s.must = Step::succeed;
+      w.resize(w.size() - 2);
+    } else if (w.size() > 1 && w.ends_with("!")) {
+      s.must = Step::fail;
+      w.pop_back();
+    }
+    if (w.starts_with("try")) {
+      s.how = How::only_try;
+      w.erase(0, 3);
+    } else if (w.starts_with("timed")) {
+      s.how = How::timed;
+      w.erase(0, 5);
+    }
+    if (w == "R" || w == "W") {
+      s.what = Do::acquire;
+      s.is_write = w == "W";
+      open.push_back(static_cast<int>(steps.size()));
+    } else if (w == "u") {
+      if (open.empty()) bad(word, script);
+      s.what = Do::release;
+      s.is_write = steps[open.back()].is_write;
+      steps[open.back()].number = static_cast<int>(steps.size()) + 1;
+      open.pop_back();
+    } else if (w == "free") {
+      s.what = Do::release_foreign;
+    } else if (w == "x") {
+      s.what = Do::access;
+      s.is_write = !open.empty() && steps[open.back()].is_write;
+    } else if (w == "destroy") {
+      s.what = Do::destroy;
+    } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
+      s.what = w[0] == '+' ? Do::set : Do::wait;
+      s.number = w[1] - '0';
+    } else {
+      bad(word, script);
+    }
+    steps.push_back(s);
+  }
+  // An acquisition that another thread releases: nothing is skipped.
+  for (int i : open)
+    steps[i].number = i + 1;
+  return steps;
+}
+
+struct World {
+  Plain data;
+  ExploredAtomic<std::uint32_t> events[10];
+  ExploredAtomic<std::uint64_t> slots[kTableSlots];
+};
+
+void access(World& w, bool is_write) { is_write ? w.data.write() : w.data.read(); }
+
+void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
+  for (std::size_t i = 0; i < steps.size();) {
+    const Step& s = steps[i++];
+    switch (s.what) {
+      case Do::acquire: {
+        machine.note("%s%s ...",
+                     s.how == How::only_try ? "try"
+                     : s.how == How::timed  ? "timed"
+                                            : "",
+                     s.is_write ? "write" : "read");
+        const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
+        machine.note("... %s", error == 0 ? "acquired" : "not acquired");
+        const int allowed = s.how == How::only_try ? EBUSY : s.how == How::timed ? ETIMEDOUT : 0;
+        if (error != 0 && error != allowed) machine.fail("acquisition returned errno %d", error);
+        if (s.must == Step::succeed && error != 0)
+          machine.fail("an acquisition failed that must not");
+        if (s.must == Step::fail && error == 0)
+          machine.fail("an acquisition succeeded that must not");
+        if (error != 0) {
+          i = static_cast<std::size_t>(s.number);
+        } else {
+          access(world, s.is_write);
+        }
+        break;
+      }
+      case Do::release:
+      case Do::release_foreign:
+        machine.note("release%s ...", s.what == Do::release ? "" : " of another's hold");
+        if (const int error = lock.unlock(s.is_write); error != 0) {
+          machine.fail("release returned errno %d", error);
+        }
+        machine.note("... released");
+        break;
+      case Do::access:
+        access(world, s.is_write);
+        break;
+      case Do::set:
+        world.events[s.number].store(1, release);
+        break;
+      case Do::wait:
+        Explored::await(Pause::spin, world.events[s.number], acquire,
+                        [](std::uint32_t v) { return v != 0; });
+        break;
+      case Do::destroy:
+        machine.note("destroys the lock");
+        lock.destroy();
+        break;
+    }
+  }
+}
+
+// Finds a thread identity whose fast holds go to that slot.
+std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t key, int slot) {
+  static std::map<int, std::uint64_t> known;
+  if (auto it = known.find(slot); it != known.end()) return it->second;
+  for (std::uint64_t id = 1;; ++id) {
+    Explored::identities[Machine::kMain] = id;
+    table.index_of(key + 64);  // the thread remembers its last key: let it forget ours
+    if (table.index_of(key) == static_cast<std::uint32_t>(slot)) return known[slot] = id;
+  }
+}
+
+}  // namespace
+
+Scenario Case::scenario() const {
+  auto world = std::make_shared<World>();
+  auto steps = std::make_shared<std::vector<Steps>>();
+  for (const std::string& t : threads)
+    steps->push_back(parse(t));
+  Scenario s;
+  s.threads = static_cast<int>(threads.size());
+  s.setup = [this, world] {
+    world->data.reset();
+    if (!slots.empty()) {
+      auto& table = Explored::global<ReadersTable<Explored>>();
+      table.slots = world->slots;
+      table.mask = kTableSlots - 1;
+      table.guard = 9;
+    }
+    lock->begin();
+    if (!slots.empty()) {
+      const auto& table = Explored::global<ReadersTable<Explored>>();
+      for (std::size_t i = 0; i < threads.size(); ++i) {
+        Explored::identities[i] = identity_for(table, lock->key(), slots[i]);
+      }
+    }
+    if (biased) {
+      // A slow read switches the bias on.
+      if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no bias");
+    }
+  };
+  s.body = [this, world, steps](int i) { run_steps((*steps)[i], *lock, *world); };
+  if (!destroys) {
+    s.finish = [this, world] {
+      if (!lock->at_rest()) machine.fail("at the end the lock is not at rest");
+      if (lock->write(How::only_try) != 0) machine.fail("at the end a try to write fails");
+      world->data.write();
+      if (lock->unlock(true) != 0) machine.fail("at the end a writer cannot release");
+      if (lock->read(How::only_try) != 0) machine.fail("at the end a try to read fails");
+      if (lock->unlock(false) != 0) machine.fail("at the end a reader cannot release");
+      for (const auto& slot : world->slots) {
+        if (slot.load(relaxed) != 0) machine.fail("at the end a slot is not free");
+      }
+    };
+  }
+  return s;
+}
+
+}  // namespace lockswap::explore

@@ -1,0 +1,38 @@
+// What the threads of a case do, as words:
+//
+//   R W              acquire for reading, writing; then read, write the protected data
+//   tryR tryW        the try forms: 0 or EBUSY. timedR timedW: 0 or ETIMEDOUT
+//   u                release the newest acquisition of this thread. Skipped if that one failed,
+//                    together with what lies between
+//   free             release a hold that another thread acquired
+//   x                read (or write) the data again
+//   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   destroy          destroy the lock: nothing but wakes of its address may follow
+//   word=0 word!     an acquisition that must succeed; one that must not
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lock_under_test.h"
+#include "multicore/explore/plain.h"
+
+namespace lockswap::explore {
+
+struct Case {
+  std::string name;
+  LockUnderTest* lock = nullptr;
+  std::vector<std::string> threads;
+  Bounds bounds;
+  // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
+  std::vector<int> slots;
+  bool biased = false;
+  bool destroys = false;
+
+  Scenario scenario() const;
+};
+
+// Small enough that its scan is short, large enough for four readers with a slot each.
+inline constexpr int kTableSlots = 4;
+
+}  // namespace lockswap::explore
