@@ -44,6 +44,11 @@ const Script kContract[] = {
     {"recursive-try-w", {"R R u x u", "tryW u"}},
     // A reads, B releases it.
     {"foreign", {"R +1", "?1 free", "W u"}},
+    {"foreign-beside", {"R +1", "?1 free", "R u"}},
+    {"foreign-of-extra", {"R +1", "?1 free", "R R u x u"}},
+    // BRAVO: a reader publishes itself late, when the writer has come and gone; the release by
+    // another thread takes its slot for the hold that it means.
+    {"foreign-back-out", {"W u +2 ?1 free", "?2 R +1", "R u"}},
     // A reads, B releases that, C writes, A reads: A has a stale record and waits.
     {"foreign-stale", {"R +1 ?2 R u", "?1 free +2", "W u"}},
     {"foreign-stale-w", {"R +1 ?3 R u", "?1 free +2", "?2 W +3 x u"}},
@@ -57,63 +62,81 @@ const Script kContract[] = {
     {"foreign-beside-recursion", {"R +1", "?1 free", "R R u x u", "W u"}},
     {"foreign-then-timed", {"R +1", "?1 free", "timedW u", "timedR u"}},
     {"foreign-write", {"W +1", "?1 free", "R u"}},
+    // The lock dies with the stale record about it; another is born at its address.
+    {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
+    {"foreign-reborn-2", {"R R +1 ?2 R u", "?1 free free destroy init +2 W u"}},
+    {"foreign-try", {"R +1 ?2 tryR u", "?1 free +2", "tryW u"}},
     {"foreign-destroy", {"R +1", "?1 free +2", "?2 W u destroy"}},
 };
 
+// Whether the lock is gone at the end.
 bool destroys(const Script& s) {
   for (const std::string& t : s.threads) {
-    if (t.find("destroy") != std::string::npos) return true;
+    if (t.ends_with("destroy")) return true;
   }
   return false;
 }
 
+// How far to go: the full run, and the one with each change.
+constexpr Bounds kFull{2, 2, 1, 1};
+constexpr Bounds kSmall{1, 1, 1, 1};
+
 class Builder {
  public:
-  void add(const std::string& lock_name, LockUnderTest* lock, const Script& s, Bounds bounds = {},
-           std::vector<int> slots = {}, bool biased = false) {
-    cases_.push_back({.name = lock_name + '/' + s.name,
-                      .lock = lock,
-                      .threads = s.threads,
-                      .bounds = bounds,
-                      .slots = std::move(slots),
-                      .biased = biased,
-                      .destroys = destroys(s)});
-  }
-
   template <template <class, class> class Core, template <class> class Wait>
-  void of_core(const std::string& name) {
-    static CoreLock<Core, Wait> lock;
-    for (const Script& s : kGeneral)
-      add("core/" + name, &lock, s);
-    for (const Script& s : kDestroy)
-      add("core/" + name, &lock, s);
-  }
-  template <template <class, class> class Core, template <class> class Wait>
-  void of_contract(const std::string& name) {
-    static ContractLock<Core, Wait, false> lock;
+  void add(const std::string& name) {
+    static CoreLock<Core, Wait> core;
+    static ContractLock<Core, Wait, false> contract;
     static ContractLock<Core, Wait, true> bravo;
-    for (const Script& s : kContract)
-      add(name, &lock, s);
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s);
     for (const Script& s : kDestroy)
-      add(name, &lock, s);
-    for (const auto* scripts : {&kGeneral}) {
-      for (const Script& s : *scripts)
-        add("bravo-" + name, &bravo, s, {}, {0, 1, 2, 3}, true);
-    }
-    for (const Script& s : kDestroy)
-      add("bravo-" + name, &bravo, s, {}, {0, 1, 2, 3}, true);
+      add_case("core/" + name, &core, s);
     for (const Script& s : kContract)
-      add("bravo-" + name, &bravo, s, {}, {0, 1, 2, 3}, true);
-    // Two readers that want the same slot; and a lock whose bias is off.
+      add_case(name, &contract, s);
+    for (const Script& s : kDestroy)
+      add_case(name, &contract, s);
+    for (const Script& s : kGeneral)
+      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
+    for (const Script& s : kDestroy)
+      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
+    for (const Script& s : kContract)
+      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
     for (const Script& s : {kGeneral[0], kGeneral[1]}) {
-      add("bravo-" + name + "-collide", &bravo, s, {}, {0, 1, 1, 1}, true);
-      add("bravo-" + name + "-cold", &bravo, s, {}, {0, 1, 2, 3}, false);
+      add_case(name + "-zeroed", &contract, s).zeroed = true;
+      // Readers that want the same slot; a lock whose bias is off; one that nobody initialised.
+      add_biased("bravo-" + name + "-collide", &bravo, s, {0, 1, 1, 1});
+      add_biased("bravo-" + name + "-cold", &bravo, s, {0, 1, 2, 3}).biased = false;
+      Case& zeroed = add_biased("bravo-" + name + "-zeroed", &bravo, s, {0, 1, 2, 3});
+      zeroed.biased = false;
+      zeroed.zeroed = true;
     }
   }
 
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
+  Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
+    cases_.push_back({.name = lock_name + '/' + s.name,
+                      .lock = lock,
+                      .threads = s.threads,
+                      .bounds = kFull,
+                      .quick_bounds = s.threads.size() > 2 ? kSmall : kFull,
+                      .large = s.threads.size() > 3,
+                      .slots = {},
+                      .biased = false,
+                      .zeroed = false,
+                      .destroys = destroys(s)});
+    return cases_.back();
+  }
+  Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s,
+                   std::vector<int> slots) {
+    Case& c = add_case(lock_name, lock, s);
+    c.slots = std::move(slots);
+    c.biased = true;
+    return c;
+  }
+
   std::vector<Case> cases_;
 };
 
@@ -121,14 +144,10 @@ class Builder {
 
 std::vector<Case> all_cases() {
   Builder b;
-  b.of_core<PfT, Spin>("pf-t/spin");
-  b.of_core<PfT, Park>("pf-t/park");
-  b.of_core<Ba, Spin>("ba/spin");
-  b.of_core<Ba, Park>("ba/park");
-  b.of_contract<PfT, Spin>("pf-t/spin");
-  b.of_contract<PfT, Park>("pf-t/park");
-  b.of_contract<Ba, Spin>("ba/spin");
-  b.of_contract<Ba, Park>("ba/park");
+  b.add<PfT, Spin>("pf-t/spin");
+  b.add<PfT, Park>("pf-t/park");
+  b.add<Ba, Spin>("ba/spin");
+  b.add<Ba, Park>("ba/park");
   return b.take();
 }
 

@@ -20,7 +20,8 @@ enum class How { wait, only_try, timed };
 class LockUnderTest {
  public:
   virtual ~LockUnderTest() = default;
-  virtual void begin() = 0;  // a new lock, at the same place in each execution
+  virtual void begin() = 0;         // a new lock, always at the same place
+  virtual void begin_zeroed() = 0;  // zeroed memory: whoever calls first makes it a lock
   virtual int read(How how) = 0;
   virtual int write(How how) = 0;
   virtual int unlock(bool is_write) = 0;
@@ -44,8 +45,10 @@ class CoreLock final : public LockUnderTest {
  public:
   void begin() override {
     Core::prepare();
+    machine.heal(fixed_memory());
     core_ = new (fixed_memory()) Core{};
   }
+  void begin_zeroed() override { begin(); }
   int read(How how) override {
     if (how == How::only_try) return core_->try_read_lock() ? 0 : EBUSY;
     const Deadline* deadline = deadline_for(how);
@@ -88,9 +91,13 @@ class ContractLock final : public LockUnderTest {
 
  public:
   void begin() override {
-    Contract::prepare();
-    f_ = new (fixed_memory()) Frame{};
+    begin_zeroed();
     Contract::begin(*f_);
+  }
+  void begin_zeroed() override {
+    Contract::prepare();
+    machine.heal(fixed_memory());
+    f_ = new (fixed_memory()) Frame{};
   }
   int read(How how) override {
     if (how == How::wait) {

@@ -27,7 +27,7 @@ void* fixed_memory() {
 
 namespace {
 
-enum class Do { acquire, release, release_foreign, access, set, wait, destroy };
+enum class Do { acquire, release, release_foreign, access, set, wait, destroy, init };
 struct Step {
   Do what;
   bool is_write = false;
@@ -80,6 +80,8 @@ Steps parse(const std::string& script) {
       s.is_write = !open.empty() && steps[open.back()].is_write;
     } else if (w == "destroy") {
       s.what = Do::destroy;
+    } else if (w == "init") {
+      s.what = Do::init;
     } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
       s.what = w[0] == '+' ? Do::set : Do::wait;
       s.number = w[1] - '0';
@@ -149,6 +151,10 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         machine.note("destroys the lock");
         lock.destroy();
         break;
+      case Do::init:
+        machine.note("makes a new lock");
+        lock.begin();
+        break;
     }
   }
 }
@@ -181,7 +187,7 @@ Scenario Case::scenario() const {
       table.mask = kTableSlots - 1;
       table.guard = 9;
     }
-    lock->begin();
+    zeroed ? lock->begin_zeroed() : lock->begin();
     if (!slots.empty()) {
       const auto& table = Explored::global<ReadersTable<Explored>>();
       for (std::size_t i = 0; i < threads.size(); ++i) {

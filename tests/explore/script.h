@@ -8,6 +8,7 @@
 //   x                read (or write) the data again
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
 //   destroy          destroy the lock: nothing but wakes of its address may follow
+//   init             make a new lock at the same address
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 
@@ -23,10 +24,13 @@ struct Case {
   std::string name;
   LockUnderTest* lock = nullptr;
   std::vector<std::string> threads;
-  Bounds bounds;
+  Bounds bounds;        // of the full run
+  Bounds quick_bounds;  // of the run with each change
+  bool large = false;   // only in the full run
   // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
   std::vector<int> slots;
   bool biased = false;
+  bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
 
   Scenario scenario() const;

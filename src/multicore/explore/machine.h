@@ -72,6 +72,7 @@ class Machine {
   // --- memory
   int enroll(const void* address, std::size_t bytes, std::uint64_t initial);
   void poison(const void* begin, std::size_t bytes) { memory_.poison(begin, bytes); }
+  void heal(const void* begin) { memory_.heal(begin); }
   std::uint64_t load(int location, Order order, const Site& site);
   void store(int location, std::uint64_t value, Order order, const Site& site);
   bool compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired, Order order,

@@ -77,6 +77,12 @@ void Memory::poison(const void* begin, std::size_t bytes) {
   }
 }
 
+void Memory::heal(const void* begin) {
+  std::erase_if(gone_, [begin](const Range& r) {
+    return r.begin == reinterpret_cast<std::uintptr_t>(begin);
+  });
+}
+
 bool Memory::poisoned(const void* address) const {
   const auto p = reinterpret_cast<std::uintptr_t>(address);
   for (const Range& r : gone_) {

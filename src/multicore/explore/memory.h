@@ -69,6 +69,7 @@ class Memory {
 
   // --- memory that may not be touched any more
   void poison(const void* begin, std::size_t bytes);
+  void heal(const void* begin);  // a new object lies there: of the old one only wakes may come
   bool poisoned(int location) const { return locations_[location].poisoned; }
   bool poisoned(const void* address) const;
 

@@ -1,0 +1,121 @@
+#include "mutants.h"
+
+namespace lockswap::explore {
+namespace {
+
+SeededFault weak(const char* name, const char* file, const char* function, Op op, Order from,
+                 Order to, const char* found_by) {
+  return {.mutation = {.name = name,
+                       .file = file,
+                       .function = function,
+                       .op = op,
+                       .declared = from,
+                       .kind = Mutation::weaken,
+                       .order = to},
+          .found_by = found_by};
+}
+SeededFault blind(const char* name, const char* file, const char* function, Order order,
+                  std::uint64_t sees, const char* found_by) {
+  return {.mutation = {.name = name,
+                       .file = file,
+                       .function = function,
+                       .op = Op::load,
+                       .declared = order,
+                       .kind = Mutation::force_value,
+                       .value = sees},
+          .found_by = found_by};
+}
+SeededFault silent(const char* name, const char* file, const char* function, const char* found_by) {
+  return {.mutation = {.name = name,
+                       .file = file,
+                       .function = function,
+                       .op = Op::wake,
+                       .declared = relaxed,
+                       .kind = Mutation::drop},
+          .found_by = found_by};
+}
+
+constexpr std::uint64_t kBiasOn = 1;
+
+}  // namespace
+
+std::vector<SeededFault> seeded_faults() {
+  return {
+      // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
+      blind("bravo: the bias is not looked at again", "bravo.h", "read_begin", seq_cst, kBiasOn,
+            "bravo-pf-t/spin/1w2r"),
+      weak("bravo: the bias is looked at again with acquire", "bravo.h", "read_begin", Op::load,
+           seq_cst, acquire, "bravo-pf-t/spin/1w2r"),
+      weak("bravo: a reader publishes itself with acq_rel", "bravo.h", "read_begin",
+           Op::compare_exchange, seq_cst, acq_rel, "bravo-pf-t/spin/1w2r"),
+      weak("bravo: the scan's loads follow no seq_cst fence", "bravo.h", "revoke", Op::scan_enter,
+           seq_cst, acq_rel, "bravo-pf-t/spin/1w2r"),
+      weak("bravo: no acquire fence after the scan", "bravo.h", "revoke", Op::scan_leave, acquire,
+           relaxed, "bravo-pf-t/spin/1w2r"),
+      weak("bravo: a fast reader releases with relaxed", "bravo.h", "read_unlock_fast",
+           Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
+      weak("bravo: the bias is switched on with relaxed", "bravo.h", "slow_read",
+           Op::compare_exchange, release, relaxed, "bravo-pf-t/spin-cold/1w2r"),
+      silent("bravo: a reader does not wake the revoker", "bravo.h", "clear",
+             "bravo-pf-t/park/twice"),
+      weak("bravo: who backs out into another's hold does not acquire", "bravo.h", "back_out",
+           Op::load, acquire, relaxed, "bravo-pf-t/spin/foreign-back-out"),
+
+      // --- PF-T
+      weak("pf-t: a reader arrives with relaxed", "pf-t.h", "read_arrive", Op::fetch_add, acquire,
+           relaxed, "core/pf-t/spin/1w2r"),
+      weak("pf-t: a reader waits with relaxed", "pf-t.h", "read_wait", Op::await, acquire, relaxed,
+           "core/pf-t/spin/1w2r"),
+      weak("pf-t: a reader leaves with relaxed", "pf-t.h", "read_unlock", Op::fetch_add, release,
+           relaxed, "core/pf-t/spin/1w2r"),
+      weak("pf-t: a writer drains with relaxed", "pf-t.h", "wait_to_drain", Op::await, acquire,
+           relaxed, "core/pf-t/spin/1w2r"),
+      weak("pf-t: a writer looks whether all have left with relaxed", "pf-t.h", "drain", Op::load,
+           acquire, relaxed, "core/pf-t/spin/1w2r"),
+      weak("pf-t: a writer leaves with relaxed", "pf-t.h", "write_unlock", Op::compare_exchange,
+           release, relaxed, "core/pf-t/spin/1w2r"),
+      silent("pf-t: the last reader does not wake the writer", "pf-t.h", "read_unlock",
+             "core/pf-t/park/1w2r"),
+      silent("pf-t: a writer that leaves wakes nobody", "pf-t.h", "write_unlock",
+             "core/pf-t/park/1w2r"),
+      weak("pf-t: has_readers looks at departures with relaxed", "pf-t.h", "has_readers", Op::load,
+           acquire, relaxed, "pf-t/spin/foreign-beside"),
+
+      // --- BA
+      weak("ba: a reader arrives with relaxed", "ba.h", "read_arrive", Op::fetch_add, acquire,
+           relaxed, "core/ba/spin/1w2r"),
+      weak("ba: a reader leaves with acquire only", "ba.h", "read_unlock", Op::fetch_add, acq_rel,
+           acquire, "core/ba/spin/1w2r"),
+      weak("ba: the last reader does not acquire the others", "ba.h", "read_unlock", Op::fetch_add,
+           acq_rel, release, "core/ba/spin/1w2r"),
+      weak("ba: a gate is opened with relaxed", "ba.h", "open", Op::exchange, release, relaxed,
+           "core/ba/spin/2w1r"),
+      weak("ba: a writer leaves with relaxed", "ba.h", "leave", Op::fetch_sub, release, relaxed,
+           "core/ba/spin/1w2r"),
+      silent("ba: a gate is opened without a wake", "ba.h", "open", "core/ba/park/2w1r"),
+
+      // --- the contract
+      weak("recursive: extra holds are released with relaxed", "recursive.h", "release_extra",
+           Op::compare_exchange, release, relaxed, "pf-t/spin/foreign-one-of-two"),
+      weak("recursive: a release looks for extra holds with relaxed", "recursive.h",
+           "release_extra", Op::load, acquire, relaxed, "pf-t/spin/foreign-of-extra"),
+  };
+}
+
+std::vector<Order> weaker(Op op, Order order) {
+  const bool reads_only = op == Op::load || op == Op::await;
+  const bool writes_only = op == Op::store;
+  switch (order) {
+    case seq_cst:
+      return {reads_only ? acquire : writes_only ? release : acq_rel};
+    case acq_rel:
+      return {acquire, release};
+    case acquire:
+    case release:
+      return {relaxed};
+    default:
+      return {};
+  }
+}
+
+}  // namespace lockswap::explore
