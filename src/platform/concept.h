@@ -6,6 +6,7 @@
 //   P::global<T>()               the process's T, zero at first
 //   P::self()                    a number that tells live threads apart; input for hashing
 //   P::tid()                     the kernel's thread id
+//   P::tid_if_known()            the same, or 0 if the thread never asked
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over

@@ -31,6 +31,7 @@ struct Native {
 
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
+  static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     ThreadExit::add(hook);
     return ThreadExit::arm();

@@ -42,6 +42,9 @@ struct CachedTid {
   return cached;
 }
 
+// The same without a call: 0 if the thread has not asked for its id yet.
+inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
+
 // In a forked child: the one thread there has a new id.
 inline void forget_thread_id() noexcept { per_thread<CachedTid>.value = 0; }
 

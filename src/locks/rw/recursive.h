@@ -150,7 +150,9 @@ class Recursive {
 
   // The hot path of a writer's release.
   static bool is_own_write(const Frame& f) noexcept {
-    return f.writer.load(relaxed) == P::tid();  // relaxed: as in write_lock
+    // A thread that writes has asked for its id. relaxed: as in write_lock.
+    const std::uint32_t writer = f.writer.load(relaxed);
+    return writer != 0 && writer == P::tid_if_known();
   }
   static void write_unlock(Frame& f) noexcept {
     f.writer.store(0, relaxed);  // nobody but the owner itself looks for a certain id
