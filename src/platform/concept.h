@@ -13,7 +13,8 @@
 //   P::kReadsPerClock            how many slow reads go by between two looks at the clock
 //   P::await(pause, atom, order, pred[, deadline])
 //                                spins until pred(atom) holds; false: the deadline passed first
-//   P::step_aside()              gives the processor away once, for loops over several atoms
+//   P::step_aside(round)         gives the processor away once, later rounds for longer: for loops
+//                                that wait for more than one atom
 //   P::spin_budget(), P::relax() how long and how to spin before parking
 //   P::park(atom, low, channels, deadline), P::unpark(&atom, channels)
 //                                a futex on an atom's low 32 bits; wake-ups may be stray

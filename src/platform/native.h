@@ -54,14 +54,23 @@ struct Native {
 #endif
   }
 
-  static void step_aside() noexcept { raw_syscall(SYS_sched_yield); }
+  static void step_aside(unsigned round) noexcept {
+    constexpr unsigned kYields = 16;
+    if (round < kYields) {
+      raw_syscall(SYS_sched_yield);
+      return;
+    }
+    // 16 us, doubling up to 1 ms
+    const timespec nap{0, 1'000L << (round < kYields + 6 ? 4 + round - kYields : 10)};
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+  }
 
   template <class A, class Pred>
   static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) noexcept {
     for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
       if (pause == Pause::yield) {
-        step_aside();
+        step_aside(0);
       } else {
         relax();
       }
@@ -96,14 +105,14 @@ struct Native {
   template <class OnHit>
   static bool scan(const atomic<std::uint64_t>* table, std::size_t n, std::uint64_t key,
                    OnHit on_hit) noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    fence(seq_cst);
     bool all = true;
     for (std::size_t i = 0; (i = find_slot(table, i, n, key)) < n; ++i) {
       all = on_hit(i);
       if (!all) break;
     }
     // What was read as free is acquired as well: the reader that left it free has finished.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    fence(acquire);
     return all;
   }
 

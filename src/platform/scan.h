@@ -9,7 +9,8 @@
 //
 // The vector form reads 8-byte-aligned slots by 32-byte loads; on every x86-64 with AVX2 each
 // aligned 8-byte lane is read at once. C++ has no name for such loads, so this is the one place
-// that steps outside the language's memory model; ThreadSanitizer builds use the scalar form.
+// that steps outside the language's memory model. ThreadSanitizer sees neither such loads nor
+// fences, so its builds load one slot at a time, seq_cst.
 #pragma once
 
 #include <cstddef>
@@ -21,28 +22,43 @@
 
 #include "platform/atomic.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define LOCKSWAP_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSWAP_TSAN 1
+#endif
+#endif
+
 namespace lockswap {
 
 using Slot = NativeAtomic<std::uint64_t>;
+
+#if defined(LOCKSWAP_TSAN)
+inline constexpr Order kScanOrder = seq_cst;
+inline void fence(Order) noexcept {}
+#else
+inline constexpr Order kScanOrder = relaxed;  // the fences order it, and a hit is read again
+inline void fence(Order order) noexcept { std::atomic_thread_fence(order); }
+#endif
 
 // The index of the first slot at or after `from` that holds `key` (bit 0 aside), or `n`.
 inline std::size_t find_slot_scalar(const Slot* table, std::size_t from, std::size_t n,
                                     std::uint64_t key) noexcept {
   for (; from < n; ++from) {
-    // relaxed: the caller's fence ordered it, and a hit is read again.
-    if ((table[from].load(relaxed) | 1) == (key | 1)) break;
+    if ((table[from].load(kScanOrder) | 1) == (key | 1)) break;
   }
   return from;
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(LOCKSWAP_TSAN)
 #define LOCKSWAP_HAS_VECTOR_SCAN 1
 // `n` is a multiple of 16 and the table is 64-byte aligned.
 __attribute__((target("avx2"))) inline std::size_t find_slot_avx2(const Slot* table,
                                                                   std::size_t from, std::size_t n,
                                                                   std::uint64_t key) noexcept {
   while (from % 16 != 0 && from < n) {
-    if ((table[from].load(relaxed) | 1) == (key | 1)) return from;
+    if ((table[from].load(kScanOrder) | 1) == (key | 1)) return from;
     ++from;
   }
   const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(key | 1));

@@ -17,7 +17,10 @@
 //   announced themselves by kQueued while PRES was set with phase p. In drain mode rout counts up
 //   to 0 instead of to rin.
 // Fairness: phase-fair; writers first come, first served. Timed readers count as arrived at once
-//   and are admitted with their phase; a timed writer joins the queue only when it is empty.
+//   and are admitted with their phase. A timed writer tries again and again: it enters only when
+//   nobody is in, has no place in the queue, and an unbroken stream of readers starves it. It
+//   cannot open a phase that it may give up: readers of the phase before may not have noticed yet
+//   that they are in, and the lists and the phase bit would come round too early.
 // Space: a writer holds one node while it waits and while it owns; a reader while it waits.
 // Deviations: the writer looks at rout before it asks to be woken, and a writer that no reader met
 //   leaves rtail alone: the next writer of that phase overwrites it. A writer that found the queue
@@ -56,7 +59,7 @@ class Ba {
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
   // on with read_wait or read_withdraw.
   std::uint32_t read_arrive() noexcept {
-    // acquire: pairs with the release in leave, and with enter_phase (rtail is closed).
+    // acquire: pairs with the release in write_unlock, and with enter_phase (rtail is closed).
     const std::uint32_t seen = rin_.fetch_add(kReader, acquire);
     return (seen & kPresent) == 0 ? 0 : seen & kPhase;
   }
@@ -67,7 +70,7 @@ class Ba {
       return true;
     }
     const auto over = [phase](std::uint32_t v) { return (v & kPhase) != phase; };
-    // acquire: pairs with the release in leave.
+    // acquire: pairs with the release in write_unlock.
     if (W::until(rin_, acquire, kParked, kAnyChannel, deadline, over)) return true;
     return !read_withdraw(phase);
   }
@@ -111,36 +114,27 @@ class Ba {
       Node& node = Nodes::at(me);
       node.gate.store(kGateShut, relaxed);        // published by the next line
       Nodes::at(before).link.store(me, release);  // pairs with await_next
-      wait_at(node.gate, nullptr);
+      wait_at(node.gate);
     }
-    own(me, nullptr);
+    own(me);
   }
 
   bool write_lock_until(const Deadline* deadline) noexcept {
-    const Handle me = new_node();
-    for (;;) {
-      Handle none = 0;
-      if (wtail_.compare_exchange(none, me, acq_rel)) {  // as in write_lock
-        if (own(me, deadline)) return true;
-        break;
-      }
-      // Somebody is ahead. Sleep through its phase; between two phases look again at once.
+    for (unsigned round = 0; !try_write_lock(); ++round) {
+      if (P::passed(*deadline)) return false;
       const std::uint32_t v = rin_.load(relaxed);
-      const auto moved = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
-      if ((v & kPresent) != 0) {
-        if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, moved)) break;
-      } else if (P::passed(*deadline)) {
-        break;
-      } else {
-        P::step_aside();
+      if ((v & kPresent) == 0) {
+        P::step_aside(round);  // readers are in, or a writer is about to be
+        continue;
       }
+      const auto over = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
+      if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, over)) return false;
     }
-    Nodes::give(me);
-    return false;
+    return true;
   }
 
   bool try_write_lock() noexcept {
-    std::uint32_t v = rin_.load(acquire);  // pairs with leave
+    std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
     if ((v & kPresent) != 0 || !all_left(v)) return false;
     Handle none = 0;
     const Handle me = new_node();
@@ -163,7 +157,19 @@ class Ba {
 
   void write_unlock() noexcept {
     const Handle me = whead_.load(relaxed);  // the owner's own; its lock() happened before
-    leave(me);
+    const bool alone = leave_queue(me);
+    // PRES and PHID are the owner's. release: the critical section; pairs with the acquires of
+    // readers on rin and of the next writer in own.
+    const std::uint32_t seen = rin_.fetch_sub(kPresent, release);
+    if ((seen & kQueued) != 0) {
+      // acq_rel: acquire, the newest waiter's node; release, for a reader that finds kOpen.
+      const Handle newest = rtail_[(seen & kPhase) >> kPhaseIdShift].exchange(kOpen, acq_rel);
+      if (newest != kClosed) open(Nodes::at(newest));
+    }
+    if constexpr (W::kParks) {
+      if ((seen & kParked) != 0) W::wake(&rin_, kAnyChannel);
+    }
+    if (!alone) hand_over(me);
     Nodes::give(me);
   }
 
@@ -176,7 +182,7 @@ class Ba {
   }
   bool has_writer() const noexcept { return (rin_.load(acquire) & kPresent) != 0; }
   bool idle() const noexcept {
-    const std::uint32_t v = rin_.load(acquire);  // pairs with leave
+    const std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
     return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0;
   }
   bool too_many_readers() const noexcept {
@@ -209,11 +215,10 @@ class Ba {
     return h;
   }
 
-  static bool wait_at(typename P::template atomic<std::uint32_t>& gate,
-                      const Deadline* deadline) noexcept {
+  static void wait_at(typename P::template atomic<std::uint32_t>& gate) noexcept {
     // acquire: pairs with open.
-    return W::until(gate, acquire, kGateParked, kAnyChannel, deadline,
-                    [](std::uint32_t v) { return (v & kGateShut) == 0; });
+    W::until(gate, acquire, kGateParked, kAnyChannel, nullptr,
+             [](std::uint32_t v) { return (v & kGateShut) == 0; });
   }
   // After the exchange the node may be another's already: a late wake is only a stray one.
   static void open(Node& node) noexcept {
@@ -252,10 +257,10 @@ class Ba {
       const Handle newest = tail.exchange(kOpen, acq_rel);
       if (newest != me) {
         open(Nodes::at(newest));
-        wait_at(node.gate, nullptr);
+        wait_at(node.gate);
       }
     } else {
-      wait_at(node.gate, nullptr);
+      wait_at(node.gate);
       if (before != kClosed) open(Nodes::at(before));
     }
     Nodes::give(me);
@@ -264,19 +269,15 @@ class Ba {
   // --- writers
 
   // The writer is at the head of the queue; only it may set PRES.
-  bool own(Handle me, const Deadline* deadline) noexcept {
+  void own(Handle me) noexcept {
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
     whead_.store(me, relaxed);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
-    // The writer before may have left the queue but not yet rin. acquire: pairs with leave.
-    if (!gone(rin_.load(acquire)) && !W::until(rin_, acquire, kParked, kAnyChannel, deadline, gone))
-        [[unlikely]] {
-      if (!leave_queue(me)) hand_over(me);
-      return false;
+    // The writer before may have left the queue but not yet rin. acquire: pairs with write_unlock.
+    if (!gone(rin_.load(acquire))) [[unlikely]] {
+      W::until(rin_, acquire, kParked, kAnyChannel, nullptr, gone);
     }
-    if (drain(me, enter_phase(), deadline)) return true;
-    leave(me);
-    return false;
+    drain(me, enter_phase());
   }
 
   void close_list(std::uint32_t v) noexcept {
@@ -296,45 +297,19 @@ class Ba {
     return rin_.fetch_add(with_next_phase(v) - v, release) & kCount;
   }
 
-  bool drain(Handle me, std::uint32_t target, const Deadline* deadline) noexcept {
+  void drain(Handle me, std::uint32_t target) noexcept {
     // acquire: pairs with read_unlock.
-    if (rout_.load(acquire) == target) [[likely]]
-      return true;
-    return wait_to_drain(me, target, deadline);
+    if (rout_.load(acquire) != target) [[unlikely]]
+      wait_to_drain(me, target);
   }
 
-  [[gnu::noinline]] bool wait_to_drain(Handle me, std::uint32_t target,
-                                       const Deadline* deadline) noexcept {
+  [[gnu::noinline]] void wait_to_drain(Handle me, std::uint32_t target) noexcept {
     Node& node = Nodes::at(me);
     node.gate.store(kGateShut, relaxed);  // published by the next line
     // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
     // the last reader; acquire, the readers that have left, if all have.
-    std::uint32_t was = rout_.fetch_add(kDrain - target, acq_rel);
-    if (was != target && !wait_at(node.gate, deadline)) {
-      was = rout_.fetch_add(target - kDrain, acquire);
-      if (was != kDrain) return false;
-      wait_at(node.gate, nullptr);  // the last reader is on its way to the gate
-      return true;
-    }
+    if (rout_.fetch_add(kDrain - target, acq_rel) != target) wait_at(node.gate);
     rout_.store(target, relaxed);  // nobody else counts: all are out, none can get in
-    return true;
-  }
-
-  // The release, without giving the node back.
-  void leave(Handle me) noexcept {
-    const bool alone = leave_queue(me);
-    // PRES and PHID are the owner's. release: the critical section; pairs with the acquires of
-    // readers on rin and of the next writer in own.
-    const std::uint32_t seen = rin_.fetch_sub(kPresent, release);
-    if ((seen & kQueued) != 0) {
-      // acq_rel: acquire, the newest waiter's node; release, for a reader that finds kOpen.
-      const Handle newest = rtail_[(seen & kPhase) >> kPhaseIdShift].exchange(kOpen, acq_rel);
-      if (newest != kClosed) open(Nodes::at(newest));
-    }
-    if constexpr (W::kParks) {
-      if ((seen & kParked) != 0) W::wake(&rin_, kAnyChannel);
-    }
-    if (!alone) hand_over(me);
   }
 
   // True: the queue is empty behind this writer.

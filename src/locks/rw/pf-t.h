@@ -7,7 +7,7 @@
 //   readers have left as had arrived. A reader that arrives meanwhile waits for that one phase
 //   only: when the bits change, in whichever way, it is in. So readers and writers alternate.
 // State (16 bytes, zero = free):
-//   word  64 bits: rin (high 32) | wout (24) | parked flags, PRES, PHID (8)
+//   word  64 bits: rin (high 32) | wout (24) | parked flags, PRES (8)
 //   rout  32 bits: readers that left (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
 // Invariants: PRES is set only by the holder of ticket wout. While PRES is set, nobody who arrived
@@ -16,9 +16,12 @@
 //   timed writer takes a ticket only when it is its turn at once, and has no place in the line.
 // Space: at most 2^24 waiting writers, 2^31 readers at once.
 // Deviations: rin and wout share a word, because the release must be one store: after it the
-//   object may be gone. kDrain lets exactly the last reader wake a sleeping writer, without
-//   looking at the lock again. Readers that give up take their arrival back, they never count
-//   themselves out: a writer may be draining. Neither changes who enters when.
+//   object may be gone. So a reader knows the phase it met by the writer's whole ticket instead of
+//   its lowest bit; it needs to, since a timed writer may give up before the readers of the phase
+//   before have noticed that they are in, and one bit would come round too early. kDrain lets
+//   exactly the last reader wake a sleeping writer, without looking at the lock again. Readers that
+//   give up take their arrival back, they never count themselves out: a writer may be draining.
+//   Neither changes who enters when.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
@@ -108,11 +111,10 @@ class PfT {
   bool try_write_lock() noexcept {
     std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
     if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
-    const std::uint64_t bits = kPresent | (turn(v) & 1) * kPhaseId;
     for (;;) {
       // The compare-exchange finds out readers that came since; only flags may change besides.
       // relaxed: what the readers did was acquired in all_left.
-      if (word_.compare_exchange(v, v | bits, relaxed)) return true;
+      if (word_.compare_exchange(v, v | kPresent, relaxed)) return true;
       if (!all_left(v)) break;
     }
     write_unlock();  // no phase was opened: this only passes the turn on
@@ -156,13 +158,12 @@ class PfT {
   }
 
  private:
-  static constexpr std::uint64_t kPhaseId = 1;        // the phase: lowest bit of the ticket
   static constexpr std::uint64_t kPresent = 2;        // a writer has its turn
   static constexpr std::uint64_t kReadersParked = 4;  // a reader sleeps until the phase is over
   static constexpr std::uint64_t kWritersParked = 8;  // a writer sleeps until its turn
-  static constexpr std::uint64_t kPhase = kPhaseId | kPresent;
   static constexpr int kTurnShift = 8;
   static constexpr std::uint64_t kTicketMask = (1u << 24) - 1;
+  static constexpr std::uint64_t kPhase = kTicketMask << kTurnShift | kPresent;
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrivedMask = ~(kReader - 1);
 
@@ -204,7 +205,7 @@ class PfT {
         word_.fetch_or(kWritersParked, relaxed);
     }
     // relaxed: readers before the phase are awaited at rout, readers after it need no data.
-    const std::uint64_t seen = word_.fetch_add(kPresent | (ticket & 1) * kPhaseId, relaxed);
+    const std::uint64_t seen = word_.fetch_add(kPresent, relaxed);
     return arrived(seen) << kLeftShift;
   }
 

@@ -202,8 +202,9 @@ class Recursive {
   // The object may be reused after this. Like glibc's, it never fails.
   static void destroy(Frame& f) noexcept {
     if ((flags_of(f.contract.load(acquire)) & kMarked) == 0) return;
-    while (f.core.has_writer() && f.writer.load(relaxed) == 0)
-      P::step_aside();
+    for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
+      P::step_aside(round);
+    }
   }
 
  private:

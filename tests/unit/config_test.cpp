@@ -1,0 +1,94 @@
+#include "registry/config.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "registry/rwlocks.h"
+
+namespace lockswap {
+namespace {
+
+class ConfigTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < options().count; ++i)
+      unsetenv(options().rows[i].name);
+  }
+  void TearDown() override {
+    SetUp();
+    unsetenv("LOCKSWAP_RWLOK");
+  }
+  bool read() { return read_config(config, message, sizeof message); }
+
+  Config config;
+  char message[512] = "";
+};
+
+TEST_F(ConfigTest, NothingSetIsPassThrough) {
+  ASSERT_TRUE(read());
+  EXPECT_EQ(config.rwlock, nullptr);
+  EXPECT_STREQ(config.wait, "park");
+  EXPECT_EQ(config.bravo_slots, 4096u);
+  EXPECT_EQ(config.bravo_n, 9u);
+  EXPECT_EQ(config.stats, nullptr);
+}
+
+TEST_F(ConfigTest, NamesAreCaseBlindAndAliasesBecomeNames) {
+  setenv("LOCKSWAP_RWLOCK", "pf-q", 1);
+  setenv("LOCKSWAP_WAIT", "SPIN", 1);
+  ASSERT_TRUE(read());
+  EXPECT_STREQ(config.rwlock, "ba");
+  EXPECT_STREQ(config.wait, "spin");
+}
+
+TEST_F(ConfigTest, EveryLockHasAName) {
+  for (int i = 0; i < rwlocks().count; ++i) {
+    setenv("LOCKSWAP_RWLOCK", rwlocks().rows[i].name, 1);
+    ASSERT_TRUE(read()) << message;
+    EXPECT_STREQ(config.rwlock, rwlocks().rows[i].name);
+  }
+}
+
+TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
+  setenv("LOCKSWAP_RWLOCK", "bravo", 1);
+  ASSERT_FALSE(read());
+  const std::string line = message;
+  EXPECT_NE(line.find("LOCKSWAP_RWLOCK=bravo"), std::string::npos);
+  for (int i = 0; i < rwlocks().count; ++i) {
+    EXPECT_NE(line.find(rwlocks().rows[i].name), std::string::npos) << line;
+  }
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+
+TEST_F(ConfigTest, WrongValuesAreRefused) {
+  const char* wrong[][2] = {
+      {"LOCKSWAP_WAIT", "sleep"},    {"LOCKSWAP_SPIN", "-1"},
+      {"LOCKSWAP_SPIN", "many"},     {"LOCKSWAP_BRAVO_SLOTS", "1000"},
+      {"LOCKSWAP_BRAVO_SLOTS", "8"}, {"LOCKSWAP_BRAVO_SLOTS", "99999999999999999999"},
+      {"LOCKSWAP_BRAVO_N", "9x"},    {"LOCKSWAP_VERBOSE", "yes"},
+      {"LOCKSWAP_RWLOK", "ba"},
+  };
+  for (const auto& [name, value] : wrong) {
+    setenv(name, value, 1);
+    EXPECT_FALSE(read()) << name << "=" << value;
+    EXPECT_NE(std::string(message).find(name), std::string::npos) << message;
+    unsetenv(name);
+  }
+}
+
+TEST_F(ConfigTest, StatsGoToStderrOrAFile) {
+  setenv("LOCKSWAP_STATS", "1", 1);
+  ASSERT_TRUE(read());
+  EXPECT_STREQ(config.stats, "");
+  setenv("LOCKSWAP_STATS", "out/stats", 1);
+  ASSERT_TRUE(read());
+  EXPECT_STREQ(config.stats, "out/stats");
+  setenv("LOCKSWAP_STATS", "0", 1);
+  Config off;
+  ASSERT_TRUE(read_config(off, message, sizeof message));
+  EXPECT_EQ(off.stats, nullptr);
+}
+
+}  // namespace
+}  // namespace lockswap

@@ -1,0 +1,96 @@
+#include "locks/rw/holds.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+#include "platform/native.h"
+
+namespace lockswap {
+namespace {
+
+// Holds is zero-initialised per thread; a test makes its own.
+struct HoldsTest : testing::Test {
+  Holds<Native> holds{};
+};
+
+TEST_F(HoldsTest, TheFirstHoldIsTheHotOne) {
+  EXPECT_TRUE(holds.none());
+  holds.set_first<true>(0x100, 7);
+  EXPECT_FALSE(holds.none());
+  EXPECT_TRUE(holds.only_first(0x100));
+  ASSERT_NE(holds.find(0x100), nullptr);
+  EXPECT_EQ(holds.find(0x100)->token, 7u);
+  EXPECT_EQ(holds.find(0x100)->again, 0u);
+  holds.clear_first();
+  EXPECT_TRUE(holds.none());
+  EXPECT_EQ(holds.find(0x100), nullptr);
+}
+
+TEST_F(HoldsTest, EntriesStayPackedInWhicheverOrderTheyEnd) {
+  for (std::uint64_t k = 1; k <= 4; ++k)
+    holds.add(k * 56, static_cast<std::uint32_t>(k));
+  EXPECT_FALSE(holds.only_first(56));
+  holds.remove(holds.find(56));
+  EXPECT_FALSE(holds.none());
+  for (std::uint64_t k = 2; k <= 4; ++k) {
+    ASSERT_NE(holds.find(k * 56), nullptr);
+    EXPECT_EQ(holds.find(k * 56)->token, k);
+    holds.remove(holds.find(k * 56));
+  }
+  EXPECT_TRUE(holds.none());
+}
+
+TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
+  holds.add(56, 1);
+  holds.find(56)->again = 3;
+  holds.add(112, 2);
+  holds.find(112)->again = 5;
+  holds.remove(holds.find(56));
+  holds.remove(holds.find(112));
+  holds.set_first<false>(168, 0);
+  EXPECT_EQ(holds.first().again, 0u);
+}
+
+TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
+  std::map<std::uint64_t, Hold> model;
+  std::mt19937 random(1);
+  for (int step = 0; step < 200'000; ++step) {
+    const std::uint64_t key = (1 + random() % 3000) * 56;
+    Hold* h = holds.find(key);
+    ASSERT_EQ(h != nullptr, model.count(key) == 1) << step;
+    if (h == nullptr) {
+      holds.add(key, static_cast<std::uint32_t>(step));
+      model[key] = {key, static_cast<std::uint32_t>(step), 0};
+    } else {
+      ASSERT_EQ(h->token, model[key].token);
+      ASSERT_EQ(h->again, model[key].again);
+      if (random() % 4 == 0) {
+        ++h->again;
+        ++model[key].again;
+      } else {
+        holds.remove(h);
+        model.erase(key);
+      }
+    }
+    ASSERT_EQ(holds.none(), model.empty());
+  }
+  for (const auto& [key, hold] : model) {
+    ASSERT_NE(holds.find(key), nullptr);
+    holds.remove(holds.find(key));
+  }
+  EXPECT_TRUE(holds.none());
+}
+
+TEST_F(HoldsTest, StaleEntriesAreForgotten) {
+  for (std::uint64_t k = 1; k <= 6; ++k)
+    holds.add(k * 56, 0);
+  holds.forget_if([](std::uint64_t key) { return key == 56 || key == 3 * 56; });
+  EXPECT_EQ(holds.find(56), nullptr);
+  EXPECT_EQ(holds.find(3 * 56), nullptr);
+  for (std::uint64_t k : {2, 4, 5, 6})
+    EXPECT_NE(holds.find(k * 56), nullptr) << k;
+}
+
+}  // namespace
+}  // namespace lockswap
