@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <set>
+#include <vector>
 
 #include "platform/native.h"
 
@@ -15,7 +16,6 @@ class ScanTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     prepare_scan();
-    if (GetParam() && !vector_scan_usable) GTEST_FAIL() << "this processor has no AVX2";
     vector_scan_usable = GetParam();
     for (Slot& s : table)
       s.store(0, relaxed);
@@ -57,7 +57,13 @@ TEST_P(ScanTest, StopsWhenTold) {
   EXPECT_EQ(calls, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, ScanTest, testing::Values(false, true),
+// The forms that this processor has.
+std::vector<bool> forms() {
+  prepare_scan();
+  return vector_scan_usable ? std::vector<bool>{false, true} : std::vector<bool>{false};
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ScanTest, testing::ValuesIn(forms()),
                          [](const auto& form) { return form.param ? "vector" : "scalar"; });
 
 }  // namespace
