@@ -198,6 +198,7 @@ struct Explored {
   static inline std::array<std::uint64_t, kMaxThreads> identities{};
   static std::uint64_t self() { return identities[machine.current()]; }
   static std::uint32_t tid() { return 100u + static_cast<std::uint32_t>(machine.current()); }
+  static std::uint32_t tid_if_known() { return tid(); }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
@@ -210,7 +211,7 @@ struct Explored {
 
   static std::uint32_t spin_budget() { return 0; }
   static void relax() { machine.step_aside(); }
-  static void step_aside() { machine.step_aside(); }
+  static void step_aside(unsigned) { machine.step_aside(); }
 
   template <class A, class Pred>
   static bool await(Pause, const A& atom, Order order, Pred pred,
