@@ -20,7 +20,8 @@
 // Space: 8 bytes a lock; one table a process.
 // Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
 //   leaves its bit in the slot, and a hold may have been released by another thread, after which
-//   the slot may be anybody's. Slow readers do not each read the clock: see slow_read. A writer
+//   the slot may be anybody's. Slow readers do not each read the clock, and do not bias a
+//   lock that a writer waits for: see slow_read. A writer
 //   that gives up puts the bias back, since slots may still name the lock. Try forms: readers try
 //   the table first; a writer looks at the table before it disturbs anybody.
 // Destroy is safe: a fast reader's last access is to the table, which is never freed.
@@ -280,6 +281,8 @@ class Bravo {
       if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
       if (P::now() < bias) return;
     }
+    // A writer that waits already would revoke it at once, after readers had overtaken it.
+    if (f.core.has_writer()) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with the
     // re-check in read_begin. Fails if another reader was faster, or the bias is being retired.
     f.bias.compare_exchange(bias, kOn, release);

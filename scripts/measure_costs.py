@@ -1,0 +1,210 @@
+"""What a lock costs where one can measure it closely: one thread, two live readers, starved writers, start-up.
+
+usage: PYTHONPATH=harness build/venv/bin/python scripts/measure_costs.py [--rounds N] [--out DIR] [WHAT...]
+
+WHAT: time, instructions, readers, writers, share, startup (default: all). Every comparison is paired: each round runs
+glibc and each lock in turn, and ratios are taken within the round. Writes DIR/costs.json and DIR/costs.md, and prints
+the latter. Needs ./run.sh build; `instructions` needs valgrind, `writers` the workload test_rwlock.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from lockswap.stats import paired_ratio
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+LIBRARY = BUILD / "liblockswap.so"
+APPS = BUILD / "apps"
+GLIBC = "glibc"
+LOCKS = ["pthread", "pf-t", "ba", "bravo-pthread", "bravo-pf-t", "bravo-ba"]
+# The figures that issue 2 asks for: at most these, as ratios to plain glibc, or as instructions.
+READ_TIME = {"pthread": 1.08, "pf-t": 0.95, "ba": 0.95, "bravo-pthread": 0.95, "bravo-pf-t": 0.95, "bravo-ba": 0.95}
+READ_INSTRUCTIONS = {"pthread": 75, "pf-t": 45, "ba": 45, "bravo-pthread": 60, "bravo-pf-t": 60, "bravo-ba": 60}
+WRITE_TIME = {"pf-t": 1.4, "ba": 2.0, "bravo-pthread": 1.1, "bravo-pf-t": 1.5, "bravo-ba": 2.1}
+LIVE_READERS = {"pf-t": 0.9, "ba": 0.9, "bravo-ba": 0.2}
+
+
+def environment(lock: str, **more: str) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    if lock != GLIBC:
+        env |= {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_RWLOCK": lock} | more
+    return env
+
+
+def output(command: list[str], lock: str, **more: str) -> str:
+    done = subprocess.run(command, env=environment(lock, **more), capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+def rounds_of(n: int, locks: list[str], measure) -> dict[str, list[float]]:
+    """n rounds; in each the locks in turn, from another one on each time."""
+    values: dict[str, list[float]] = {lock: [] for lock in locks}
+    for r in range(n):
+        for lock in locks[r % len(locks) :] + locks[: r % len(locks)]:
+            values[lock].append(measure(lock))
+    return values
+
+
+def ratio(values: list[float], base: list[float]) -> dict[str, float]:
+    r = paired_ratio(values, base)
+    return {"ratio": r.estimate, "low": r.low, "high": r.high, "pairs": r.n}
+
+
+def compared(title: str, unit: str, values: dict[str, list[float]], targets: dict[str, float]) -> dict:
+    base = values[GLIBC]
+    rows = {}
+    for lock, v in values.items():
+        rows[lock] = {"median": statistics.median(v), "values": v, "target": targets.get(lock)}
+        if lock != GLIBC:
+            rows[lock] |= ratio(v, base)
+    return {"title": title, "unit": unit, "rows": rows}
+
+
+def one_thread(mode: str, rounds: int) -> dict:
+    def measure(lock: str) -> float:
+        lines = output([str(APPS / "uncontended"), mode, "300000", "5"], lock).splitlines()
+        return min(float(line.split()[0]) for line in lines)
+
+    title = f"One thread, {mode} acquire + release through the preload (thread CPU time)"
+    return compared(title, "ns", rounds_of(rounds, [GLIBC, *LOCKS], measure), READ_TIME if mode == "read" else WRITE_TIME)
+
+
+def instructions(mode: str) -> dict:
+    def collected(lock: str, pairs: int) -> int:
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        text = output([*command, str(APPS / "uncontended"), mode, str(pairs), "1"], lock)
+        return int(re.search(r"Collected : (\d+)", text).group(1))
+
+    rows = {}
+    for lock in [GLIBC, *LOCKS]:
+        # The warm-up adds a tenth; what does not depend on the pairs cancels out.
+        per_pair = (collected(lock, 110_000) - collected(lock, 10_000)) / 110_000
+        rows[lock] = {"median": per_pair, "target": READ_INSTRUCTIONS.get(lock) if mode == "read" else None}
+    return {"title": f"The same in instructions (callgrind), {mode}", "unit": "instructions", "rows": rows}
+
+
+def live_readers(rounds: int) -> dict:
+    kept: dict[str, list[float]] = {}
+
+    def measure(lock: str) -> float:
+        text = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5"], lock)
+        kept.setdefault(lock, []).append(float(re.search(r"kept ([\d.]+)", text).group(1)))
+        return float(re.search(r"live_ns ([\d.]+)", text).group(1))
+
+    title = "Two live readers back to back (only stretches in which both make progress)"
+    result = compared(title, "ns", rounds_of(rounds, [GLIBC, *LOCKS], measure), LIVE_READERS)
+    for lock, row in result["rows"].items():
+        row["kept"] = statistics.median(kept[lock])
+    floor = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5", "--empty"], GLIBC)
+    result["floor"] = float(re.search(r"live_ns ([\d.]+)", floor).group(1))
+    return result
+
+
+def writers() -> dict:
+    rows = {}
+    for readers in (8, 16):
+        for lock in [GLIBC, "ba", "bravo-ba"]:
+            seconds = 4
+            command = [str(APPS / "test_rwlock"), str(readers), "1", str(seconds), "-c", "10", "-e", "10", "-d", "1000"]
+            writes = int(re.search(r"nr_writes\s+(\d+)", output(command, lock)).group(1))
+            rows[f"{lock}, {readers} readers"] = {
+                "median": writes / seconds,
+                "target": None if lock == GLIBC else 1000,
+            }
+    return {"title": "test_rwlock: writes a second", "unit": "writes/s", "rows": rows, "more_is_better": True}
+
+
+def fast_share() -> dict:
+    rows = {}
+    for lock in ["bravo-pthread", "bravo-pf-t", "bravo-ba"]:
+        with tempfile.TemporaryDirectory() as tmp:
+            output([str(APPS / "pairs"), "--threads", "2", "--seconds", "1"], lock, LOCKSWAP_STATS=f"{tmp}/stats")
+            (found,) = Path(tmp).glob("stats.*")
+            share = json.loads(found.read_text())["fast_read_share"]
+        rows[lock] = {"median": share * 100, "target": 99.9}
+    title = "Share of fast reads, read-only, 2 threads, 1 lock"
+    return {"title": title, "unit": "%", "rows": rows, "more_is_better": True}
+
+
+def startup(rounds: int) -> dict:
+    def measure(lock: str) -> float:
+        # 50 runs of `true` in one shell, preloaded each: what loading and starting the library adds.
+        script = 'for i in $(seq 50); do /bin/true; done; times'
+        text = output(["/bin/sh", "-c", script], lock)
+        user, system = (float(m) * 60 + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", text)[2:4])
+        return (user + system) / 50 * 1000
+
+    values = rounds_of(rounds, [GLIBC, "bravo-ba"], measure)
+    added = [b - a for a, b in zip(values[GLIBC], values["bravo-ba"], strict=True)]
+    rows = {
+        GLIBC: {"median": statistics.median(values[GLIBC]), "target": None},
+        "bravo-ba": {"median": statistics.median(values["bravo-ba"]), "target": None},
+        "added by the library": {"median": statistics.median(added), "target": 1.0},
+    }
+    return {"title": "Start-up: CPU time of /bin/true", "unit": "ms", "rows": rows}
+
+
+def verdict(row: dict, more_is_better: bool) -> str:
+    if row.get("target") is None:
+        return ""
+    value = row.get("ratio", row["median"])
+    reached = value >= row["target"] if more_is_better else value <= row["target"]
+    return "yes" if reached else "no"
+
+
+def markdown(result: dict) -> str:
+    more = result.get("more_is_better", False)
+    lines = [f"### {result['title']}", "", f"| | {result['unit']} | ratio to glibc (95 %) | target | reached |"]
+    lines.append("| --- | ---: | ---: | ---: | --- |")
+    for name, row in result["rows"].items():
+        paired = f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})" if "ratio" in row else ""
+        bound = "" if row.get("target") is None else f"{'at least' if more else 'at most'} {row['target']:g}"
+        lines.append(f"| {name} | {row['median']:.4g} | {paired} | {bound} | {verdict(row, more)} |")
+    if "floor" in result:
+        lines += ["", f"Floor, two empty functions instead: {result['floor']:.2f} ns. Share of time in which both ran "]
+        lines[-1] += "(median): " + ", ".join(f"{k} {v['kept']:.2f}" for k, v in result["rows"].items()) + "."
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="What a lock costs, closely measured.")
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--out", type=Path, default=BUILD / "costs")
+    names = ["time", "instructions", "readers", "writers", "share", "startup"]
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"of {', '.join(names)} (default: all)")
+    args = parser.parse_args()
+    unknown = [w for w in args.what if w not in names]
+    if unknown or args.rounds < 6:
+        print(f"measure_costs: unknown {unknown[0]!r}" if unknown else "measure_costs: --rounds is at least 6", file=sys.stderr)
+        return 2
+    if not LIBRARY.exists() or not (APPS / "pairs").exists():
+        print("measure_costs: not built; run ./run.sh build", file=sys.stderr)
+        return 2
+    wanted = args.what or names
+    steps = {
+        "time": lambda: [one_thread("read", args.rounds), one_thread("write", args.rounds)],
+        "instructions": lambda: [instructions("read"), instructions("write")],
+        "readers": lambda: [live_readers(args.rounds)],
+        "writers": lambda: [writers()],
+        "share": lambda: [fast_share()],
+        "startup": lambda: [startup(args.rounds)],
+    }
+    results = [result for name in wanted for result in steps[name]()]
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "costs.json").write_text(json.dumps({"schema": 1, "results": results}, indent=1) + "\n")
+    text = "\n".join(markdown(r) for r in results)
+    (args.out / "costs.md").write_text(text)
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
