@@ -26,9 +26,10 @@ struct Park {
     for (;;) {
       typename A::value_type v = atom.load(order);
       if (pred(v)) return true;
-      if ((v & flag) != flag) {
-        // release: whoever changes the atom next, and who reads that change, also sees what this
-        // thread did before it lay down (PF-T: that it took a ticket).
+      if (flag != 0) {
+        // Also when another sleeper has set the flag. release: whoever changes the atom next, and
+        // who reads that change, also sees what this thread did before it lay down (PF-T: that it
+        // took a ticket).
         if (!atom.compare_exchange(v, v | flag, release)) continue;
         v |= flag;
       }
