@@ -17,6 +17,7 @@ struct Script {
 const Script kGeneral[] = {
     {"1w2r", {"W u", "R u", "R u"}},
     {"2w1r", {"W u", "W u", "R u"}},
+    {"3w", {"W u", "W u", "W u"}},
     {"twice", {"W u W u", "R u R u"}},
     {"try-read", {"W u", "tryR u", "R u"}},
     {"try-write", {"W u", "tryW u", "R u"}},

@@ -81,6 +81,9 @@ std::vector<SeededFault> seeded_faults() {
       weak("pf-t: has_readers looks at departures with relaxed", "pf-t.h", "has_readers", Op::load,
            acquire, relaxed, "pf-t/spin/foreign-beside"),
 
+      weak("park: a sleeper lies down with relaxed", "park.h", "until", Op::compare_exchange,
+           release, relaxed, "core/pf-t/park/3w"),
+
       // --- BA
       weak("ba: a reader arrives with relaxed", "ba.h", "read_arrive", Op::fetch_add, acquire,
            relaxed, "core/ba/spin/1w2r"),

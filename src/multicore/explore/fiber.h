@@ -33,7 +33,7 @@ class Fiber {
   void enter_from(Fiber& from) { lockswap_fiber_switch(&from.sp_, sp_); }
 
  private:
-  static constexpr std::size_t kBytes = 128 * 1024;
+  static constexpr std::size_t kBytes = std::size_t{128} * 1024;
   std::unique_ptr<std::byte[]> stack_;
   void* sp_ = nullptr;
 };

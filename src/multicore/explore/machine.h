@@ -94,7 +94,7 @@ class Machine {
   void take_over(const View& v) { me().view.now.join(v); }
 
   // --- waiting and time
-  bool await(const Condition& c, Order order, const Deadline* deadline, const Site& site);
+  bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, const Site& site);
   void unpark(const void* address, std::uint32_t channels, const Site& site);

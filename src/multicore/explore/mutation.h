@@ -11,7 +11,32 @@
 
 namespace lockswap::explore {
 
+#if defined(__cpp_lib_source_location)
 using Site = std::source_location;
+#else
+// For linters built on a clang that has no source_location yet: enough to compile.
+class Site {
+ public:
+  static constexpr Site current(const char* file = __builtin_FILE(),
+                                const char* function = __builtin_FUNCTION(),
+                                unsigned line = __builtin_LINE()) {
+    Site s;
+    s.file_ = file;
+    s.function_ = function;
+    s.line_ = line;
+    return s;
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr const char* function_name() const { return function_; }
+  constexpr unsigned line() const { return line_; }
+  constexpr unsigned column() const { return 0; }
+
+ private:
+  const char* file_ = "";
+  const char* function_ = "";
+  unsigned line_ = 0;
+};
+#endif
 
 enum class Op : std::uint8_t {
   load,
