@@ -136,12 +136,16 @@ int run_seeded(const std::vector<Case>& cases, const Options& options) {
     if (!options.takes(*c)) continue;
     ++ran;
     machine.mutation = &f.mutation;
+    machine.mutated = 0;
     const Outcome o = explore(*c, options.bounds_for(*c), options.limits);
     machine.mutation = nullptr;
     missed += o.failure.empty() ? 1 : 0;
+    const char* const what = !o.failure.empty()     ? o.failure.c_str()
+                             : machine.mutated == 0 ? "no such place: has the source changed?"
+                                                    : "";
     std::printf("%-6s %-62s %-36s %8llu executions %6.2f s  %s\n",
                 o.failure.empty() ? "MISSED" : "found", f.mutation.name, c->name.c_str(),
-                static_cast<unsigned long long>(o.executions), o.seconds, o.failure.c_str());
+                static_cast<unsigned long long>(o.executions), o.seconds, what);
     std::fflush(stdout);
   }
   std::printf("%d of %d seeded faults found\n", ran - missed, ran);

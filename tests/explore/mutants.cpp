@@ -93,8 +93,8 @@ std::vector<SeededFault> seeded_faults() {
            acq_rel, release, "core/ba/spin/1w2r"),
       weak("ba: a gate is opened with relaxed", "ba.h", "open", Op::exchange, release, relaxed,
            "core/ba/spin/2w1r"),
-      weak("ba: a writer leaves with relaxed", "ba.h", "leave", Op::fetch_sub, release, relaxed,
-           "core/ba/spin/1w2r"),
+      weak("ba: a writer leaves with relaxed", "ba.h", "write_unlock", Op::fetch_sub, release,
+           relaxed, "core/ba/spin/1w2r"),
       silent("ba: a gate is opened without a wake", "ba.h", "open", "core/ba/park/2w1r"),
 
       // --- the contract

@@ -279,11 +279,7 @@ Order Machine::order_of(Op op, Order order, const Site& site) {
                                 .column = s.column()});
     }
   }
-  if (mutation != nullptr && mutation->kind == Mutation::weaken &&
-      mutation->at(op, order, site_of(op, site))) {
-    return mutation->order;
-  }
-  return order;
+  return mutates(Mutation::weaken, op, order, site_of(op, site)) ? mutation->order : order;
 }
 
 Order Machine::begin_access(Op op, int location, Order order, const Site& site) {
@@ -307,8 +303,7 @@ int Machine::choose_write(int location, Order order) {
 std::uint64_t Machine::load(int location, Order order, const Site& site) {
   const Order declared = order;
   order = begin_access(Op::load, location, order, site);
-  if (mutation != nullptr && mutation->kind == Mutation::force_value &&
-      mutation->at(Op::load, declared, site_of(Op::load, site))) {
+  if (mutates(Mutation::force_value, Op::load, declared, site_of(Op::load, site))) {
     return mutation->value;
   }
   const int index = choose_write(location, order);
@@ -334,10 +329,7 @@ void Machine::append(int location, std::uint64_t value, Order order, bool is_upd
 void Machine::store(int location, std::uint64_t value, Order order, const Site& site) {
   const Order declared = order;
   order = begin_access(Op::store, location, order, site);
-  if (mutation != nullptr && mutation->kind == Mutation::drop &&
-      mutation->at(Op::store, declared, site)) {
-    return;
-  }
+  if (mutates(Mutation::drop, Op::store, declared, site)) return;
   append(location, value, order, false);
   if (trace != nullptr) {
     char what[64];

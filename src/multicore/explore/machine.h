@@ -58,6 +58,7 @@ class Machine {
   void on_reset(void (*hook)()) { resets_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
+  std::uint64_t mutated = 0;                  // how often the mutation's place was met
   std::vector<std::string>* trace = nullptr;  // not null: what happens is written there
   std::vector<Mutation>* sites = nullptr;     // not null: places with an order are collected there
 
@@ -98,10 +99,7 @@ class Machine {
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, const Site& site);
   void unpark(const void* address, std::uint32_t channels, const Site& site);
-  bool wake_dropped(const Site& site) const {  // by a mutation
-    return mutation != nullptr && mutation->kind == Mutation::drop &&
-           mutation->at(Op::wake, relaxed, site);
-  }
+  bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside();
   bool passed(const Deadline& deadline);
   // A new deadline for the calling thread; `over`: it has passed already.
@@ -154,6 +152,13 @@ class Machine {
   std::string stuck() const;
 
   Order begin_access(Op op, int location, Order order, const Site& site);
+  bool mutates(Mutation::Kind kind, Op op, Order declared, const Site& site) {
+    if (mutation == nullptr || mutation->kind != kind || !mutation->at(op, declared, site)) {
+      return false;
+    }
+    ++mutated;
+    return true;
+  }
   Order order_of(Op op, Order order, const Site& site);
   const Site& site_of(Op op, const Site& site);
   int choose_write(int location, Order order);
