@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -83,7 +84,7 @@ void work(const Options& o, int number, Worker& me) {
   CPU_ZERO(&one);
   CPU_SET(static_cast<unsigned>(number) % std::thread::hardware_concurrency(), &one);
   sched_setaffinity(0, sizeof one, &one);
-  const long every = o.writes > 0 ? std::max(1L, static_cast<long>(1 / o.writes + 0.5)) : 0;
+  const long every = o.writes > 0 ? std::max(1L, std::lround(1 / o.writes)) : 0;
   long until_write = every == 0 ? 0 : 1 + (every * (number + 1)) / (o.threads + 1);
   me.stamps.reserve(static_cast<std::size_t>(o.seconds * 3e6));
   ready.fetch_add(1);
