@@ -309,7 +309,9 @@ class Ba {
     // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
     // the last reader; acquire, the readers that have left, if all have.
     if (rout_.fetch_add(kDrain - target, acq_rel) != target) wait_at(node.gate);
-    rout_.store(target, relaxed);  // nobody else counts: all are out, none can get in
+    // Nobody else counts: all are out, none can get in. release: hands on what those readers
+    // released, as an update would; pairs with has_readers and too_many_readers.
+    rout_.store(target, release);
   }
 
   // True: the queue is empty behind this writer.
