@@ -95,6 +95,8 @@ std::vector<SeededFault> seeded_faults() {
            "core/ba/spin/2w1r"),
       weak("ba: a writer leaves with relaxed", "ba.h", "write_unlock", Op::fetch_sub, release,
            relaxed, "core/ba/spin/1w2r"),
+      weak("ba: a drained count is put back with relaxed", "ba.h", "wait_to_drain", Op::store,
+           release, relaxed, "ba/spin/foreign-beside-reader"),
       silent("ba: a gate is opened without a wake", "ba.h", "open", "core/ba/park/2w1r"),
 
       // --- the contract

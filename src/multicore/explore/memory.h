@@ -37,6 +37,7 @@ struct ThreadView {
   View released;    // what its relaxed stores hand on: its view at its last release fence
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): views are aligned to lines
 class Memory {
  public:
   static constexpr int kFull = -1;
