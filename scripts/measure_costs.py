@@ -74,7 +74,9 @@ def one_thread(mode: str, rounds: int) -> dict:
         return min(float(line.split()[0]) for line in lines)
 
     title = f"One thread, {mode} acquire + release through the preload (thread CPU time)"
-    return compared(title, "ns", rounds_of(rounds, [GLIBC, *LOCKS], measure), READ_TIME if mode == "read" else WRITE_TIME)
+    return compared(
+        title, "ns", rounds_of(rounds, [GLIBC, *LOCKS], measure), READ_TIME if mode == "read" else WRITE_TIME
+    )
 
 
 def instructions(mode: str) -> dict:
@@ -137,7 +139,7 @@ def fast_share() -> dict:
 def startup(rounds: int) -> dict:
     def measure(lock: str) -> float:
         # 50 runs of `true` in one shell, preloaded each: what loading and starting the library adds.
-        script = 'for i in $(seq 50); do /bin/true; done; times'
+        script = "for i in $(seq 50); do /bin/true; done; times"
         text = output(["/bin/sh", "-c", script], lock)
         user, system = (float(m) * 60 + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", text)[2:4])
         return (user + system) / 50 * 1000
@@ -183,7 +185,10 @@ def main() -> int:
     args = parser.parse_args()
     unknown = [w for w in args.what if w not in names]
     if unknown or args.rounds < 6:
-        print(f"measure_costs: unknown {unknown[0]!r}" if unknown else "measure_costs: --rounds is at least 6", file=sys.stderr)
+        print(
+            f"measure_costs: unknown {unknown[0]!r}" if unknown else "measure_costs: --rounds is at least 6",
+            file=sys.stderr,
+        )
         return 2
     if not LIBRARY.exists() or not (APPS / "pairs").exists():
         print("measure_costs: not built; run ./run.sh build", file=sys.stderr)
