@@ -16,9 +16,10 @@ struct HoldsTest : testing::Test {
 
 TEST_F(HoldsTest, TheFirstHoldIsTheHotOne) {
   EXPECT_TRUE(holds.none());
-  holds.set_first<true>(0x100, 7);
+  holds.set_first<true>(0x100, 9, 7);
   EXPECT_FALSE(holds.none());
-  EXPECT_TRUE(holds.only_first(0x100));
+  EXPECT_TRUE(holds.only_first(0x100, 9));
+  EXPECT_FALSE(holds.only_first(0x100, 10)) << "a record of an earlier life";
   ASSERT_NE(holds.find(0x100), nullptr);
   EXPECT_EQ(holds.find(0x100)->token, 7u);
   EXPECT_EQ(holds.find(0x100)->again, 0u);
@@ -29,8 +30,8 @@ TEST_F(HoldsTest, TheFirstHoldIsTheHotOne) {
 
 TEST_F(HoldsTest, EntriesStayPackedInWhicheverOrderTheyEnd) {
   for (std::uint64_t k = 1; k <= 4; ++k)
-    holds.add(k * 56, static_cast<std::uint32_t>(k));
-  EXPECT_FALSE(holds.only_first(56));
+    holds.add(k * 56, 9, static_cast<std::uint32_t>(k));
+  EXPECT_FALSE(holds.only_first(56, 9));
   holds.remove(holds.find(56));
   EXPECT_FALSE(holds.none());
   for (std::uint64_t k = 2; k <= 4; ++k) {
@@ -42,13 +43,13 @@ TEST_F(HoldsTest, EntriesStayPackedInWhicheverOrderTheyEnd) {
 }
 
 TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
-  holds.add(56, 1);
+  holds.add(56, 9, 1);
   holds.find(56)->again = 3;
-  holds.add(112, 2);
+  holds.add(112, 9, 2);
   holds.find(112)->again = 5;
   holds.remove(holds.find(56));
   holds.remove(holds.find(112));
-  holds.set_first<false>(168, 0);
+  holds.set_first<false>(168, 9, 0);
   EXPECT_EQ(holds.first().again, 0u);
 }
 
@@ -60,8 +61,8 @@ TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
     Hold* h = holds.find(key);
     ASSERT_EQ(h != nullptr, model.count(key) == 1) << step;
     if (h == nullptr) {
-      holds.add(key, static_cast<std::uint32_t>(step));
-      model[key] = {key, static_cast<std::uint32_t>(step), 0};
+      holds.add(key, 9, static_cast<std::uint32_t>(step));
+      model[key] = {key, 9, static_cast<std::uint32_t>(step), 0};
     } else {
       ASSERT_EQ(h->token, model[key].token);
       ASSERT_EQ(h->again, model[key].again);
@@ -84,8 +85,8 @@ TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
 
 TEST_F(HoldsTest, StaleEntriesAreForgotten) {
   for (std::uint64_t k = 1; k <= 6; ++k)
-    holds.add(k * 56, 0);
-  holds.forget_if([](std::uint64_t key) { return key == 56 || key == 3 * 56; });
+    holds.add(k * 56, k, 0);
+  holds.forget_if([](const Hold& h) { return h.key == 56 || h.stamp == 3; });
   EXPECT_EQ(holds.find(56), nullptr);
   EXPECT_EQ(holds.find(3 * 56), nullptr);
   for (std::uint64_t k : {2, 4, 5, 6})

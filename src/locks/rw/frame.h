@@ -3,8 +3,8 @@
 //   0..23  core      the lock algorithm's own state
 //  24..27  writer    thread id of the write holder, where glibc keeps it: true for debuggers
 //  28..31  shared    glibc's: not 0 = process-shared, and then the whole object is glibc's
-//  32..39  contract  low 31 bits: recursive.h's counters and flags; above: the tag that says
-//                    "this object has been adopted", all ones; 0 in fresh memory
+//  32..39  contract  recursive.h's: low 31 bits, counters and flags; bit 31, "adopted"; above, the
+//                    number of this lock's life; all 0 in fresh memory
 //  40..47  bias      BRAVO's bias and inhibit-until
 //  48..51  kind      glibc's: the preference that the attributes asked for
 //  52..55  padding   in glibc's type too; assignments may not copy it

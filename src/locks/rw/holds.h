@@ -22,6 +22,7 @@ namespace lockswap {
 
 struct Hold {
   std::uint64_t key;    // the lock's address; 0 = empty
+  std::uint64_t stamp;  // which life of a lock at that address; see recursive.h
   std::uint32_t token;  // for the lock's read_unlock
   std::uint32_t again;  // recursive holds beyond the first
 };
@@ -32,16 +33,17 @@ class Holds {
   static constexpr std::size_t kInline = 4;
 
   bool none() const noexcept { return first_[0].key == 0; }
-  // The only hold of this thread is entry 0: it can be ended without packing.
-  bool only_first(std::uint64_t key) const noexcept {
-    return first_[0].key == key && first_[1].key == 0;
+  // The only hold of this thread is entry 0, and of that lock: it can be ended without packing.
+  bool only_first(std::uint64_t key, std::uint64_t stamp) const noexcept {
+    return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
   Hold& first() noexcept { return first_[0]; }
 
   template <bool kHasToken>
-  void set_first(std::uint64_t key, std::uint32_t token) noexcept {
+  void set_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     first_[0].key = key;
     in_order();
+    first_[0].stamp = stamp;
     if constexpr (kHasToken) first_[0].token = token;
   }
   void clear_first() noexcept { first_[0].key = 0; }
@@ -55,22 +57,23 @@ class Holds {
   }
 
   // Remembers a hold, if it can; if not, its release will count as one by another thread.
-  void add(std::uint64_t key, std::uint32_t token) noexcept {
+  void add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (Hold& h : first_) {
       if (h.key != 0) continue;
       h.key = key;
       in_order();
+      h.stamp = stamp;
       h.token = token;
       return;
     }
-    add_to_table(Hold{key, token, 0});
+    add_to_table(Hold{key, stamp, token, 0});
   }
 
   // Drops the entries in the thread that are no longer true.
   template <class Pred>
   void forget_if(Pred stale) noexcept {
     for (std::size_t i = kInline; i-- != 0;) {
-      if (first_[i].key != 0 && stale(first_[i].key)) remove(&first_[i]);
+      if (first_[i].key != 0 && stale(first_[i])) remove(&first_[i]);
     }
   }
 

@@ -38,11 +38,20 @@ class Pthread {
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 
-  void write_lock() noexcept { system_rwlock.wrlock(lock()); }
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) == 0;
+  void write_lock() noexcept {
+    system_rwlock.wrlock(lock());
+    not_in_yet();
   }
-  bool try_write_lock() noexcept { return system_rwlock.trywrlock(lock()) == 0; }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    if (system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) != 0) return false;
+    not_in_yet();
+    return true;
+  }
+  bool try_write_lock() noexcept {
+    if (system_rwlock.trywrlock(lock()) != 0) return false;
+    not_in_yet();
+    return true;
+  }
   void write_unlock() noexcept {
     // glibc tells a writer's release from a reader's by this id; here another thread may release.
     frame().writer.store(P::tid(), relaxed);
@@ -55,6 +64,10 @@ class Pthread {
   bool too_many_readers() const noexcept { return false; }
 
  private:
+  // glibc names the writer as soon as its own lock is taken; but BRAVO's fast readers may still be
+  // in, and a release by one of them must not pass for the writer's. recursive.h names it later.
+  void not_in_yet() noexcept { frame().writer.store(0, relaxed); }
+
   pthread_rwlock_t* lock() noexcept { return reinterpret_cast<pthread_rwlock_t*>(this); }
   auto& frame() noexcept { return *reinterpret_cast<RwFrame<P, Pthread>*>(this); }
 

@@ -9,7 +9,10 @@
 //   does not touch the counters of the lock below, only a count of "extra" holds here. A release by
 //   a thread without a record marks the lock. On a marked lock nobody trusts a record: readers are
 //   admitted whenever no writer is active, as extra holds if a writer is waiting.
-// State: the frame's contract word. Upper 33 bits: the tag (frame.h). Below:
+// Lives: memory that was a lock may become another one while a record of the first is left, in a
+//   thread that never released it. So each lock that begins gets a number, its life, and a record
+//   is of one life only.
+// State: the frame's contract word. High half: the life. Bit 31: adopted (frame.h). Below:
 //   extra     read holds that are not in the lock below
 //   kMarked   records about this lock mean nothing, from now until it is initialised again
 //   kActive   (marked locks only) a writer is in; no extra hold may be added
@@ -56,17 +59,19 @@ class Recursive {
 
   // --- adoption: every call on an object that is not adopted yet comes here first
 
-  static bool adopted(const Frame& f) noexcept { return tag_of(f.contract.load(relaxed)) == kTag; }
+  static bool adopted(const Frame& f) noexcept {
+    return (f.contract.load(relaxed) & kAdopted) != 0;
+  }
 
   // A new lock begins here: initialised, or found in zeroed memory. Several threads may find it at
   // once; one adopts it, the others wait for it.
   static void adopt(Frame& f) noexcept {
     // acquire, here and below: pairs with the release at the end.
     std::uint64_t v = f.contract.load(acquire);
-    while (tag_of(v) != kTag) {
-      if (tag_of(v) == kAdopting) {
+    while ((v & kAdopted) == 0) {
+      if (v == kAdopting) {
         P::await(Pause::yield, f.contract, acquire,
-                 [](std::uint64_t now) { return tag_of(now) != kAdopting; });
+                 [](std::uint64_t now) { return now != kAdopting; });
         v = f.contract.load(acquire);
       } else if (f.contract.compare_exchange(v, kAdopting, acquire)) {
         begin(f);
@@ -78,10 +83,9 @@ class Recursive {
   // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
     Lock::reset(f);
-    Holds<P>& holds = P::template local<Holds<P>>();
-    if (Hold* stale = holds.find(f.key())) holds.remove(stale);
-    const bool marked = P::template global<Disputed<P>>().contains(f.key());
-    f.contract.store(kFresh | (marked ? kMarked : 0), release);
+    // relaxed: numbers only have to differ.
+    const std::uint64_t life = P::template global<Lives>().last.fetch_add(1, relaxed) + 1;
+    f.contract.store(life << kLifeShift | kAdopted, release);
   }
 
   // --- acquisition; 0 or an errno
@@ -91,12 +95,13 @@ class Recursive {
   static std::uint32_t read_fast(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     // relaxed: a mark that matters to this thread happened before, by the program's own doing.
-    if (f.contract.load(relaxed) != kFresh || !holds.none()) [[unlikely]]
+    const std::uint64_t stamp = f.contract.load(relaxed);
+    if (!fresh(stamp) || !holds.none()) [[unlikely]]
       return kNotBegun;
     const Attempt a = Lock::read_begin(f);
     if (!Lock::is_in(a)) [[unlikely]]
       return a;
-    holds.template set_first<Lock::kHasTokens>(f.key(), Lock::token_of(a));
+    holds.template set_first<Lock::kHasTokens>(f.key(), stamp, Lock::token_of(a));
     return 0;
   }
   // Goes on after read_fast: the attempt that it began did not get the lock at once.
@@ -109,13 +114,14 @@ class Recursive {
     Holds<P>& holds = P::template local<Holds<P>>();
     Disputed<P>& disputed = P::template global<Disputed<P>>();
     if (disputed.any()) [[unlikely]] {
-      // Records of disputed addresses are of marked locks, or of locks that are no more.
-      holds.forget_if([&](std::uint64_t key) { return key != f.key() && disputed.names(key); });
+      // Records of disputed lives are of marked locks, or of locks that are no more.
+      holds.forget_if([&](const Hold& h) {
+        return h.key != f.key() &&
+               disputed.names(static_cast<std::uint32_t>(h.stamp >> kLifeShift));
+      });
     }
-    Hold* hold = holds.find(f.key());
+    Hold* hold = find(holds, f);
     if (hold != nullptr) {
-      // A record can outlive its lock only at a disputed address.
-      if (disputed.contains(f.key())) mark(f);
       if (const int result = read_again(f, *hold); result >= 0) return result;
       holds.remove(hold);  // the lock is marked
     }
@@ -123,7 +129,7 @@ class Recursive {
     if (patience.only_try) return try_read(f, holds);
     const Attempt a = Lock::read_begin(f);
     if (!Lock::is_in(a)) return read_on(f, holds, a, patience.deadline);
-    holds.add(f.key(), Lock::token_of(a));
+    holds.add(f.key(), stamp_of(f), Lock::token_of(a));
     return 0;
   }
 
@@ -164,7 +170,8 @@ class Recursive {
   // The hot path of a reader's release: the only hold of this thread is one of this lock, and a
   // first one.
   static bool is_plain_read_release(const Frame& f) noexcept {
-    return P::template local<Holds<P>>().only_first(f.key()) && f.contract.load(relaxed) == kFresh;
+    // The record is of this life, and the lock unmarked and without extra holds as it was then.
+    return P::template local<Holds<P>>().only_first(f.key(), f.contract.load(relaxed));
   }
   static int plain_read_release(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
@@ -179,7 +186,7 @@ class Recursive {
   static int unlock(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
-    Hold* hold = holds.find(f.key());
+    Hold* hold = find(holds, f);
     if (hold != nullptr && !marked) {
       if (hold->again != 0) {
         --hold->again;
@@ -216,16 +223,30 @@ class Recursive {
   static constexpr std::uint64_t kParked = 4;
   static constexpr std::uint64_t kExtra = 8;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
-  static constexpr std::uint64_t kTag = ~kFlags;  // the upper 33 bits
+  static constexpr std::uint64_t kAdopted = 0x80000000;
+  static constexpr std::uint64_t kAdopting = kFlags;  // and no life: somebody is about to adopt
+  static constexpr int kLifeShift = 32;
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
 
-  // An adopted lock without marks, extra holds or sleepers. All tag bits set, so that a processor
-  // compares with it at once (a sign-extended 32-bit constant).
-  static constexpr std::uint64_t kFresh = kTag;
-  static constexpr std::uint64_t kAdopting = kTag << 1;
+  struct Lives {
+    typename P::template atomic<std::uint32_t> last;
+  };
 
-  static std::uint64_t tag_of(std::uint64_t v) noexcept { return v & kTag; }
+  // Adopted, without marks, extra holds or sleepers.
+  static bool fresh(std::uint64_t v) noexcept { return static_cast<std::uint32_t>(v) == kAdopted; }
+  // What the contract word is in this life whenever it is fresh: the stamp of a record.
+  static std::uint64_t stamp_of(const Frame& f) noexcept {
+    return f.contract.load(relaxed) & ~kFlags;  // relaxed: life and adopted do not change
+  }
+  // The thread's record of this lock, if it has one. Drops one of a lock that is no more.
+  static Hold* find(Holds<P>& holds, const Frame& f) noexcept {
+    Hold* hold = holds.find(f.key());
+    if (hold == nullptr || hold->stamp == stamp_of(f)) return hold;
+    holds.remove(hold);
+    return nullptr;
+  }
+
   static std::uint64_t flags_of(std::uint64_t v) noexcept { return v & kFlags; }
   static std::uint64_t extra_of(std::uint64_t v) noexcept { return flags_of(v) / kExtra; }
 
@@ -239,7 +260,7 @@ class Recursive {
   static int try_read(Frame& f, Holds<P>& holds) noexcept {
     std::uint32_t token = 0;
     if (!Lock::try_read_lock(f, token)) return busy(f);
-    holds.add(f.key(), token);
+    holds.add(f.key(), stamp_of(f), token);
     return 0;
   }
 
@@ -256,7 +277,7 @@ class Recursive {
       Count::on(&f, Event::timeout);
       return ETIMEDOUT;
     }
-    holds.add(f.key(), token);
+    holds.add(f.key(), stamp_of(f), token);
     return 0;
   }
 
@@ -349,7 +370,8 @@ class Recursive {
 
   static void mark(Frame& f) noexcept {
     if ((f.contract.load(relaxed) & kMarked) != 0) return;
-    P::template global<Disputed<P>>().insert(f.key());
+    P::template global<Disputed<P>>().insert(
+        static_cast<std::uint32_t>(f.contract.load(relaxed) >> kLifeShift));
     // acq_rel: a recursive read is before the mark, and then its extra hold is seen, or after it.
     f.contract.fetch_or(kMarked, acq_rel);
   }
