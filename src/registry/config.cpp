@@ -1,12 +1,14 @@
 #include "registry/config.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <unistd.h>
 
 #include "registry/rwlocks.h"
 #include "registry/text.h"
+
+// The loader's: where the kernel put the argument count of the process.
+extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace lockswap {
 namespace {
@@ -27,10 +29,25 @@ constexpr Option kOptions[] = {
 
 constexpr std::uint32_t kMostSlots = 1u << 20;
 
+// The environment. An executable's pre-initialisers run, and may lock, before libc has set its own
+// pointer; then it is found where the kernel left it: on the first stack, behind the arguments.
+char** environment() noexcept {
+  if (environ != nullptr) return environ;
+  auto* at = static_cast<char**>(__libc_stack_end);
+  if (at == nullptr) return nullptr;
+  const auto arguments = reinterpret_cast<std::uintptr_t>(*at);
+  return at + 1 + arguments + 1;
+}
+
 // A variable that is set to nothing counts as not set.
 const char* value_of(const char* name) noexcept {
-  const char* v = std::getenv(name);
-  return v == nullptr || *v == 0 ? nullptr : v;
+  const std::size_t n = std::strlen(name);
+  for (char** e = environment(); e != nullptr && *e != nullptr; ++e) {
+    if (std::strncmp(*e, name, n) == 0 && (*e)[n] == '=') {
+      return (*e)[n + 1] == 0 ? nullptr : *e + n + 1;
+    }
+  }
+  return nullptr;
 }
 
 class Reader {
@@ -106,7 +123,7 @@ void read_wait(Reader& reader, Config& config) noexcept {
 
 // A misspelt variable would silently run something else than was meant.
 void reject_unknown(Reader& reader) noexcept {
-  for (char** e = environ; e != nullptr && *e != nullptr && reader.ok(); ++e) {
+  for (char** e = environment(); e != nullptr && *e != nullptr && reader.ok(); ++e) {
     if (std::strncmp(*e, "LOCKSWAP_", 9) != 0) continue;
     bool known = false;
     for (const Option& o : kOptions) {
