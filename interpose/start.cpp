@@ -47,7 +47,7 @@ void announce() noexcept {
 }
 
 void start() noexcept {
-  static constinit char message[512];
+  static constinit char message[2048];
   if (!read_config(config, message, sizeof message)) refuse(message);
   if (const char* name = resolve_real_symbols(); name != nullptr) {
     Text(message, sizeof message) << "lockswap: this C library has no " << name
@@ -60,8 +60,12 @@ void start() noexcept {
         "lockswap: bravo-pthread cannot run on this glibc, which uses all of its "
         "pthread_rwlock_t; choose bravo-ba or bravo-pf-t");
   }
-  const RwOps* ops = prepare_rwlock(config);
-  if (ops == nullptr) refuse("lockswap: no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS");
+  const char* why = nullptr;
+  const RwOps* ops = prepare_rwlock(config, why);
+  if (ops == nullptr) {
+    Text(message, sizeof message) << "lockswap: " << why;
+    refuse(message);
+  }
   if (config.verbose) announce();
   active_rwlock = *ops;
 }

@@ -24,15 +24,15 @@ class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // At start-up, by one thread. Reserves address space only.
-  static void prepare() noexcept {
-    if (base_ != nullptr) return;
+  // At start-up, by one thread. Reserves address space only. False: there is none.
+  static bool prepare() noexcept {
+    if (base_ != nullptr) return true;
     for (std::uint32_t n = kMostNodes; n >= kChunkNodes && base_ == nullptr; n /= 4) {
       base_ = static_cast<T*>(map_pages(std::size_t{n} * sizeof(T), PROT_NONE));
       capacity_ = n;
     }
-    if (base_ == nullptr) capacity_ = 0;
     ThreadExit::add(&on_thread_exit);
+    return base_ != nullptr;
   }
 
   static T& at(Handle h) noexcept { return base_[h]; }

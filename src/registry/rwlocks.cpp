@@ -40,7 +40,7 @@ constexpr RwLockInfo kRwLocks[] = {
      {"PF-Q", "PFQ", nullptr},
      "phase-fair queue lock with local spinning",
      "Brandenburg and Anderson 2010, section 4, PF-Q",
-     "phase-fair, writers first come first served",
+     "phase-fair, writers first come first served; timed writers only when nobody is in",
      "no effect: readers and writers alternate"},
     {"bravo-pthread",
      {nullptr},
@@ -58,7 +58,7 @@ constexpr RwLockInfo kRwLocks[] = {
      {"bravo-PF-Q", nullptr},
      "BRAVO reader bias over BA",
      "Dice and Kogan 2019, listing 1",
-     "phase-fair while unbiased; biased readers go first",
+     "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
      "no effect: readers and writers alternate"},
 };
 
@@ -72,7 +72,7 @@ constexpr WaitInfo kWaits[] = {
 
 struct Choice {
   const RwOps* ops;
-  void (*prepare)();
+  bool (*prepare)();
 };
 
 template <class Lock, class W, class Count>
@@ -137,18 +137,30 @@ const RwLockInfo* find_rwlock(const char* name) noexcept {
   return nullptr;
 }
 
-const RwOps* prepare_rwlock(const Config& config) noexcept {
+const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   const bool count = config.stats != nullptr;
   ThreadExit::prepare();
-  if (count) prepare_stats();
+  if (count && !prepare_stats()) {
+    why = "no memory for the counts of LOCKSWAP_STATS";
+    return nullptr;
+  }
   const char* name = config.rwlock == nullptr ? "pthread" : config.rwlock;
   if (same_name(name, "pthread")) return count ? &counting_system_ops : &system_rwlock;
-  if (!prepare_readers_table(config)) return nullptr;
+  if (!prepare_readers_table(config)) {
+    why = "no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS";
+    return nullptr;
+  }
   Native::set_spin_budget(config.spin);
   const Choice c =
       count ? choose<CountInTable>(name, config.wait) : choose<CountNothing>(name, config.wait);
-  if (c.ops == nullptr) return nullptr;
-  c.prepare();
+  if (c.ops == nullptr) {
+    why = "this lock is in the registry's table, but choose_lock does not know it";
+    return nullptr;
+  }
+  if (!c.prepare()) {
+    why = "no address space for queue nodes; raise the limit (ulimit -v)";
+    return nullptr;
+  }
   return c.ops;
 }
 

@@ -36,7 +36,7 @@ Waits waits() noexcept;
 const RwLockInfo* find_rwlock(const char* name) noexcept;
 
 // Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
-// with system_rwlock filled in. nullptr: memory for the readers table could not be had.
-const RwOps* prepare_rwlock(const Config& config) noexcept;
+// with system_rwlock filled in. nullptr: it cannot be done, `why` says why in one line.
+const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;
 
 }  // namespace lockswap

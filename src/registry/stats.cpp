@@ -302,9 +302,10 @@ void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
   w.store(w.load(relaxed) + n, relaxed);
 }
 
-void prepare_stats() noexcept {
+bool prepare_stats() noexcept {
   all_locks = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
   ThreadExit::add(&on_thread_exit);
+  return all_locks != nullptr;
 }
 
 void reset_stats() noexcept {
@@ -314,6 +315,7 @@ void reset_stats() noexcept {
   // Blocks of threads that do not exist here are free; the thread that forked keeps its own.
   for (Block* b = blocks.load(acquire); b != nullptr; b = b->next) {
     for (Counts& c : b->counts) {
+      c.key.store(0, relaxed);
       for (Word& w : c.n)
         w.store(0, relaxed);
     }

@@ -16,8 +16,8 @@ struct CountInTable {
   static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
 };
 
-// At start-up.
-void prepare_stats() noexcept;
+// At start-up. False: no memory for the counts.
+bool prepare_stats() noexcept;
 // In a forked child: its counts begin at 0.
 void reset_stats() noexcept;
 // At exit: a summary on stderr, or JSON in a file (config.stats).

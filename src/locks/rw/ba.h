@@ -54,7 +54,7 @@ class Ba {
   using Handle = std::uint32_t;
 
  public:
-  static void prepare() noexcept { Nodes::prepare(); }
+  static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
   // on with read_wait or read_withdraw.

@@ -44,7 +44,7 @@ class Bravo {
   using Table = ReadersTable<P>;
   static constexpr bool kHasTokens = true;
 
-  static void prepare() noexcept { Core::prepare(); }
+  static bool prepare() noexcept { return Core::prepare(); }
   // A lock begins at this address: what slots say of it is from a lock that is no more. Nobody else
   // uses the lock yet.
   static void reset(Frame& f) noexcept {

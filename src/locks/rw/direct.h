@@ -21,7 +21,7 @@ struct Direct {
   // 0, or the phase to wait for.
   using Attempt = std::uint32_t;
 
-  static void prepare() noexcept { Core::prepare(); }
+  static bool prepare() noexcept { return Core::prepare(); }
   static void reset(Frame&) noexcept {}
 
   static Attempt read_begin(Frame& f) noexcept {

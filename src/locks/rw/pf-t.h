@@ -36,7 +36,7 @@ namespace lockswap {
 template <class P, class W>
 class PfT {
  public:
-  static void prepare() noexcept {}
+  static bool prepare() noexcept { return true; }
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
   // on with read_wait or read_withdraw.

@@ -21,7 +21,7 @@ namespace lockswap {
 template <class P, class W>
 class Pthread {
  public:
-  static void prepare() noexcept {}
+  static bool prepare() noexcept { return true; }
 
   // 0: it holds the lock. Otherwise go on with read_wait or not at all.
   std::uint32_t read_arrive() noexcept { return try_read_lock() ? 0 : 1; }

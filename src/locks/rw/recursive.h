@@ -55,7 +55,7 @@ class Recursive {
  public:
   using Frame = typename Lock::Frame;
 
-  static void prepare() noexcept { Lock::prepare(); }
+  static bool prepare() noexcept { return Lock::prepare(); }
 
   // --- adoption: every call on an object that is not adopted yet comes here first
 

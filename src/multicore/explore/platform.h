@@ -125,7 +125,7 @@ class ExploredNodes {
  public:
   using Handle = std::uint32_t;
 
-  static void prepare() {}
+  static bool prepare() { return true; }
   static T& at(Handle h) {
     if (h == 0 || h >= kNodes) machine.fail("a handle of no node: %#x", h);
     return Renewed<Node, kNodes>::at(static_cast<int>(h)).item;
