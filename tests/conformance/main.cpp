@@ -1,0 +1,242 @@
+// The driver: runs every case in a process of its own, so that a crash or a hang fails that case by name
+// and the others still run. The driver itself never has the library preloaded; the cases' processes do.
+//
+//   rwlock_conformance [--preload LIB --rwlock NAME --wait POLICY] [--only PATTERN] [--without PATTERN] [--timeout SECONDS]
+//                      [--scale N] [--verbose]
+//
+// --rwlock none preloads the library with nothing chosen: pure pass-through.
+// --wait rotate takes spin or yield in turn, by LOCKSWAP_TEST_ROTATION or the day.
+// Exit status: 0 good, 1 a case failed, 2 bad input.
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "lifecycle.h"
+#include "support.h"
+
+namespace {
+
+constexpr int kSkipped = 77;  // a case's exit status
+constexpr int kUsage = 2;
+
+struct Options {
+  std::string preload, rwlock, wait = "park", only = "*", without;
+  int timeout = 60;
+  int scale = 1;
+  bool verbose = false;
+};
+
+// ---- in the case's process
+
+class SkipReason : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (result.skipped()) printf("skip-reason: %s\n", result.message());
+  }
+};
+
+// A case that runs against the wrong library proves nothing.
+bool runs_against(const char* expected) {
+  Dl_info info{};
+  void* symbol = dlsym(RTLD_DEFAULT, "pthread_rwlock_rdlock");
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return false;
+  const std::string file = std::filesystem::path(info.dli_fname).filename();
+  if (*expected == '\0') return file.starts_with("libc.") || file.starts_with("libpthread");
+  return file == std::filesystem::path(expected).filename();
+}
+
+int run_case(const char* name, const char* library) {
+  if (!runs_against(library)) {
+    fprintf(stderr, "pthread_rwlock_rdlock does not come from %s\n", *library ? library : "glibc");
+    return 1;
+  }
+  testing::GTEST_FLAG(filter) = name;
+  testing::GTEST_FLAG(color) = "no";
+  testing::UnitTest& unit = *testing::UnitTest::GetInstance();
+  unit.listeners().Append(new SkipReason);
+  const int status = RUN_ALL_TESTS();
+  if (unit.test_to_run_count() != 1) return 1;
+  return status != 0 ? 1 : unit.skipped_test_count() != 0 ? kSkipped : 0;
+}
+
+// ---- in the driver
+
+struct Outcome {
+  enum Kind { kGood, kFailed, kSkippedCase } kind;
+  std::string why;
+  std::string output;
+  std::int64_t ms;
+};
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What each thread of a hung case is doing, for the report.
+std::string threads_of(pid_t pid) {
+  std::string text;
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored)) {
+    const std::string stat = contents(task.path() / "stat");
+    const size_t end = stat.rfind(')');
+    text += "  thread " + task.path().filename().string() + " state " + (end != stat.npos ? stat.substr(end + 2, 1) : "?") +
+            " syscall " + contents(task.path() / "syscall");
+  }
+  if (access("/usr/bin/gdb", X_OK) == 0) {
+    const std::string command = "timeout 20 gdb -p " + std::to_string(pid) +
+                                " -batch -ex 'set pagination off' -ex 'thread apply all bt 12' 2>/dev/null | grep -E '^(Thread|#)'";
+    if (FILE* pipe = popen(command.c_str(), "r")) {
+      char line[512];
+      while (fgets(line, sizeof line, pipe) != nullptr) text += std::string("  ") + line;
+      pclose(pipe);
+    }
+  }
+  return text;
+}
+
+Outcome run_in_process(const std::string& name, const Options& options) {
+  const int output = memfd_create("output", MFD_CLOEXEC);
+  const std::int64_t start = conformance::milliseconds();
+  fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);  // what the case forks dies with it
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    setenv("LOCKSWAP_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
+    for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT"}) unsetenv(variable);
+    if (!options.preload.empty()) {
+      setenv("LD_PRELOAD", options.preload.c_str(), 1);
+      if (options.rwlock != "none") setenv("LOCKSWAP_RWLOCK", options.rwlock.c_str(), 1);
+      setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
+    }
+    execl("/proc/self/exe", "rwlock_conformance", "--case", name.c_str(), options.preload.c_str(), nullptr);
+    _exit(127);
+  }
+  setpgid(pid, pid);
+  Outcome outcome{Outcome::kFailed, "", "", 0};
+  int status = 0;
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd ended{handle, POLLIN, 0};
+  if (poll(&ended, 1, options.timeout * 1000) == 0) {
+    outcome.why = "hang: not done after " + std::to_string(options.timeout) + " s";
+    outcome.output = threads_of(pid);
+  }
+  kill(-pid, SIGKILL);
+  waitpid(pid, &status, 0);
+  close(handle);
+  outcome.ms = conformance::milliseconds() - start;
+  const std::string text = contents("/proc/self/fd/" + std::to_string(output));
+  outcome.output = text + outcome.output;
+  close(output);
+  if (!outcome.why.empty()) return outcome;
+  if (WIFSIGNALED(status)) {
+    outcome.why = std::string("killed by ") + strsignal(WTERMSIG(status));
+  } else if (WEXITSTATUS(status) == kSkipped) {
+    outcome.kind = Outcome::kSkippedCase;
+    const size_t at = text.find("skip-reason: ");
+    outcome.why = at == text.npos ? "no reason given" : text.substr(at + 13, text.find('\n', at) - at - 13);
+  } else if (WEXITSTATUS(status) == 0) {
+    outcome.kind = Outcome::kGood;
+  } else {
+    outcome.why = "exit status " + std::to_string(WEXITSTATUS(status));
+  }
+  return outcome;
+}
+
+int run_all(const Options& options) {
+  const std::string what = options.preload.empty() ? "plain glibc" : options.rwlock + ", wait " + options.wait;
+  int good = 0;
+  std::vector<std::string> failed, skipped;
+  const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < unit.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *unit.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(t)->name();
+      if (fnmatch(options.only.c_str(), name.c_str(), 0) != 0 || fnmatch(options.without.c_str(), name.c_str(), 0) == 0) continue;
+      const Outcome outcome = run_in_process(name, options);
+      if (outcome.kind == Outcome::kGood) ++good;
+      if (outcome.kind == Outcome::kSkippedCase) skipped.push_back(name + ": " + outcome.why);
+      if (outcome.kind == Outcome::kFailed) {
+        failed.push_back(name + ": " + outcome.why);
+        std::cout << "FAILED " << name << " (" << what << "): " << outcome.why << '\n' << outcome.output << std::flush;
+      } else if (options.verbose) {
+        std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " (" << outcome.ms << " ms)" << std::endl;
+      }
+    }
+  }
+  std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, " << skipped.size() << " skipped\n";
+  for (const std::string& line : skipped) std::cout << "  skipped " << line << '\n';
+  for (const std::string& line : failed) std::cout << "  FAILED  " << line << '\n';
+  if (good + failed.size() + skipped.size() == 0) {
+    std::cerr << "rwlock_conformance: no case is named '" << options.only << "'\n";
+    return kUsage;
+  }
+  return failed.empty() ? 0 : 1;
+}
+
+// The wait policy whose turn it is in the quick set.
+std::string rotated() {
+  const char* given = getenv("LOCKSWAP_TEST_ROTATION");
+  const long turn = given != nullptr ? atol(given) : conformance::now(CLOCK_REALTIME).tv_sec / 86400;
+  return turn % 2 == 0 ? "spin" : "yield";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  early_hammer_stop();  // it has seen every constructor; from here on it would only be in the way
+  if (argc == 4 && strcmp(argv[1], "--case") == 0) return run_case(argv[2], argv[3]);
+  if (argc == 3 && strcmp(argv[1], "--lifecycle") == 0) return conformance::run_lifecycle(argv[2]);
+
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--verbose") {
+      options.verbose = true;
+      continue;
+    }
+    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--wait" || flag == "--only" || flag == "--without" || flag == "--timeout" ||
+                       flag == "--scale";
+    if (!known || i + 1 == argc) {
+      std::cerr << "rwlock_conformance: " << (known ? "a value is missing after " : "unknown argument ") << flag
+                << "; known: --preload --rwlock --wait --only --without --timeout --scale --verbose\n";
+      return kUsage;
+    }
+    const std::string value = argv[++i];
+    if (flag == "--preload") options.preload = value;
+    if (flag == "--rwlock") options.rwlock = value;
+    if (flag == "--wait") options.wait = value == "rotate" ? rotated() : value;
+    if (flag == "--only") options.only = value;
+    if (flag == "--without") options.without = value;
+    if (flag == "--timeout") options.timeout = atoi(value.c_str());
+    if (flag == "--scale") options.scale = atoi(value.c_str());
+  }
+  if (options.preload.empty() != options.rwlock.empty()) {
+    std::cerr << "rwlock_conformance: --preload and --rwlock go together\n";
+    return kUsage;
+  }
+  if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0) {
+    std::cerr << "rwlock_conformance: " << options.preload << " is not there; build it first\n";
+    return kUsage;
+  }
+  return run_all(options);
+}
