@@ -33,7 +33,9 @@ void preinit_check(int expected, int got) {
   if (expected != got) ++preinit_failures;
 }
 
-void in_preinit(int, char**, char**) {
+// Only in the cases that ask for it: a library that misses its start here must not fail all others.
+void in_preinit(int argc, char** argv, char**) {
+  if (argc < 3 || strstr(argv[2], "Preinit") == nullptr) return;
   L local;
   preinit_check(0, pthread_rwlock_init(&local, nullptr));
   const timespec past{0, 0};

@@ -5,7 +5,7 @@
 //                      [--scale N] [--verbose]
 //
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
-// --wait rotate takes spin or yield in turn, by LOCKSWAP_TEST_ROTATION or the day.
+// --wait rotate takes spin or yield in turn, by RWLOCK_TEST_ROTATION or the day.
 // Exit status: 0 good, 1 a case failed, 2 bad input.
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,6 +110,12 @@ std::string threads_of(pid_t pid) {
   return text;
 }
 
+// That the library is loaded is not enough: it must have chosen the lock under test, and say so.
+bool says_it_is_active(const std::string& output, const Options& options) {
+  if (options.preload.empty() || options.rwlock == "none") return true;
+  return output.find(": rwlock " + options.rwlock) != output.npos;
+}
+
 Outcome run_in_process(const std::string& name, const Options& options) {
   const int output = memfd_create("output", MFD_CLOEXEC);
   const std::int64_t start = conformance::milliseconds();
@@ -120,12 +126,13 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     setpgid(0, 0);  // what the case forks dies with it
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    setenv("LOCKSWAP_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
+    setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
     for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT"}) unsetenv(variable);
     if (!options.preload.empty()) {
       setenv("LD_PRELOAD", options.preload.c_str(), 1);
       if (options.rwlock != "none") setenv("LOCKSWAP_RWLOCK", options.rwlock.c_str(), 1);
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
+      setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
     }
     execl("/proc/self/exe", "rwlock_conformance", "--case", name.c_str(), options.preload.c_str(), nullptr);
     _exit(127);
@@ -147,7 +154,9 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   outcome.output = text + outcome.output;
   close(output);
   if (!outcome.why.empty()) return outcome;
-  if (WIFSIGNALED(status)) {
+  if (!says_it_is_active(text, options)) {
+    outcome.why = "the library is loaded, but did not take up " + options.rwlock;
+  } else if (WIFSIGNALED(status)) {
     outcome.why = std::string("killed by ") + strsignal(WTERMSIG(status));
   } else if (WEXITSTATUS(status) == kSkipped) {
     outcome.kind = Outcome::kSkippedCase;
@@ -194,7 +203,7 @@ int run_all(const Options& options) {
 
 // The wait policy whose turn it is in the quick set.
 std::string rotated() {
-  const char* given = getenv("LOCKSWAP_TEST_ROTATION");
+  const char* given = getenv("RWLOCK_TEST_ROTATION");
   const long turn = given != nullptr ? atol(given) : conformance::now(CLOCK_REALTIME).tv_sec / 86400;
   return turn % 2 == 0 ? "spin" : "yield";
 }

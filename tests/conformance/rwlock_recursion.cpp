@@ -174,7 +174,9 @@ TEST(Recursion, ManyLocksHeldAtOnceReleasedInAnyOrder) {
         other.run([&] {
           ASSERT_RC(0, pthread_rwlock_trywrlock(&locks[order[n]]));
           ASSERT_RC(0, pthread_rwlock_unlock(&locks[order[n]]));
-          if (n + 1 < kLocks) ASSERT_RC(EBUSY, pthread_rwlock_trywrlock(&locks[order[n + 1]]));
+          if (n + 1 < kLocks) {
+            ASSERT_RC(EBUSY, pthread_rwlock_trywrlock(&locks[order[n + 1]]));
+          }
         });
       }
     }

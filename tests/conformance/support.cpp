@@ -45,7 +45,7 @@ bool glibc_underneath() {
 }
 
 int scaled(int n) {
-  static const int scale = std::max(1, atoi(environment("LOCKSWAP_TEST_SCALE").c_str()));
+  static const int scale = std::max(1, atoi(environment("RWLOCK_TEST_SCALE").c_str()));
   return n * scale;
 }
 
@@ -236,7 +236,7 @@ void expect_works(pthread_rwlock_t* lock) {
 
 std::uint32_t seed() {
   static const std::uint32_t value = [] {
-    const char* given = getenv("LOCKSWAP_TEST_SEED");
+    const char* given = getenv("RWLOCK_TEST_SEED");
     return given != nullptr ? static_cast<std::uint32_t>(strtoul(given, nullptr, 0))
                             : static_cast<std::uint32_t>(now(CLOCK_REALTIME).tv_nsec);
   }();
@@ -244,7 +244,7 @@ std::uint32_t seed() {
 }
 
 void hammer(int threads, int ms, const Body& body) {
-  SCOPED_TRACE("LOCKSWAP_TEST_SEED=" + std::to_string(seed()));
+  SCOPED_TRACE("RWLOCK_TEST_SEED=" + std::to_string(seed()));
   const std::int64_t end = milliseconds() + ms;
   std::vector<std::thread> crew;
   for (int i = 0; i < threads; ++i)

@@ -31,7 +31,7 @@ bool spinning();
 // glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot do
 // cannot be asked of it here either.
 bool glibc_underneath();
-// `n` in the quick set, a multiple of it where LOCKSWAP_TEST_SCALE says so.
+// `n` in the quick set, a multiple of it where RWLOCK_TEST_SCALE says so.
 int scaled(int n);
 // Processors this process may run on.
 int processors();
@@ -124,7 +124,7 @@ void expect_free(pthread_rwlock_t* lock);
 // Runs body(thread index, generator) on each thread, again and again, for about `ms` milliseconds and at least once.
 using Body = std::function<void(int, std::mt19937&)>;
 void hammer(int threads, int ms, const Body& body);
-// The seed of this process's random choices: LOCKSWAP_TEST_SEED, or the time; printed where a case fails.
+// The seed of this process's random choices: RWLOCK_TEST_SEED, or the time; printed where a case fails.
 std::uint32_t seed();
 
 // Reads until any reader bias that a lock may have had the occasion to switch on.
