@@ -179,7 +179,7 @@ int run_all(const Options& options) {
     const testing::TestSuite& suite = *unit.GetTestSuite(s);
     for (int t = 0; t < suite.total_test_count(); ++t) {
       const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(t)->name();
-      if (fnmatch(options.only.c_str(), name.c_str(), 0) != 0 || fnmatch(options.without.c_str(), name.c_str(), 0) == 0) continue;
+      if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 || fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0) continue;
       const Outcome outcome = run_in_process(name, options);
       if (outcome.kind == Outcome::kGood) ++good;
       if (outcome.kind == Outcome::kSkippedCase) skipped.push_back(name + ": " + outcome.why);

@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""How the preload library behaves as a guest in a process: its variables, its output, its statistics, its company.
+
+    preload.py LIBRARY REGISTRY FOLDER
+
+FOLDER holds the programs built beside this file. Exit status 1 if a test fails; what cannot be tested here is
+printed as skipped, with the reason.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+LOCKS = ("pthread", "pf-t", "ba", "bravo-pthread", "bravo-pf-t", "bravo-ba")
+library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
+
+
+class Skip(Exception):
+    pass
+
+
+def run(command, *, preload=None, timeout=120, **variables) -> subprocess.CompletedProcess[str]:
+    """Runs a program under the library; `preload` is LD_PRELOAD if it is not the library alone, "" for none."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
+    if preload != "":
+        environment["LD_PRELOAD"] = str(library) if preload is None else preload
+    environment |= {f"LOCKSWAP_{k}": str(v) for k, v in variables.items()}
+    return subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, env=environment, timeout=timeout, check=False
+    )
+
+
+def need(condition: bool, what: str) -> None:
+    if not condition:
+        raise AssertionError(what)
+
+
+def expect_quiet(result: subprocess.CompletedProcess[str], stdout: str) -> None:
+    need(result.returncode == 0, f"status {result.returncode}: {result.stderr}")
+    need(result.stdout == stdout, f"stdout is {result.stdout!r}")
+    need(result.stderr == "", f"stderr is {result.stderr!r}")
+
+
+def installed(pattern: str) -> Path:
+    for place in ("/usr/lib", "/lib"):
+        for found in sorted(Path(place).glob(f"*/{pattern}")):
+            return found
+    raise Skip(f"{pattern} is not installed")
+
+
+# ---- variables
+
+
+def test_wrong_values_stop_the_program_before_main() -> None:
+    wrong = {
+        "RWLOCK": ["nonsense", "ba ", "bravo-", "bravo", "bravo-bravo-ba", "mcs"],
+        "WAIT": ["sleep", "park,spin"],
+        "SPIN": ["-1", "many", "1e3"],
+        "VERBOSE": ["2", "yes"],
+        "BRAVO_SLOTS": ["0", "1000", "-4096", "4k", "99999999999"],
+        "BRAVO_N": ["-1", "nine"],
+    }
+    for name, values in wrong.items():
+        for value in values:
+            result = run([folder / "says_main"], **({"RWLOCK": "bravo-ba"} | {name: value}))
+            what = f"LOCKSWAP_{name}={value!r}: status {result.returncode}, {result.stderr!r}"
+            need(result.returncode == 2, what)
+            need(result.stdout == "", f"{what}; main was reached")
+            need(result.stderr.count("\n") == 1 and result.stderr.endswith("\n"), f"not one line: {what}")
+            need(f"LOCKSWAP_{name}" in result.stderr, f"does not name the variable: {what}")
+
+
+def test_an_unknown_lock_is_told_the_valid_names() -> None:
+    text = run([folder / "says_main"], RWLOCK="nonsense").stderr
+    for lock in LOCKS:
+        need(re.search(rf"(?<![\w-]){lock}(?![\w-])", text) is not None, f"{lock} is not in {text!r}")
+    text = run([folder / "says_main"], RWLOCK="ba", WAIT="nonsense").stderr
+    for wait in ("spin", "yield", "park"):
+        need(wait in text, f"{wait} is not in {text!r}")
+
+
+def test_names_are_case_blind_and_have_aliases() -> None:
+    for given, name in {"BA": "ba", "PF-Q": "ba", "pf-q": "ba", "Pf-T": "pf-t", "BRAVO-Ba": "bravo-ba", "PTHREAD": "pthread"}.items():
+        result = run([folder / "says_main"], RWLOCK=given, VERBOSE=1)
+        need(result.returncode == 0, f"{given}: {result.stderr}")
+        need(re.search(rf"rwlock {name}\b", result.stderr) is not None, f"{given}: {result.stderr!r}")
+    for wait in ("spin", "YIELD", "Park"):
+        need(run([folder / "says_main"], RWLOCK="ba", WAIT=wait).returncode == 0, wait)
+
+
+def test_nothing_set_is_a_quiet_pass_through() -> None:
+    expect_quiet(run([folder / "says_main"]), "main\n")
+    expect_quiet(run([folder / "known_counts"]), "done\n")
+    expect_quiet(run([folder / "known_counts"], RWLOCK="", WAIT=""), "done\n")
+
+
+def test_each_lock_is_quiet() -> None:
+    for lock in LOCKS:
+        expect_quiet(run([folder / "known_counts"], RWLOCK=lock), "done\n")
+
+
+def test_verbose_is_one_line_on_stderr() -> None:
+    for lock in LOCKS:
+        result = run([folder / "known_counts"], RWLOCK=lock, WAIT="yield", VERBOSE=1)
+        need(result.stdout == "done\n", f"stdout is {result.stdout!r}")
+        need(result.stderr.count("\n") == 1 and lock in result.stderr, f"stderr is {result.stderr!r}")
+    need(run([folder / "says_main"], VERBOSE=1).stderr.count("\n") == 1, "one line where nothing is chosen, too")
+
+
+def test_a_shell_substitution_stays_clean() -> None:
+    result = run(["/bin/sh", "-c", f'x=$({folder}/says_main); echo "[$x]"'], RWLOCK="ba", VERBOSE=1, STATS=1)
+    need(result.stdout == "[main]\n", f"stdout is {result.stdout!r}")
+
+
+# ---- statistics
+
+TOTALS = {
+    "reads", "fast_reads", "slow_reads_bias_off", "slow_reads_collision", "recursive_reads", "writes", "revocations",
+    "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "to_glibc",
+}  # fmt: skip
+
+
+def stats_of(command, lock: str, **variables) -> list[dict]:
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place, "stats")
+        result = run(command, RWLOCK=lock, STATS=file, **variables)
+        need(result.returncode == 0, f"{lock}: {result.stderr}")
+        need(result.stderr == "", f"{lock}: stderr is {result.stderr!r}")
+        found = []
+        for written in Path(place).iterdir():
+            need(re.fullmatch(r"stats\.\d+", written.name) is not None, f"wrote {written.name}")
+            found.append(json.loads(written.read_text()))
+            need(found[-1]["pid"] == int(written.suffix[1:]), "the pid is not the file's")
+        return found
+
+
+def test_statistics_have_the_schema() -> None:
+    for lock in LOCKS:
+        (stats,) = stats_of([folder / "known_counts"], lock)
+        need(stats["schema"] == 1 and stats["program"] == "known_counts", f"{stats}")
+        need(stats["rwlock"] == lock, f"{lock} is called {stats['rwlock']}")
+        need(set(stats["totals"]) == TOTALS, f"{lock}: totals are {sorted(stats['totals'])}")
+        need(stats["locks"] >= 3, f"{lock}: {stats['locks']} locks")
+        need(1 <= len(stats["busiest"]) <= 10, f"{lock}: {len(stats['busiest'])} busiest")
+        for entry in stats["busiest"]:
+            need(set(entry) >= (TOTALS - {"to_glibc"}) | {"address"}, f"{lock}: {sorted(entry)}")
+        order = [e["reads"] + e["writes"] for e in stats["busiest"]]
+        need(order == sorted(order, reverse=True), f"{lock}: the busiest are not in order: {order}")
+
+
+def test_statistics_count_exactly() -> None:
+    for lock in LOCKS:
+        (stats,) = stats_of([folder / "known_counts"], lock)
+        t = stats["totals"]
+        shared = 4 if lock != "pthread" else 0  # reads of the process-shared lock, which are glibc's
+        want = {"reads": 1007, "writes": 7, "failed_tries": 3, "timeouts": 2}
+        if lock == "pthread":
+            want["reads"] += 4  # passed through alike
+        else:
+            want |= {"recursive_reads": 5, "foreign_releases": 1}
+        for name, value in want.items():
+            need(t[name] == value, f"{lock}: {name} is {t[name]}, the program made {value}")
+        if shared:
+            need(t["to_glibc"] in (8, 9), f"{lock}: to_glibc is {t['to_glibc']}: 8 calls, or 9 with init")
+        busiest = stats["busiest"][0]
+        need(busiest["reads"] == 1006, f"{lock}: the busiest lock has {busiest['reads']} reads")
+        # 1001 pairs, 5 recursive pairs; 7 write pairs; on the third 1 + 3 + 2 + 1; 1 init and 4 pairs shared
+        need(stats["calls"] == 2 * 1006 + 14 + 7 + 9, f"{lock}: {stats['calls']} calls")
+
+
+def test_statistics_of_bravo_add_up() -> None:
+    for lock in LOCKS:
+        (stats,) = stats_of([folder / "known_counts"], lock)
+        t = stats["totals"]
+        parts = t["fast_reads"] + t["slow_reads_bias_off"] + t["slow_reads_collision"]
+        if lock.startswith("bravo-"):
+            need(t["reads"] == parts + t["recursive_reads"], f"{lock}: {t}")
+            need(t["fast_reads"] >= 900, f"{lock}: only {t['fast_reads']} of 1000 reads in a row were fast")
+            share = t["fast_reads"] / t["reads"]
+            need(abs(stats["fast_read_share"] - share) < 0.002, f"{lock}: share {stats['fast_read_share']}, not {share}")
+        else:
+            need(parts == 0 and t["revocations"] == 0, f"{lock}: {t}")
+            need(stats["fast_read_share"] is None, f"{lock}: share {stats['fast_read_share']}")
+
+
+def test_each_process_writes_its_own_statistics() -> None:
+    script = f"{folder}/known_counts; {folder}/known_counts; exec {folder}/known_counts"
+    found = [s for s in stats_of(["/bin/sh", "-c", script], "bravo-ba") if s["program"] == "known_counts"]
+    need(len(found) == 3, f"{len(found)} files of known_counts")
+    need({s["totals"]["reads"] for s in found} == {1007}, f"{[s['totals']['reads'] for s in found]}")
+
+
+def test_statistics_that_cannot_be_written() -> None:
+    # Where the file goes is known at exit only (it has the pid): the program is not to blame, it keeps its status.
+    result = run(["/bin/sh", "-c", f"{folder}/says_main; exit 5"], RWLOCK="ba", STATS="/no/such/folder/file")
+    need(result.returncode == 5 and result.stdout == "main\n", f"status {result.returncode}, stdout {result.stdout!r}")
+    lines = result.stderr.splitlines()
+    need(lines and all("LOCKSWAP_STATS" in line for line in lines), f"stderr is {result.stderr!r}")
+
+
+def test_statistics_on_stderr() -> None:
+    result = run([folder / "known_counts"], RWLOCK="bravo-ba", STATS=1)
+    need(result.stdout == "done\n", f"stdout is {result.stdout!r}")
+    need("1007" in result.stderr and "writes 7" in result.stderr, f"stderr is {result.stderr!r}")
+
+
+def test_a_program_without_rwlocks_is_said_to_have_made_no_calls() -> None:
+    text = run([folder / "says_main"], RWLOCK="bravo-ba", STATS=1).stderr
+    need("0 calls seen" in text, f"stderr is {text!r}")
+    (stats,) = stats_of([folder / "says_main"], "ba")
+    need(stats["calls"] == 0 and stats["locks"] == 0 and stats["busiest"] == [], f"{stats}")
+
+
+def test_a_static_program_runs_untouched() -> None:
+    program = folder / "known_counts_static"
+    if not program.exists():
+        raise Skip("no static C library here")
+    expect_quiet(run([program], RWLOCK="bravo-ba", STATS=1, VERBOSE=1), "done\n")  # it cannot even say so: it is not there
+
+
+# ---- company
+
+
+def programs_that_lock() -> list[list]:
+    return [[folder / "known_counts"], [folder.parent / "stress/rwlock_stress", "--seconds", "0.3", "--threads", "4"]]
+
+
+def in_company(preload: str, **variables) -> None:
+    for command in programs_that_lock():
+        for lock in ("ba", "bravo-ba"):
+            result = run(command, preload=preload, RWLOCK=lock, **variables)
+            need(result.returncode == 0, f"{Path(command[0]).name} under {lock}: status {result.returncode}, {result.stderr}")
+
+
+def with_allocator(pattern: str) -> None:
+    allocator = installed(pattern)
+    for preload in (f"{library} {allocator}", f"{allocator} {library}"):
+        in_company(preload)
+        in_company(preload, STATS=1)
+
+
+def test_beside_jemalloc() -> None:
+    with_allocator("libjemalloc.so.2")
+
+
+def test_beside_tcmalloc() -> None:
+    with_allocator("libtcmalloc_minimal.so.4")
+
+
+def test_two_copies_in_one_process() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        copy = shutil.copy(library, Path(place, "another.so"))
+        in_company(f"{library} {copy}")
+
+
+# ---- the registry, which lists what may be typed
+
+
+def test_the_registry_lists_what_the_library_takes() -> None:
+    if not registry.exists():
+        raise Skip(f"{registry.name} is not built")
+    listed = json.loads(run([registry], preload="").stdout)
+    need(listed["schema"] == 1, f"schema {listed['schema']}")
+    names = [lock["name"] for lock in listed["rwlocks"]]
+    need(sorted(names) == sorted(LOCKS), f"{names}")
+    for lock in listed["rwlocks"]:
+        for name in [lock["name"], *lock["aliases"]]:
+            need(run([folder / "says_main"], RWLOCK=name).returncode == 0, f"{name} is listed, but refused")
+    for wait in listed["waits"]:
+        need(run([folder / "says_main"], RWLOCK="ba", WAIT=wait["name"]).returncode == 0, f"{wait['name']} is refused")
+
+
+def main() -> int:
+    if len(sys.argv) != 4:
+        print("usage: preload.py LIBRARY REGISTRY FOLDER", file=sys.stderr)
+        return 2
+    failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        start = time.monotonic()
+        try:
+            test()
+            print(f"ok      {name[5:].replace('_', ' ')} ({time.monotonic() - start:.1f} s)", flush=True)
+        except Skip as reason:
+            print(f"skipped {name[5:].replace('_', ' ')}: {reason}")
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            failed += 1
+            print(f"FAILED  {name[5:].replace('_', ' ')}: {error}")
+        except Exception:
+            failed += 1
+            print(f"FAILED  {name[5:].replace('_', ' ')}:\n{traceback.format_exc()}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
