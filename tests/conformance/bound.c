@@ -1,6 +1,6 @@
-// A program that takes every rwlock function at the version its macro says: built once bound to the newest
-// versions (what a fresh build gets) and once, with BOUND_TO_OLD, to the oldest and to the `__` twins (what
-// node and old libraries ask for). symbols.py runs both under LD_DEBUG=bindings.
+// A program that takes every rwlock function at the version its macro says: built once bound to the
+// newest versions (what a fresh build gets) and once, with BOUND_TO_OLD, to the oldest and to the
+// `__` twins (what node and old libraries ask for). symbols.py runs both under LD_DEBUG=bindings.
 //
 //   bound_new                            uses everything once; status 0 if every value was right
 //   bound_new NAME VERSION [...]         prints the file that dlvsym finds each of them in
@@ -32,8 +32,8 @@ BIND(pthread_rwlock_unlock, OLDEST)
 BIND(pthread_rwlock_clockrdlock, "GLIBC_2.30")
 BIND(pthread_rwlock_clockwrlock, "GLIBC_2.30")
 
-#define TWIN(name)                            \
-  extern int name##_twin(pthread_rwlock_t *); \
+#define TWIN(name)                           \
+  extern int name##_twin(pthread_rwlock_t*); \
   __asm__(".symver " #name "_twin,__" #name "@" OLDEST);
 TWIN(pthread_rwlock_destroy)
 TWIN(pthread_rwlock_rdlock)
@@ -41,12 +41,12 @@ TWIN(pthread_rwlock_wrlock)
 TWIN(pthread_rwlock_tryrdlock)
 TWIN(pthread_rwlock_trywrlock)
 TWIN(pthread_rwlock_unlock)
-extern int pthread_rwlock_init_twin(pthread_rwlock_t *, const pthread_rwlockattr_t *);
+extern int pthread_rwlock_init_twin(pthread_rwlock_t*, const pthread_rwlockattr_t*);
 __asm__(".symver pthread_rwlock_init_twin,__pthread_rwlock_init@" OLDEST);
 #endif
 
 static int wrong;
-static void expect(int value, int got, const char *what) {
+static void expect(int value, int got, const char* what) {
   if (value == got) return;
   fprintf(stderr, "%s returned %d, expected %d\n", what, got, value);
   wrong = 1;
@@ -66,7 +66,8 @@ static void use_everything(void) {
   EXPECT(EBUSY, pthread_rwlock_trywrlock(&l));
   EXPECT(ETIMEDOUT, pthread_rwlock_timedwrlock(&l, &real));
   EXPECT(ETIMEDOUT, pthread_rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &mono));
-  for (int i = 0; i < 4; ++i) EXPECT(0, pthread_rwlock_unlock(&l));
+  for (int i = 0; i < 4; ++i)
+    EXPECT(0, pthread_rwlock_unlock(&l));
   EXPECT(0, pthread_rwlock_wrlock(&l));
   EXPECT(EDEADLK, pthread_rwlock_wrlock(&l));
   EXPECT(0, pthread_rwlock_unlock(&l));
@@ -86,9 +87,9 @@ static void use_everything(void) {
 #endif
 }
 
-typedef int (*Call)(pthread_rwlock_t *);
+typedef int (*Call)(pthread_rwlock_t*);
 
-static int cross(const char *first, const char *second) {
+static int cross(const char* first, const char* second) {
   pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
   Call wrlock = (Call)dlvsym(RTLD_DEFAULT, "pthread_rwlock_wrlock", first);
   Call try_read = (Call)dlvsym(RTLD_DEFAULT, "pthread_rwlock_tryrdlock", second);
@@ -107,7 +108,7 @@ static int cross(const char *first, const char *second) {
   return wrong;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc == 1) {
     use_everything();
     return wrong;
@@ -115,9 +116,11 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "cross") == 0) return cross(argv[2], argv[3]);
   for (int i = 1; i + 1 < argc; i += 2) {
     Dl_info info;
-    void *symbol = dlvsym(RTLD_DEFAULT, argv[i], argv[i + 1]);
-    if (symbol == NULL || !dladdr(symbol, &info)) puts("-");
-    else puts(info.dli_fname);
+    void* symbol = dlvsym(RTLD_DEFAULT, argv[i], argv[i + 1]);
+    if (symbol == NULL || !dladdr(symbol, &info))
+      puts("-");
+    else
+      puts(info.dli_fname);
   }
   return 0;
 }

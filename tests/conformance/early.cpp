@@ -1,11 +1,10 @@
-// A library the tests link to. ld.so runs its constructor before that of a preloaded library and its
-// destructor after it, so its locks see lockswap before and after everything.
+// A library the tests link to. ld.so runs its constructor before that of a preloaded library and
+// its destructor after it, so its locks see lockswap before and after everything.
+#include <atomic>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <atomic>
 
 #include "lifecycle.h"
 
@@ -59,8 +58,10 @@ void* hammer(void*) {
 
 [[gnu::destructor]] void after_main() {
   for (int i = 0; i < 100; ++i) {
-    if (pthread_rwlock_rdlock(&in_destructor) != 0 || pthread_rwlock_unlock(&in_destructor) != 0 || pthread_rwlock_wrlock(&in_destructor) != 0 ||
-        pthread_rwlock_tryrdlock(&in_destructor) != EBUSY || pthread_rwlock_unlock(&in_destructor) != 0) {
+    if (pthread_rwlock_rdlock(&in_destructor) != 0 || pthread_rwlock_unlock(&in_destructor) != 0 ||
+        pthread_rwlock_wrlock(&in_destructor) != 0 ||
+        pthread_rwlock_tryrdlock(&in_destructor) != EBUSY ||
+        pthread_rwlock_unlock(&in_destructor) != 0) {
       static const char text[] = "a lock call failed in a destructor\n";
       if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(3);
       _exit(3);

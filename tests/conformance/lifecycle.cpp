@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 extern char** environ;
 extern "C" bool conformance_hook_wanted;
@@ -46,7 +47,8 @@ void in_preinit(int argc, char** argv, char**) {
     preinit_check(0, pthread_rwlock_clockrdlock(&local, CLOCK_MONOTONIC, &past));
     preinit_check(EBUSY, pthread_rwlock_trywrlock(&local));
     preinit_check(ETIMEDOUT, pthread_rwlock_timedwrlock(&local, &past));
-    for (int n = 0; n < 4; ++n) preinit_check(0, pthread_rwlock_unlock(&local));
+    for (int n = 0; n < 4; ++n)
+      preinit_check(0, pthread_rwlock_unlock(&local));
     preinit_check(0, pthread_rwlock_wrlock(&local));
     preinit_check(EDEADLK, pthread_rwlock_rdlock(&local));
     preinit_check(0, pthread_rwlock_unlock(&local));
@@ -56,7 +58,8 @@ void in_preinit(int argc, char** argv, char**) {
   preinit_check(0, pthread_rwlock_wrlock(&preinit_written));
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*preinit_entry)(int, char**, char**) = in_preinit;
+[[gnu::section(".preinit_array"), gnu::used]] void (*preinit_entry)(int, char**,
+                                                                    char**) = in_preinit;
 
 int constructor_failures;
 L constructor_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -80,7 +83,8 @@ void use_locks_at_exit() {
   for (int i = 0; i < 100; ++i) {
     insist(pthread_rwlock_rdlock(&exit_new) == 0, "rdlock");
     insist(pthread_rwlock_rdlock(&exit_new) == 0, "rdlock again");
-    insist(pthread_rwlock_unlock(&exit_new) == 0 && pthread_rwlock_unlock(&exit_new) == 0, "unlock");
+    insist(pthread_rwlock_unlock(&exit_new) == 0 && pthread_rwlock_unlock(&exit_new) == 0,
+           "unlock");
     insist(pthread_rwlock_wrlock(&exit_new) == 0, "wrlock");
     insist(pthread_rwlock_wrlock(&exit_new) == EDEADLK, "wrlock twice");
     insist(pthread_rwlock_unlock(&exit_new) == 0, "unlock of a write");
@@ -122,13 +126,18 @@ int scenario_exit_amid_threads() {
       ++running;
       for (;;) {
         const bool write = random() % 4 == 0;
-        insist((write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock)) == 0, "a thread's lock");
-        if (write) guarded.write_inside();
-        else guarded.read_inside();
+        insist((write ? pthread_rwlock_wrlock(&guarded.lock)
+                      : pthread_rwlock_rdlock(&guarded.lock)) == 0,
+               "a thread's lock");
+        if (write)
+          guarded.write_inside();
+        else
+          guarded.read_inside();
         insist(pthread_rwlock_unlock(&guarded.lock) == 0, "a thread's unlock");
       }
     }).detach();
-  while (running < 3) sched_yield();
+  while (running < 3)
+    sched_yield();
   for (int i = 0; i < 200; ++i) {
     insist(pthread_rwlock_rdlock(&guarded.lock) == 0, "main's lock");
     insist(pthread_rwlock_unlock(&guarded.lock) == 0, "main's unlock");
@@ -144,11 +153,14 @@ int scenario_exit_holding() {
   for (int i = 0; i < 2; ++i)
     std::thread([i] {
       ++running;
-      if (i == 0) pthread_rwlock_rdlock(&held);
-      else pthread_rwlock_wrlock(&held);
+      if (i == 0)
+        pthread_rwlock_rdlock(&held);
+      else
+        pthread_rwlock_wrlock(&held);
       insist(false, "a waiter was admitted");
     }).detach();
-  while (running < 2) sched_yield();
+  while (running < 2)
+    sched_yield();
   usleep(5'000);
   return 0;
 }
@@ -162,14 +174,16 @@ int scenario_main_thread_leaves() {
     pthread_join(main_thread, nullptr);
     insist(pthread_rwlock_trywrlock(&lock) == EBUSY, "main's hold stays");
     insist(pthread_rwlock_unlock(&lock) == 0, "its release by another thread");
-    insist(pthread_rwlock_wrlock(&lock) == 0 && pthread_rwlock_unlock(&lock) == 0, "write after it");
+    insist(pthread_rwlock_wrlock(&lock) == 0 && pthread_rwlock_unlock(&lock) == 0,
+           "write after it");
     exit(0);
   }).detach();
   pthread_exit(nullptr);
 }
 
-// ---- first use beside the loader: a thread takes its first locks while another sits in a constructor
-// run by dlopen and waits for it. Whoever asks the loader for anything inside a lock call hangs here.
+// ---- first use beside the loader: a thread takes its first locks while another sits in a
+// constructor run by dlopen and waits for it. Whoever asks the loader for anything inside a lock
+// call hangs here.
 
 std::atomic<bool> loading{false}, locked{false};
 
@@ -178,7 +192,8 @@ int scenario_dlopen() {
   std::thread worker([] {
     loading.wait(false);
     static L lock = PTHREAD_RWLOCK_INITIALIZER, made;
-    const timespec far = after(CLOCK_REALTIME, 600'000 * kMillisecond), far_mono = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
+    const timespec far = after(CLOCK_REALTIME, 600'000 * kMillisecond),
+                   far_mono = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
     pthread_rwlockattr_t shared;
     pthread_rwlockattr_init(&shared);
     pthread_rwlockattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
@@ -237,9 +252,9 @@ int spawn_self(const char* scenario, char** environment, int fd) {
   pid_t pid;
   fflush(nullptr);
   int status = -1;
-  if (posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments), environment) == 0)
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+  if (posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments),
+                  environment) == 0)
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   posix_spawn_file_actions_destroy(&actions);
   return status;
 }
@@ -272,7 +287,8 @@ int run_self(const char* scenario) { return spawn_self(scenario, environ, -1); }
 int run_self_without_preload(const char* scenario, int fd) {
   std::vector<char*> environment;
   for (char** e = environ; *e != nullptr; ++e)
-    if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "LOCKSWAP_RWLOCK=", 16) != 0 && strncmp(*e, "LOCKSWAP_WAIT=", 14) != 0)
+    if (strncmp(*e, "LD_PRELOAD=", 11) != 0 && strncmp(*e, "LOCKSWAP_RWLOCK=", 16) != 0 &&
+        strncmp(*e, "LOCKSWAP_WAIT=", 14) != 0)
       environment.push_back(*e);
   environment.push_back(nullptr);
   return spawn_self(scenario, environment.data(), fd);
@@ -287,16 +303,23 @@ int hammer_shared(Guarded* guarded, int ms) {
     const timespec soon = after(CLOCK_MONOTONIC, 100 * kMicrosecond);
     int rc = 0;
     switch (random() % 3) {
-      case 0: rc = write ? pthread_rwlock_wrlock(&guarded->lock) : pthread_rwlock_rdlock(&guarded->lock); break;
-      case 1: rc = write ? pthread_rwlock_trywrlock(&guarded->lock) : pthread_rwlock_tryrdlock(&guarded->lock); break;
+      case 0:
+        rc = write ? pthread_rwlock_wrlock(&guarded->lock) : pthread_rwlock_rdlock(&guarded->lock);
+        break;
+      case 1:
+        rc = write ? pthread_rwlock_trywrlock(&guarded->lock)
+                   : pthread_rwlock_tryrdlock(&guarded->lock);
+        break;
       default:
         rc = write ? pthread_rwlock_clockwrlock(&guarded->lock, CLOCK_MONOTONIC, &soon)
                    : pthread_rwlock_clockrdlock(&guarded->lock, CLOCK_MONOTONIC, &soon);
     }
     if (rc == EBUSY || rc == ETIMEDOUT) continue;
     failures += rc != 0;
-    if (write) guarded->write_inside();
-    else guarded->read_inside();
+    if (write)
+      guarded->write_inside();
+    else
+      guarded->read_inside();
     failures += pthread_rwlock_unlock(&guarded->lock) != 0;
   } while (milliseconds() < end);
   return failures == 0 ? 0 : 1;
@@ -304,7 +327,8 @@ int hammer_shared(Guarded* guarded, int ms) {
 
 }  // namespace conformance
 
-// What the loaded library's constructor looks for (slow_library.cpp): scenario_dlopen wants to be called.
+// What the loaded library's constructor looks for (slow_library.cpp): scenario_dlopen wants to be
+// called.
 extern "C" {
 bool conformance_hook_wanted = false;
 

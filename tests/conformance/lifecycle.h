@@ -1,5 +1,5 @@
-// What needs a process of its own, or a moment outside main: uses of locks before main, at exit, and in
-// a process without the library.
+// What needs a process of its own, or a moment outside main: uses of locks before main, at exit,
+// and in a process without the library.
 #pragma once
 
 #include "support.h"
@@ -18,7 +18,8 @@ constexpr int kSharedFd = 100;
 // Readers and writers of a lock that processes share; 0 when no call failed.
 int hammer_shared(Guarded* guarded, int ms);
 
-// What happened in .preinit_array and in a constructor of the program itself, and the holds taken there.
+// What happened in .preinit_array and in a constructor of the program itself, and the holds taken
+// there.
 int preinit_call_count();
 int preinit_failure_count();
 int constructor_failure_count();

@@ -1,7 +1,9 @@
-// The driver: runs every case in a process of its own, so that a crash or a hang fails that case by name
-// and the others still run. The driver itself never has the library preloaded; the cases' processes do.
+// The driver: runs every case in a process of its own, so that a crash or a hang fails that case by
+// name and the others still run. The driver itself never has the library preloaded; the cases'
+// processes do.
 //
-//   rwlock_conformance [--preload LIB --rwlock NAME --wait POLICY] [--only PATTERN] [--without PATTERN] [--timeout SECONDS]
+//   rwlock_conformance [--preload LIB --rwlock NAME --wait POLICY] [--only PATTERN] [--without
+//   PATTERN] [--timeout SECONDS]
 //                      [--scale N] [--verbose]
 //
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
@@ -10,22 +12,22 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <fnmatch.h>
+#include <fstream>
+#include <iostream>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <string>
-#include <vector>
 
 #include "lifecycle.h"
 #include "support.h"
@@ -92,18 +94,22 @@ std::string contents(const std::filesystem::path& path) {
 std::string threads_of(pid_t pid) {
   std::string text;
   std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored)) {
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored)) {
     const std::string stat = contents(task.path() / "stat");
     const size_t end = stat.rfind(')');
-    text += "  thread " + task.path().filename().string() + " state " + (end != stat.npos ? stat.substr(end + 2, 1) : "?") +
-            " syscall " + contents(task.path() / "syscall");
+    text += "  thread " + task.path().filename().string() + " state " +
+            (end != stat.npos ? stat.substr(end + 2, 1) : "?") + " syscall " +
+            contents(task.path() / "syscall");
   }
   if (access("/usr/bin/gdb", X_OK) == 0) {
     const std::string command = "timeout 20 gdb -p " + std::to_string(pid) +
-                                " -batch -ex 'set pagination off' -ex 'thread apply all bt 12' 2>/dev/null | grep -E '^(Thread|#)'";
+                                " -batch -ex 'set pagination off' -ex 'thread apply all bt 12' "
+                                "2>/dev/null | grep -E '^(Thread|#)'";
     if (FILE* pipe = popen(command.c_str(), "r")) {
       char line[512];
-      while (fgets(line, sizeof line, pipe) != nullptr) text += std::string("  ") + line;
+      while (fgets(line, sizeof line, pipe) != nullptr)
+        text += std::string("  ") + line;
       pclose(pipe);
     }
   }
@@ -127,14 +133,16 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
-    for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT"}) unsetenv(variable);
+    for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT"})
+      unsetenv(variable);
     if (!options.preload.empty()) {
       setenv("LD_PRELOAD", options.preload.c_str(), 1);
       if (options.rwlock != "none") setenv("LOCKSWAP_RWLOCK", options.rwlock.c_str(), 1);
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
       setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
     }
-    execl("/proc/self/exe", "rwlock_conformance", "--case", name.c_str(), options.preload.c_str(), nullptr);
+    execl("/proc/self/exe", "rwlock_conformance", "--case", name.c_str(), options.preload.c_str(),
+          nullptr);
     _exit(127);
   }
   setpgid(pid, pid);
@@ -161,7 +169,8 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   } else if (WEXITSTATUS(status) == kSkipped) {
     outcome.kind = Outcome::kSkippedCase;
     const size_t at = text.find("skip-reason: ");
-    outcome.why = at == text.npos ? "no reason given" : text.substr(at + 13, text.find('\n', at) - at - 13);
+    outcome.why =
+        at == text.npos ? "no reason given" : text.substr(at + 13, text.find('\n', at) - at - 13);
   } else if (WEXITSTATUS(status) == 0) {
     outcome.kind = Outcome::kGood;
   } else {
@@ -171,7 +180,8 @@ Outcome run_in_process(const std::string& name, const Options& options) {
 }
 
 int run_all(const Options& options) {
-  const std::string what = options.preload.empty() ? "plain glibc" : options.rwlock + ", wait " + options.wait;
+  const std::string what =
+      options.preload.empty() ? "plain glibc" : options.rwlock + ", wait " + options.wait;
   int good = 0;
   std::vector<std::string> failed, skipped;
   const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
@@ -179,21 +189,28 @@ int run_all(const Options& options) {
     const testing::TestSuite& suite = *unit.GetTestSuite(s);
     for (int t = 0; t < suite.total_test_count(); ++t) {
       const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(t)->name();
-      if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 || fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0) continue;
+      if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 ||
+          fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0)
+        continue;
       const Outcome outcome = run_in_process(name, options);
       if (outcome.kind == Outcome::kGood) ++good;
       if (outcome.kind == Outcome::kSkippedCase) skipped.push_back(name + ": " + outcome.why);
       if (outcome.kind == Outcome::kFailed) {
         failed.push_back(name + ": " + outcome.why);
-        std::cout << "FAILED " << name << " (" << what << "): " << outcome.why << '\n' << outcome.output << std::flush;
+        std::cout << "FAILED " << name << " (" << what << "): " << outcome.why << '\n'
+                  << outcome.output << std::flush;
       } else if (options.verbose) {
-        std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " (" << outcome.ms << " ms)" << std::endl;
+        std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " ("
+                  << outcome.ms << " ms)" << std::endl;
       }
     }
   }
-  std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, " << skipped.size() << " skipped\n";
-  for (const std::string& line : skipped) std::cout << "  skipped " << line << '\n';
-  for (const std::string& line : failed) std::cout << "  FAILED  " << line << '\n';
+  std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, "
+            << skipped.size() << " skipped\n";
+  for (const std::string& line : skipped)
+    std::cout << "  skipped " << line << '\n';
+  for (const std::string& line : failed)
+    std::cout << "  FAILED  " << line << '\n';
   if (good + failed.size() + skipped.size() == 0) {
     std::cerr << "rwlock_conformance: no case is named '" << options.only << "'\n";
     return kUsage;
@@ -204,7 +221,8 @@ int run_all(const Options& options) {
 // The wait policy whose turn it is in the quick set.
 std::string rotated() {
   const char* given = getenv("RWLOCK_TEST_ROTATION");
-  const long turn = given != nullptr ? atol(given) : conformance::now(CLOCK_REALTIME).tv_sec / 86400;
+  const long turn =
+      given != nullptr ? atol(given) : conformance::now(CLOCK_REALTIME).tv_sec / 86400;
   return turn % 2 == 0 ? "spin" : "yield";
 }
 
@@ -223,11 +241,14 @@ int main(int argc, char** argv) {
       options.verbose = true;
       continue;
     }
-    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--wait" || flag == "--only" || flag == "--without" || flag == "--timeout" ||
+    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--wait" ||
+                       flag == "--only" || flag == "--without" || flag == "--timeout" ||
                        flag == "--scale";
     if (!known || i + 1 == argc) {
-      std::cerr << "rwlock_conformance: " << (known ? "a value is missing after " : "unknown argument ") << flag
-                << "; known: --preload --rwlock --wait --only --without --timeout --scale --verbose\n";
+      std::cerr
+          << "rwlock_conformance: " << (known ? "a value is missing after " : "unknown argument ")
+          << flag
+          << "; known: --preload --rwlock --wait --only --without --timeout --scale --verbose\n";
       return kUsage;
     }
     const std::string value = argv[++i];

@@ -1,11 +1,11 @@
-// Destroying a lock as soon as one has it, while the last holder is still on its way out of unlock. From
-// the hand-over on, the object may be gone: here its page is closed, or filled with a pattern that must
-// stay, or turned into another lock at once.
+// Destroying a lock as soon as one has it, while the last holder is still on its way out of unlock.
+// From the hand-over on, the object may be gone: here its page is closed, or filled with a pattern
+// that must stay, or turned into another lock at once.
+#include <memory>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include <memory>
+#include <sys/mman.h>
 
 #include "support.h"
 
@@ -44,27 +44,32 @@ class Pages {
     if (fate == kPattern) memset(static_cast<void*>(object), 0xa5, sizeof *object);
     if (fate == kNewLock) {
       memset(static_cast<void*>(object), 0, sizeof *object);
-      EXPECT_EQ(0, pthread_rwlock_trywrlock(&object->lock)) << "a new lock in a destroyed one's place is not free";
+      EXPECT_EQ(0, pthread_rwlock_trywrlock(&object->lock))
+          << "a new lock in a destroyed one's place is not free";
     }
     fates_[static_cast<size_t>(index(object))] = fate;
   }
 
  private:
   static constexpr int kCount = 256;
-  int index(Object* object) const { return static_cast<int>((reinterpret_cast<char*>(object) - base_) / static_cast<long>(size_)); }
+  int index(Object* object) const {
+    return static_cast<int>((reinterpret_cast<char*>(object) - base_) / static_cast<long>(size_));
+  }
   void map() {
-    base_ = static_cast<char*>(mmap(nullptr, kCount * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base_ = static_cast<char*>(
+        mmap(nullptr, kCount * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(MAP_FAILED, static_cast<void*>(base_));
     used_ = 0;
   }
-  // A new lock stays held for writing by the thread that ended the old one: the one that calls this.
-  // Nobody came back to a destroyed object in the meantime.
+  // A new lock stays held for writing by the thread that ended the old one: the one that calls
+  // this. Nobody came back to a destroyed object in the meantime.
   void check() {
     for (int i = 0; i < used_; ++i) {
       auto* object = reinterpret_cast<Object*>(base_ + size_ * static_cast<size_t>(i));
       if (fates_[static_cast<size_t>(i)] == kPattern) {
         const auto bytes = reinterpret_cast<unsigned char*>(object);
-        for (size_t b = 0; b < sizeof *object; ++b) ASSERT_EQ(0xa5, bytes[b]) << "byte " << b << " was written after destroy";
+        for (size_t b = 0; b < sizeof *object; ++b)
+          ASSERT_EQ(0xa5, bytes[b]) << "byte " << b << " was written after destroy";
       }
       if (fates_[static_cast<size_t>(i)] == kNewLock) {
         Actor other;
@@ -85,13 +90,15 @@ class Pages {
 };
 
 void dawdle(std::mt19937& random) {
-  for (unsigned n = random() % 3 ? 0 : random() % 400; n > 0; --n) asm volatile("");
+  for (unsigned n = random() % 3 ? 0 : random() % 400; n > 0; --n)
+    asm volatile("");
   if (random() % 8 == 0) sched_yield();
 }
 
 int take_patiently(L* lock, bool write, unsigned form) {
   switch (form % 3) {
-    case 0: return write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock);
+    case 0:
+      return write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock);
     case 1: {
       for (;;) {
         const int rc = write ? pthread_rwlock_trywrlock(lock) : pthread_rwlock_tryrdlock(lock);
@@ -101,13 +108,14 @@ int take_patiently(L* lock, bool write, unsigned form) {
     }
     default: {
       const timespec t = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
-      return write ? pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &t) : pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &t);
+      return write ? pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &t)
+                   : pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &t);
     }
   }
 }
 
-// One thread holds the lock and leaves; the other, who knows that it is the last, takes the lock after it, releases,
-// destroys and ruins.
+// One thread holds the lock and leaves; the other, who knows that it is the last, takes the lock
+// after it, releases, destroys and ruins.
 void last_user(bool leaver_writes, bool last_writes) {
   Pages pages;
   std::atomic<Object*> given{nullptr};
@@ -122,7 +130,8 @@ void last_user(bool leaver_writes, bool last_writes) {
         continue;
       }
       seen = object;
-      EXPECT_EQ(0, leaver_writes ? pthread_rwlock_wrlock(&object->lock) : pthread_rwlock_rdlock(&object->lock));
+      EXPECT_EQ(0, leaver_writes ? pthread_rwlock_wrlock(&object->lock)
+                                 : pthread_rwlock_rdlock(&object->lock));
       given = nullptr;
       seen = nullptr;
       object->inside = true;
@@ -139,7 +148,8 @@ void last_user(bool leaver_writes, bool last_writes) {
     object->inside = false;
     warm_up_readers(&object->lock, rounds % 3 == 0 ? 0 : rounds % 50 == 1 ? 2000 : 60);
     given = object;
-    while (!object->inside) sched_yield();
+    while (!object->inside)
+      sched_yield();
     dawdle(random);
     EXPECT_EQ(0, take_patiently(&object->lock, last_writes, random()));
     EXPECT_EQ(0, pthread_rwlock_unlock(&object->lock));
@@ -170,7 +180,8 @@ TEST(Destroy, ByTheLastOfManyCountedUsers) {
     crew.emplace_back([&, u] {
       std::mt19937 random(seed() + static_cast<unsigned>(u));
       for (long mine = 1;; ++mine) {
-        while (round < mine && !over) sched_yield();
+        while (round < mine && !over)
+          sched_yield();
         if (over) return;
         Object* object = round_object;
         dawdle(random);
@@ -197,10 +208,12 @@ TEST(Destroy, ByTheLastOfManyCountedUsers) {
     warm_up_readers(&object->lock, rounds % 2 ? 60 : 0);
     round_object = object;
     round = ++rounds;
-    while (ended < rounds) sched_yield();
+    while (ended < rounds)
+      sched_yield();
   }
   over = true;
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : crew)
+    t.join();
   EXPECT_GT(rounds, 10);
 }
 
@@ -218,12 +231,14 @@ TEST(Destroy, ByAWriterAfterManyReaders) {
     crew.emplace_back([&, u] {
       std::mt19937 random(seed() + static_cast<unsigned>(u));
       for (long mine = 1;; ++mine) {
-        while (round < mine && !over) sched_yield();
+        while (round < mine && !over)
+          sched_yield();
         if (over) return;
         Object* object = round_object;
         EXPECT_EQ(0, pthread_rwlock_rdlock(&object->lock));
         ++inside;
-        while (inside < readers) sched_yield();
+        while (inside < readers)
+          sched_yield();
         dawdle(random);
         EXPECT_EQ(0, pthread_rwlock_unlock(&object->lock));
       }
@@ -238,13 +253,15 @@ TEST(Destroy, ByAWriterAfterManyReaders) {
     round_object = object;
     inside = 0;
     round = ++rounds;
-    while (inside < readers) sched_yield();
+    while (inside < readers)
+      sched_yield();
     EXPECT_EQ(0, take_patiently(&object->lock, true, random()));
     EXPECT_EQ(0, pthread_rwlock_unlock(&object->lock));
     EXPECT_EQ(0, pthread_rwlock_destroy(&object->lock));
     pages.end(object, static_cast<Fate>(rounds % kFates));
   }
   over = true;
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : crew)
+    t.join();
   EXPECT_GT(rounds, 10);
 }

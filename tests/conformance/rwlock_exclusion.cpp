@@ -26,7 +26,8 @@ TEST(Exclusion, WritersSeeReadersThatCameByAnyShortCut) {
       EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));  // its own hold too
     });
     writer.run([&] {
-      for (int i = 0; i < 3; ++i) EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
+      for (int i = 0; i < 3; ++i)
+        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
       const timespec soon = after(CLOCK_MONOTONIC, kMillisecond);
       EXPECT_RC(ETIMEDOUT, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &soon));
     });
@@ -52,12 +53,21 @@ TEST(Exclusion, ReadersShareByEveryForm) {
     Actor readers[kReaders];
     for (int i = 0; i < kReaders; ++i)
       readers[i].run([&, i] {
-        const timespec real = after(CLOCK_REALTIME, 600'000 * kMillisecond), mono = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
+        const timespec real = after(CLOCK_REALTIME, 600'000 * kMillisecond),
+                       mono = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
         switch (i % 4) {
-          case 0: EXPECT_RC(0, pthread_rwlock_rdlock(&lock)); break;
-          case 1: EXPECT_RC(0, pthread_rwlock_tryrdlock(&lock)); break;
-          case 2: EXPECT_RC(0, pthread_rwlock_timedrdlock(&lock, &real)); break;
-          case 3: EXPECT_RC(0, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &mono)); break;
+          case 0:
+            EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
+            break;
+          case 1:
+            EXPECT_RC(0, pthread_rwlock_tryrdlock(&lock));
+            break;
+          case 2:
+            EXPECT_RC(0, pthread_rwlock_timedrdlock(&lock, &real));
+            break;
+          case 3:
+            EXPECT_RC(0, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &mono));
+            break;
         }
       });
     EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
@@ -113,10 +123,12 @@ TEST(Exclusion, ReadersMeetInside) {
       crew.emplace_back([&] {
         EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
         ++inside;
-        while (inside < kReaders) sched_yield();
+        while (inside < kReaders)
+          sched_yield();
         EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       });
-    for (std::thread& t : crew) t.join();
+    for (std::thread& t : crew)
+      t.join();
     if (round % 3 == 0) expect_works(&lock);
   }
 }
@@ -130,7 +142,8 @@ TEST(Exclusion, HammeredAtSeveralWriteShares) {
     hammer(spinning() ? processors() : 6, scaled(120), [&](int, std::mt19937& random) {
       for (int i = 0; i < 100; ++i) {
         const bool write = random() % 100 < percent;
-        ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock) : pthread_rwlock_rdlock(&guarded->lock));
+        ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock)
+                           : pthread_rwlock_rdlock(&guarded->lock));
         if (write) {
           guarded->write_inside();
           writes.fetch_add(1, std::memory_order_relaxed);
@@ -152,7 +165,8 @@ TEST(Exclusion, HammeredByTryFormsAlone) {
   hammer(6, scaled(250), [&](int, std::mt19937& random) {
     for (int i = 0; i < 100; ++i) {
       const bool write = random() % 4 == 0;
-      const int rc = write ? pthread_rwlock_trywrlock(&guarded.lock) : pthread_rwlock_tryrdlock(&guarded.lock);
+      const int rc =
+          write ? pthread_rwlock_trywrlock(&guarded.lock) : pthread_rwlock_tryrdlock(&guarded.lock);
       if (rc == EBUSY) continue;
       ASSERT_EQ(0, rc);
       if (write) {
@@ -176,12 +190,17 @@ TEST(Exclusion, HammeredByTryAndWaitingForms) {
     for (int i = 0; i < 50; ++i) {
       const bool write = random() % 4 == 0;
       int rc;
-      if (index % 2 == 0) rc = write ? pthread_rwlock_trywrlock(&guarded.lock) : pthread_rwlock_tryrdlock(&guarded.lock);
-      else rc = write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock);
+      if (index % 2 == 0)
+        rc = write ? pthread_rwlock_trywrlock(&guarded.lock)
+                   : pthread_rwlock_tryrdlock(&guarded.lock);
+      else
+        rc = write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock);
       if (rc == EBUSY && index % 2 == 0) continue;
       ASSERT_EQ(0, rc);
-      if (write) guarded.write_inside();
-      else guarded.read_inside();
+      if (write)
+        guarded.write_inside();
+      else
+        guarded.read_inside();
       ASSERT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
     }
   });
@@ -189,7 +208,8 @@ TEST(Exclusion, HammeredByTryAndWaitingForms) {
   expect_works(&guarded.lock);
 }
 
-// What a writer wrote is seen by the next holder, without any other synchronisation (message passing).
+// What a writer wrote is seen by the next holder, without any other synchronisation (message
+// passing).
 TEST(Exclusion, PublishesWhatWasWritten) {
   static L lock = PTHREAD_RWLOCK_INITIALIZER;
   static std::atomic<long> words[64];  // relaxed accesses only
@@ -197,13 +217,15 @@ TEST(Exclusion, PublishesWhatWasWritten) {
     if (index == 0) {
       ASSERT_EQ(0, pthread_rwlock_wrlock(&lock));
       const long next = words[0].load(std::memory_order_relaxed) + 1;
-      for (auto& word : words) word.store(next, std::memory_order_relaxed);
+      for (auto& word : words)
+        word.store(next, std::memory_order_relaxed);
       ASSERT_EQ(0, pthread_rwlock_unlock(&lock));
     }
     for (int i = 0; i < 20; ++i) {
       ASSERT_EQ(0, pthread_rwlock_rdlock(&lock));
       const long value = words[63].load(std::memory_order_relaxed);
-      for (auto& word : words) ASSERT_EQ(value, word.load(std::memory_order_relaxed));
+      for (auto& word : words)
+        ASSERT_EQ(value, word.load(std::memory_order_relaxed));
       ASSERT_EQ(0, pthread_rwlock_unlock(&lock));
     }
   });
@@ -211,16 +233,20 @@ TEST(Exclusion, PublishesWhatWasWritten) {
 
 // A kind is a request: whatever a lock makes of it, it excludes.
 TEST(Exclusion, HammeredForEachKind) {
-  for (unsigned kind : {PTHREAD_RWLOCK_PREFER_WRITER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP}) {
+  for (unsigned kind :
+       {PTHREAD_RWLOCK_PREFER_WRITER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP}) {
     static Guarded shared;
     Guarded* guarded = &shared;
     guarded->lock = {{__PTHREAD_RWLOCK_INITIALIZER(kind)}};
     hammer(spinning() ? processors() : 4, scaled(150), [&](int, std::mt19937& random) {
       for (int i = 0; i < 50; ++i) {
         const bool write = random() % 5 == 0;
-        ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock) : pthread_rwlock_rdlock(&guarded->lock));
-        if (write) guarded->write_inside();
-        else guarded->read_inside();
+        ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded->lock)
+                           : pthread_rwlock_rdlock(&guarded->lock));
+        if (write)
+          guarded->write_inside();
+        else
+          guarded->read_inside();
         ASSERT_EQ(0, pthread_rwlock_unlock(&guarded->lock));
       }
     });

@@ -1,13 +1,12 @@
-// A read hold released by another thread, and what that must do to what threads know about their own
-// holds: a thread whose hold somebody else ended holds nothing, whatever it remembers.
+// A read hold released by another thread, and what that must do to what threads know about their
+// own holds: a thread whose hold somebody else ended holds nothing, whatever it remembers.
 //
 // A write hold released by another thread is not here: glibc cannot do it (its unlock tells a write
 // hold by the calling thread's id, and treats anyone else's as a read), so no program does.
-#include <string.h>
-
 #include <array>
 #include <deque>
 #include <memory>
+#include <string.h>
 
 #include "support.h"
 
@@ -27,14 +26,17 @@ void expect_write_busy(Actor& actor, L* lock) {
   actor.run([=] { EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(lock)); });
 }
 
-// While `writer` holds the lock, `reader` gets in by no form, and by rdlock only after the writer has left.
+// While `writer` holds the lock, `reader` gets in by no form, and by rdlock only after the writer
+// has left.
 void expect_waits_for_writer(Actor& reader, Actor& writer, L* lock) {
   std::atomic<bool> writing{true};
   reader.run([=] {
     EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(lock)) << "let in beside a writer";
-    const timespec past = after(CLOCK_REALTIME, -kMillisecond), soon = after(CLOCK_MONOTONIC, kMillisecond);
+    const timespec past = after(CLOCK_REALTIME, -kMillisecond),
+                   soon = after(CLOCK_MONOTONIC, kMillisecond);
     EXPECT_RC(ETIMEDOUT, pthread_rwlock_timedrdlock(lock, &past)) << "let in beside a writer";
-    EXPECT_RC(ETIMEDOUT, pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &soon)) << "let in beside a writer";
+    EXPECT_RC(ETIMEDOUT, pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &soon))
+        << "let in beside a writer";
   });
   if (testing::Test::HasFailure()) {  // blocking calls could only hang from here on
     unlock(writer, lock);
@@ -69,7 +71,8 @@ struct Foreign : testing::Test {
   }
   void TearDown() override {
     if (HasFailure()) return;
-    for (L& lock : locks) expect_works(&lock);
+    for (L& lock : locks)
+      expect_works(&lock);
   }
 };
 
@@ -112,7 +115,8 @@ TEST_F(Foreign, ReleaseOfAHoldWhoseThreadHasExited) {
         writer.run([&] { EXPECT_RC(0, pthread_rwlock_wrlock(&lock)); });
         EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
         unlock(writer, &lock);
-      }).join();
+      })
+          .join();
     }
 }
 
@@ -158,7 +162,8 @@ TEST_F(Foreign, AReadsTwiceBUnlocksTwiceThenAWaits) {
 TEST_F(Foreign, DeepRecursionReleasedByOthersInTurns) {
   for (L& lock : locks) {
     constexpr int kDepth = 60;
-    for (int i = 0; i < kDepth; ++i) read(a, &lock);
+    for (int i = 0; i < kDepth; ++i)
+      read(a, &lock);
     Actor* releasers[] = {&a, &b, &c, &d, &b};
     for (int i = 0; i < kDepth; ++i) {
       expect_write_busy(d, &lock);
@@ -247,8 +252,10 @@ TEST_F(Foreign, RecursionOnALockThatSawAForeignRelease) {
         EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       });
       EXPECT_TRUE(c.blocked());
-      for (int i = 0; i < 10; ++i) read(a, &lock);  // a hang here is the deadlock
-      for (int i = 0; i < 10; ++i) unlock(a, &lock);
+      for (int i = 0; i < 10; ++i)
+        read(a, &lock);  // a hang here is the deadlock
+      for (int i = 0; i < 10; ++i)
+        unlock(a, &lock);
       EXPECT_TRUE(c.blocked());
       unlock(a, &lock);
       c.finish();
@@ -256,7 +263,8 @@ TEST_F(Foreign, RecursionOnALockThatSawAForeignRelease) {
   }
 }
 
-// The foreign release happens while a writer waits, and the reader has one more hold: it reads again.
+// The foreign release happens while a writer waits, and the reader has one more hold: it reads
+// again.
 TEST_F(Foreign, ReleaseWhileAWriterWaitsThenRecursion) {
   for (L& lock : locks) {
     read(a, &lock);
@@ -306,22 +314,29 @@ TEST_F(Foreign, StaleRecordAndTheLockIsMadeAnew) {
 TEST_F(Foreign, StaleRecordsOfManyLocksAtOnce) {
   constexpr int kLocks = 300;
   auto many = std::make_unique<L[]>(kLocks);
-  for (int i = 0; i < kLocks; ++i) ASSERT_RC(0, pthread_rwlock_init(&many[i], nullptr));
-  for (int i = 0; i < kLocks; ++i) warm_up_readers(&many[i], 50);
+  for (int i = 0; i < kLocks; ++i)
+    ASSERT_RC(0, pthread_rwlock_init(&many[i], nullptr));
+  for (int i = 0; i < kLocks; ++i)
+    warm_up_readers(&many[i], 50);
   a.run([&] {
-    for (int i = 0; i < kLocks; ++i) EXPECT_RC(0, pthread_rwlock_rdlock(&many[i]));
+    for (int i = 0; i < kLocks; ++i)
+      EXPECT_RC(0, pthread_rwlock_rdlock(&many[i]));
   });
   b.run([&] {
-    for (int i = kLocks - 1; i >= 0; --i) EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
+    for (int i = kLocks - 1; i >= 0; --i)
+      EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
   });
   c.run([&] {
-    for (int i = 0; i < kLocks; ++i) ASSERT_RC(0, pthread_rwlock_trywrlock(&many[i])) << i;
+    for (int i = 0; i < kLocks; ++i)
+      ASSERT_RC(0, pthread_rwlock_trywrlock(&many[i])) << i;
   });
   a.run([&] {
-    for (int i = 0; i < kLocks; ++i) ASSERT_RC(EBUSY, pthread_rwlock_tryrdlock(&many[i])) << i;
+    for (int i = 0; i < kLocks; ++i)
+      ASSERT_RC(EBUSY, pthread_rwlock_tryrdlock(&many[i])) << i;
   });
   c.run([&] {
-    for (int i = 0; i < kLocks; ++i) EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
+    for (int i = 0; i < kLocks; ++i)
+      EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
   });
   a.run([&] {
     for (int i = 0; i < kLocks; ++i) {
@@ -330,13 +345,16 @@ TEST_F(Foreign, StaleRecordsOfManyLocksAtOnce) {
     }
   });
   c.run([&] {
-    for (int i = 0; i < kLocks; ++i) ASSERT_RC(0, pthread_rwlock_trywrlock(&many[i])) << i;
-    for (int i = 0; i < kLocks; ++i) EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
+    for (int i = 0; i < kLocks; ++i)
+      ASSERT_RC(0, pthread_rwlock_trywrlock(&many[i])) << i;
+    for (int i = 0; i < kLocks; ++i)
+      EXPECT_RC(0, pthread_rwlock_unlock(&many[i]));
   });
 }
 
-// Foreign releases of a lock that its releaser also uses, raced with recursion and writers. A holder's hold is
-// ended by an undertaker that never waits for a lock; what the threads see inside is checked.
+// Foreign releases of a lock that its releaser also uses, raced with recursion and writers. A
+// holder's hold is ended by an undertaker that never waits for a lock; what the threads see inside
+// is checked.
 TEST_F(Foreign, RacingRecursion) {
   static Guarded guarded;
   std::atomic<int> owed{0};
@@ -349,7 +367,8 @@ TEST_F(Foreign, RacingRecursion) {
         sched_yield();
         continue;
       }
-      const bool beside = random() % 2 == 0 && pthread_rwlock_tryrdlock(&guarded.lock) == 0;  // sometimes a holder itself
+      const bool beside = random() % 2 == 0 && pthread_rwlock_tryrdlock(&guarded.lock) ==
+                                                   0;  // sometimes a holder itself
       owed.fetch_sub(1);
       EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
       if (beside) {

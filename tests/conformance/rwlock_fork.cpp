@@ -1,12 +1,13 @@
 // fork, and locks that several processes share.
 //
-// In a child, holds stay what they were: the forking thread's are its own, other threads' are held for
-// ever. Waiters do not exist there. Cases marked so ask for what glibc itself cannot do.
+// In a child, holds stay what they were: the forking thread's are its own, other threads' are held
+// for ever. Waiters do not exist there. Cases marked so ask for what glibc itself cannot do.
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "lifecycle.h"
 #include "support.h"
@@ -113,7 +114,8 @@ TEST(Fork, WriteHoldOfAnotherThreadStays) {
 
 // What atfork handlers do: the child makes every lock anew, whoever held it or waited for it.
 TEST(Fork, TheChildInitialisesHeldLocksAnew) {
-  L read = PTHREAD_RWLOCK_INITIALIZER, written = PTHREAD_RWLOCK_INITIALIZER, mine = PTHREAD_RWLOCK_INITIALIZER;
+  L read = PTHREAD_RWLOCK_INITIALIZER, written = PTHREAD_RWLOCK_INITIALIZER,
+    mine = PTHREAD_RWLOCK_INITIALIZER;
   for (int reads : {0, 3000}) {
     warm_up_readers(&read, reads);
     warm_up_readers(&mine, reads);
@@ -146,13 +148,15 @@ TEST(Fork, TheChildInitialisesHeldLocksAnew) {
     ASSERT_RC(0, pthread_rwlock_unlock(&mine));
     waiting_writer.finish();
     waiting_reader.finish();
-    for (L* lock : {&read, &written, &mine}) expect_works(lock);
+    for (L* lock : {&read, &written, &mine})
+      expect_works(lock);
   }
 }
 
 TEST(Fork, TheChildKnowsItsOwnWrites) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
-  ASSERT_RC(0, pthread_rwlock_wrlock(&lock));  // so that any remembered thread identity is the parent's
+  ASSERT_RC(
+      0, pthread_rwlock_wrlock(&lock));  // so that any remembered thread identity is the parent's
   ASSERT_RC(0, pthread_rwlock_unlock(&lock));
   EXPECT_GOOD_CHILD([&] {
     EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
@@ -198,9 +202,12 @@ TEST(Fork, WhileOtherThreadsAreAtIt) {
       std::mt19937 random(seed() + static_cast<unsigned>(i));
       while (!over) {
         const bool write = random() % 4 == 0;
-        EXPECT_EQ(0, write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock));
-        if (write) guarded.write_inside();
-        else guarded.read_inside();
+        EXPECT_EQ(
+            0, write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock));
+        if (write)
+          guarded.write_inside();
+        else
+          guarded.read_inside();
         EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
       }
     });
@@ -216,7 +223,8 @@ TEST(Fork, WhileOtherThreadsAreAtIt) {
     });
   }
   over = true;
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : crew)
+    t.join();
   EXPECT_EQ(0u, guarded.violations.load());
   expect_works(&guarded.lock);
 }
@@ -226,7 +234,8 @@ L handled = PTHREAD_RWLOCK_INITIALIZER;
 }
 
 TEST(Fork, AtforkHandlersThatLock) {
-  ASSERT_EQ(0, pthread_atfork([] { EXPECT_RC(0, pthread_rwlock_wrlock(&handled)); }, [] { EXPECT_RC(0, pthread_rwlock_unlock(&handled)); },
+  ASSERT_EQ(0, pthread_atfork([] { EXPECT_RC(0, pthread_rwlock_wrlock(&handled)); },
+                              [] { EXPECT_RC(0, pthread_rwlock_unlock(&handled)); },
                               [] { EXPECT_RC(0, pthread_rwlock_init(&handled, nullptr)); }));
   Actor busy;
   std::atomic<bool> over{false};
@@ -249,7 +258,8 @@ TEST(Fork, AtforkHandlersThatLock) {
 // ---- beyond glibc: design rule "every hold stays; only queues of waiters are dropped"
 
 TEST(Fork, BeyondGlibcWriteHoldOfTheForkingThreadIsItsOwnInTheChild) {
-  if (glibc_underneath()) GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
+  if (glibc_underneath())
+    GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
   EXPECT_GOOD_CHILD([&] {
@@ -264,7 +274,8 @@ TEST(Fork, BeyondGlibcWriteHoldOfTheForkingThreadIsItsOwnInTheChild) {
 }
 
 TEST(Fork, BeyondGlibcAWriterThatWaitedForTheForkingReaderIsGone) {
-  if (glibc_underneath()) GTEST_SKIP() << "glibc's child hands the lock to a writer that does not exist there";
+  if (glibc_underneath())
+    GTEST_SKIP() << "glibc's child hands the lock to a writer that does not exist there";
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   for (int reads : {0, 3000}) {
     warm_up_readers(&lock, reads);
@@ -292,7 +303,8 @@ TEST(Fork, BeyondGlibcAWriterThatWaitedForTheForkingReaderIsGone) {
 }
 
 TEST(Fork, BeyondGlibcThreadsThatWaitedForTheForkingWriterAreGone) {
-  if (glibc_underneath()) GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
+  if (glibc_underneath())
+    GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   Actor reader, writer;
   ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
@@ -332,8 +344,10 @@ Guarded* shared_guarded(int kind, int* fd_out = nullptr) {
   EXPECT_RC(0, pthread_rwlockattr_setpshared(&attribute, PTHREAD_PROCESS_SHARED));
   EXPECT_RC(0, pthread_rwlockattr_setkind_np(&attribute, kind));
   EXPECT_RC(0, pthread_rwlock_init(&guarded->lock, &attribute));
-  if (fd_out != nullptr) *fd_out = fd;
-  else close(fd);
+  if (fd_out != nullptr)
+    *fd_out = fd;
+  else
+    close(fd);
   return guarded;
 }
 
@@ -380,9 +394,11 @@ TEST(Shared, HammeredByProcesses) {
   Guarded* guarded = shared_guarded(PTHREAD_RWLOCK_PREFER_READER_NP);
   std::vector<std::thread> parents;  // one forks each child, so that they run together
   for (int i = 0; i < 3; ++i)
-    parents.emplace_back([&] { EXPECT_EQ(0, in_child([&] { return hammer_shared(guarded, scaled(250)); })); });
+    parents.emplace_back(
+        [&] { EXPECT_EQ(0, in_child([&] { return hammer_shared(guarded, scaled(250)); })); });
   EXPECT_EQ(0, hammer_shared(guarded, scaled(250)));
-  for (std::thread& t : parents) t.join();
+  for (std::thread& t : parents)
+    t.join();
   EXPECT_EQ(0u, guarded->violations.load());
   EXPECT_EQ(guarded->first.load(), guarded->second.load());
   expect_works(&guarded->lock);

@@ -1,11 +1,11 @@
 // How a lock comes to be: every way that glibc's object may be set up, copied, moved and dropped.
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <memory>
 #include <shared_mutex>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
 
 #include "support.h"
 
@@ -39,7 +39,8 @@ TEST(Init, StaticInitialisers) {
 
 TEST(Init, StaticInitialiserFirstUsedByEachCall) {
   using Call = int (*)(pthread_rwlock_t*);
-  for (Call first : {pthread_rwlock_rdlock, pthread_rwlock_wrlock, pthread_rwlock_tryrdlock, pthread_rwlock_trywrlock}) {
+  for (Call first : {pthread_rwlock_rdlock, pthread_rwlock_wrlock, pthread_rwlock_tryrdlock,
+                     pthread_rwlock_trywrlock}) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     EXPECT_RC(0, first(&lock));
     EXPECT_RC(0, pthread_rwlock_unlock(&lock));
@@ -95,8 +96,11 @@ TEST(Init, DirtyMemory) {
   for (int round = 0; round < 200; ++round) {
     const auto bytes = reinterpret_cast<unsigned char*>(&lock);
     constexpr unsigned char kFills[] = {0xff, 0xa5, 0x01, 0x80, 0x7f};
-    if (round < 5) memset(&lock, kFills[round], sizeof lock);
-    else std::generate(bytes, bytes + sizeof lock, [&] { return static_cast<unsigned char>(random()); });
+    if (round < 5)
+      memset(&lock, kFills[round], sizeof lock);
+    else
+      std::generate(bytes, bytes + sizeof lock,
+                    [&] { return static_cast<unsigned char>(random()); });
     ASSERT_RC(0, pthread_rwlock_init(&lock, nullptr));
     if (round % 2 == 0) {
       ASSERT_RC(0, pthread_rwlock_trywrlock(&lock));
@@ -119,8 +123,9 @@ TEST(Init, AgainWithoutDestroy) {
   expect_works(&lock);
 }
 
-// A hold that nobody will ever end dies with the initialisation of the lock: glibc keeps holds in the
-// object alone. Elsewhere kept traces of it (a reader's slot, a thread's record) must not survive.
+// A hold that nobody will ever end dies with the initialisation of the lock: glibc keeps holds in
+// the object alone. Elsewhere kept traces of it (a reader's slot, a thread's record) must not
+// survive.
 TEST(Init, AgainWhileAReaderThatHasExitedHeldIt) {
   pthread_rwlock_t lock;
   ASSERT_RC(0, pthread_rwlock_init(&lock, nullptr));
@@ -143,7 +148,9 @@ TEST(Init, AgainWhileALiveReaderHeldIt) {
     reader.run([&] { EXPECT_RC(0, pthread_rwlock_rdlock(&lock)); });
     ASSERT_RC(0, pthread_rwlock_init(&lock, nullptr));
     ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
-    reader.run([&] { EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock)); });  // its old hold admits it to nothing
+    reader.run([&] {
+      EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
+    });  // its old hold admits it to nothing
     ASSERT_RC(0, pthread_rwlock_unlock(&lock));
   }
   expect_works(&lock);
@@ -181,8 +188,10 @@ TEST(Init, NeverDestroyed) {
   auto* lock = reinterpret_cast<pthread_rwlock_t*>(memory);
   for (int round = 0; round < 40; ++round) {
     memset(memory, 0xa5, sizeof memory);
-    if (round % 2 == 0) ASSERT_RC(0, pthread_rwlock_init(lock, nullptr));
-    else memset(memory, 0, sizeof memory);
+    if (round % 2 == 0)
+      ASSERT_RC(0, pthread_rwlock_init(lock, nullptr));
+    else
+      memset(memory, 0, sizeof memory);
     warm_up_readers(lock, 300);
     if (round % 4 < 2) {
       ASSERT_RC(0, pthread_rwlock_wrlock(lock));
@@ -205,8 +214,8 @@ TEST(Init, ZeroedAfterAReaderThatHasExitedHeldIt) {
   }
 }
 
-// A thread ends an object while it holds the object's lock for reading (sloppy, and fine with glibc);
-// the memory comes back zeroed and serves another thread as a lock.
+// A thread ends an object while it holds the object's lock for reading (sloppy, and fine with
+// glibc); the memory comes back zeroed and serves another thread as a lock.
 TEST(Init, FreedByItsReaderAndZeroed) {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   Actor reader;
@@ -228,12 +237,14 @@ TEST(Init, FreshMappingAtAnOldAddress) {
     auto* lock = static_cast<pthread_rwlock_t*>(place);
     warm_up_readers(lock, 500);
     expect_works(lock);
-    ASSERT_EQ(place, mmap(place, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+    ASSERT_EQ(place, mmap(place, page, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
   }
   munmap(place, page);
 }
 
-// memcpy of an unlocked lock gives an independent lock: std::vector growth, realloc, struct assignment.
+// memcpy of an unlocked lock gives an independent lock: std::vector growth, realloc, struct
+// assignment.
 TEST(Copy, IsIndependent) {
   for (int state = 0; state < 4; ++state) {
     pthread_rwlock_t original = PTHREAD_RWLOCK_INITIALIZER;
@@ -336,7 +347,8 @@ TEST(Init, TouchesOnlyItsOwnBytes) {
   }
 }
 
-// glibc's destroy succeeds on a held lock, POSIX allows EBUSY; the hold stays sound where it refuses.
+// glibc's destroy succeeds on a held lock, POSIX allows EBUSY; the hold stays sound where it
+// refuses.
 TEST(Init, DestroyOfAHeldLock) {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
@@ -378,7 +390,8 @@ TEST(Init, LifeCyclesCostNoMemory) {
   };
   cycle();
   const std::int64_t before = resident_bytes();
-  for (int i = 0; i < scaled(300'000); ++i) cycle();
+  for (int i = 0; i < scaled(300'000); ++i)
+    cycle();
   EXPECT_LT(resident_bytes() - before, 2 << 20);
 }
 
@@ -397,7 +410,8 @@ TEST(Init, CppSharedMutex) {
         EXPECT_TRUE(timed.try_lock_shared_for(std::chrono::seconds(60)));
         timed.unlock_shared();
         EXPECT_FALSE(timed.try_lock_for(std::chrono::microseconds(100)));
-        EXPECT_FALSE(timed.try_lock_until(std::chrono::system_clock::now() + std::chrono::microseconds(100)));
+        EXPECT_FALSE(timed.try_lock_until(std::chrono::system_clock::now() +
+                                          std::chrono::microseconds(100)));
       });
     }
     std::unique_lock write(plain);

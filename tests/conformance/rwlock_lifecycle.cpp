@@ -72,7 +72,8 @@ TEST(Exit, HandlersAndDestructorsThatLock) {
 }
 
 TEST(Exit, WhileThreadsAreAtIt) {
-  for (int i = 0; i < scaled(8); ++i) ASSERT_EQ(0, run_self("exit-amid-threads"));
+  for (int i = 0; i < scaled(8); ++i)
+    ASSERT_EQ(0, run_self("exit-amid-threads"));
 }
 
 TEST(Exit, WithLocksHeldAndThreadsWaiting) { EXPECT_EQ(0, run_self("exit-holding")); }

@@ -1,14 +1,14 @@
 // Threads: very many over time, many at once, those on their way out, cancelled ones, and signals.
+#include <array>
 #include <dlfcn.h>
 #include <limits.h>
+#include <memory>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <array>
-#include <memory>
+#include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "support.h"
 
@@ -41,8 +41,10 @@ TEST(Threads, VeryManyOverTime) {
   const int threads = scaled(20'000);
   pthread_t crew[kAtOnce];
   for (int made = 0; made < threads; made += kAtOnce) {
-    for (pthread_t& t : crew) ASSERT_EQ(0, pthread_create(&t, &attribute, body, nullptr));
-    for (pthread_t& t : crew) ASSERT_EQ(0, pthread_join(t, nullptr));
+    for (pthread_t& t : crew)
+      ASSERT_EQ(0, pthread_create(&t, &attribute, body, nullptr));
+    for (pthread_t& t : crew)
+      ASSERT_EQ(0, pthread_join(t, nullptr));
   }
   for (Guarded& g : guarded) {
     EXPECT_EQ(0u, g.violations.load());
@@ -56,8 +58,10 @@ TEST(Threads, SixtyFourAtOnce) {
     Guarded& g = guarded[random() % 2];
     const bool write = (index + static_cast<int>(random() % 8)) % 8 == 0;
     ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&g.lock) : pthread_rwlock_rdlock(&g.lock));
-    if (write) g.write_inside();
-    else g.read_inside();
+    if (write)
+      g.write_inside();
+    else
+      g.read_inside();
     ASSERT_EQ(0, pthread_rwlock_unlock(&g.lock));
   });
   for (Guarded& g : guarded) {
@@ -70,23 +74,30 @@ TEST(Threads, SixtyFourAtOnce) {
 TEST(Threads, TwoHundredHoldTheSameLockAtOnce) {
   constexpr int kThreads = 200;
   L locks[3] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
-  for (L& lock : locks) warm_up_readers(&lock);
+  for (L& lock : locks)
+    warm_up_readers(&lock);
   std::atomic<int> inside{0};
   std::atomic<bool> leave{false};
   std::vector<std::thread> crew;
   for (int i = 0; i < kThreads; ++i)
     crew.emplace_back([&] {
-      for (L& lock : locks) EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
+      for (L& lock : locks)
+        EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
       if (inside.fetch_add(1) + 1 == kThreads) inside.notify_all();
       leave.wait(false);
-      for (L& lock : locks) EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+      for (L& lock : locks)
+        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     });
-  for (int n = inside; n < kThreads; n = inside) inside.wait(n);
-  for (L& lock : locks) EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
+  for (int n = inside; n < kThreads; n = inside)
+    inside.wait(n);
+  for (L& lock : locks)
+    EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
   leave = true;
   leave.notify_all();
-  for (std::thread& t : crew) t.join();
-  for (L& lock : locks) expect_works(&lock);
+  for (std::thread& t : crew)
+    t.join();
+  for (L& lock : locks)
+    expect_works(&lock);
 }
 
 // ---- on the way out
@@ -109,8 +120,10 @@ void use_in_destructor(void* round) {
   EXPECT_RC(0, pthread_rwlock_unlock(&exit_lock));
   EXPECT_RC(0, pthread_rwlock_unlock(&exit_lock));
   ++destructor_runs;
-  if (n < PTHREAD_DESTRUCTOR_ITERATIONS - 1) pthread_setspecific(key, reinterpret_cast<void*>(n + 1));
-  else EXPECT_RC(0, pthread_rwlock_unlock(&exit_held));
+  if (n < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+    pthread_setspecific(key, reinterpret_cast<void*>(n + 1));
+  else
+    EXPECT_RC(0, pthread_rwlock_unlock(&exit_held));
 }
 
 struct UsesLocksAtThreadExit {
@@ -124,7 +137,8 @@ struct UsesLocksAtThreadExit {
 
 }  // namespace
 
-// Destructors of thread-specific data run in several rounds, some after any bookkeeping of ours has ended.
+// Destructors of thread-specific data run in several rounds, some after any bookkeeping of ours has
+// ended.
 TEST(Threads, KeyDestructorsThatLock) {
   ASSERT_EQ(0, pthread_key_create(&key, use_in_destructor));
   for (int i = 0; i < 50; ++i) {
@@ -193,7 +207,8 @@ TEST(Threads, HoldOfAnExitedThreadStays) {
 
 // ---- cancellation
 
-// The lock calls are no cancellation points: a thread that waits in one gets the lock although it was cancelled.
+// The lock calls are no cancellation points: a thread that waits in one gets the lock although it
+// was cancelled.
 TEST(Cancel, WaitingForALockIsNoCancellationPoint) {
   for (bool write : {false, true}) {
     static L lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -206,15 +221,18 @@ TEST(Cancel, WaitingForALockIsNoCancellationPoint) {
                      [](void*) -> void* {
                        const int start = phase;
                        phase = start + 1;
-                       EXPECT_EQ(0, start == 10 ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
+                       EXPECT_EQ(0, start == 10 ? pthread_rwlock_wrlock(&lock)
+                                                : pthread_rwlock_rdlock(&lock));
                        phase = start + 2;
                        EXPECT_EQ(0, pthread_rwlock_unlock(&lock));
                        phase = start + 3;
-                       for (;;) pthread_testcancel();
+                       for (;;)
+                         pthread_testcancel();
                      },
                      nullptr));
     const int start = write ? 10 : 0;
-    while (phase == start) sched_yield();
+    while (phase == start)
+      sched_yield();
     usleep(20'000);  // into its wait; earlier only weakens the test
     ASSERT_EQ(0, pthread_cancel(thread));
     usleep(20'000);
@@ -240,15 +258,19 @@ TEST(Cancel, CleanUpHandlersUnlock) {
     ASSERT_EQ(0, pthread_create(
                      &thread, nullptr,
                      [](void*) -> void* {
-                       EXPECT_EQ(0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
-                       pthread_cleanup_push([](void*) { EXPECT_EQ(0, pthread_rwlock_unlock(&lock)); }, nullptr);
+                       EXPECT_EQ(
+                           0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
+                       pthread_cleanup_push(
+                           [](void*) { EXPECT_EQ(0, pthread_rwlock_unlock(&lock)); }, nullptr);
                        holds = true;
-                       for (;;) pause();
+                       for (;;)
+                         pause();
                        pthread_cleanup_pop(1);
                        return nullptr;
                      },
                      nullptr));
-    while (!holds) sched_yield();
+    while (!holds)
+      sched_yield();
     EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
     ASSERT_EQ(0, pthread_cancel(thread));
     ASSERT_EQ(0, pthread_join(thread, nullptr));
@@ -260,7 +282,8 @@ TEST(Cancel, CleanUpHandlersUnlock) {
 
 namespace {
 
-Guarded in_handler[3];  // [0] and [1]: read by handlers and by the interrupted thread; [2]: by handlers alone
+Guarded in_handler[3];  // [0] and [1]: read by handlers and by the interrupted thread; [2]: by
+                        // handlers alone
 std::atomic<long> handled{0};
 
 void lock_in_handler(int) {
@@ -268,7 +291,8 @@ void lock_in_handler(int) {
   Guarded& g = in_handler[handled.fetch_add(1) % 3];
   if (pthread_rwlock_tryrdlock(&g.lock) == 0) {
     g.read_inside();
-    if (pthread_rwlock_tryrdlock(&in_handler[2].lock) == 0) pthread_rwlock_unlock(&in_handler[2].lock);
+    if (pthread_rwlock_tryrdlock(&in_handler[2].lock) == 0)
+      pthread_rwlock_unlock(&in_handler[2].lock);
     pthread_rwlock_unlock(&g.lock);
   }
   errno = saved;
@@ -304,8 +328,8 @@ class Pelter {
 
 }  // namespace
 
-// A handler that reads (by the try form) interrupts lock calls at every instruction sooner or later. The
-// bookkeeping must survive: at the end every lock is free.
+// A handler that reads (by the try form) interrupts lock calls at every instruction sooner or
+// later. The bookkeeping must survive: at the end every lock is free.
 TEST(Signals, HandlersThatReadInterruptReaders) {
   on_signal(SIGUSR1, lock_in_handler, SA_RESTART);
   std::atomic<bool> over{false};
@@ -325,7 +349,8 @@ TEST(Signals, HandlersThatReadInterruptReaders) {
     timespec t{0, 0};
     const std::int64_t end = milliseconds() + scaled(500);
     t.tv_nsec = 5 * kMillisecond;
-    while (milliseconds() < end || handled < 20) nanosleep(&t, nullptr);
+    while (milliseconds() < end || handled < 20)
+      nanosleep(&t, nullptr);
   }
   over = true;
   worker.join();
@@ -368,7 +393,8 @@ TEST(Signals, HandlersThatReadBesideWriters) {
 
 // A wait that a signal interrupts goes on: no call returns EINTR, or early, or without the lock.
 TEST(Signals, InterruptedWaitsGoOn) {
-  on_signal(SIGUSR1, [](int) {}, 0);  // without SA_RESTART: system calls return EINTR
+  on_signal(
+      SIGUSR1, [](int) {}, 0);  // without SA_RESTART: system calls return EINTR
   for (int form = 0; form < 4; ++form) {
     L lock = PTHREAD_RWLOCK_INITIALIZER;
     ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
@@ -377,15 +403,24 @@ TEST(Signals, InterruptedWaitsGoOn) {
       const timespec far = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
       started = true;
       switch (form) {
-        case 0: EXPECT_RC(0, pthread_rwlock_rdlock(&lock)); break;
-        case 1: EXPECT_RC(0, pthread_rwlock_wrlock(&lock)); break;
-        case 2: EXPECT_RC(0, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &far)); break;
-        case 3: EXPECT_RC(0, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &far)); break;
+        case 0:
+          EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
+          break;
+        case 1:
+          EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
+          break;
+        case 2:
+          EXPECT_RC(0, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &far));
+          break;
+        case 3:
+          EXPECT_RC(0, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &far));
+          break;
       }
       EXPECT_TRUE(released.load()) << "admitted beside a writer";
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     });
-    while (!started) sched_yield();
+    while (!started)
+      sched_yield();
     {
       Pelter pelter(waiter.native_handle());
       usleep(60'000);
@@ -398,7 +433,8 @@ TEST(Signals, InterruptedWaitsGoOn) {
 }
 
 TEST(Signals, InterruptedTimedWaitsKeepTheirDeadline) {
-  on_signal(SIGUSR1, [](int) {}, 0);
+  on_signal(
+      SIGUSR1, [](int) {}, 0);
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
   std::atomic<pthread_t> self{};
@@ -417,8 +453,8 @@ TEST(Signals, InterruptedTimedWaitsKeepTheirDeadline) {
   expect_works(&lock);
 }
 
-// Wake-ups that nobody sent: memory that held a lock is reused while a late FUTEX_WAKE is under way, so
-// a waiter must expect one on any word at any time.
+// Wake-ups that nobody sent: memory that held a lock is reused while a late FUTEX_WAKE is under
+// way, so a waiter must expect one on any word at any time.
 TEST(Signals, StrayWakeUps) {
   static Guarded guarded;
   std::atomic<bool> over{false};
@@ -426,14 +462,18 @@ TEST(Signals, StrayWakeUps) {
     std::mt19937 random(seed());
     while (!over) {
       auto* words = reinterpret_cast<std::uint32_t*>(&guarded.lock);
-      syscall(SYS_futex, words + random() % (sizeof(L) / 4), 129 /* FUTEX_WAKE_PRIVATE */, INT_MAX, nullptr, nullptr, 0);
+      syscall(SYS_futex, words + random() % (sizeof(L) / 4), 129 /* FUTEX_WAKE_PRIVATE */, INT_MAX,
+              nullptr, nullptr, 0);
     }
   });
   hammer(spinning() ? processors() : 5, scaled(300), [&](int, std::mt19937& random) {
     const bool write = random() % 3 == 0;
-    ASSERT_EQ(0, write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock));
-    if (write) guarded.write_inside();
-    else guarded.read_inside();
+    ASSERT_EQ(0,
+              write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock));
+    if (write)
+      guarded.write_inside();
+    else
+      guarded.read_inside();
     if (random() % 4 == 0) sched_yield();
     ASSERT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
   });

@@ -1,4 +1,5 @@
-// Timed forms: deadlines are kept, and a waiter that gives up at any stage leaves a lock that works.
+// Timed forms: deadlines are kept, and a waiter that gives up at any stage leaves a lock that
+// works.
 #include <limits.h>
 
 #include "support.h"
@@ -11,13 +12,15 @@ using L = pthread_rwlock_t;
 
 int timed(L* lock, bool write, clockid_t clock, std::int64_t delta) {
   const timespec deadline = after(clock, delta);
-  return write ? pthread_rwlock_clockwrlock(lock, clock, &deadline) : pthread_rwlock_clockrdlock(lock, clock, &deadline);
+  return write ? pthread_rwlock_clockwrlock(lock, clock, &deadline)
+               : pthread_rwlock_clockrdlock(lock, clock, &deadline);
 }
 
 // `lock` is held so that a request of this kind must time out.
 void expect_timeout(L* lock, bool write, clockid_t clock, std::int64_t delta) {
   const timespec deadline = after(clock, delta);
-  EXPECT_RC(ETIMEDOUT, write ? pthread_rwlock_clockwrlock(lock, clock, &deadline) : pthread_rwlock_clockrdlock(lock, clock, &deadline));
+  EXPECT_RC(ETIMEDOUT, write ? pthread_rwlock_clockwrlock(lock, clock, &deadline)
+                             : pthread_rwlock_clockrdlock(lock, clock, &deadline));
   EXPECT_TRUE(reached(clock, deadline)) << "gave up before the deadline";
 }
 
@@ -29,9 +32,12 @@ TEST(Timed, NeverGivesUpEarly) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   Actor holder;
   for (bool holder_writes : {true, false}) {
-    holder.run([&] { ASSERT_RC(0, holder_writes ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock)); });
+    holder.run([&] {
+      ASSERT_RC(0, holder_writes ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
+    });
     for (clockid_t clock : kClocks)
-      for (std::int64_t delta : {0L, kMicrosecond, 50 * kMicrosecond, kMillisecond, 20 * kMillisecond}) {
+      for (std::int64_t delta :
+           {0L, kMicrosecond, 50 * kMicrosecond, kMillisecond, 20 * kMillisecond}) {
         expect_timeout(&lock, true, clock, delta);
         if (holder_writes) expect_timeout(&lock, false, clock, delta);
       }
@@ -56,7 +62,9 @@ TEST(Timed, PlainTimedFormsMeanTheRealtimeClock) {
 
 // Deadlines so far away that their nanoseconds overflow 64 bits mean: wait.
 TEST(Timed, FarDeadlinesWait) {
-  for (time_t seconds : {static_cast<time_t>(LONG_MAX), static_cast<time_t>(LONG_MAX / 1'000'000'000), static_cast<time_t>(1) << 40})
+  for (time_t seconds :
+       {static_cast<time_t>(LONG_MAX), static_cast<time_t>(LONG_MAX / 1'000'000'000),
+        static_cast<time_t>(1) << 40})
     for (clockid_t clock : kClocks)
       for (bool write : {false, true}) {
         L lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -64,7 +72,8 @@ TEST(Timed, FarDeadlinesWait) {
         const timespec deadline{seconds, 999'999'999};
         Actor waiter;
         waiter.start([&] {
-          EXPECT_RC(0, write ? pthread_rwlock_clockwrlock(&lock, clock, &deadline) : pthread_rwlock_clockrdlock(&lock, clock, &deadline));
+          EXPECT_RC(0, write ? pthread_rwlock_clockwrlock(&lock, clock, &deadline)
+                             : pthread_rwlock_clockrdlock(&lock, clock, &deadline));
           EXPECT_RC(0, pthread_rwlock_unlock(&lock));
         });
         EXPECT_TRUE(waiter.blocked());
@@ -102,7 +111,8 @@ TEST(GiveUp, WriterWhileAReaderHolds) {
     Actor reader, writer;
     reader.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock)); });
     for (int i = 0; i < 10; ++i) {
-      writer.run([&] { expect_timeout(&lock, true, CLOCK_MONOTONIC, i % 2 ? 2 * kMillisecond : 0); });
+      writer.run(
+          [&] { expect_timeout(&lock, true, CLOCK_MONOTONIC, i % 2 ? 2 * kMillisecond : 0); });
       ASSERT_RC(0, pthread_rwlock_rdlock(&lock));  // no ghost of the writer keeps readers out
       ASSERT_RC(0, pthread_rwlock_unlock(&lock));
       ASSERT_RC(0, pthread_rwlock_tryrdlock(&lock));
@@ -129,7 +139,8 @@ TEST(GiveUp, ReaderAndWriterWhileAWriterHolds) {
   }
 }
 
-// A reader holds, a writer waits (drains), a second reader gives up behind it (if it must wait at all).
+// A reader holds, a writer waits (drains), a second reader gives up behind it (if it must wait at
+// all).
 TEST(GiveUp, ReaderBehindAWaitingWriter) {
   for (int round = 0; round < 5; ++round) {
     L lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -238,7 +249,8 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
       }
       queue[leaving].finish();
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-      for (Actor& waiter : queue) waiter.finish();
+      for (Actor& waiter : queue)
+        waiter.finish();
       expect_works(&lock);
     }
 }
@@ -252,7 +264,10 @@ TEST(GiveUp, AllOfThem) {
       {
         Actor waiters[6];
         for (int i = 0; i < 6; ++i)
-          waiters[i].start([&, i] { expect_timeout(&lock, !holder_writes || i % 2 == 0, CLOCK_MONOTONIC, (5 + i % 3) * kMillisecond); });
+          waiters[i].start([&, i] {
+            expect_timeout(&lock, !holder_writes || i % 2 == 0, CLOCK_MONOTONIC,
+                           (5 + i % 3) * kMillisecond);
+          });
       }
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       expect_works(&lock);
@@ -267,15 +282,18 @@ TEST(GiveUp, Hammered) {
     for (int i = 0; i < 20; ++i) {
       const bool write = random() % 3 == 0;
       const clockid_t clock = kClocks[random() % 2];
-      const int rc = timed(&guarded.lock, write, clock, static_cast<std::int64_t>(random() % 100'000) - 10'000);
+      const int rc = timed(&guarded.lock, write, clock,
+                           static_cast<std::int64_t>(random() % 100'000) - 10'000);
       if (rc == ETIMEDOUT) {
         ++gave_up;
         continue;
       }
       ASSERT_EQ(0, rc);
       ++got;
-      if (write) guarded.write_inside();
-      else guarded.read_inside();
+      if (write)
+        guarded.write_inside();
+      else
+        guarded.read_inside();
       if (random() % 16 == 0) sched_yield();
       ASSERT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
     }
@@ -294,12 +312,16 @@ TEST(GiveUp, AmongPatientThreads) {
       const bool write = random() % 4 == 0;
       const bool patient = index % 2 == 0;
       int rc;
-      if (patient) rc = write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock);
-      else rc = timed(&guarded.lock, write, CLOCK_MONOTONIC, random() % 60'000);
+      if (patient)
+        rc = write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock);
+      else
+        rc = timed(&guarded.lock, write, CLOCK_MONOTONIC, random() % 60'000);
       if (rc == ETIMEDOUT && !patient) continue;
       ASSERT_EQ(0, rc);
-      if (write) guarded.write_inside();
-      else guarded.read_inside();
+      if (write)
+        guarded.write_inside();
+      else
+        guarded.read_inside();
       if (random() % 16 == 0) sched_yield();
       ASSERT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
     }

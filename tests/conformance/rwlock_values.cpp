@@ -1,7 +1,6 @@
-// Exact return values: a table of states of a lock against calls upon it, with what glibc returns. Plain
-// glibc runs the same table, so an entry that is wrong about glibc fails there.
+// Exact return values: a table of states of a lock against calls upon it, with what glibc returns.
+// Plain glibc runs the same table, so an entry that is wrong about glibc fails there.
 #include <limits.h>
-
 #include <set>
 
 #include "support.h"
@@ -10,12 +9,27 @@ using namespace conformance;
 
 namespace {
 
-enum State { kFree, kSelfReads, kSelfWrites, kOtherReads, kOtherWrites, kOtherReadsWriterWaits, kSelfReadsWriterWaits, kStates };
-constexpr const char* kStateNames[kStates] = {"free",         "self reads", "self writes", "other reads",
-                                              "other writes", "other reads and a writer waits", "self reads and a writer waits"};
+enum State {
+  kFree,
+  kSelfReads,
+  kSelfWrites,
+  kOtherReads,
+  kOtherWrites,
+  kOtherReadsWriterWaits,
+  kSelfReadsWriterWaits,
+  kStates
+};
+constexpr const char* kStateNames[kStates] = {"free",
+                                              "self reads",
+                                              "self writes",
+                                              "other reads",
+                                              "other writes",
+                                              "other reads and a writer waits",
+                                              "self reads and a writer waits"};
 
-// What a call may return in a state. A reader beside a waiting writer may be made to wait (phase-fair
-// locks do, glibc does not): both answers are right, unless the reader holds the lock already.
+// What a call may return in a state. A reader beside a waiting writer may be made to wait
+// (phase-fair locks do, glibc does not): both answers are right, unless the reader holds the lock
+// already.
 enum Answer {
   kOk,
   kBusy,
@@ -29,19 +43,28 @@ enum Answer {
 
 bool fits(Answer answer, int value) {
   switch (answer) {
-    case kOk: return value == 0;
-    case kBusy: return value == EBUSY;
-    case kTimeout: return value == ETIMEDOUT;
-    case kDeadlock: return value == EDEADLK;
-    case kInvalid: return value == EINVAL;
-    case kOkOrBusy: return value == 0 || value == EBUSY;
-    case kOkOrTimeout: return value == 0 || value == ETIMEDOUT;
-    case kWouldBlock: return false;
+    case kOk:
+      return value == 0;
+    case kBusy:
+      return value == EBUSY;
+    case kTimeout:
+      return value == ETIMEDOUT;
+    case kDeadlock:
+      return value == EDEADLK;
+    case kInvalid:
+      return value == EINVAL;
+    case kOkOrBusy:
+      return value == 0 || value == EBUSY;
+    case kOkOrTimeout:
+      return value == 0 || value == ETIMEDOUT;
+    case kWouldBlock:
+      return false;
   }
   return false;
 }
 
-constexpr const char* kAnswerNames[] = {"0", "EBUSY", "ETIMEDOUT", "EDEADLK", "EINVAL", "0 or EBUSY", "0 or ETIMEDOUT", "(blocks)"};
+constexpr const char* kAnswerNames[] = {"0",      "EBUSY",      "ETIMEDOUT",      "EDEADLK",
+                                        "EINVAL", "0 or EBUSY", "0 or ETIMEDOUT", "(blocks)"};
 
 timespec nanoseconds_of(clockid_t clock, long nanoseconds) {
   timespec t = now(clock);
@@ -130,14 +153,20 @@ int clock_write_at(L* l) {
   return pthread_rwlock_clockwrlock(l, kMono, &t);
 }
 
-#define TIMED_READ {kOk, kOk, kDeadlock, kOk, kTimeout, kOkOrTimeout, kOk}
-#define TIMED_WRITE {kOk, kTimeout, kDeadlock, kTimeout, kTimeout, kTimeout, kTimeout}
-#define INVALID {kInvalid, kInvalid, kInvalid, kInvalid, kInvalid, kInvalid, kInvalid}
+#define TIMED_READ \
+  { kOk, kOk, kDeadlock, kOk, kTimeout, kOkOrTimeout, kOk }
+#define TIMED_WRITE \
+  { kOk, kTimeout, kDeadlock, kTimeout, kTimeout, kTimeout, kTimeout }
+#define INVALID \
+  { kInvalid, kInvalid, kInvalid, kInvalid, kInvalid, kInvalid, kInvalid }
 
 const Row kTable[] = {
-    // call                          free  self reads  self writes  other reads  other writes  other reads, writer waits  self reads, writer waits
+    // call                          free  self reads  self writes  other reads  other writes  other
+    // reads, writer waits  self reads, writer waits
     {"rdlock", pthread_rwlock_rdlock, {kOk, kOk, kDeadlock, kOk, kWouldBlock, kWouldBlock, kOk}},
-    {"wrlock", pthread_rwlock_wrlock, {kOk, kWouldBlock, kDeadlock, kWouldBlock, kWouldBlock, kWouldBlock, kWouldBlock}},
+    {"wrlock",
+     pthread_rwlock_wrlock,
+     {kOk, kWouldBlock, kDeadlock, kWouldBlock, kWouldBlock, kWouldBlock, kWouldBlock}},
     {"tryrdlock", pthread_rwlock_tryrdlock, {kOk, kOk, kBusy, kOk, kBusy, kOkOrBusy, kOk}},
     {"trywrlock", pthread_rwlock_trywrlock, {kOk, kBusy, kBusy, kBusy, kBusy, kBusy, kBusy}},
     {"timedrdlock, past", timed_read<kPast>, TIMED_READ},
@@ -187,9 +216,11 @@ class Scene {
  public:
   explicit Scene(State state, int warm_reads) : state_(state) {
     warm_up_readers(&lock_, warm_reads);
-    if (state == kSelfReads || state == kSelfReadsWriterWaits) self_.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock_)); });
+    if (state == kSelfReads || state == kSelfReadsWriterWaits)
+      self_.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock_)); });
     if (state == kSelfWrites) self_.run([&] { ASSERT_RC(0, pthread_rwlock_wrlock(&lock_)); });
-    if (state == kOtherReads || state == kOtherReadsWriterWaits) other_.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock_)); });
+    if (state == kOtherReads || state == kOtherReadsWriterWaits)
+      other_.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock_)); });
     if (state == kOtherWrites) other_.run([&] { ASSERT_RC(0, pthread_rwlock_wrlock(&lock_)); });
     if (state == kSelfReadsWriterWaits || state == kOtherReadsWriterWaits) {
       writer_.start([&] {
@@ -200,8 +231,10 @@ class Scene {
     }
   }
   ~Scene() {
-    if (state_ == kSelfReads || state_ == kSelfWrites || state_ == kSelfReadsWriterWaits) release(self_);
-    if (state_ == kOtherReads || state_ == kOtherWrites || state_ == kOtherReadsWriterWaits) release(other_);
+    if (state_ == kSelfReads || state_ == kSelfWrites || state_ == kSelfReadsWriterWaits)
+      release(self_);
+    if (state_ == kOtherReads || state_ == kOtherWrites || state_ == kOtherReadsWriterWaits)
+      release(other_);
     writer_.finish();
     expect_works(&lock_);
   }
@@ -233,8 +266,8 @@ void check_column(State state) {
       if (answer == kWouldBlock) continue;
       const Rc rc = scene.make(row.make);
       EXPECT_TRUE(fits(answer, rc.value) && rc.errno_kept)
-          << row.name << " on a lock in state '" << kStateNames[state] << "' after " << warm_reads << " reads returned " << rc
-          << ", expected " << kAnswerNames[answer];
+          << row.name << " on a lock in state '" << kStateNames[state] << "' after " << warm_reads
+          << " reads returned " << rc << ", expected " << kAnswerNames[answer];
     }
   }
 }
@@ -265,7 +298,8 @@ TEST(Values, DeadlockIsForgottenWithTheHold) {
 // A hold got by a try or timed form is a hold like any other.
 TEST(Values, EveryFormOfWriteHoldIsKnownToItsThread) {
   for (const Row& row : kTable) {
-    if (row.answers[kOtherReads] == kOk || row.answers[kFree] != kOk) continue;  // write forms that succeed
+    if (row.answers[kOtherReads] == kOk || row.answers[kFree] != kOk)
+      continue;  // write forms that succeed
     L lock = PTHREAD_RWLOCK_INITIALIZER;
     ASSERT_RC(0, row.make(&lock)) << row.name;
     EXPECT_RC(EDEADLK, pthread_rwlock_wrlock(&lock)) << row.name;

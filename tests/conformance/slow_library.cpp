@@ -1,5 +1,5 @@
-// A library that is loaded by dlopen: its constructor lets the program do something meanwhile, and its
-// data holds locks.
+// A library that is loaded by dlopen: its constructor lets the program do something meanwhile, and
+// its data holds locks.
 #include <dlfcn.h>
 #include <pthread.h>
 

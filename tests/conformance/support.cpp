@@ -1,15 +1,15 @@
 #include "support.h"
 
+#include <algorithm>
+#include <cctype>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
+#include <sys/wait.h>
 
 namespace conformance {
 
@@ -18,7 +18,8 @@ namespace {
 std::string environment(const char* name) {
   const char* value = getenv(name);
   std::string text = value != nullptr ? value : "";
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
@@ -144,16 +145,18 @@ void Actor::start(std::function<void()> task) {
 }
 
 void Actor::finish() {
-  for (int state = state_.load(); state != kIdle; state = state_.load()) state_.wait(state);
+  for (int state = state_.load(); state != kIdle; state = state_.load())
+    state_.wait(state);
 }
 
 bool Actor::done() const { return state_.load() == kIdle; }
 
 void Actor::settle() const {
-  constexpr int kPatience = 250;                      // milliseconds
-  constexpr std::int64_t kSpun = 4 * kMillisecond;    // this much processor time means that it spins
+  constexpr int kPatience = 250;                    // milliseconds
+  constexpr std::int64_t kSpun = 4 * kMillisecond;  // this much processor time means that it spins
   clockid_t clock;
-  const bool clocked = pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
+  const bool clocked =
+      pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) == 0;
   const auto used = [&] {
     const timespec t = clocked ? now(clock) : timespec{};
     return t.tv_sec * 1'000'000'000 + t.tv_nsec;
@@ -185,7 +188,8 @@ void Actor::settle() const {
 void Guarded::read_inside() {
   readers.fetch_add(1);
   const std::uint64_t before = first.load(std::memory_order_relaxed);
-  if (writers.load() != 0 || before != second.load(std::memory_order_relaxed)) violations.fetch_add(1);
+  if (writers.load() != 0 || before != second.load(std::memory_order_relaxed))
+    violations.fetch_add(1);
   readers.fetch_sub(1);
 }
 
@@ -194,7 +198,8 @@ void Guarded::write_inside() {
   const std::uint64_t value = first.load(std::memory_order_relaxed);
   if (value != second.load(std::memory_order_relaxed)) violations.fetch_add(1);
   first.store(value + 1, std::memory_order_relaxed);
-  for (int i = 0; i < 20; ++i) asm volatile("");
+  for (int i = 0; i < 20; ++i)
+    asm volatile("");
   second.store(value + 1, std::memory_order_relaxed);
   if (readers.load() != 0) violations.fetch_add(1);
   writers.fetch_sub(1);
@@ -250,10 +255,12 @@ void hammer(int threads, int ms, const Body& body) {
   for (int i = 0; i < threads; ++i)
     crew.emplace_back([&, i] {
       std::mt19937 random(seed() + static_cast<unsigned>(i));
-      do body(i, random);
+      do
+        body(i, random);
       while (milliseconds() < end);
     });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : crew)
+    t.join();
 }
 
 void warm_up_readers(pthread_rwlock_t* lock, int rounds) {
@@ -272,8 +279,7 @@ int in_child(const std::function<int()>& f) {
     _exit(status != 0 || testing::Test::HasFailure() ? 1 : 0);
   }
   int status = -1;
-  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   return status;
 }
 

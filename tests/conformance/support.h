@@ -1,22 +1,21 @@
-// What the conformance cases share: return codes that print as names, threads that do one thing at a
-// time on request, and a lock with data that shows a breach of exclusion.
+// What the conformance cases share: return codes that print as names, threads that do one thing at
+// a time on request, and a lock with data that shows a breach of exclusion.
 //
 // The cases see a lock only through <pthread.h>: this directory includes nothing of lockswap. The
-// tests' own hand-shakes are built on std::atomic waits, not on pthread objects, so that a broken lock
-// cannot break the test that judges it.
+// tests' own hand-shakes are built on std::atomic waits, not on pthread objects, so that a broken
+// lock cannot break the test that judges it.
 #pragma once
-
-#include <gtest/gtest.h>
-#include <pthread.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <gtest/gtest.h>
 #include <ostream>
+#include <pthread.h>
 #include <random>
 #include <string>
 #include <thread>
+#include <time.h>
 #include <vector>
 
 namespace conformance {
@@ -28,8 +27,8 @@ const std::string& lock_under_test();
 // Bare spinning: with more threads than processors a hand-over may take many time slices, so cases
 // with many threads do less work.
 bool spinning();
-// glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot do
-// cannot be asked of it here either.
+// glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot
+// do cannot be asked of it here either.
 bool glibc_underneath();
 // `n` in the quick set, a multiple of it where RWLOCK_TEST_SCALE says so.
 int scaled(int n);
@@ -49,10 +48,12 @@ std::ostream& operator<<(std::ostream& out, const Rc& rc);
 Rc call(const std::function<int()>& f);
 
 // The call returns exactly `expected` and does not touch errno.
-#define EXPECT_RC(expected, expression) \
-  EXPECT_EQ(::conformance::Rc{(expected)}, ::conformance::call([&] { return (expression); })) << #expression
-#define ASSERT_RC(expected, expression) \
-  ASSERT_EQ(::conformance::Rc{(expected)}, ::conformance::call([&] { return (expression); })) << #expression
+#define EXPECT_RC(expected, expression)                                                       \
+  EXPECT_EQ(::conformance::Rc{(expected)}, ::conformance::call([&] { return (expression); })) \
+      << #expression
+#define ASSERT_RC(expected, expression)                                                       \
+  ASSERT_EQ(::conformance::Rc{(expected)}, ::conformance::call([&] { return (expression); })) \
+      << #expression
 
 // ---- deadlines ----------------------------------------------------------------------------------
 
@@ -82,9 +83,9 @@ class Actor {
     finish();
   }
 
-  // Gives the task time to get as far as it can: returns once it is done, sleeps in the kernel, or has
-  // used some milliseconds of processor time (it spins). Bounded, so a slow machine only weakens
-  // the test: nothing that is asserted afterwards depends on how far the task came.
+  // Gives the task time to get as far as it can: returns once it is done, sleeps in the kernel, or
+  // has used some milliseconds of processor time (it spins). Bounded, so a slow machine only
+  // weakens the test: nothing that is asserted afterwards depends on how far the task came.
   void settle() const;
   // After settling the task is still inside its call.
   bool blocked() const {
@@ -121,17 +122,19 @@ void expect_works(pthread_rwlock_t* lock);
 // Nobody holds `lock`: another thread gets it for writing at once.
 void expect_free(pthread_rwlock_t* lock);
 
-// Runs body(thread index, generator) on each thread, again and again, for about `ms` milliseconds and at least once.
+// Runs body(thread index, generator) on each thread, again and again, for about `ms` milliseconds
+// and at least once.
 using Body = std::function<void(int, std::mt19937&)>;
 void hammer(int threads, int ms, const Body& body);
-// The seed of this process's random choices: RWLOCK_TEST_SEED, or the time; printed where a case fails.
+// The seed of this process's random choices: RWLOCK_TEST_SEED, or the time; printed where a case
+// fails.
 std::uint32_t seed();
 
 // Reads until any reader bias that a lock may have had the occasion to switch on.
 void warm_up_readers(pthread_rwlock_t* lock, int rounds = 3000);
 
-// Runs f in a forked child that shares memory only where the caller arranged it; returns the wait status.
-// The child leaves by _exit: 0 where f returned 0 and no expectation failed in it.
+// Runs f in a forked child that shares memory only where the caller arranged it; returns the wait
+// status. The child leaves by _exit: 0 where f returned 0 and no expectation failed in it.
 int in_child(const std::function<int()>& f);
 
 }  // namespace conformance

@@ -102,7 +102,8 @@ def check_bindings(report: Report, library: Path, program: Path) -> None:
     pattern = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `(\w+)'(?: \[(\S+)\])?")
     bound = [m.groups() for m in pattern.finditer(text) if FUNCTION.fullmatch(m[3]) and "attr" not in m[3]]
     wanted = {
-        (n, v.split("(")[0].strip()) for n, v, _, defined in dynamic_symbols(program)
+        (n, v.split("(")[0].strip())
+        for n, v, _, defined in dynamic_symbols(program)
         if not defined and FUNCTION.fullmatch(n)
     }
     here = {(n, v) for file, _, n, v in bound if Path(file).name == program.name}
@@ -142,7 +143,8 @@ def main() -> int:
     library, bound_new, bound_old = (Path(a).resolve() for a in sys.argv[1:])
     report = Report()
     reference = {
-        (n, v): default for n, v, default, defined in dynamic_symbols(system_libc())
+        (n, v): default
+        for n, v, default, defined in dynamic_symbols(system_libc())
         if defined and FUNCTION.fullmatch(n)
     }
     report.check(len(reference) > 20, f"only {len(reference)} rwlock functions found in {system_libc()}")

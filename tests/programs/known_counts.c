@@ -1,24 +1,24 @@
-// Takes an exactly known number of locks, in one thread; preload.py compares with LOCKSWAP_STATS. Keep the
-// two in step. Prints "done".
+// Takes an exactly known number of locks, in one thread; preload.py compares with LOCKSWAP_STATS.
+// Keep the two in step. Prints "done".
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define EXPECT(value, call) \
-  do { \
-    if ((call) != (value)) { \
+#define EXPECT(value, call)                              \
+  do {                                                   \
+    if ((call) != (value)) {                             \
       fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
-      exit(1); \
-    } \
+      exit(1);                                           \
+    }                                                    \
   } while (0)
 
 static pthread_rwlock_t busy = PTHREAD_RWLOCK_INITIALIZER;   // 1000 reads
 static pthread_rwlock_t quiet = PTHREAD_RWLOCK_INITIALIZER;  // 7 writes
 static pthread_rwlock_t third = PTHREAD_RWLOCK_INITIALIZER;  // the failures
 
-static void *hold_third(void *unused) {
+static void* hold_third(void* unused) {
   EXPECT(0, pthread_rwlock_rdlock(&third));
   return unused;  // and never releases: the main thread does
 }
@@ -30,8 +30,10 @@ int main(void) {
     EXPECT(0, pthread_rwlock_unlock(&busy));
   }
   EXPECT(0, pthread_rwlock_rdlock(&busy));
-  for (int i = 0; i < 5; ++i) EXPECT(0, pthread_rwlock_rdlock(&busy));  // recursive
-  for (int i = 0; i < 6; ++i) EXPECT(0, pthread_rwlock_unlock(&busy));
+  for (int i = 0; i < 5; ++i)
+    EXPECT(0, pthread_rwlock_rdlock(&busy));  // recursive
+  for (int i = 0; i < 6; ++i)
+    EXPECT(0, pthread_rwlock_unlock(&busy));
   for (int i = 0; i < 7; ++i) {
     EXPECT(0, pthread_rwlock_wrlock(&quiet));
     EXPECT(0, pthread_rwlock_unlock(&quiet));
@@ -39,8 +41,10 @@ int main(void) {
   pthread_t thread;
   EXPECT(0, pthread_create(&thread, NULL, hold_third, NULL));
   EXPECT(0, pthread_join(thread, NULL));
-  for (int i = 0; i < 3; ++i) EXPECT(EBUSY, pthread_rwlock_trywrlock(&third));
-  for (int i = 0; i < 2; ++i) EXPECT(ETIMEDOUT, pthread_rwlock_timedwrlock(&third, &past));
+  for (int i = 0; i < 3; ++i)
+    EXPECT(EBUSY, pthread_rwlock_trywrlock(&third));
+  for (int i = 0; i < 2; ++i)
+    EXPECT(ETIMEDOUT, pthread_rwlock_timedwrlock(&third, &past));
   EXPECT(0, pthread_rwlock_unlock(&third));  // a release of another thread's hold
 
   pthread_rwlock_t shared;

@@ -87,7 +87,14 @@ def test_an_unknown_lock_is_told_the_valid_names() -> None:
 
 
 def test_names_are_case_blind_and_have_aliases() -> None:
-    for given, name in {"BA": "ba", "PF-Q": "ba", "pf-q": "ba", "Pf-T": "pf-t", "BRAVO-Ba": "bravo-ba", "PTHREAD": "pthread"}.items():
+    for given, name in {
+        "BA": "ba",
+        "PF-Q": "ba",
+        "pf-q": "ba",
+        "Pf-T": "pf-t",
+        "BRAVO-Ba": "bravo-ba",
+        "PTHREAD": "pthread",
+    }.items():
         result = run([folder / "says_main"], RWLOCK=given, VERBOSE=1)
         need(result.returncode == 0, f"{given}: {result.stderr}")
         need(re.search(rf"rwlock {name}\b", result.stderr) is not None, f"{given}: {result.stderr!r}")
@@ -184,7 +191,9 @@ def test_statistics_of_bravo_add_up() -> None:
             need(t["reads"] == parts + t["recursive_reads"], f"{lock}: {t}")
             need(t["fast_reads"] >= 900, f"{lock}: only {t['fast_reads']} of 1000 reads in a row were fast")
             share = t["fast_reads"] / t["reads"]
-            need(abs(stats["fast_read_share"] - share) < 0.002, f"{lock}: share {stats['fast_read_share']}, not {share}")
+            need(
+                abs(stats["fast_read_share"] - share) < 0.002, f"{lock}: share {stats['fast_read_share']}, not {share}"
+            )
         else:
             need(parts == 0 and t["revocations"] == 0, f"{lock}: {t}")
             need(stats["fast_read_share"] is None, f"{lock}: share {stats['fast_read_share']}")
@@ -222,7 +231,9 @@ def test_a_static_program_runs_untouched() -> None:
     program = folder / "known_counts_static"
     if not program.exists():
         raise Skip("no static C library here")
-    expect_quiet(run([program], RWLOCK="bravo-ba", STATS=1, VERBOSE=1), "done\n")  # it cannot even say so: it is not there
+    expect_quiet(
+        run([program], RWLOCK="bravo-ba", STATS=1, VERBOSE=1), "done\n"
+    )  # it cannot even say so: it is not there
 
 
 # ---- company
@@ -236,7 +247,10 @@ def in_company(preload: str, **variables) -> None:
     for command in programs_that_lock():
         for lock in ("ba", "bravo-ba"):
             result = run(command, preload=preload, RWLOCK=lock, **variables)
-            need(result.returncode == 0, f"{Path(command[0]).name} under {lock}: status {result.returncode}, {result.stderr}")
+            need(
+                result.returncode == 0,
+                f"{Path(command[0]).name} under {lock}: status {result.returncode}, {result.stderr}",
+            )
 
 
 def with_allocator(pattern: str) -> None:

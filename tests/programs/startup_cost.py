@@ -31,7 +31,9 @@ def main() -> int:
         under = clean | {"LD_PRELOAD": library} | ({"LOCKSWAP_RWLOCK": lock} if lock else {})
         differences = [timed(program, under) - timed(program, clean) for _ in range(rounds)]
         low, middle, high = statistics.quantiles(differences, n=4)
-        print(f"{lock or '(nothing chosen)':17} {middle:7.0f} us more (quartiles {low:.0f} to {high:.0f}, {rounds} pairs)")
+        print(
+            f"{lock or '(nothing chosen)':17} {middle:7.0f} us more (quartiles {low:.0f} to {high:.0f}, {rounds} pairs)"
+        )
     return 0
 
 

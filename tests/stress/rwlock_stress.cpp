@@ -1,30 +1,31 @@
-// Mixed threads over several locks for a while, with invariants checked inside the critical sections.
+// Mixed threads over several locks for a while, with invariants checked inside the critical
+// sections.
 //
 //   rwlock_stress [--seconds S] [--threads N] [--locks N] [--seed N] [--mix NAME] [--no-foreign]
 //
-// Every operation is drawn at random from a mix: reads and writes by plain, try and timed forms, recursive
-// reads, several locks at once, read holds that another thread ends, locks destroyed and made anew. It
-// ends by checking that every lock is free and that no write got lost. The seed is printed and accepted.
-// Exit status: 0 good, 1 a violation, a wrong return value or no progress; 2 bad input.
+// Every operation is drawn at random from a mix: reads and writes by plain, try and timed forms,
+// recursive reads, several locks at once, read holds that another thread ends, locks destroyed and
+// made anew. It ends by checking that every lock is free and that no write got lost. The seed is
+// printed and accepted. Exit status: 0 good, 1 a violation, a wrong return value or no progress; 2
+// bad input.
 //
 // An ordinary pthread program: it knows nothing of lockswap.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <errno.h>
+#include <memory>
+#include <mutex>
 #include <pthread.h>
+#include <random>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <random>
 #include <string>
 #include <thread>
+#include <time.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -35,16 +36,17 @@ struct Mix {
   const char* name;
   unsigned write;     // of the acquisitions, those for writing
   unsigned try_form;  // of the acquisitions, by try forms
-  unsigned timed;     // of the acquisitions, by timed forms with deadlines so short that many give up
-  unsigned recurse;   // of the steps with a read hold, those that read the same lock again
-  unsigned give;      // of the releases of a read hold, those left to another thread
-  unsigned renew;     // of the writes, those that end with the lock destroyed and made anew
-  unsigned several;   // of the operations, those that take further locks while they hold one
+  unsigned timed;  // of the acquisitions, by timed forms with deadlines so short that many give up
+  unsigned recurse;  // of the steps with a read hold, those that read the same lock again
+  unsigned give;     // of the releases of a read hold, those left to another thread
+  unsigned renew;    // of the writes, those that end with the lock destroyed and made anew
+  unsigned several;  // of the operations, those that take further locks while they hold one
 };
 
 constexpr Mix kMixes[] = {
-    {"even", 20, 15, 15, 20, 10, 2, 20},     {"readers", 1, 5, 5, 20, 2, 0, 10},  {"writers", 70, 10, 20, 10, 5, 2, 20},
-    {"impatient", 35, 20, 70, 10, 5, 0, 10}, {"foreign", 20, 10, 5, 40, 60, 0, 20}, {"plain", 15, 0, 0, 0, 0, 0, 0},
+    {"even", 20, 15, 15, 20, 10, 2, 20},   {"readers", 1, 5, 5, 20, 2, 0, 10},
+    {"writers", 70, 10, 20, 10, 5, 2, 20}, {"impatient", 35, 20, 70, 10, 5, 0, 10},
+    {"foreign", 20, 10, 5, 40, 60, 0, 20}, {"plain", 15, 0, 0, 0, 0, 0, 0},
 };
 
 struct Options {
@@ -63,7 +65,8 @@ struct alignas(8) Cell {
   std::atomic<std::uint64_t> first{0}, second{0};  // equal unless a writer is inside
   std::atomic<int> readers{0}, writers{0};
   std::atomic<std::uint64_t> writes{0};
-  // A cell whose lock is to be made anew must have no other user: each operation counts itself in first.
+  // A cell whose lock is to be made anew must have no other user: each operation counts itself in
+  // first.
   std::atomic<int> users{0};
   std::atomic<bool> closed{false};
 };
@@ -75,19 +78,22 @@ std::atomic<int> failures{0};
 
 void fail(const char* what, const Cell* cell, int value = 0) {
   if (failures.fetch_add(1) < 10)
-    fprintf(stderr, "rwlock_stress: %s (lock %td, value %d)\n", what, cell != nullptr ? cell - cells.get() : -1, value);
+    fprintf(stderr, "rwlock_stress: %s (lock %td, value %d)\n", what,
+            cell != nullptr ? cell - cells.get() : -1, value);
 }
 
 void expect(int expected, int got, const char* what, const Cell* cell) {
   if (got != expected) fail(what, cell, got);
 }
 
-// Called with a read hold that this thread will end itself, so the hold surely lasts through the check.
+// Called with a read hold that this thread will end itself, so the hold surely lasts through the
+// check.
 void check_inside_read(Cell& cell) {
   cell.readers.fetch_add(1);
   const std::uint64_t value = cell.first.load(std::memory_order_relaxed);
   if (cell.writers.load() != 0) fail("a writer is inside beside a reader", &cell);
-  if (value != cell.second.load(std::memory_order_relaxed)) fail("a reader sees half a write", &cell);
+  if (value != cell.second.load(std::memory_order_relaxed))
+    fail("a reader sees half a write", &cell);
   cell.readers.fetch_sub(1);
 }
 
@@ -96,9 +102,11 @@ void check_inside_write(Cell& cell) {
   if (cell.readers.load() != 0) fail("a reader is inside beside a writer", &cell);
   const std::uint64_t value = cell.first.load(std::memory_order_relaxed);
   cell.first.store(value + 1, std::memory_order_relaxed);
-  for (unsigned n = value % 64; n > 0; --n) asm volatile("");
+  for (unsigned n = value % 64; n > 0; --n)
+    asm volatile("");
   if (value % 97 == 0) sched_yield();  // inside a critical section: the others pile up
-  if (cell.second.load(std::memory_order_relaxed) != value) fail("a writer sees half a write", &cell);
+  if (cell.second.load(std::memory_order_relaxed) != value)
+    fail("a writer sees half a write", &cell);
   cell.second.store(value + 1, std::memory_order_relaxed);
   if (cell.readers.load() != 0) fail("a reader came in beside a writer", &cell);
   cell.writers.fetch_sub(1);
@@ -158,7 +166,9 @@ std::unique_ptr<Progress[]> progress;
 
 class Worker {
  public:
-  explicit Worker(int index) : random_(options.seed + 7919u * static_cast<unsigned>(index)), progress_(progress[static_cast<size_t>(index)]) {}
+  explicit Worker(int index)
+      : random_(options.seed + 7919u * static_cast<unsigned>(index)),
+        progress_(progress[static_cast<size_t>(index)]) {}
 
   void run() {
     while (!over) {
@@ -180,9 +190,11 @@ class Worker {
     return &kMixes[random_() % std::size(kMixes)];
   }
 
-  // Takes a lock at or above `lowest`, perhaps more within (in ascending order, so waiting cannot form a circle).
+  // Takes a lock at or above `lowest`, perhaps more within (in ascending order, so waiting cannot
+  // form a circle).
   void operation(int lowest) {
-    const int number = lowest + static_cast<int>(random_() % static_cast<unsigned>(options.locks - lowest));
+    const int number =
+        lowest + static_cast<int>(random_() % static_cast<unsigned>(options.locks - lowest));
     Cell& cell = cells[static_cast<size_t>(number)];
     cell.users.fetch_add(1);
     if (cell.closed) {
@@ -236,9 +248,15 @@ class Worker {
     progress_.doing.store("recursive read", std::memory_order_relaxed);
     timespec deadline{};  // 1970: a thread that holds the lock need not wait
     switch (random_() % 4) {
-      case 0: expect(0, pthread_rwlock_tryrdlock(&cell.lock), "recursive tryrdlock", &cell); break;
-      case 1: expect(0, pthread_rwlock_timedrdlock(&cell.lock, &deadline), "recursive timedrdlock", &cell); break;
-      default: expect(0, pthread_rwlock_rdlock(&cell.lock), "recursive rdlock", &cell);
+      case 0:
+        expect(0, pthread_rwlock_tryrdlock(&cell.lock), "recursive tryrdlock", &cell);
+        break;
+      case 1:
+        expect(0, pthread_rwlock_timedrdlock(&cell.lock, &deadline), "recursive timedrdlock",
+               &cell);
+        break;
+      default:
+        expect(0, pthread_rwlock_rdlock(&cell.lock), "recursive rdlock", &cell);
     }
   }
 
@@ -275,8 +293,12 @@ class Worker {
         deadline.tv_nsec -= 1'000'000'000;
         ++deadline.tv_sec;
       }
-      if (clock == CLOCK_REALTIME && random_() % 2) rc = for_write ? pthread_rwlock_timedwrlock(lock, &deadline) : pthread_rwlock_timedrdlock(lock, &deadline);
-      else rc = for_write ? pthread_rwlock_clockwrlock(lock, clock, &deadline) : pthread_rwlock_clockrdlock(lock, clock, &deadline);
+      if (clock == CLOCK_REALTIME && random_() % 2)
+        rc = for_write ? pthread_rwlock_timedwrlock(lock, &deadline)
+                       : pthread_rwlock_timedrdlock(lock, &deadline);
+      else
+        rc = for_write ? pthread_rwlock_clockwrlock(lock, clock, &deadline)
+                       : pthread_rwlock_clockrdlock(lock, clock, &deadline);
       if (rc == ETIMEDOUT) return false;
     } else {
       progress_.doing.store(for_write ? "wrlock" : "rdlock", std::memory_order_relaxed);
@@ -290,12 +312,15 @@ class Worker {
   // Alone with the cell, if that comes to pass soon: destroy, dirt, init (or zeroes).
   void renew(Cell& cell) {
     if (cell.closed.exchange(true)) return;
-    for (int patience = 0; cell.users != 1 && patience < 200; ++patience) sched_yield();
+    for (int patience = 0; cell.users != 1 && patience < 200; ++patience)
+      sched_yield();
     if (cell.users == 1) {
       expect(0, pthread_rwlock_destroy(&cell.lock), "destroy", &cell);
       memset(static_cast<void*>(&cell.lock), 0xa5, sizeof cell.lock);
-      if (chance(50)) memset(static_cast<void*>(&cell.lock), 0, sizeof cell.lock);
-      else expect(0, pthread_rwlock_init(&cell.lock, nullptr), "init", &cell);
+      if (chance(50))
+        memset(static_cast<void*>(&cell.lock), 0, sizeof cell.lock);
+      else
+        expect(0, pthread_rwlock_init(&cell.lock, nullptr), "init", &cell);
     }
     cell.closed = false;
   }
@@ -315,7 +340,8 @@ double seconds_now() {
 
 std::uint64_t total_operations() {
   std::uint64_t sum = 0;
-  for (int i = 0; i < options.threads; ++i) sum += progress[static_cast<size_t>(i)].operations;
+  for (int i = 0; i < options.threads; ++i)
+    sum += progress[static_cast<size_t>(i)].operations;
   return sum;
 }
 
@@ -332,9 +358,12 @@ void wait_while_it_moves(Done done) {
       operations = now;
       since = seconds_now();
     } else if (seconds_now() - since > kStandstill) {
-      fprintf(stderr, "rwlock_stress: no operation for %.0f s; seed %u\n", kStandstill, options.seed);
+      fprintf(stderr, "rwlock_stress: no operation for %.0f s; seed %u\n", kStandstill,
+              options.seed);
       for (int i = 0; i < options.threads; ++i)
-        fprintf(stderr, "  thread %d: %s, lock %d\n", i, progress[static_cast<size_t>(i)].doing.load(), progress[static_cast<size_t>(i)].lock.load());
+        fprintf(stderr, "  thread %d: %s, lock %d\n", i,
+                progress[static_cast<size_t>(i)].doing.load(),
+                progress[static_cast<size_t>(i)].lock.load());
       _exit(1);
     }
   }
@@ -342,7 +371,8 @@ void wait_while_it_moves(Done done) {
 
 [[noreturn]] void usage(const std::string& what) {
   fprintf(stderr,
-          "rwlock_stress: %s; known: --seconds S --threads N --locks N --seed N --no-foreign --mix all|even|readers|writers|impatient|foreign|plain\n",
+          "rwlock_stress: %s; known: --seconds S --threads N --locks N --seed N --no-foreign --mix "
+          "all|even|readers|writers|impatient|foreign|plain\n",
           what.c_str());
   exit(2);
 }
@@ -355,18 +385,23 @@ void parse(int argc, char** argv) {
       options.foreign = false;
       continue;
     }
-    if (flag != "--seconds" && flag != "--threads" && flag != "--locks" && flag != "--seed" && flag != "--mix") usage("unknown argument " + flag);
+    if (flag != "--seconds" && flag != "--threads" && flag != "--locks" && flag != "--seed" &&
+        flag != "--mix")
+      usage("unknown argument " + flag);
     if (++i == argc) usage("a value is missing after " + flag);
     const char* value = argv[i];
     char* end = nullptr;
     if (flag == "--mix") {
       options.mix = value;
-      const bool known = options.mix == "all" || std::any_of(std::begin(kMixes), std::end(kMixes), [](const Mix& m) { return options.mix == m.name; });
+      const bool known =
+          options.mix == "all" || std::any_of(std::begin(kMixes), std::end(kMixes),
+                                              [](const Mix& m) { return options.mix == m.name; });
       if (!known) usage("unknown mix " + options.mix);
       continue;
     }
     const double number = strtod(value, &end);
-    if (end == value || *end != '\0' || number < 0 || (flag != "--seed" && number == 0)) usage(flag + " wants a positive number, not '" + value + "'");
+    if (end == value || *end != '\0' || number < 0 || (flag != "--seed" && number == 0))
+      usage(flag + " wants a positive number, not '" + value + "'");
     if (flag == "--seconds") options.seconds = number;
     if (flag == "--threads") options.threads = static_cast<int>(number);
     if (flag == "--locks") options.locks = static_cast<int>(number);
@@ -379,12 +414,15 @@ void parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   parse(argc, argv);
-  printf("rwlock_stress: %g s, %d threads, %d locks, mix %s, --seed %u\n", options.seconds, options.threads, options.locks, options.mix.c_str(), options.seed);
+  printf("rwlock_stress: %g s, %d threads, %d locks, mix %s, --seed %u\n", options.seconds,
+         options.threads, options.locks, options.mix.c_str(), options.seed);
   fflush(stdout);
   cells = std::make_unique<Cell[]>(static_cast<size_t>(options.locks));
   for (int i = 0; i < options.locks; ++i) {
     memset(static_cast<void*>(&cells[static_cast<size_t>(i)].lock), 0, sizeof(pthread_rwlock_t));
-    if (i % 2 == 0) expect(0, pthread_rwlock_init(&cells[static_cast<size_t>(i)].lock, nullptr), "init", &cells[static_cast<size_t>(i)]);
+    if (i % 2 == 0)
+      expect(0, pthread_rwlock_init(&cells[static_cast<size_t>(i)].lock, nullptr), "init",
+             &cells[static_cast<size_t>(i)]);
   }
   progress = std::make_unique<Progress[]>(static_cast<size_t>(options.threads));
   std::thread burial([] { undertaker.run(options.seed ^ 0x5a5a5a5a); });
@@ -399,7 +437,8 @@ int main(int argc, char** argv) {
   wait_while_it_moves([&] { return seconds_now() >= end || failures > 0; });
   over = true;
   wait_while_it_moves([&] { return running == 0; });
-  for (std::thread& t : crew) t.join();
+  for (std::thread& t : crew)
+    t.join();
   undertaker.last_call = true;
   burial.join();
 
@@ -413,8 +452,9 @@ int main(int argc, char** argv) {
     writes += cell.writes;
   }
   const std::uint64_t operations = total_operations();
-  printf("rwlock_stress: %llu operations, %llu writes, %d violations\n", static_cast<unsigned long long>(operations),
-         static_cast<unsigned long long>(writes), failures.load());
+  printf("rwlock_stress: %llu operations, %llu writes, %d violations\n",
+         static_cast<unsigned long long>(operations), static_cast<unsigned long long>(writes),
+         failures.load());
   if (operations == 0) fail("no thread did anything", nullptr);
   return failures == 0 ? 0 : 1;
 }
