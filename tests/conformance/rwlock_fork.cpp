@@ -392,13 +392,12 @@ TEST(Shared, HoldsAreSeenAcrossProcesses) {
 
 TEST(Shared, HammeredByProcesses) {
   Guarded* guarded = shared_guarded(PTHREAD_RWLOCK_PREFER_READER_NP);
-  std::vector<std::thread> parents;  // one forks each child, so that they run together
+  std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i)
-    parents.emplace_back(
-        [&] { EXPECT_EQ(0, in_child([&] { return hammer_shared(guarded, scaled(250)); })); });
+    children.push_back(start_child([&] { return hammer_shared(guarded, scaled(250)); }));
   EXPECT_EQ(0, hammer_shared(guarded, scaled(250)));
-  for (std::thread& t : parents)
-    t.join();
+  for (pid_t child : children)
+    EXPECT_EQ(0, end_of_child(child));
   EXPECT_EQ(0u, guarded->violations.load());
   EXPECT_EQ(guarded->first.load(), guarded->second.load());
   expect_works(&guarded->lock);

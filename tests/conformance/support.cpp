@@ -270,7 +270,7 @@ void warm_up_readers(pthread_rwlock_t* lock, int rounds) {
   }
 }
 
-int in_child(const std::function<int()>& f) {
+pid_t start_child(const std::function<int()>& f) {
   fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
@@ -278,9 +278,15 @@ int in_child(const std::function<int()>& f) {
     fflush(nullptr);
     _exit(status != 0 || testing::Test::HasFailure() ? 1 : 0);
   }
+  return pid;
+}
+
+int end_of_child(pid_t pid) {
   int status = -1;
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   return status;
 }
+
+int in_child(const std::function<int()>& f) { return end_of_child(start_child(f)); }
 
 }  // namespace conformance

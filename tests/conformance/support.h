@@ -136,5 +136,10 @@ void warm_up_readers(pthread_rwlock_t* lock, int rounds = 3000);
 // Runs f in a forked child that shares memory only where the caller arranged it; returns the wait
 // status. The child leaves by _exit: 0 where f returned 0 and no expectation failed in it.
 int in_child(const std::function<int()>& f);
+// The same in two steps, so that children run beside the parent. Start them before any threads: a
+// child of a process with threads may find glibc's own locks taken for ever once it creates a
+// thread itself.
+pid_t start_child(const std::function<int()>& f);
+int end_of_child(pid_t pid);
 
 }  // namespace conformance
