@@ -2,8 +2,8 @@
 //
 // Source: the system's pthread_rwlock_*, called through P::system().
 // State: the fields that glibc uses in the pthread_rwlock_t that this object lies in: bytes 0..15,
-//   24..31 and 48..51. The combinators' words lie in bytes that glibc only ever zeroes at init;
-//   interpose checks that at start-up by a trial run.
+//   24..31 and 48..51. The owner at 16 and the combinators' words lie in bytes that glibc only ever
+//   zeroes at init; interpose checks that at start-up by a trial run.
 // Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
 // Destroy is safe as in glibc.
 #pragma once
@@ -38,25 +38,20 @@ class Pthread {
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 
-  void write_lock() noexcept {
-    system_rwlock.wrlock(lock());
-    not_in_yet();
-  }
+  void write_lock() noexcept { system_rwlock.wrlock(lock()); }
   bool write_lock_until(const Deadline* deadline) noexcept {
-    if (system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) != 0) return false;
-    not_in_yet();
-    return true;
+    return system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) == 0;
   }
-  bool try_write_lock() noexcept {
-    if (system_rwlock.trywrlock(lock()) != 0) return false;
-    not_in_yet();
-    return true;
-  }
+  bool try_write_lock() noexcept { return system_rwlock.trywrlock(lock()) == 0; }
   void write_unlock() noexcept {
     // glibc tells a writer's release from a reader's by this id; here another thread may release.
     frame().writer.store(P::tid(), relaxed);
     system_rwlock.unlock(lock());
   }
+
+  // glibc names the writer as soon as its own lock is taken. But BRAVO's fast readers may still be
+  // in then, and a release by one of them must not pass for the writer's.
+  auto& owner() noexcept { return owner_; }
 
   // glibc's counters are its own affair; answer what keeps callers on the safe side.
   bool has_readers() const noexcept { return true; }
@@ -64,14 +59,11 @@ class Pthread {
   bool too_many_readers() const noexcept { return false; }
 
  private:
-  // glibc names the writer as soon as its own lock is taken; but BRAVO's fast readers may still be
-  // in, and a release by one of them must not pass for the writer's. recursive.h names it later.
-  void not_in_yet() noexcept { frame().writer.store(0, relaxed); }
-
   pthread_rwlock_t* lock() noexcept { return reinterpret_cast<pthread_rwlock_t*>(this); }
   auto& frame() noexcept { return *reinterpret_cast<RwFrame<P, Pthread>*>(this); }
 
-  std::byte glibc_[kCoreBytes];
+  std::byte glibc_[16];
+  typename P::template atomic<std::uint32_t> owner_{};
 };
 
 }  // namespace lockswap

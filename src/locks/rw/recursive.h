@@ -136,7 +136,7 @@ class Recursive {
   static int write_lock(Frame& f) noexcept {
     const std::uint32_t me = P::tid();
     // relaxed: only this thread can have stored its own id.
-    if (f.writer.load(relaxed) == me) [[unlikely]]
+    if (f.owner().load(relaxed) == me) [[unlikely]]
       return EDEADLK;
     Lock::write_lock(f);
     return finish_write(f, me, {});
@@ -144,7 +144,7 @@ class Recursive {
 
   static int write_lock(Frame& f, Patience patience) noexcept {
     const std::uint32_t me = P::tid();
-    if (f.writer.load(relaxed) == me) return patience.only_try ? busy(f) : EDEADLK;  // as above
+    if (f.owner().load(relaxed) == me) return patience.only_try ? busy(f) : EDEADLK;  // as above
     if (patience.only_try) {
       if (!Lock::try_write_lock(f)) return busy(f);
     } else if (!Lock::write_lock_until(f, patience.deadline)) {
@@ -157,11 +157,11 @@ class Recursive {
   // The hot path of a writer's release.
   static bool is_own_write(const Frame& f) noexcept {
     // A thread that writes has asked for its id. relaxed: as in write_lock.
-    const std::uint32_t writer = f.writer.load(relaxed);
+    const std::uint32_t writer = f.owner().load(relaxed);
     return writer != 0 && writer == P::tid_if_known();
   }
   static void write_unlock(Frame& f) noexcept {
-    f.writer.store(0, relaxed);  // nobody but the owner itself looks for a certain id
+    f.owner().store(0, relaxed);  // nobody but the owner itself looks for a certain id
     if ((f.contract.load(relaxed) & kActive) != 0) [[unlikely]]
       open(f);
     f.core.write_unlock();
@@ -196,7 +196,7 @@ class Recursive {
       holds.remove(hold);
       return Lock::read_unlock(f, token) ? 0 : release_any(f);
     }
-    if (f.writer.load(relaxed) != 0) {
+    if (f.owner().load(relaxed) != 0) {
       write_unlock(f);
       return 0;
     }
@@ -209,7 +209,7 @@ class Recursive {
   // The object may be reused after this. Like glibc's, it never fails.
   static void destroy(Frame& f) noexcept {
     if ((flags_of(f.contract.load(acquire)) & kMarked) == 0) return;
-    for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
+    for (unsigned round = 0; f.core.has_writer() && f.owner().load(relaxed) == 0; ++round) {
       P::step_aside(round);
     }
   }
@@ -270,7 +270,7 @@ class Recursive {
     std::uint32_t token = 0;
     if (Lock::read_continue(f, a)) {
       token = Lock::token_of(a);
-    } else if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
+    } else if (f.owner().load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
       Lock::read_withdraw(f, a);
       return EDEADLK;
     } else if (!Lock::read_wait(f, a, deadline)) {
@@ -302,7 +302,7 @@ class Recursive {
       if (f.core.too_many_readers()) return EAGAIN;
       if (f.core.try_read_lock()) break;
       // relaxed: only this thread can have stored its own id.
-      if (f.writer.load(relaxed) == P::tid()) {
+      if (f.owner().load(relaxed) == P::tid()) {
         return patience.only_try ? busy(f) : EDEADLK;
       }
       std::uint64_t v = f.contract.load(relaxed);
@@ -334,7 +334,7 @@ class Recursive {
         return error;
       }
     }
-    f.writer.store(me, relaxed);
+    f.owner().store(me, relaxed);
     Count::on(&f, Event::write);
     return 0;
   }
