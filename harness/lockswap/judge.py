@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lockswap.recipes import Expectation, LockCheck, Metric, Recipe
 
@@ -45,8 +46,11 @@ def number(text: str) -> float:
     return float(text.replace(",", "").strip())
 
 
-def metrics(recipe: Recipe, output: Output, seconds: int, wall_s: float, cpu_s: float) -> dict[str, float]:
-    """Each metric's value; a metric that is not optional and not there is a wrong result."""
+def metrics(recipe: Recipe, output: Output, values: Mapping[str, Any], wall_s: float, cpu_s: float) -> dict[str, float]:
+    """Each metric's value; a metric that is not optional and not there is a wrong result.
+
+    `values` are those of the command's placeholders.
+    """
     found = {}
     for metric in recipe.metrics:
         value = _value(metric, output, wall_s, cpu_s)
@@ -55,7 +59,11 @@ def metrics(recipe: Recipe, output: Output, seconds: int, wall_s: float, cpu_s: 
                 continue
             raise WrongResult(f"no '{metric.name}' in the output: nothing matches /{metric.regex}/")
         if metric.per == "second":
-            value /= seconds
+            value /= values["seconds"]
+        if metric.work:
+            if value <= 0:
+                raise WrongResult(f"'{metric.name}' took {value:g} s: too short for this clock; give it more work")
+            value = metric.operations(values) / value
         found[metric.name] = value * metric.scale
     return found
 

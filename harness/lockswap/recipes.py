@@ -3,6 +3,7 @@
 Only the loading and checking is here; what a program's output means is in judge.py.
 """
 
+import math
 import re
 import shutil
 import tomllib
@@ -22,6 +23,7 @@ BUILT_IN = ("threads", "seconds", "tmp", "apps")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+_FACTOR = re.compile(r"\{(\w+)\}|([0-9]+(?:\.[0-9]+)?)")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,12 @@ class Metric:
     per: str | None = None
     scale: float = 1.0
     source: str | None = None  # "wall" or "cpu" instead of a regex
+    work: tuple[str | float, ...] = ()  # factors; a name is a placeholder's. The figure becomes their product / it
     optional: bool = False
+
+    def operations(self, values: Mapping[str, Any]) -> float:
+        """How many operations the time was needed for."""
+        return math.prod(float(values[factor] if isinstance(factor, str) else factor) for factor in self.work)
 
 
 @dataclass(frozen=True)
@@ -228,6 +235,11 @@ class _Reader:
                         self.fail(key, f"has the unknown placeholder {match[0]} (double a literal brace)")
                     if recipe.fixed_work and match[1] == "seconds":
                         self.fail(key, "uses {seconds}, but fixed_work says that the duration is not fixed")
+        for metric in recipe.metrics:
+            for name in (factor for factor in metric.work if isinstance(factor, str)):
+                value = recipe.threads[0] if name == "threads" else recipe.params.get(name)
+                if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+                    self.fail("metric.work", f"{{{name}}} is neither {{threads}} nor a positive number in params")
         if recipe.fixed_work and any(metric.per for metric in recipe.metrics):
             self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
 
@@ -269,12 +281,27 @@ class _Reader:
             per=table.one_of("per", ("second",)),
             scale=table.take("scale", float, default=1.0),
             source=table.one_of("from", ("wall", "cpu")),
+            work=self._work(table),
             optional=table.take("optional", bool, default=False),
         )
         table.done()
         if (metric.regex is None) == (metric.source is None):
             self.fail(table.where, f"metric '{metric.name}' needs either 'regex' or 'from'")
+        if metric.work and (metric.better != "higher" or metric.per):
+            self.fail(table.where, "'work' turns seconds into a rate: it needs better = \"higher\", and no 'per'")
         return metric
+
+    def _work(self, table: "_Table") -> tuple[str | float, ...]:
+        """A product such as '2 * {threads} * {records}'; nothing else, so that it needs no evaluation."""
+        text = table.take("work", str)
+        if text is None:
+            return ()
+        factors = [_FACTOR.fullmatch(part.strip()) for part in text.split("*")]
+        if not all(factors):
+            self.fail(
+                f"{table.where}.work", "must be a product of numbers and placeholders: '2 * {threads} * {records}'"
+            )
+        return tuple(match[1] or float(match[2]) for match in factors)
 
     def _expectation(self, table: "_Table") -> Expectation:
         expectation = Expectation(

@@ -97,7 +97,7 @@ def measure(
         outcome.usage |= _usage(own)
         if stats:
             outcome.counts = judge.read_counts(stats, recipe.lock_check.program)
-        return _judged(outcome, recipe, seconds)
+        return _judged(outcome, recipe, values)
 
 
 # Set by us for each run; a value in the user's environment must not leak into the baseline.
@@ -216,7 +216,7 @@ def _usage(own: Path) -> dict[str, float]:
     return usage
 
 
-def _judged(outcome: Outcome, recipe: Recipe, seconds: int) -> Outcome:
+def _judged(outcome: Outcome, recipe: Recipe, values: Mapping[str, object]) -> Outcome:
     """Turn the way the process ended and what it printed into a status and metrics."""
     if outcome.status == HUNG:
         return outcome
@@ -236,7 +236,7 @@ def _judged(outcome: Outcome, recipe: Recipe, seconds: int) -> Outcome:
     outcome.status, outcome.detail = OK, ""
     try:
         judge.check_expectations(recipe.expect, outcome.output)
-        outcome.metrics = judge.metrics(recipe, outcome.output, seconds, usage["wall_s"], usage["cpu_s"])
+        outcome.metrics = judge.metrics(recipe, outcome.output, values, usage["wall_s"], usage["cpu_s"])
     except WrongResult as wrong:
         outcome.status, outcome.detail = WRONG, str(wrong)
     return outcome

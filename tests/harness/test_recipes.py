@@ -6,6 +6,9 @@ from lockswap import judge, recipes
 from lockswap.errors import UserError
 from lockswap.judge import Output, WrongResult
 
+# The end of the first metric, after which a key may be added.
+WORKLESS = 'reads/s: ([0-9.]+)\'\nbetter = "higher"'
+
 
 def test_a_recipe_is_read(recipe):
     read = recipes.load(recipe("rw"))
@@ -36,6 +39,12 @@ def test_a_recipe_is_read(recipe):
         ("params.default.count", "params.default.threads", "params.threads"),
         ("fixed_work = true", "fixed_work = 1", "true or false"),
         ("schema = 1", "schema = = 1", "rw.toml"),
+        *(
+            (WORKLESS, WORKLESS + f'\nwork = "{work}"', "metric[0].work")
+            for work in ("count", "2 + 3", "{count} *", "")
+        ),
+        (WORKLESS, WORKLESS + '\nwork = "{seconds}"', "{seconds} is neither"),
+        (WORKLESS, WORKLESS.replace("higher", "lower") + '\nwork = "2"', "better"),
     ],
 )
 def test_a_mistake_is_named(recipe, old, new, says):
@@ -44,6 +53,14 @@ def test_a_mistake_is_named(recipe, old, new, says):
         recipes.load(path)
     assert "rw.toml" in str(error.value) and says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_work_turns_a_time_into_a_rate(recipe):
+    read = recipes.load(recipe("rw", replace={WORKLESS: WORKLESS + '\nwork = "2 * {threads} * {count}"'}))
+    values = {"threads": 4, "count": 1000, "seconds": 1}
+    assert judge.metrics(read, Output("reads/s: 0.5\nwrites/s: 1", ""), values, 9.0, 9.0)["reads"] == 16000
+    with pytest.raises(WrongResult, match="too short"):
+        judge.metrics(read, Output("reads/s: 0.0\nwrites/s: 1", ""), values, 9.0, 9.0)
 
 
 def test_placeholders():
@@ -70,17 +87,17 @@ def test_metrics_are_aggregated_and_scaled(recipe):
     path = recipe("rw", replace={"regex = 'reads/s: ([0-9.]+)'": "regex = 'n=([0-9,.e]+)'\nagg = \"sum\"\nscale = 0.5"})
     read = recipes.load(path)
     output = Output("n=1,000\nn=2e3\n", "writes/s: 7")
-    assert judge.metrics(read, output, 1, 0.0, 0.0) == {"reads": 1500, "writes": 7}
+    assert judge.metrics(read, output, {}, 0.0, 0.0) == {"reads": 1500, "writes": 7}
 
 
 def test_a_missing_metric_is_a_wrong_result(recipe):
     with pytest.raises(WrongResult, match="reads"):
-        judge.metrics(recipes.load(recipe("rw")), Output("", ""), 1, 0.0, 0.0)
+        judge.metrics(recipes.load(recipe("rw")), Output("", ""), {}, 0.0, 0.0)
 
 
 def test_rates_from_counts(recipe):
     path = recipe("rw", replace={"fixed_work = true": "", "'reads/s: ([0-9.]+)'": "'reads=(.*)'\nper = \"second\""})
-    metrics = judge.metrics(recipes.load(path), Output("reads=100\nwrites/s: 1", ""), 4, 0.0, 0.0)
+    metrics = judge.metrics(recipes.load(path), Output("reads=100\nwrites/s: 1", ""), {"seconds": 4}, 0.0, 0.0)
     assert metrics["reads"] == 25
 
 
