@@ -10,6 +10,7 @@ from lockswap import __version__
 from lockswap.errors import UserError
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
 
@@ -40,8 +41,16 @@ def list_command(as_json: bool) -> None:
     help="Count acquisitions: text on stderr at exit, or JSON in FILE.<pid>.",
 )
 @click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
+@click.option("--preload", multiple=True, metavar="LIB", help=f"{PRELOAD_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool, command: tuple[str, ...]) -> None:
+def run_command(
+    rwlock: str,
+    wait: str | None,
+    stats: str | None,
+    verbose: bool,
+    preload: tuple[str, ...],
+    command: tuple[str, ...],
+) -> None:
     """Run a program under a lock. The exit status is the program's own.
 
     \b
@@ -52,7 +61,7 @@ def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool,
     from lockswap.launch import run
     from lockswap.paths import Paths
 
-    run(Paths.find(), list(command), rwlock, wait, stats, verbose)
+    run(Paths.find(), list(command), rwlock, wait, stats, verbose, preload)
 
 
 @cli.command("compare", context_settings=PASS_ON, short_help="Compare locks and write a report.")
@@ -93,6 +102,7 @@ def run_command(rwlock: str, wait: str | None, stats: str | None, verbose: bool,
     type=click.Choice(["compact", "scatter"]),
     help="Confine each run to as many CPUs as it has threads: neighbours, or far apart.",
 )
+@click.option("--preload", multiple=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable.")
 @click.option("--numactl", default="", metavar="'ARGS'", help="Start each run through numactl with these arguments.")
 @click.option(
     "--out", type=click.Path(path_type=_Path), metavar="DIR", help="The campaign's folder. Default: results/NAME."
@@ -166,6 +176,7 @@ def _request(options: dict) -> object:
         timeout=options["timeout"],
         pin=options["pin"],
         numactl=options["numactl"],
+        preload=list(options["preload"]),
         out=options["out"],
         name=options["name"],
         quick=options["quick"],

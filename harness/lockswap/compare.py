@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap import machine, perf, program, recipes, terminal
+from lockswap import beside, machine, perf, program, recipes, terminal
 from lockswap.campaign import Campaign, Job, plan, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
@@ -22,6 +22,7 @@ from lockswap.registry import Registry
 from lockswap.runner import OK, Setup, check_tools
 from lockswap.stats import MIN_PAIRS
 from lockswap.store import Folder, scrub
+from lockswap.text import words
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What is compared when nothing is named: the paper's locks.
@@ -42,6 +43,7 @@ class Request:
     timeout: float | None
     pin: str | None
     numactl: str
+    preload: list[str]
     out: Path | None
     name: str | None
     quick: bool
@@ -52,7 +54,8 @@ class Request:
 
     def stored(self) -> dict[str, Any]:
         """For campaign.toml, so that --resume asks for the same."""
-        fields = vars(self) | {"out": None, "name": None, "command": [scrub(word) for word in self.command]}
+        fields = vars(self) | {"out": None, "name": None}
+        fields |= {key: [scrub(word) for word in fields[key]] for key in ("command", "preload")}
         return {key: value for key, value in fields.items() if value not in (None, [], "")}
 
     @classmethod
@@ -62,15 +65,15 @@ class Request:
             "workloads": [],
             "locks": [],
             "numactl": "",
+            "preload": [],
             "quick": False,
             "command": [],
             "metrics": [],
             "better": "higher",
         }
         known = {key: value for key, value in fields.items() if key in empty}
-        known["command"] = [
-            str(Path(word).expanduser()) if word.startswith("~") else word for word in known.get("command", [])
-        ]
+        for key in ("command", "preload"):
+            known[key] = [str(Path(word).expanduser()) if word.startswith("~") else word for word in known.get(key, [])]
         return cls(**(empty | known))
 
 
@@ -107,9 +110,15 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
     wait = registry.wait(request.wait) if request.wait else None
     numactl = _split(request.numactl)
     events = perf.usable_events()
-    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout)
+    preload = beside.resolve(request.preload)
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
     check_tools(setup)
     jobs, hints = _jobs(paths, request)
+    if preload:
+        hints = [
+            *hints,
+            f"Every run, those without lockswap too, had {words(scrub(path) for path in preload)} preloaded.",
+        ]
     repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
     about = {"command_line": _command_line(), **about}
     about |= {
@@ -117,7 +126,8 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
         "quick": request.quick,
         "pin": request.pin or "",
         "numactl": request.numactl,
-        "request": request.stored(),
+        "preload": [scrub(path) for path in preload],
+        "request": replace(request, preload=preload).stored(),
         "settings": _settings(),
         "hints": hints,
     }

@@ -3,22 +3,32 @@
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from lockswap import program
+from lockswap import beside, program
 from lockswap.errors import UserError
 from lockswap.paths import Paths
 from lockswap.preload import clean_environment, lock_variables
 from lockswap.registry import NONE, Registry
 
 
-def run(paths: Paths, command: list[str], rwlock: str, wait: str | None, stats: str | None, verbose: bool) -> NoReturn:
+def run(
+    paths: Paths,
+    command: list[str],
+    rwlock: str,
+    wait: str | None,
+    stats: str | None,
+    verbose: bool,
+    preload: Sequence[str] = (),
+) -> NoReturn:
     """Replace this process by `command`: nothing stands between the program and its caller."""
     registry = Registry.load(paths)
     rwlock = registry.rwlock(rwlock)
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
+    others = beside.resolve(preload)
 
     env = clean_environment(os.environ)
     if rwlock == NONE:
@@ -27,9 +37,9 @@ def run(paths: Paths, command: list[str], rwlock: str, wait: str | None, stats: 
     else:
         for hindrance in program.hindrances(path):
             print(f"lockswap: warning: {hindrance}", file=sys.stderr)
-        env |= lock_variables(paths.library, rwlock, wait, env.get("LD_PRELOAD", ""), _stats_target(stats))
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
+    env |= lock_variables(paths.library, rwlock, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others)
 
     # Python ignores these two; an ignored signal would stay ignored in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

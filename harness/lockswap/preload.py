@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lockswap.errors import UserError
@@ -15,17 +15,19 @@ _OWN = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
 _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
 
-def ld_preload(library: Path, existing: str) -> str:
-    """`library` joined to what is preloaded already: before it, but behind sanitizer runtimes."""
-    if re.search(r"[\s:]", str(library)):
+def ld_preload(library: Path | None, existing: str, beside: Iterable[str] = ()) -> str:
+    """LD_PRELOAD, in this order: sanitizer runtimes, `library`, what `--preload` named, what was preloaded already."""
+    if library and re.search(r"[\s:]", str(library)):
         raise UserError(
             f"'{library}' has a space or a colon in its path, and the loader splits LD_PRELOAD there; "
             "move the checkout to a path without"
         )
-    others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != library.name]
+    own = library.name if library else None
+    others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != own]
+    others = list(dict.fromkeys([*beside, *others]))
     first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
     rest = [entry for entry in others if entry not in first]
-    return ":".join([*first, str(library), *rest])
+    return ":".join([*first, *([str(library)] if library else []), *rest])
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -44,12 +46,17 @@ def _is_harness(entry: str) -> bool:
 
 
 def lock_variables(
-    library: Path, rwlock: str, wait: str | None, existing_preload: str, stats: str | None = None
+    library: Path,
+    rwlock: str,
+    wait: str | None,
+    existing_preload: str,
+    stats: str | None = None,
+    beside: Iterable[str] = (),
 ) -> dict[str, str]:
-    """The variables that put `rwlock` under a program; none at all for NONE."""
+    """The variables that put `rwlock` under a program; for NONE only what is to be preloaded all the same."""
     if rwlock == NONE:
-        return {}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload), "LOCKSWAP_RWLOCK": rwlock}
+        return {"LD_PRELOAD": ld_preload(None, existing_preload, beside)} if beside else {}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), "LOCKSWAP_RWLOCK": rwlock}
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

@@ -50,6 +50,7 @@ class Setup:
     pin: str | None = None
     numactl: tuple[str, ...] = ()
     timeout: float | None = None
+    preload: tuple[str, ...] = ()  # files that are preloaded beside our library, for every lock and for none
 
     def with_seconds(self, recipe: Recipe, seconds: int) -> float:
         return self.timeout if self.timeout is not None else recipe.time_limit(seconds)
@@ -85,7 +86,12 @@ def measure(
                 return Outcome(SKIPPED, problem)
         stats = own / "stats" if count else None
         swap = lock_variables(
-            setup.paths.library, lock, setup.wait, base.get("LD_PRELOAD", ""), str(stats) if stats else None
+            setup.paths.library,
+            lock,
+            setup.wait,
+            base.get("LD_PRELOAD", ""),
+            str(stats) if stats else None,
+            setup.preload,
         )
         if swap:
             base.pop("LD_PRELOAD", None)

@@ -1,7 +1,7 @@
 """Numbers and lists as people write them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 _SI = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -65,7 +65,7 @@ def share(value: float) -> str:
     return f"{percent:.0f} %"
 
 
-def words(items: Sequence[object]) -> str:
+def words(items: Iterable[object]) -> str:
     """1, 2 and 8"""
     texts = [str(item) for item in items]
     return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
