@@ -106,6 +106,11 @@ class Ba {
   }
 
   void write_lock() noexcept {
+    write_lock([] {});
+  }
+  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
+  template <class F>
+  void write_lock(const F& before_drain) noexcept {
     const Handle me = new_node();
     // acq_rel: release, the node is ready before others find it; acquire, pairs with the
     // compare-exchange in leave_queue of the writer that left the queue empty.
@@ -116,7 +121,7 @@ class Ba {
       Nodes::at(before).link.store(me, release);  // pairs with await_next
       wait_at(node.gate);
     }
-    own(me);
+    own(me, before_drain);
   }
 
   bool write_lock_until(const Deadline* deadline) noexcept {
@@ -269,7 +274,8 @@ class Ba {
   // --- writers
 
   // The writer is at the head of the queue; only it may set PRES.
-  void own(Handle me) noexcept {
+  template <class F>
+  void own(Handle me, const F& before_drain) noexcept {
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
     whead_.store(me, relaxed);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
@@ -277,7 +283,7 @@ class Ba {
     if (!gone(rin_.load(acquire))) [[unlikely]] {
       W::until(rin_, acquire, kParked, kAnyChannel, nullptr, gone);
     }
-    drain(me, enter_phase());
+    drain(me, enter_phase(), before_drain);
   }
 
   void close_list(std::uint32_t v) noexcept {
@@ -297,10 +303,13 @@ class Ba {
     return rin_.fetch_add(with_next_phase(v) - v, release) & kCount;
   }
 
-  void drain(Handle me, std::uint32_t target) noexcept {
+  template <class F>
+  void drain(Handle me, std::uint32_t target, const F& before_drain) noexcept {
     // acquire: pairs with read_unlock.
-    if (rout_.load(acquire) != target) [[unlikely]]
-      wait_to_drain(me, target);
+    if (rout_.load(acquire) == target) [[likely]]
+      return;
+    before_drain();
+    wait_to_drain(me, target);
   }
 
   [[gnu::noinline]] void wait_to_drain(Handle me, std::uint32_t target) noexcept {

@@ -9,19 +9,21 @@
 // State: one word, "bias" (the paper's RBias and InhibitUntil in one):
 //   0                   off, the next slow reader switches it on; also "being revoked"
 //   kOn                 on
+//   kDiverted           off for new readers, since a writer waits; slots may still name the lock
 //   kRetiring           off for good, slots may still name the lock
 //   kRetired            off for good, and no slot names it
 //   otherwise           off until that time (P::now)
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
 //   A slot is only ever changed from 0 to a key, from that key to 0, or by adding its revoker bit.
-// Fairness: the underlying lock's; but readers that published themselves before the revocation go
-//   first, and readers that come during one wait behind the writer.
+// Fairness: the underlying lock's; but readers that published themselves before a writer came go
+//   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process.
 // Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
 //   leaves its bit in the slot, and a hold may have been released by another thread, after which
 //   the slot may be anybody's. Slow readers do not each read the clock, and do not bias a
-//   lock that a writer waits for: see slow_read. A writer
+//   lock that a writer waits for: see slow_read. A writer that has to wait for
+//   slow readers diverts new ones from the table before, not after: see write_lock. A writer
 //   that gives up puts the bias back, since slots may still name the lock. Try forms: readers try
 //   the table first; a writer looks at the table before it disturbs anybody.
 // Destroy is safe: a fast reader's last access is to the table, which is never freed.
@@ -157,7 +159,10 @@ class Bravo {
   }
 
   static void write_lock(Frame& f) noexcept {
-    f.core.write_lock();
+    // With more threads than processors, the slow readers that this writer waits for may not be
+    // running. Fast readers would keep the processors from them; readers that come to the
+    // underlying lock wait behind the writer.
+    f.core.write_lock([&f] { divert(f); });
     if (may_have_fast_readers(f)) revoke(f, nullptr, kWait);
   }
   static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {
@@ -177,8 +182,9 @@ class Bravo {
 
  private:
   static constexpr std::uint64_t kOn = 1;
-  static constexpr std::uint64_t kRetiring = 2;
-  static constexpr std::uint64_t kRetired = 3;
+  static constexpr std::uint64_t kDiverted = 2;
+  static constexpr std::uint64_t kRetiring = 3;
+  static constexpr std::uint64_t kRetired = 4;
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
@@ -191,7 +197,14 @@ class Bravo {
     // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
     // this writer. acquire: with kRetired, pairs with release_any_slot.
     const std::uint64_t bias = f.bias.load(acquire);
-    return bias == kOn || bias == kRetiring;
+    return bias == kOn || bias == kDiverted || bias == kRetiring;
+  }
+
+  static void divert(Frame& f) noexcept {
+    std::uint64_t on = kOn;
+    // relaxed: readers take the slow path a little earlier, which is always right. Who gets the
+    // underlying lock revokes in either state.
+    f.bias.compare_exchange(on, kDiverted, relaxed);
   }
 
   static typename Table::Slot& slot_of(std::uint32_t token) noexcept {
@@ -226,8 +239,10 @@ class Bravo {
     const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();
     std::uint64_t bias = kOn;
-    // seq_cst: see read_begin. Fails only against retire, which has stored seq_cst itself.
-    f.bias.compare_exchange(bias, 0, seq_cst);
+    // seq_cst: see read_begin. Gives up only against retire, which has stored seq_cst itself.
+    do {
+      if (f.bias.compare_exchange(bias, 0, seq_cst)) break;
+    } while (bias == kDiverted);
     const bool empty = P::scan(table.slots, table.mask + 1, key, [&](std::size_t i) {
       auto& slot = table.slots[i];
       const auto gone = [key](std::uint64_t v) { return (v & ~Table::kRevokerParked) != key; };
@@ -277,7 +292,7 @@ class Bravo {
     Count::on(&f, Event::read);
     std::uint64_t bias = f.bias.load(relaxed);
     if (bias == kOn || bias == kRetiring || bias == kRetired) return;
-    if (bias != 0) {
+    if (bias != 0 && bias != kDiverted) {
       if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
       if (P::now() < bias) return;
     }
@@ -285,7 +300,7 @@ class Bravo {
     if (f.core.has_writer()) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with the
     // re-check in read_begin. Fails if another reader was faster, or the bias is being retired.
-    f.bias.compare_exchange(bias, kOn, release);
+    if (f.bias.compare_exchange(bias, kOn, release) && f.core.has_writer()) divert(f);
   }
 
   static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two

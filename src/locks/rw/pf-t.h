@@ -83,6 +83,11 @@ class PfT {
   }
 
   void write_lock() noexcept {
+    write_lock([] {});
+  }
+  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
+  template <class F>
+  void write_lock(const F& before_drain) noexcept {
     // relaxed: a ticket orders nothing; the line is joined by watching wout.
     const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
     const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
@@ -90,7 +95,11 @@ class PfT {
     if (!my_turn(word_.load(acquire))) {
       W::until(word_, acquire, kWritersParked, channel_of(ticket), nullptr, my_turn);
     }
-    drain(enter_phase(ticket), nullptr);
+    const std::uint32_t target = enter_phase(ticket);
+    if (all_left_at(target)) [[likely]]
+      return;
+    before_drain();
+    wait_to_drain(target, nullptr);
   }
 
   bool write_lock_until(const Deadline* deadline) noexcept {
@@ -184,10 +193,10 @@ class PfT {
     return static_cast<std::uint32_t>(v >> 32);
   }
 
-  bool all_left(std::uint64_t v) const noexcept {
-    // acquire: pairs with read_unlock.
-    return rout_.load(acquire) == arrived(v) << kLeftShift;
+  bool all_left_at(std::uint32_t target) const noexcept {
+    return rout_.load(acquire) == target;  // acquire: pairs with read_unlock
   }
+  bool all_left(std::uint64_t v) const noexcept { return all_left_at(arrived(v) << kLeftShift); }
 
   // Takes the ticket that has its turn now, if nobody has it.
   bool take_turn(std::uint64_t v) noexcept {
@@ -210,10 +219,7 @@ class PfT {
   }
 
   bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
-    // acquire, here and below: pairs with read_unlock.
-    if (rout_.load(acquire) == target) [[likely]]
-      return true;
-    return wait_to_drain(target, deadline);
+    return all_left_at(target) || wait_to_drain(target, deadline);
   }
 
   [[gnu::noinline]] bool wait_to_drain(std::uint32_t target, const Deadline* deadline) noexcept {
