@@ -15,6 +15,8 @@ PACKAGES_workloads=(
   rocksdb-tools      # db_bench
 )
 PACKAGES_tests=(
+  chromium           # the report is looked at in a real browser
+  chromium-driver
   clang
   clang-format
   clang-tidy

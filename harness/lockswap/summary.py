@@ -1,7 +1,7 @@
 """From rows to figures: one Cell a (workload, thread count, lock), each with medians, spreads and ratios."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -71,22 +71,25 @@ class Cell:
     def usage(self, name: str) -> Spread | None:
         return Spread.of([row.numbers[name] for row in self.used if name in row.numbers])
 
-    def ratio(self, baseline: "Cell | None", metric: MetricInfo) -> Ratio | None:
-        """This lock over `baseline`, round by round."""
-        if baseline is None:
-            return None
-        others = {row.round: row for row in baseline.good}
+    def spread(self, value: Callable[[Row], float | None]) -> Spread | None:
+        """Of anything that can be had from a run."""
+        return Spread.of([found for row in self.used if (found := value(row)) is not None])
+
+    def pairs(self, baseline: "Cell | None", metric: MetricInfo) -> list[tuple[float, float]]:
+        """This lock's value and that of `baseline` in the same round; without disturbed runs if enough remain."""
+        others = {row.round: row for row in baseline.good} if baseline else {}
         pairs = [
             (row, others[row.round])
             for row in self.good
             if row.round in others and metric.name in row.metrics and metric.name in others[row.round].metrics
         ]
         pairs = _undisturbed(pairs, lambda pair: pair[0].disturbed or pair[1].disturbed)
-        return paired_ratio(
-            [row.metrics[metric.name] for row, _ in pairs],
-            [row.metrics[metric.name] for _, row in pairs],
-            metric.higher_is_better,
-        )
+        return [(mine.metrics[metric.name], base.metrics[metric.name]) for mine, base in pairs]
+
+    def ratio(self, baseline: "Cell | None", metric: MetricInfo) -> Ratio | None:
+        """This lock over `baseline`, round by round."""
+        pairs = self.pairs(baseline, metric)
+        return paired_ratio([mine for mine, _ in pairs], [base for _, base in pairs], metric.higher_is_better)
 
 
 def _undisturbed(items: list, disturbed) -> list:
@@ -114,8 +117,20 @@ class Workload:
         cell = self.cell(threads, lock)
         return cell.ratio(self.cell(threads, baseline), metric) if cell else None
 
+    def round_ratios(self, threads: int, lock: str, metric: MetricInfo, baseline: str = PTHREAD) -> list[float]:
+        """The ratios behind `ratio`, one a round, above 1 = better; rounds in which a side got nothing are missing."""
+        cell = self.cell(threads, lock)
+        pairs = cell.pairs(self.cell(threads, baseline), metric) if cell else []
+        ratios = [mine / base for mine, base in pairs if mine > 0 and base > 0]
+        return ratios if metric.higher_is_better else [1 / ratio for ratio in ratios]
+
     def measured(self) -> bool:
         return any(cell.good for cell in self.cells.values())
+
+
+def compared(locks: list[str]) -> list[str]:
+    """What is set against pthread: the locks that were asked for, then the program as it is."""
+    return sorted((lock for lock in locks if lock != PTHREAD), key=lambda lock: lock == NONE)
 
 
 @dataclass

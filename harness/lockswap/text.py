@@ -3,6 +3,9 @@
 import math
 from collections.abc import Iterable
 
+# A verdict for the eye; the word stands beside it or in a key.
+SYMBOL = {"faster": "▲", "slower": "▼", "the same": "=", "can't tell": "?"}
+
 _SI = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 

@@ -1,0 +1,130 @@
+"""From panels to files: one figure of all panels for papers (SVG, PNG), and each panel alone for a page."""
+
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed
+
+import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lockswap.looks import STYLE, THEME, looks
+from lockswap.registry import NONE, PTHREAD
+
+# Inches, of the files. A panel is narrower: it fills half of a wide page and the whole of a phone's, and its text
+# must be readable on both.
+FIGURE_WIDTH = 9.2
+# How the id of a group of a lock's marks begins; a page makes an attribute of it, to show and hide locks.
+_OF_LOCK = "of-lock--"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    alt: str  # for those who do not see it
+    height: float  # inches
+    draw: Callable[[Axes], None]
+    width: float = 5.0
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Panels that belong together, in all forms."""
+
+    name: str
+    title: str
+    svg: str
+    png: bytes
+    panels: tuple[str, ...]  # SVG whose colours are the page's variables
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.name}.svg").write_text(self.svg, encoding="utf-8")
+        (folder / f"{self.name}.png").write_bytes(self.png)
+
+
+def plot(name: str, title: str, panels: list[Panel], columns: int = 2, legend: list[str] | None = None) -> Plot:
+    """Draw everything; `legend` names the locks of the legend of the files (a page has its own)."""
+    with matplotlib.rc_context(STYLE):
+        columns = min(columns, len(panels))
+        rows = math.ceil(len(panels) / columns)
+        height = sum(max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows))
+        figure, axes = plt.subplots(rows, columns, figsize=(FIGURE_WIDTH, height), squeeze=False, layout="constrained")
+        for axis, panel in zip(axes.flat, panels, strict=False):
+            panel.draw(axis)
+        for axis in list(axes.flat)[len(panels) :]:
+            axis.set_visible(False)
+        if legend:
+            _legend(figure, legend)
+        svg, png = _finish(figure, with_png=True)
+        return Plot(name, title, svg, png, tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1)))
+
+
+def _alone(name: str, panel: Panel) -> str:
+    figure, axis = plt.subplots(figsize=(panel.width, panel.height), layout="constrained")
+    panel.draw(axis)
+    svg, _ = _finish(figure, with_png=False)
+    return _themed(svg, name, panel.alt)
+
+
+def _finish(figure: Figure, with_png: bool) -> tuple[str, bytes]:
+    svg, png = io.StringIO(), io.BytesIO()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # once is enough, and the same for both forms
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    if with_png:
+        figure.savefig(png, format="png", dpi=160)
+    plt.close(figure)
+    return svg.getvalue(), png.getvalue()
+
+
+def mark(artist: Artist, lock: str) -> None:
+    """This artist shows `lock`: a page can hide it."""
+    count = getattr(artist.figure, "lockswap_marks", 0) + 1
+    artist.figure.lockswap_marks = count
+    artist.set_gid(f"{_OF_LOCK}{lock}--{count}")
+
+
+def _themed(svg: str, name: str, alt: str) -> str:
+    """For the page: no XML head, colours as variables, ids that are unique in the page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    for variable, (light, _) in THEME.items():
+        svg = svg.replace(light, f"var(--{variable})")
+    svg = re.sub(rf'id="{_OF_LOCK}(.+?)--\d+"', r'data-lock="\1"', svg)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'(xlink:href="|url\()#', rf"\g<1>#{name}-", svg)
+    # The page sets the size; the view box keeps the proportions.
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
+    alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+
+
+def _legend(figure: Figure, locks: list[str]) -> None:
+    look = looks(locks)
+    handles = [
+        plt.Line2D(
+            [],
+            [],
+            color=look[lock].color,
+            marker=look[lock].marker,
+            linestyle=look[lock].dash,
+            linewidth=1.5,
+            markersize=5,
+            label={NONE: "none (no preload)", PTHREAD: "pthread (glibc)"}.get(lock, lock),
+        )
+        for lock in locks
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
+    )
