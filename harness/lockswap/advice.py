@@ -27,9 +27,10 @@ def _good(campaign: Campaign) -> list:
 
 def _unfinished(campaign: Campaign) -> Iterable[str]:
     if not campaign.about["finished"]:
-        made, planned = len(campaign.rows), campaign.about["planned_runs"]
+        made, planned = len(campaign.rows), campaign.about.get("planned_runs")
+        of = f" of {planned}" if planned else ""
         yield (
-            f"The campaign was interrupted after {made} of {planned} runs: what follows rests on fewer rounds. "
+            f"The campaign was interrupted after {made}{of} runs: what follows rests on fewer rounds. "
             "'lockswap compare --resume DIR' makes the rest."
         )
 
@@ -48,11 +49,10 @@ def _disturbed(campaign: Campaign) -> Iterable[str]:
     count = sum(row.disturbed for row in good)
     if not count:
         return
-    left_out = sum(cell.left_out for workload in campaign.workloads for cell in workload.cells.values())
     yield (
         f"{count} of {plural(len(good), 'run')} were disturbed: others took more than {share(STEAL_LIMIT)} "
         f"of the CPU time, or less than {share(AVAILABLE_LIMIT)} of the CPUs were there for us. "
-        f"{left_out} of them are left out of the medians. "
+        "They are marked and counted; where the verdict without their rounds is another one, both are given. "
         "Measure when the machine is quiet, or with more --repeats."
     )
 

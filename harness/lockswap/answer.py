@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from lockswap.registry import PTHREAD
-from lockswap.stats import Ratio
+from lockswap.stats import Noise, Ratio
 from lockswap.summary import Campaign, Cell, MetricInfo, Workload, compared
 
 ORDER = ("faster", "slower", "the same", "can't tell")
@@ -37,7 +36,7 @@ class Scale:
         ends = [max(end, 1 / end) for end in ends if 0 < end < math.inf]
         return cls(min(max([_NARROWEST, *ends]), _FARTHEST))
 
-    def place(self, ratio: Ratio) -> Place:
+    def place(self, ratio: Ratio | Noise) -> Place:
         left, middle, right = (self._percent(value) for value in (ratio.low, ratio.estimate, ratio.high))
         return Place(left, middle, round(right - left, 1))
 
@@ -54,7 +53,7 @@ class Line:
     threads: int
     ratios: dict[str, Ratio | None]
     cells: dict[str, Cell | None]
-    noise: Ratio | None
+    noise: Noise | None  # the program against itself
     first_of_metric: bool
 
 
@@ -92,7 +91,7 @@ class Answer:
 
 
 def of(campaign: Campaign) -> Answer:
-    locks = compared(campaign.locks)
+    locks = compared(campaign.locks, campaign.against)
     groups = [Group(workload, _lines(workload, locks)) for workload in campaign.workloads]
     ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
     return Answer(locks, groups, Scale.of(ratios))
@@ -105,11 +104,11 @@ def _lines(workload: Workload, locks: list[str]) -> list[Line]:
         if metric.role == "total" and len(workload.metrics) > 2:
             continue
         for threads in workload.threads:
-            cells: dict[str, Any] = {lock: workload.cell(threads, lock) for lock in (PTHREAD, *locks)}
+            cells: dict[str, Any] = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}
             if any(cells.values()):
                 ratios = {lock: workload.ratio(threads, lock, metric) for lock in locks}
                 first = not lines or lines[-1].metric is not metric
-                lines.append(Line(metric, threads, ratios, cells, None, first))
+                lines.append(Line(metric, threads, ratios, cells, workload.noise(threads, metric), first))
     return lines
 
 

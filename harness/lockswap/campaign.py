@@ -1,20 +1,20 @@
 """A campaign: what to run in which order, and the loop that runs it."""
 
 import os
-import random
 import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from lockswap import judge, machine, runner
+from lockswap import judge, machine, runner, summary
 from lockswap.paths import Paths
 from lockswap.recipes import Recipe
-from lockswap.registry import BASELINES, NONE
+from lockswap.registry import BASELINES, NONE, PTHREAD
+from lockswap.rounds import Key, Rounds, Turn, width
 from lockswap.store import GIVEN_UP, NUMBER_COLUMNS, Folder, RawWriter, Row, scrub
 from lockswap.text import plural
 
@@ -57,34 +57,9 @@ class Job:
         }
 
 
-@dataclass(frozen=True)
-class Planned:
-    run: int
-    round: int
-    job: Job
-    threads: int
-    lock: str
-
-    @property
-    def cell(self) -> tuple[str, int, str]:
-        return self.job.recipe.name, self.threads, self.lock
-
-
-def with_baselines(locks: list[str]) -> list[str]:
-    """Both baselines first, whatever was asked for."""
-    return [*BASELINES, *(lock for lock in dict.fromkeys(locks) if lock not in BASELINES)]
-
-
-def plan(jobs: list[Job], locks: list[str], repeats: int, seed: int) -> list[Planned]:
-    """Round after round, every combination once; within each, the locks in an order drawn anew."""
-    dice = random.Random(seed)
-    runs = []
-    for number in range(1, repeats + 1):
-        for job in jobs:
-            for threads in job.threads:
-                order = dice.sample(locks, len(locks))
-                runs += [Planned(len(runs) + i, number, job, threads, lock) for i, lock in enumerate(order, 1)]
-    return runs
+def with_baselines(locks: list[str], against: str = PTHREAD) -> list[str]:
+    """Both baselines first, whatever was asked for, then what the others are held against."""
+    return [*BASELINES, *(lock for lock in dict.fromkeys([against, *locks]) if lock not in BASELINES)]
 
 
 class Watcher(Protocol):
@@ -105,9 +80,11 @@ class Campaign:
     setup: runner.Setup
     jobs: list[Job]
     locks: list[str]
-    repeats: int
+    repeats: int  # rounds; with `until`, the least number of them
     seed: int
     about: dict[str, Any]  # name, command line and the like, for campaign.toml
+    until: float | None = None  # rounds go on until every interval is so narrow; see rounds.py
+    budget_s: float | None = None  # of measuring, after which no round begins
     cwd: Path = field(default_factory=Path.cwd)
 
     def run(self, watcher: Watcher) -> bool:
@@ -122,11 +99,26 @@ class Campaign:
                 "locks": self.locks,
                 "repeats": self.repeats,
                 "seed": self.seed,
-                "planned_runs": len(plan(self.jobs, self.locks, self.repeats, self.seed)),
+                **({"until": self.until} if self.until else {"planned_runs": sum(self.rounds().left().values())}),
                 "notes": notes,
                 "workload": [job.describe() for job in self.jobs],
             }
         )
+
+    def rounds(self, rows: Iterable[Row] = ()) -> Rounds:
+        """What is to be run, after the rows that there are."""
+        about = {**self.about, "locks": self.locks}
+        described = {job.recipe.name: job.describe() for job in self.jobs}
+
+        def widest(key: Key, rows: list[Row]) -> float:
+            copies = [replace(row, metrics=dict(row.metrics)) for row in rows]
+            return width(summary.workload_of(described[key[0]], about, copies), key[1])
+
+        keys = [(job.recipe.name, threads) for job in self.jobs for threads in job.threads]
+        rounds = Rounds(keys, self.locks, self.seed, self.repeats, self.until, widest)
+        for row in rows:
+            rounds.add(row)
+        return rounds
 
 
 class _Execution:
@@ -136,31 +128,31 @@ class _Execution:
         self.began = time.monotonic()
         self.notes: list[str] = []
         self.failed: Counter = Counter()
-        self.clock = _Clock()
+        self.clock = _Clock(campaign.jobs)
         self.checks: list[dict[str, Any]] = []
         self.unfit: dict[tuple[str, str], tuple[str, str]] = {}
         self.available: float | None = None
+        self.jobs = {job.recipe.name: job for job in campaign.jobs}
+        self.runs = 0
+        self.spent_s = 0.0  # measuring, by those who were interrupted
 
     def run(self) -> bool:
         campaign = self.campaign
         earlier = campaign.folder.rows()  # of an interrupted campaign that goes on
         if earlier:
-            self.began -= max(row.numbers.get("started_s", 0) + row.numbers.get("wall_s", 0) for row in earlier)
+            self.began -= max(map(_ended_s, earlier))
+            self.spent_s = max(map(_ended_s, earlier)) - min(row.numbers.get("started_s", 0) for row in earlier)
+            self.runs = max(row.run for row in earlier)
             self.failed.update((row.workload, row.threads, row.lock, row.status) for row in earlier)
-        done = {row.run for row in earlier}
         campaign.write_about(False, [])
-        todo = [
-            planned
-            for planned in plan(campaign.jobs, campaign.locks, campaign.repeats, campaign.seed)
-            if planned.run not in done
-        ]
+        rounds = campaign.rounds(earlier)
         metrics = dict.fromkeys(metric.name for job in campaign.jobs for metric in job.recipe.metrics)
         raw = RawWriter(campaign.folder, metrics)
         interrupted = False
         try:
             self._prepare()
-            self._check_all(todo)
-            self._measure_all(todo, raw)
+            self._check_all(rounds)
+            self._measure_all(rounds, raw)
         except KeyboardInterrupt:
             interrupted = True
             self.notes.append("interrupted: later rounds are missing")
@@ -187,17 +179,15 @@ class _Execution:
         self.watcher.starts(f"building {recipe.name}", 0)
         return build(paths, recipe)
 
-    def _check_all(self, todo: list[Planned]) -> None:
+    def _check_all(self, rounds: Rounds) -> None:
         """Count, under each lock, whether the workload takes it."""
-        pairs = list(dict.fromkeys((planned.job.recipe.name, planned.lock) for planned in todo))
-        jobs = {job.recipe.name: job for job in self.campaign.jobs}
+        pairs = [(name, lock) for name in self.jobs for lock in self.campaign.locks]
         remaining = [pair for pair in pairs if pair not in self.unfit]
         for index, (name, lock) in enumerate(remaining):
-            job = jobs[name]
-            rest = [jobs[other].recipe for other, _ in remaining[index:]]
-            left = sum(self.clock.check(recipe) for recipe in rest) + self.clock.left(todo)
+            rest = [self.jobs[other].recipe for other, _ in remaining[index:]]
+            left = sum(self.clock.check(recipe) for recipe in rest) + self._left_s(rounds)
             self.watcher.starts(f"counting {name} under {lock}", left)
-            self._check(job, lock)
+            self._check(self.jobs[name], lock)
             self.campaign.folder.write_checks(self.checks)
 
     def _check(self, job: Job, lock: str) -> None:
@@ -244,23 +234,38 @@ class _Execution:
             self.unfit[job.recipe.name, lock] = (status, detail)
         # A crash, hang or wrong result may depend on the thread count: the measured runs will tell.
 
-    def _measure_all(self, todo: list[Planned], raw: RawWriter) -> None:
-        for index, planned in enumerate(todo):
-            left = self.clock.left(todo[index:])
-            name = planned.job.recipe.name
-            self.watcher.starts(
-                f"round {planned.round}/{self.campaign.repeats}: {name}, "
-                f"{plural(planned.threads, 'thread')}, {planned.lock}",
-                left,
-            )
-            raw.add(self._measure(planned))
-            left = self.clock.left(todo[index + 1 :])
+    def _measure_all(self, rounds: Rounds, raw: RawWriter) -> None:
+        began = time.monotonic() - self.spent_s
+        budget = self.campaign.budget_s
+        current: tuple[int, Key] | None = None
+        for turn in rounds:
+            if budget and (turn.round, turn.key) != current:
+                current = turn.round, turn.key
+                if time.monotonic() - began + self.clock.expect(turn.key) * (len(self.campaign.locks) + 1) > budget:
+                    self.notes.append(f"the budget of {budget / 60:g} min was spent")
+                    return
+            what = f"{turn.workload}, {plural(turn.threads, 'thread')}, {turn.lock}"
+            of = "" if self.campaign.until else f"/{self.campaign.repeats}"
+            self.watcher.starts(f"round {turn.round}{of}: {what}", self._left_s(rounds, began))
+            row = self._measure(turn)
+            raw.add(row)
+            rounds.add(row)
+            left = self._left_s(rounds, began)
             self.watcher.done(self.clock.spent / (self.clock.spent + left) if left else 1.0, left)
 
-    def _measure(self, planned: Planned) -> Row:
-        campaign, job = self.campaign, planned.job
-        row = Row(planned.run, planned.round, job.recipe.name, planned.lock, planned.threads, runner.OK)
-        known = self.unfit.get((job.recipe.name, planned.lock)) or self._given_up(planned)
+    def _left_s(self, rounds: Rounds, began: float | None = None) -> float:
+        """A guess of the seconds until all is measured, or the budget is spent."""
+        left = sum(self.clock.expect(key) * turns for key, turns in rounds.left().items())
+        budget = self.campaign.budget_s
+        if budget is None:
+            return left
+        return min(left, max(0.0, budget - (time.monotonic() - began if began else 0)))
+
+    def _measure(self, turn: Turn) -> Row:
+        campaign, job = self.campaign, self.jobs[turn.workload]
+        self.runs += 1
+        row = Row(self.runs, turn.round, turn.workload, turn.lock, turn.threads, runner.OK, twin=turn.twin)
+        known = self.unfit.get((turn.workload, turn.lock)) or self._given_up(turn)
         if known:
             row.status, row.detail = known
             return row
@@ -270,14 +275,14 @@ class _Execution:
         outcome = runner.measure(
             campaign.setup,
             job.recipe,
-            planned.lock,
-            planned.threads,
+            turn.lock,
+            turn.threads,
             job.seconds,
             job.params,
             cwd=campaign.cwd if job.own else None,
         )
         steal = machine.Ticks.now().steal_share_since(ticks)
-        self.clock.saw(planned, time.monotonic() - began)
+        self.clock.saw(turn.key, time.monotonic() - began)
         # The probe after this run is the one before the next.
         self.available = machine.cpus_available(meter)
         probes = [probe for probe in (before, self.available) if probe is not None]
@@ -289,15 +294,15 @@ class _Execution:
         row.disturbed = int(steal > STEAL_LIMIT or (bool(probes) and min(probes) < AVAILABLE_LIMIT))
         if row.status != runner.OK:
             row.detail = scrub(row.detail, campaign.setup.paths.root)
-            self.failed[(*planned.cell, row.status)] += 1
-            self._keep_output(f"{planned.run:05d}", outcome)
+            self.failed[row.workload, row.threads, row.lock, row.status] += 1
+            self._keep_output(f"{row.run:05d}", outcome)
             where = f"{row.workload}, {plural(row.threads, 'thread')}, {row.lock}"
             self.watcher.says(f"{where}: {row.status}: {row.detail}")
         return row
 
-    def _given_up(self, planned: Planned) -> tuple[str, str] | None:
+    def _given_up(self, turn: Turn) -> tuple[str, str] | None:
         for status, limit in GIVE_UP.items():
-            times = self.failed[(*planned.cell, status)]
+            times = self.failed[turn.workload, turn.threads, turn.lock, status]
             if times >= limit:
                 often = "once" if times == 1 else f"{times} times"
                 return runner.SKIPPED, f"{GIVEN_UP}: {status} {often} before"
@@ -350,32 +355,35 @@ def _lacks_room(recipe: Recipe) -> str | None:
     return None
 
 
+def _ended_s(row: Row) -> float:
+    return row.numbers.get("started_s", 0) + row.numbers.get("wall_s", 0)
+
+
 class _Clock:
     """Foretells how long runs take: first from what was asked for, then from what was seen."""
 
-    def __init__(self) -> None:
-        self.seen: dict[tuple[str, int], list[float]] = {}
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self.jobs = {job.recipe.name: job for job in jobs}
+        self.seen: dict[Key, list[float]] = {}
         self.seen_check: dict[str, list[float]] = {}
         self.spent = 0.0
 
-    def expect(self, planned: Planned) -> float:
-        times = self.seen.get((planned.job.recipe.name, planned.threads))
+    def expect(self, key: Key) -> float:
+        times = self.seen.get(key)
         if times:
             return sum(times) / len(times)
-        others = [time for key, times in self.seen.items() if key[0] == planned.job.recipe.name for time in times]
+        others = [time for other, times in self.seen.items() if other[0] == key[0] for time in times]
         if others:
             return sum(others) / len(others)
-        if planned.job.recipe.fixed_work:
-            checks = self.seen_check.get(planned.job.recipe.name)
+        job = self.jobs[key[0]]
+        if job.recipe.fixed_work:
+            checks = self.seen_check.get(key[0])
             return sum(checks) / len(checks) if checks else 3.0
-        return planned.job.seconds + 0.5
+        return job.seconds + 0.5
 
-    def left(self, todo: list[Planned]) -> float:
-        return sum(self.expect(planned) for planned in todo)
-
-    def saw(self, planned: Planned, took: float) -> None:
+    def saw(self, key: Key, took: float) -> None:
         self.spent += took
-        self.seen.setdefault((planned.job.recipe.name, planned.threads), []).append(took)
+        self.seen.setdefault(key, []).append(took)
 
     def check(self, recipe: Recipe) -> float:
         times = self.seen_check.get(recipe.name)

@@ -86,7 +86,7 @@ def run_command(
     "-r",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rounds. Default: 7; below 6 no 95 % interval exists.",
+    help="Rounds; with --until, the least number of them. Default: 7; below 6 no 95 % interval exists.",
 )
 @click.option(
     "--seconds", "-s", type=click.IntRange(min=1), metavar="S", help="Length of a run. Default: the workload's own."
@@ -128,6 +128,29 @@ def run_command(
     show_default=True,
     help="Which way --metric is better.",
 )
+@click.option(
+    "--until",
+    metavar="SHARE",
+    help="Go on until every 95 % interval of a rate or time reaches at most so far from its estimate, as in 5%.",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MINUTES",
+    help="Begin no round after so much measuring. Default: 30 with --until, else none.",
+)
+@click.option("--against", metavar="LOCK", help="The baseline of the ratios. Default: pthread, glibc's lock preloaded.")
+@click.option(
+    "--fail-below",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="RATIO",
+    help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97: a gate for CI.",
+)
+@click.option(
+    "--per-cpu",
+    is_flag=True,
+    help="Operations per CPU second decide instead of the clock: for machines shared with others.",
+)
 @click.option("--resume", type=click.Path(path_type=_Path), metavar="DIR", help="Go on with an interrupted campaign.")
 @click.option(
     "--report/--no-report",
@@ -142,6 +165,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     \b
     lockswap compare --quick
     lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
+    lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
     lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
 
     Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
@@ -184,6 +208,11 @@ def _request(options: dict) -> object:
         command=command,
         metrics=metrics,
         better=options["better"],
+        until=_share(options["until"], "--until"),
+        budget=options["budget"],
+        against=options["against"],
+        fail_below=options["fail_below"],
+        per_cpu=options["per_cpu"],
     )
 
 
@@ -206,6 +235,19 @@ def report_command(folder: _Path, silent: bool) -> None:
 def _names(values: tuple[str, ...]) -> list[str]:
     """Names given as `--x a,b` or `--x a --x b`."""
     return [name for value in values for name in (part.strip() for part in value.split(",")) if name]
+
+
+def _share(text: str | None, option: str) -> float | None:
+    """'5%' and '0.05' are the same."""
+    if text is None:
+        return None
+    try:
+        value = float(text.rstrip("% ")) / 100 if text.rstrip().endswith("%") else float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.001 <= value <= 1:
+        raise UserError(f"{option}: '{text}' is no share from 0.1% to 100%; write it as 5%")
+    return value
 
 
 def _counts(text: str | None, option: str) -> list[int] | None:

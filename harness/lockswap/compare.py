@@ -11,23 +11,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap import beside, machine, perf, program, recipes, terminal
-from lockswap.campaign import Campaign, Job, plan, with_baselines
+from lockswap import beside, gate, machine, perf, program, recipes, terminal
+from lockswap.campaign import Campaign, Job, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
 from lockswap.paths import Paths
 from lockswap.preload import clean_environment
 from lockswap.recipes import LockCheck, Metric, Recipe
-from lockswap.registry import Registry
+from lockswap.registry import PTHREAD, Registry
 from lockswap.runner import OK, Setup, check_tools
 from lockswap.stats import MIN_PAIRS
-from lockswap.store import Folder, scrub
+from lockswap.store import SCHEMA, Folder, scrub
 from lockswap.text import words
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What is compared when nothing is named: the paper's locks.
 DEFAULT_LOCKS = ("ba", "bravo-ba")
-QUICK_REPEATS, QUICK_THREADS = MIN_PAIRS, 2
+QUICK_REPEATS = MIN_PAIRS
+# What --until may cost when --budget does not say.
+BUDGET_MIN = 30.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Request:
     command: list[str]
     metrics: list[str]
     better: str
+    until: float | None
+    budget: float | None
+    against: str | None
+    fail_below: float | None
+    per_cpu: bool
 
     def stored(self) -> dict[str, Any]:
         """For campaign.toml, so that --resume asks for the same."""
@@ -70,6 +77,7 @@ class Request:
             "command": [],
             "metrics": [],
             "better": "higher",
+            "per_cpu": False,
         }
         known = {key: value for key, value in fields.items() if key in empty}
         for key in ("command", "preload"):
@@ -89,7 +97,7 @@ def run(request: Request, with_report: bool = True) -> int:
     campaign = _campaign(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
     folder.write_env(machine.environment(paths, Registry.load(paths), campaign.setup.events))
-    return _execute(campaign, with_report)
+    return _execute(campaign, with_report, request.fail_below)
 
 
 def resume(path: Path, with_report: bool = True) -> int:
@@ -100,13 +108,18 @@ def resume(path: Path, with_report: bool = True) -> int:
         raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
     request = Request.from_stored(about["request"])
     kept = {key: about[key] for key in ("name", "started", "command_line")}
-    return _execute(_campaign(Paths.find(), request, folder, kept), with_report)
+    if about["schema"] < SCHEMA:
+        raise UserError(
+            f"the campaign in {path} was begun by an older lockswap, without the second run of 'none'; start anew"
+        )
+    return _execute(_campaign(Paths.find(), request, folder, kept), with_report, request.fail_below)
 
 
 def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Campaign:
     registry = Registry.load(paths)
     names = request.locks or [lock for lock in DEFAULT_LOCKS if lock in {known.name for known in registry.rwlocks}]
-    locks = with_baselines([registry.rwlock(name) for name in names])
+    against = registry.rwlock(request.against or PTHREAD)
+    locks = with_baselines([registry.rwlock(name) for name in names], against)
     wait = registry.wait(request.wait) if request.wait else None
     numactl = _split(request.numactl)
     events = perf.usable_events()
@@ -130,8 +143,15 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
         "request": replace(request, preload=preload).stored(),
         "settings": _settings(),
         "hints": hints,
+        "against": against,
+        "per_cpu": request.per_cpu,
     }
-    return Campaign(folder, setup, jobs, locks, repeats, request.seed, about)
+    budget = request.budget or (BUDGET_MIN if request.until else None)
+    if budget:
+        about["budget_min"] = budget
+    return Campaign(
+        folder, setup, jobs, locks, repeats, request.seed, about, until=request.until, budget_s=budget and budget * 60
+    )
 
 
 def _jobs(paths: Paths, request: Request) -> tuple[list[Job], list[str]]:
@@ -245,11 +265,8 @@ def _report(findings: Findings) -> Path:
     return report.make(findings)
 
 
-def _execute(campaign: Campaign, with_report: bool) -> int:
-
-    runs = plan(campaign.jobs, campaign.locks, campaign.repeats, campaign.seed)
-    guess = sum(run.job.seconds + 0.6 for run in runs)
-    print(f"lockswap: {terminal.plan_line(len(campaign.jobs), campaign.locks, len(runs), guess)}", file=sys.stderr)
+def _execute(campaign: Campaign, with_report: bool, fail_below: float | None = None) -> int:
+    print(f"lockswap: {_plan_line(campaign)}", file=sys.stderr)
     if campaign.setup.events is None:
         print(f"lockswap: note: {perf.ADVICE}", file=sys.stderr)
     # A terminated harness ends like an interrupted one: the program under test does not stay behind.
@@ -270,4 +287,29 @@ def _execute(campaign: Campaign, with_report: bool) -> int:
     terminal.show(findings, _report(findings) if with_report else None)
     if not finished:
         return 130
-    return 0 if any(row.status == OK for row in rows) else 1
+    if not any(row.status == OK for row in rows):
+        return 1
+    return _gate(findings, fail_below) if fail_below else 0
+
+
+def _gate(findings: Findings, limit: float) -> int:
+    gated = gate.check(findings.campaign, limit)
+    for line in gated.lines():
+        print(f"lockswap: {line}", file=sys.stderr)
+    return gate.FAILED if gated.violations else 0
+
+
+def _plan_line(campaign: Campaign) -> str:
+    """What is going to be done, and how long it takes."""
+    seconds = {job.recipe.name: job.seconds + 0.6 for job in campaign.jobs}
+    runs = campaign.rounds().left()
+    guess = sum(seconds[name] * turns for (name, _), turns in runs.items())
+    if campaign.budget_s:
+        guess = min(guess, campaign.budget_s)
+    at_least = ""
+    if campaign.until:
+        at_least = (
+            f" at least; then until every interval is within {100 * campaign.until:g} %, "
+            f"or {campaign.budget_s / 60:g} minutes are spent"
+        )
+    return terminal.plan_line(len(campaign.jobs), campaign.locks, sum(runs.values()), guess) + at_least

@@ -230,16 +230,16 @@ def _ratios(workload: Workload) -> Plot:
         groups = _groups(workload, metric)
         panels.append(
             Panel(
-                f"{workload.info['title']}: {metric.name}, ratio of each lock to pthread with its interval",
+                f"{workload.info['title']}: {metric.name}, ratio of each lock to {workload.against} with its interval",
                 forest.height(groups),
                 lambda axis, groups=groups, metric=metric: forest.draw(
-                    axis, groups, f"{metric.name}: ratio to pthread"
+                    axis, groups, f"{metric.name}: ratio to {workload.against}"
                 ),
             )
         )
     return plot(
         f"{workload.name}-ratio",
-        "Against pthread in the same round, with the 95 % interval; each faint point is a round",
+        f"Against {workload.against} in the same round, with the 95 % interval; each faint point is a round",
         panels,
     )
 
@@ -257,7 +257,8 @@ def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
                 "✗ " + _reason(workload.cell(threads, lock)),
                 workload.round_ratios(threads, lock, metric),
             )
-            for lock in compared(workload.locks)
+            for lock in compared(workload.locks, workload.against)
         ]
-        groups.append(forest.Group(plural(threads, "thread"), lines))
+        noise = workload.noise(threads, metric)
+        groups.append(forest.Group(plural(threads, "thread"), lines, noise and (noise.low, noise.high)))
     return groups

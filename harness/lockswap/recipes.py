@@ -16,7 +16,7 @@ from typing import Any
 from lockswap.errors import UserError
 
 SCHEMA = 1
-ROLES = ("reads", "writes", "total", "time")
+ROLES = ("reads", "writes", "total", "time", "info")
 AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
 STREAMS = ("stdout", "stderr", "both")
 BUILT_IN = ("threads", "seconds", "tmp", "apps")
@@ -38,6 +38,8 @@ class Metric:
     per: str | None = None
     scale: float = 1.0
     source: str | None = None  # "wall" or "cpu" instead of a regex
+    kept: str | None = None  # the metric that says which share of the time this one stands for
+    instead: str | None = None  # the metric over all the time
     work: tuple[str | float, ...] = ()  # factors; a name is a placeholder's. The figure becomes their product / it
     optional: bool = False
 
@@ -218,6 +220,15 @@ class _Reader:
         names = [metric.name for metric in recipe.metrics]
         if len(set(names)) != len(names):
             self.fail("metric", "two metrics have the same name")
+        for metric in recipe.metrics:
+            if (metric.kept is None) != (metric.instead is None):
+                self.fail("metric.kept", "goes with 'instead', the metric over all the time, and that with it")
+            for key in ("kept", "instead"):
+                other = getattr(metric, key)
+                if other is not None and (other not in names or other == metric.name):
+                    self.fail(f"metric.{key}", f"'{other}' is no other metric of this recipe")
+        if all(metric.role == "info" for metric in recipe.metrics):
+            self.fail("metric", "at least one must be more than info")
         for tag in recipe.tags:
             if tag not in ("quick", "long"):
                 self.fail("tags", f"'{tag}' is unknown; use 'quick' or 'long'")
@@ -282,6 +293,8 @@ class _Reader:
             scale=table.take("scale", float, default=1.0),
             source=table.one_of("from", ("wall", "cpu")),
             work=self._work(table),
+            kept=table.take("kept", str),
+            instead=table.take("instead", str),
             optional=table.take("optional", bool, default=False),
         )
         table.done()

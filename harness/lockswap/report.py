@@ -5,11 +5,10 @@ import io
 import json
 from pathlib import Path
 
-from lockswap import answer, page, plots, runner, summary
+from lockswap import answer, export, page, plots, runner, summary
 from lockswap.figure import Plot
 from lockswap.findings import Findings
-from lockswap.registry import BASELINES, PTHREAD
-from lockswap.stats import coverage
+from lockswap.registry import BASELINES
 
 
 def make(findings: Findings, out: Path | None = None) -> Path:
@@ -22,7 +21,7 @@ def make(findings: Findings, out: Path | None = None) -> Path:
         for plot in found:
             plot.save(path / "plots")
 
-    data = summary.as_json(campaign, findings.sentences, findings.advice)
+    data = export.as_json(campaign, findings.sentences, findings.advice)
     derived = {
         "summary.csv": _csv(campaign),
         "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
@@ -39,9 +38,9 @@ def make(findings: Findings, out: Path | None = None) -> Path:
 
 def _csv(campaign: summary.Campaign) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, summary.SUMMARY_COLUMNS, lineterminator="\n", restval="")
+    writer = csv.DictWriter(out, export.SUMMARY_COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()
-    for line in summary.as_table(campaign):
+    for line in export.as_table(campaign):
         writer.writerow({key: f"{value:.7g}" if isinstance(value, float) else value for key, value in line.items()})
     return out.getvalue()
 
@@ -67,7 +66,6 @@ def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str,
         advice=findings.advice,
         plots=drawn,
         downloads=downloads,
-        pthread=PTHREAD,
-        coverage=coverage(campaign.about["repeats"]),
+        pthread=campaign.against,
         status_ok=runner.OK,
     )

@@ -1,13 +1,16 @@
-"""What the figures say, in words, and no more than their spread allows."""
+"""What the figures say, in words, and no more than their spread and the noise floor allow."""
 
-import math
 from collections.abc import Iterable
 
 from lockswap import runner
+from lockswap.claims import claim, interval, reach, undecided, where
+from lockswap.measures import MetricInfo
 from lockswap.registry import BASELINES, NONE, PTHREAD
-from lockswap.stats import MIN_PAIRS, SAME, Ratio
-from lockswap.summary import MetricInfo, Workload, given_up
-from lockswap.text import plural, quantity, times, words
+from lockswap.stats import MIN_PAIRS, OPEN
+from lockswap.summary import Workload, given_up
+from lockswap.text import plural, quantity, share, words
+
+__all__ = ["interval", "of"]
 
 # A side whose rate is below this share of what another lock gives it is starved.
 STARVED = 0.05
@@ -21,7 +24,7 @@ def of(workload: Workload) -> list[str]:
     if pairs < MIN_PAIRS:
         verdicts = [f"No verdicts: only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed."]
     else:
-        verdicts = [*_locks(workload), *_preload(workload)]
+        verdicts = [*_locks(workload), *_preload(workload), *_windows(workload)]
     return [*_starvation(workload), *verdicts, *_failures(workload)]
 
 
@@ -30,119 +33,81 @@ def _most_pairs(workload: Workload) -> int:
         workload.ratio(threads, lock, metric)
         for threads in workload.threads
         for lock in workload.locks
-        if lock != PTHREAD
+        if lock != workload.against
         for metric in workload.metrics
     ]
     return max((ratio.n for ratio in ratios if ratio), default=0)
 
 
 def _locks(workload: Workload) -> Iterable[str]:
+    against = workload.against
     for lock in workload.locks:
-        if lock in BASELINES:
+        if lock in BASELINES or lock == against:
             continue
-        open_ = [metric for metric in workload.metrics if _undecided(workload, lock, metric)]
+        open_ = [metric for metric in workload.metrics if undecided(workload, lock, metric, against)]
         for metric in workload.metrics:
             # Several figures of which nothing can be said share one sentence.
             if len(open_) > 1 and metric in open_:
                 continue
-            clauses = _clauses(workload, lock, metric, PTHREAD)
-            if clauses:
-                side = f" ({metric.name})" if len(workload.metrics) > 1 else ""
-                yield f"{lock}{side} against pthread: {clauses}."
+            side = f" ({metric.name})" if len(workload.metrics) > 1 else ""
+            yield from _judged(workload, lock, metric, against, f"{lock}{side} against {against}")
         if len(open_) > 1:
             names = words([metric.name for metric in open_])
-            yield f"{lock} ({names}) against pthread: can't tell{_anywhere(workload)}, {_reach(workload, lock, open_)}."
-
-
-def _undecided(workload: Workload, lock: str, metric: MetricInfo) -> bool:
-    ratios = [workload.ratio(threads, lock, metric) for threads in workload.threads]
-    ratios = [ratio for ratio in ratios if ratio]
-    return bool(ratios) and all(ratio.trusted and ratio.verdict == "can't tell" for ratio in ratios)
-
-
-def _anywhere(workload: Workload) -> str:
-    return " at any thread count" if len(workload.threads) > 1 else _where(workload, workload.threads)
-
-
-def _reach(workload: Workload, lock: str, metrics: list[MetricInfo]) -> str:
-    """How much is still possible: the outermost ends of the intervals."""
-    ratios = [workload.ratio(threads, lock, metric) for metric in metrics for threads in workload.threads]
-    ratios = [ratio for ratio in ratios if ratio]
-    low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
-    return f"anything from {times(low)} to {times(high)} fits"
+            every = " at any thread count" if len(workload.threads) > 1 else where(workload, workload.threads)
+            fits = reach(workload, lock, open_, against)
+            yield f"{lock} ({names}) against {against}: {OPEN}{every}, {fits}."
 
 
 def _preload(workload: Workload) -> Iterable[str]:
     metric = workload.metrics[0]
-    clauses = _clauses(workload, PTHREAD, metric, NONE)
-    if clauses:
-        yield f"The preload itself (pthread against none, {metric.name}): {clauses}."
+    yield from _judged(workload, PTHREAD, metric, NONE, f"The preload itself (pthread against none, {metric.name})")
 
 
-def _clauses(workload: Workload, lock: str, metric: MetricInfo, baseline: str) -> str:
-    """'faster with 2 and 4 threads (1.9×, 2.3×); can't tell with 1 thread (0.96× to 1.04×)'."""
-    by_verdict: dict[str, list[tuple[int, Ratio]]] = {}
-    for threads in workload.threads:
-        ratio = workload.ratio(threads, lock, metric, baseline)
-        if ratio is not None:
-            by_verdict.setdefault(ratio.verdict, []).append((threads, ratio))
-    parts = []
-    for verdict in ("faster", "slower", "the same", "can't tell"):
-        found = by_verdict.get(verdict)
-        if not found:
-            continue
-        where = _where(workload, [threads for threads, _ in found])
-        if verdict == "the same":
-            parts.append(f"the same within {SAME:.0%}{where}".replace("%", " %"))
-        elif verdict == "can't tell":
-            few = min(ratio.n for _, ratio in found)
-            if few < MIN_PAIRS:
-                why = f"only {plural(few, 'pair')} of runs where {MIN_PAIRS} are needed"
-            else:
-                why = words([f"{times(ratio.low)} to {times(ratio.high)}" for _, ratio in found])
-            parts.append(f"can't tell{where} ({why})")
-        else:
-            parts.append(f"{verdict}{where} ({_figures([ratio for _, ratio in found], verdict, baseline)})")
-    return "; ".join(parts)
+def _judged(workload: Workload, lock: str, metric: MetricInfo, against: str, who: str) -> Iterable[str]:
+    """By the clock, or whatever leads; then what the other figure and the quiet rounds say differently."""
+    leading, other = workload.leading(metric)
+    said = claim(workload, lock, leading, against, workload.threads)
+    if not said:
+        return
+    yield f"{who}{_measured_by(leading, other)}: {said}."
+    if other:
+        differing = [
+            threads for threads in workload.threads if _differs(workload, threads, lock, leading, other, against)
+        ]
+        if said := claim(workload, lock, other, against, differing):
+            yield f"{who}{_measured_by(other, leading)}: {said}."
+    changed = [threads for threads in workload.threads if workload.changed_by_busy(threads, lock, leading, against)]
+    if said := claim(workload, lock, leading, against, changed, quiet=True):
+        yield f"{who}{_measured_by(leading, other)}, without the busy rounds: {said}."
 
 
-def _figures(ratios: list[Ratio], verdict: str, baseline: str) -> str:
-    """The estimates, and how far the least certain of them can be trusted."""
-    if len(ratios) == 1:
-        (ratio,) = ratios
-        return _estimate(ratio, baseline) + (
-            f", between {times(ratio.low)} and {times(ratio.high)}" if 0 < ratio.estimate < math.inf else ""
-        )
-    if verdict == "faster":
-        bound = f"at least {times(min(ratio.low for ratio in ratios))}"
-    else:
-        bound = f"at most {times(max(ratio.high for ratio in ratios))}"
-    return f"{', '.join(_estimate(ratio, baseline) for ratio in ratios)}; each {bound}"
+def _measured_by(metric: MetricInfo, other: MetricInfo | None) -> str:
+    if metric.clock:
+        return ", per CPU-second"
+    return ", by the clock" if other else ""
 
 
-def interval(ratio: Ratio, baseline: str = PTHREAD) -> str:
-    """The interval, or why there is none."""
-    if not ratio.trusted:
-        return f"{plural(ratio.n, 'pair')} only"
-    if ratio.low == math.inf:
-        return f"{baseline} got none"
-    return f"{times(ratio.low)} to {times(ratio.high)}"
+def _differs(workload: Workload, threads: int, lock: str, leading: MetricInfo, other: MetricInfo, against: str) -> bool:
+    """The other figure decides what the leading one left open, or says the opposite."""
+    one, two = (workload.ratio(threads, lock, metric, against) for metric in (leading, other))
+    return bool(one and two and two.verdict != OPEN and two.verdict != one.verdict)
 
 
-def _estimate(ratio: Ratio, baseline: str) -> str:
-    if ratio.estimate == math.inf:
-        return f"{baseline} got none"
-    if ratio.estimate == 0:
-        return f"it got none, {baseline} did"
-    return times(ratio.estimate)
-
-
-def _where(workload: Workload, threads: list[int]) -> str:
-    if workload.info.get("own") and len(workload.threads) == 1:
-        return ""
-    if len(threads) == len(workload.threads) > 1:
-        return f" at every thread count, {words(threads)}"
-    return f" with {words(threads)} thread{'' if threads == [1] else 's'}"
+def _windows(workload: Workload) -> Iterable[str]:
+    """Where too little of the time was live for the figure to stand for it."""
+    for metric in workload.metrics:
+        for lock in workload.locks:
+            told = [
+                f"{share(workload.kept(threads, lock, metric))} with {plural(threads, 'thread')} "
+                f"({share(workload.kept(threads, NONE, metric))} under none)"
+                for threads in workload.threads
+                if lock != workload.against and workload.counted(threads, lock, metric).name != metric.name
+            ]
+            if told:
+                yield (
+                    f"{lock} is judged on all its time ({metric.instead}), not on live stretches ({metric.name}), as "
+                    f"too little was live under it or {workload.against}. Live under {lock}: {words(told)}."
+                )
 
 
 def _starvation(workload: Workload) -> Iterable[str]:
@@ -205,8 +170,8 @@ def _failures(workload: Workload) -> Iterable[str]:
             what = "not measured" if status == runner.SKIPPED else "not measured, it does not take the lock under test"
             yield f"{lock}: {what}: {detail.rstrip('.')}."
         else:
-            where = _where(workload, threads)
-            yield f"{lock}: {runs} of {plural(of, 'run')} {_PAST[status]}{where}: {detail.rstrip('.')}."
+            there = where(workload, threads)
+            yield f"{lock}: {runs} of {plural(of, 'run')} {_PAST[status]}{there}: {detail.rstrip('.')}."
 
 
 _PAST = {

@@ -1,9 +1,13 @@
-"""Medians, spreads, and paired ratios with an interval. No assumption about distributions."""
+"""Medians, spreads, paired ratios with an interval, and the noise floor. No assumption about distributions.
+
+The interval is the set of ratios that Wilcoxon's signed-rank test (scipy's, exact) does not reject at 5 %, the estimate
+the Hodges-Lehmann median that belongs to it. Why this one: docs/measuring.md, "How the interval was chosen".
+"""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -14,6 +18,8 @@ MIN_PAIRS = 6
 SAME = 0.03
 # An interval must keep this distance from 1 to be called a difference.
 LEAST = 0.005
+
+FASTER, SLOWER, EQUAL, OPEN = "faster", "slower", "the same", "can't tell"
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,80 @@ class Spread:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A lock against a baseline, above 1 = better; the interval covers at least 95 % if `n` >= MIN_PAIRS."""
+    """A lock against a baseline, above 1 = better; the interval covers at least 95 % if `n` >= MIN_PAIRS.
+
+    `noise` is the noise floor; None if it was not measured.
+    """
+
+    n: int
+    estimate: float
+    low: float
+    high: float
+    noise: float | None = None
+
+    @property
+    def trusted(self) -> bool:
+        return self.n >= MIN_PAIRS
+
+    @property
+    def beyond_noise(self) -> bool:
+        """Whether the difference is one that the program, against itself, would not show."""
+        return self.noise is None or self.estimate > self.noise or self.estimate * self.noise < 1
+
+    @property
+    def verdict(self) -> str:
+        if not self.trusted:
+            return OPEN
+        if self.low >= 1 - SAME and self.high <= 1 + SAME and (self.noise is None or self.noise <= 1 + SAME):
+            return EQUAL
+        return self._side if self.beyond_noise else OPEN
+
+    @property
+    def hidden(self) -> bool:
+        """The interval alone would have claimed a difference; the noise floor forbids it."""
+        return self.trusted and self._side != OPEN and not self.beyond_noise
+
+    @property
+    def _side(self) -> str:
+        # Half a percent more than nothing, so that no interval printed as "1.00× to ..." is called a difference.
+        if self.low >= 1 + LEAST:
+            return FASTER
+        if self.high <= 1 - LEAST:
+            return SLOWER
+        return OPEN
+
+    @property
+    def width(self) -> float:
+        """How far the farther end of the interval lies from the estimate: 0.05 for 'to within 5 %'.
+
+        Infinite with too few pairs. A starved side has no width (nan): no number of rounds would give it one.
+        """
+        if self.estimate in (0, math.inf):
+            return math.nan
+        if not self.trusted or self.low == 0 or self.high == math.inf:
+            return math.inf
+        return max(self.high / self.estimate, self.estimate / self.low) - 1
+
+    def with_noise(self, noise: float | None) -> "Ratio":
+        return replace(self, noise=noise)
+
+
+def paired_ratio(values: Sequence[float], baseline: Sequence[float], higher_is_better: bool = True) -> Ratio | None:
+    """Hodges-Lehmann estimate and signed-rank interval of the ratios of pairs (same round, same place)."""
+    logs = np.array([_log_ratio(x, base) for x, base in zip(values, baseline, strict=True)])
+    if not len(logs):
+        return None
+    if not higher_is_better:
+        logs = -logs
+    first, second = np.triu_indices(len(logs))
+    walsh = np.sort((logs[first] + logs[second]) / 2)
+    rank = signed_rank_rank(len(logs))
+    return Ratio(len(logs), _exp(np.median(walsh)), _exp(walsh[rank]), _exp(walsh[-1 - rank]))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The interval of the ratio of one and the same program to itself, from `n` pairs of runs."""
 
     n: int
     estimate: float
@@ -49,80 +128,50 @@ class Ratio:
     high: float
 
     @property
-    def trusted(self) -> bool:
-        return self.n >= MIN_PAIRS
-
-    @property
-    def verdict(self) -> str:
-        if not self.trusted:
-            return "can't tell"
-        if self.low >= 1 - SAME and self.high <= 1 + SAME:
-            return "the same"
-        # Half a percent more than nothing, so that no interval printed as "1.00× to ..." is called a difference.
-        if self.low >= 1 + LEAST:
-            return "faster"
-        if self.high <= 1 - LEAST:
-            return "slower"
-        return "can't tell"
+    def floor(self) -> float | None:
+        """1.04: this machine shows no difference below 4 %. None: too few pairs to know."""
+        return max(self.high, 1 / self.low) if self.n >= MIN_PAIRS else None
 
 
-def paired_ratio(values: Sequence[float], baseline: Sequence[float], higher_is_better: bool = True) -> Ratio | None:
-    """Hodges-Lehmann estimate and signed-rank interval of the ratios of pairs (same round, same place)."""
-    logs = [_log_ratio(x, base) for x, base in zip(values, baseline, strict=True)]
-    if not logs:
-        return None
-    if not higher_is_better:
-        logs = [-log for log in logs]
-    walsh = sorted(_mean(a, b) for i, a in enumerate(logs) for b in logs[i:])
-    rank = signed_rank_rank(len(logs))
-    low, high = walsh[rank], walsh[-1 - rank]
-    return Ratio(len(logs), _exp(_middle(walsh)), _exp(low), _exp(high))
+def noise_of(first: Sequence[float], second: Sequence[float]) -> Noise | None:
+    """Zero counts as the smallest other value: a starved side that now gets something and now nothing is noisy, but not
+    infinitely."""
+    least = min((value for value in (*first, *second) if value > 0), default=1.0)
+    ratio = paired_ratio([x or least for x in first], [x or least for x in second])
+    return ratio and Noise(ratio.n, ratio.estimate, ratio.low, ratio.high)
+
+
+# A starved side is infinitely worse; two starved sides are equal. A large number stands for the infinite logarithm, as
+# infinities of both signs have no mean; what is beyond _FAR after taking means came from one.
+_INFINITE, _FAR = 1e9, 1e6
 
 
 def _log_ratio(x: float, base: float) -> float:
     if x > 0 and base > 0:
         return math.log(x / base)
-    # A starved side is infinitely worse; two starved sides are equal.
-    return 0.0 if x == base else math.inf if x > base else -math.inf
-
-
-def _mean(a: float, b: float) -> float:
-    return 0.0 if math.isinf(a) and a == -b else (a + b) / 2
-
-
-def _middle(values: Sequence[float]) -> float:
-    half = len(values) // 2
-    return values[half] if len(values) % 2 else _mean(values[half - 1], values[half])
+    return 0.0 if x == base else math.copysign(_INFINITE, x - base)
 
 
 def _exp(log: float) -> float:
-    return 0.0 if log == -math.inf else math.exp(log)
+    return 0.0 if log < -_FAR else math.inf if log > _FAR else math.exp(log)
 
 
-def signed_rank_rank(n: int, level: float = LEVEL) -> int:
-    """Which of the sorted Walsh averages (from 0, from both ends) bounds the interval: exact, for any n."""
-    ways = _rank_sums(n)
-    allowed = (1 - level) / 2 * 2**n
-    below, rank = 0, 0
-    while below + ways[rank] <= allowed:
-        below += ways[rank]
+@cache
+def signed_rank_rank(n: int) -> int:
+    """Which of the sorted means of two (from 0, from both ends) bounds the 95 % interval of n differences."""
+    from scipy.stats import wilcoxon  # slow to load, and not wanted by `lockswap run`
+
+    rank = 0
+    while wilcoxon(_differences(n, rank + 1), method="exact").pvalue <= 1 - LEVEL:
         rank += 1
-    return max(rank - 1, 0)
+    return rank
 
 
-def coverage(n: int, level: float = LEVEL) -> float:
-    """What the interval of n pairs really covers if a round's two values could be exchanged."""
-    outside = sum(_rank_sums(n)[: signed_rank_rank(n, level) + 1])
-    return 1 - 2 * outside / 2**n
-
-
-@lru_cache
-def _rank_sums(n: int) -> list[int]:
-    """For each w, how many of the 2**n sign patterns of the ranks 1..n have positive ranks adding up to w."""
-    ways = [1]
-    for rank in range(1, n + 1):
-        longer = ways + [0] * rank
-        for total, count in enumerate(ways):
-            longer[total + rank] += count
-        ways = longer
-    return ways
+def _differences(n: int, positive: int) -> list[int]:
+    """The numbers 1 to n with signs such that those above zero add up to `positive`."""
+    signed = []
+    for rank in range(n, 0, -1):
+        taken = rank <= positive
+        positive -= rank if taken else 0
+        signed.append(rank if taken else -rank)
+    return signed

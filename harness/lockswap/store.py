@@ -12,13 +12,15 @@ from typing import Any
 
 from lockswap.errors import UserError
 
-SCHEMA = 1
+# 2: the column 'twin'. Campaigns of schema 1 had no second run without lockswap.
+SCHEMA = 2
+READABLE = (1, 2)
 
 # How the detail of a run begins that was left out because others like it had failed.
 GIVEN_UP = "not tried again"
 
 TEXT_COLUMNS = ("workload", "lock", "status", "detail")
-COUNT_COLUMNS = ("run", "round", "threads", "disturbed")
+COUNT_COLUMNS = ("run", "round", "twin", "threads", "disturbed")
 NUMBER_COLUMNS = (
     "started_s",
     "wall_s",
@@ -35,13 +37,13 @@ NUMBER_COLUMNS = (
     "steal_share",
     "cpus_available",
 )
-COLUMNS = ("run", "round", "workload", "lock", "threads", "status", "detail", "disturbed", *NUMBER_COLUMNS)
+COLUMNS = ("run", "round", "workload", "lock", "twin", "threads", "status", "detail", "disturbed", *NUMBER_COLUMNS)
 METRIC = "metric."
 
 
 @dataclass
 class Row:
-    """One run, as raw.csv has it."""
+    """One run, as raw.csv has it. `twin` is 1 in the second run of a round without lockswap."""
 
     run: int
     round: int
@@ -51,6 +53,7 @@ class Row:
     status: str
     detail: str = ""
     disturbed: int = 0
+    twin: int = 0
     numbers: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
 
@@ -143,7 +146,7 @@ class Folder:
             return []
         with self.raw.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
-            missing = set(COLUMNS) - set(reader.fieldnames or ())
+            missing = set(COLUMNS) - set(reader.fieldnames or ()) - {"twin"}
             if missing:
                 raise UserError(f"{self.raw}: the columns {', '.join(sorted(missing))} are missing")
             try:
@@ -153,13 +156,14 @@ class Folder:
 
 
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
-    if data.get("schema") != SCHEMA:
-        raise UserError(f"{file} has schema {data.get('schema')}; this harness reads schema {SCHEMA}")
+    if data.get("schema") not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise UserError(f"{file} has schema {data.get('schema')}; this harness reads schemas {known}")
 
 
 def _row(fields: Mapping[str, str]) -> Row:
     return Row(
-        **{key: int(fields[key]) for key in COUNT_COLUMNS},
+        **{key: int(fields.get(key, 0)) for key in COUNT_COLUMNS},
         **{key: fields[key] for key in TEXT_COLUMNS},
         numbers={key: float(fields[key]) for key in NUMBER_COLUMNS if fields[key]},
         metrics={

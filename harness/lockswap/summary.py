@@ -7,28 +7,19 @@ from functools import cached_property
 from typing import Any
 
 from lockswap import runner
+from lockswap.measures import INFO, MetricInfo, add_twins
 from lockswap.registry import NONE, PTHREAD
-from lockswap.stats import MIN_PAIRS, Ratio, Spread, paired_ratio
+from lockswap.stats import Noise, Ratio, Spread, noise_of, paired_ratio
 from lockswap.store import GIVEN_UP, Folder, Row
 
 USAGE = ("wall_s", "cpu_s", "max_rss_kb", "context_switches", "cpu_migrations", "page_faults", "cycles", "instructions")
+# A lock that was live for less than this part of what the program was without lockswap is judged on all windows.
+KEPT = 0.5
 
 
 def given_up(detail: str) -> bool:
     """A run that was left out because earlier ones of its kind had failed."""
     return detail.startswith(GIVEN_UP)
-
-
-@dataclass(frozen=True)
-class MetricInfo:
-    name: str
-    role: str
-    unit: str
-    better: str
-
-    @property
-    def higher_is_better(self) -> bool:
-        return self.better == "higher"
 
 
 @dataclass(frozen=True)
@@ -43,15 +34,6 @@ class Cell:
         return [row for row in self.rows if row.status == runner.OK]
 
     @cached_property
-    def used(self) -> list[Row]:
-        """The runs behind the figures: without the disturbed ones if enough remain."""
-        return _undisturbed(self.good, lambda row: row.disturbed)
-
-    @property
-    def left_out(self) -> int:
-        return len(self.good) - len(self.used)
-
-    @cached_property
     def failures(self) -> list[tuple[str, str, int]]:
         """(status, detail, how often), the most frequent first; what was not even tried again comes last."""
         counts = Counter((row.status, row.detail) for row in self.rows if row.status != runner.OK)
@@ -59,78 +41,156 @@ class Cell:
         return sorted(found, key=lambda failure: given_up(failure[1]))
 
     @property
+    def busy(self) -> int:
+        """Runs during which others had the machine."""
+        return sum(row.disturbed for row in self.rows)
+
+    @property
     def tried(self) -> int:
         return sum(not given_up(row.detail) for row in self.rows)
 
+    @property
+    def used(self) -> list[Row]:
+        """The runs behind the figures: all good ones. Those of busy rounds are marked, not dropped."""
+        return self.good
+
     def metric(self, name: str) -> Spread | None:
-        return Spread.of([row.metrics[name] for row in self.used if name in row.metrics])
+        return Spread.of(self.values(name))
 
     def values(self, name: str) -> list[float]:
-        return [row.metrics[name] for row in self.used if name in row.metrics]
+        return [row.metrics[name] for row in self.good if name in row.metrics]
 
     def usage(self, name: str) -> Spread | None:
-        return Spread.of([row.numbers[name] for row in self.used if name in row.numbers])
+        return Spread.of([row.numbers[name] for row in self.good if name in row.numbers])
 
     def spread(self, value: Callable[[Row], float | None]) -> Spread | None:
         """Of anything that can be had from a run."""
         return Spread.of([found for row in self.used if (found := value(row)) is not None])
 
-    def pairs(self, baseline: "Cell | None", metric: MetricInfo) -> list[tuple[float, float]]:
-        """This lock's value and that of `baseline` in the same round; without disturbed runs if enough remain."""
+    def pairs(self, baseline: "Cell | None", metric: MetricInfo) -> dict[int, tuple[float, float]]:
+        """Round by round, this lock's value and that of `baseline`."""
         others = {row.round: row for row in baseline.good} if baseline else {}
-        pairs = [
-            (row, others[row.round])
+        return {
+            row.round: (row.metrics[metric.name], others[row.round].metrics[metric.name])
             for row in self.good
             if row.round in others and metric.name in row.metrics and metric.name in others[row.round].metrics
-        ]
-        pairs = _undisturbed(pairs, lambda pair: pair[0].disturbed or pair[1].disturbed)
-        return [(mine.metrics[metric.name], base.metrics[metric.name]) for mine, base in pairs]
-
-    def ratio(self, baseline: "Cell | None", metric: MetricInfo) -> Ratio | None:
-        """This lock over `baseline`, round by round."""
-        pairs = self.pairs(baseline, metric)
-        return paired_ratio([mine for mine, _ in pairs], [base for _, base in pairs], metric.higher_is_better)
+        }
 
 
-def _undisturbed(items: list, disturbed) -> list:
-    quiet = [item for item in items if not disturbed(item)]
-    return quiet if len(quiet) >= MIN_PAIRS else items
-
-
-@dataclass
+@dataclass(eq=False)
 class Workload:
+    """`metrics` are those by the clock; `twins` has, under their names, the same per CPU second where there is one."""
+
     info: dict[str, Any]
     metrics: list[MetricInfo]
     threads: list[int]
     locks: list[str]
     cells: dict[tuple[int, str], Cell]
+    second: dict[int, Cell]  # by thread count: the second run of each round without lockswap
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    against: str = PTHREAD  # the baseline of the ratios
+    per_cpu: bool = False  # whether operations per CPU second decide, instead of the clock
+    shown: list[MetricInfo] = field(default_factory=list)  # figures of which no lock is the better
+
+    def __post_init__(self) -> None:
+        self.twins = {metric.name: twin for metric in self.metrics if (twin := metric.twin)}
+        self._found: dict[tuple, Any] = {}
 
     @property
     def name(self) -> str:
         return self.info["name"]
 
+    @property
+    def all_metrics(self) -> list[MetricInfo]:
+        """Whatever has a value: by the clock, per CPU second, and those that are only shown."""
+        return [*self.metrics, *self.twins.values(), *self.shown]
+
+    def leading(self, metric: MetricInfo) -> tuple[MetricInfo, MetricInfo | None]:
+        """The figure that decides, by the clock unless the campaign asked for CPU seconds, and the other one."""
+        twin = self.twins.get(metric.name)
+        return (twin, metric) if twin and self.per_cpu else (metric, twin)
+
     def cell(self, threads: int, lock: str) -> Cell | None:
         return self.cells.get((threads, lock))
 
-    def ratio(self, threads: int, lock: str, metric: MetricInfo, baseline: str = PTHREAD) -> Ratio | None:
+    def pairs(self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None) -> dict:
+        """Round by round, the lock's value and the baseline's, of the figure that counts for them."""
         cell = self.cell(threads, lock)
-        return cell.ratio(self.cell(threads, baseline), metric) if cell else None
+        counted = self.counted(threads, lock, metric, baseline)
+        return cell.pairs(self.cell(threads, baseline or self.against), counted) if cell else {}
 
-    def round_ratios(self, threads: int, lock: str, metric: MetricInfo, baseline: str = PTHREAD) -> list[float]:
+    def round_ratios(self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None) -> list[float]:
         """The ratios behind `ratio`, one a round, above 1 = better; rounds in which a side got nothing are missing."""
-        cell = self.cell(threads, lock)
-        pairs = cell.pairs(self.cell(threads, baseline), metric) if cell else []
+        pairs = self.pairs(threads, lock, metric, baseline).values()
         ratios = [mine / base for mine, base in pairs if mine > 0 and base > 0]
-        return ratios if metric.higher_is_better else [1 / ratio for ratio in ratios]
+        better = self.counted(threads, lock, metric, baseline).higher_is_better
+        return ratios if better else [1 / ratio for ratio in ratios]
+
+    def ratio(
+        self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None, quiet: bool = False
+    ) -> Ratio | None:
+        """The lock over the baseline (or `against`), with the noise floor; `quiet`: without the busy rounds."""
+        key = (threads, lock, metric.name, baseline, quiet)
+        if key not in self._found:
+            counted = self.counted(threads, lock, metric, baseline)
+            pairs = self._quiet(threads, self.pairs(threads, lock, metric, baseline), quiet)
+            ratio = paired_ratio(*_columns(pairs), counted.higher_is_better)
+            noise = self.noise(threads, counted, quiet)
+            self._found[key] = ratio and ratio.with_noise(noise and noise.floor)
+        return self._found[key]
+
+    def noise(self, threads: int, metric: MetricInfo, quiet: bool = False) -> Noise | None:
+        """The program against itself, without lockswap: below its floor no difference is one."""
+        key = (threads, metric.name, quiet)
+        if key not in self._found:
+            first, second = self.cell(threads, NONE), self.second.get(threads)
+            pairs = self._quiet(threads, first.pairs(second, metric) if first else {}, quiet)
+            self._found[key] = noise_of(*_columns(pairs))
+        return self._found[key]
+
+    def busy_rounds(self, threads: int) -> set[int]:
+        """Rounds in which the machine was busy with something else during a run of this thread count."""
+        cells = [*(self.cell(threads, lock) for lock in self.locks), self.second.get(threads)]
+        return {row.round for cell in cells if cell for row in cell.rows if row.disturbed}
+
+    def _quiet(self, threads: int, pairs: dict, quiet: bool) -> dict:
+        busy = self.busy_rounds(threads) if quiet else set()
+        return {number: pair for number, pair in pairs.items() if number not in busy}
+
+    def changed_by_busy(self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None) -> Ratio | None:
+        """The ratio without the busy rounds, if enough others are there and its verdict is another one."""
+        whole = self.ratio(threads, lock, metric, baseline)
+        quiet = self.ratio(threads, lock, metric, baseline, quiet=True)
+        differs = whole and quiet and quiet.n < whole.n and quiet.trusted and quiet.verdict != whole.verdict
+        return quiet if differs else None
+
+    def kept(self, threads: int, lock: str, metric: MetricInfo) -> float | None:
+        """The share of its time that counted for a figure of live stretches: the median over the rounds."""
+        cell = self.cell(threads, lock)
+        spread = cell.metric(metric.kept) if cell and metric.kept else None
+        return spread.median if spread else None
+
+    def counted(self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None) -> MetricInfo:
+        """The figure itself, or the one over all the time where too little of the lock's time was live."""
+        if not metric.kept:
+            return metric
+        normal = self.kept(threads, NONE, metric)
+        shares = [self.kept(threads, name, metric) for name in (lock, baseline or self.against)]
+        if normal is None or all(share is None or share >= KEPT * normal for share in shares):
+            return metric
+        return next(other for other in self.all_metrics if other.name == metric.instead)
 
     def measured(self) -> bool:
         return any(cell.good for cell in self.cells.values())
 
 
-def compared(locks: list[str]) -> list[str]:
-    """What is set against pthread: the locks that were asked for, then the program as it is."""
-    return sorted((lock for lock in locks if lock != PTHREAD), key=lambda lock: lock == NONE)
+def compared(locks: list[str], baseline: str = PTHREAD) -> list[str]:
+    """What is set against the baseline: the locks that were asked for, then the program as it is."""
+    return sorted((lock for lock in locks if lock != baseline), key=lambda lock: lock == NONE)
+
+
+def _columns(pairs: dict[int, tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [mine for mine, _ in pairs.values()], [other for _, other in pairs.values()]
 
 
 @dataclass
@@ -144,147 +204,43 @@ class Campaign:
     def locks(self) -> list[str]:
         return self.about["locks"]
 
+    @property
+    def against(self) -> str:
+        return against(self.about)
+
+
+def against(about: dict[str, Any]) -> str:
+    return about.get("against", PTHREAD)
+
 
 def load(folder: Folder) -> Campaign:
     about = folder.campaign()
     rows = folder.rows()
     checks = folder.checks()
-    workloads = [_workload(info, about["locks"], rows, checks) for info in about["workload"]]
+    workloads = [workload_of(info, about, rows, checks) for info in about["workload"]]
     return Campaign(about, folder.env(), rows, workloads)
 
 
-def _workload(info: dict, locks: list[str], rows: Iterable[Row], checks: Iterable[dict]) -> Workload:
-    grouped: dict[tuple[int, str], list[Row]] = {}
-    for row in rows:
-        if row.workload == info["name"]:
-            grouped.setdefault((row.threads, row.lock), []).append(row)
+def workload_of(info: dict, about: dict[str, Any], rows: Iterable[Row], checks: Iterable[dict] = ()) -> Workload:
+    """One workload's figures; adds the values per CPU second to its rows."""
+    metrics = [MetricInfo.read(metric) for metric in info["metric"]]
+    judged = [metric for metric in metrics if metric.role != INFO]
+    mine = [row for row in rows if row.workload == info["name"]]
+    add_twins(mine, judged)
+    grouped: dict[tuple[int, str, int], list[Row]] = {}
+    for row in mine:
+        grouped.setdefault((row.threads, row.lock, row.twin), []).append(row)
+    cells = {key: Cell(info["name"], *key[:2], tuple(found)) for key, found in grouped.items()}
     return Workload(
         info=info,
-        metrics=[MetricInfo(m["name"], m["role"], m["unit"], m["better"]) for m in info["metric"]],
+        metrics=judged,
         threads=info["threads"],
-        locks=locks,
-        cells={key: Cell(info["name"], *key, tuple(found)) for key, found in grouped.items()},
+        locks=about["locks"],
+        cells={(threads, lock): cell for (threads, lock, twin), cell in cells.items() if not twin},
+        second={threads: cell for (threads, _, twin), cell in cells.items() if twin},
         # After a resumed campaign there may be several: the last one counts.
         checks={check["lock"]: check for check in checks if check["workload"] == info["name"]},
+        against=against(about),
+        per_cpu=about.get("per_cpu", False),
+        shown=[metric for metric in metrics if metric.role == INFO],
     )
-
-
-def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[str]) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "campaign": campaign.about["name"],
-        "finished": campaign.about["finished"],
-        "advice": advice,
-        "workloads": [
-            {
-                "name": workload.name,
-                "title": workload.info["title"],
-                "sentences": sentences[workload.name],
-                "checks": list(workload.checks.values()),
-                "cells": [_cell_json(workload, cell) for cell in workload.cells.values()],
-            }
-            for workload in campaign.workloads
-        ],
-    }
-
-
-def _cell_json(workload: Workload, cell: Cell) -> dict[str, Any]:
-    metrics = {}
-    for metric in workload.metrics:
-        spread = cell.metric(metric.name)
-        if spread is None:
-            continue
-        metrics[metric.name] = vars(spread) | {"unit": metric.unit, "role": metric.role, "better": metric.better}
-        for baseline in (PTHREAD, NONE):
-            ratio = workload.ratio(cell.threads, cell.lock, metric, baseline) if cell.lock != baseline else None
-            if ratio is not None:
-                metrics[metric.name][f"ratio_to_{baseline}"] = {
-                    key: _finite(value) for key, value in vars(ratio).items()
-                } | {"verdict": ratio.verdict}
-    usage = {name: vars(spread) for name in USAGE if (spread := cell.usage(name))}
-    return {
-        "threads": cell.threads,
-        "lock": cell.lock,
-        "runs": len(cell.rows),
-        "ok": len(cell.good),
-        "disturbed": sum(row.disturbed for row in cell.rows),
-        "left_out": cell.left_out,
-        "failures": [{"status": s, "detail": d, "times": n} for s, d, n in cell.failures],
-        "metrics": metrics,
-        "usage": usage,
-    }
-
-
-def _finite(value: float) -> float | str:
-    """JSON has no infinity."""
-    return "infinite" if value == float("inf") else value
-
-
-SUMMARY_COLUMNS = (
-    "workload",
-    "threads",
-    "lock",
-    "metric",
-    "role",
-    "unit",
-    "better",
-    "runs",
-    "ok",
-    "used",
-    "median",
-    "low",
-    "high",
-    "q1",
-    "q3",
-    "ratio_to_pthread",
-    "ratio_low",
-    "ratio_high",
-    "verdict",
-    "cpu_s",
-    "context_switches",
-    "max_rss_kb",
-    "failures",
-)
-
-
-def as_table(campaign: Campaign) -> list[dict[str, Any]]:
-    """One line a workload, thread count, lock and metric; failed cells have a line too."""
-    lines = []
-    for workload in campaign.workloads:
-        for threads in workload.threads:
-            for lock in workload.locks:
-                cell = workload.cell(threads, lock)
-                for metric in workload.metrics if cell else ():
-                    lines.append(_line(workload, cell, metric))
-    return lines
-
-
-def _line(workload: Workload, cell: Cell, metric: MetricInfo) -> dict[str, Any]:
-    line: dict[str, Any] = {
-        "workload": workload.name,
-        "threads": cell.threads,
-        "lock": cell.lock,
-        "metric": metric.name,
-        "role": metric.role,
-        "unit": metric.unit,
-        "better": metric.better,
-        "runs": len(cell.rows),
-        "ok": len(cell.good),
-        "used": len(cell.used),
-        "failures": "; ".join(f"{times} x {status}: {detail}" for status, detail, times in cell.failures),
-    }
-    spread = cell.metric(metric.name)
-    if spread:
-        line |= {"median": spread.median, "low": spread.low, "high": spread.high, "q1": spread.q1, "q3": spread.q3}
-    ratio = workload.ratio(cell.threads, cell.lock, metric) if cell.lock != PTHREAD else None
-    if ratio:
-        line |= {
-            "ratio_to_pthread": ratio.estimate,
-            "ratio_low": ratio.low,
-            "ratio_high": ratio.high,
-            "verdict": ratio.verdict,
-        }
-    for name in ("cpu_s", "context_switches", "max_rss_kb"):
-        usage = cell.usage(name)
-        line[name] = usage.median if usage else ""
-    return line

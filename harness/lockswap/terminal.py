@@ -11,7 +11,6 @@ from rich.text import Text
 
 from lockswap import summary
 from lockswap.findings import Findings
-from lockswap.registry import PTHREAD
 from lockswap.sentences import interval
 from lockswap.text import duration, plural, quantity, times
 
@@ -74,12 +73,12 @@ def show(findings: Findings, page: Path | None) -> None:
     if not console.is_terminal:
         console = Console(width=160)
     campaign = findings.campaign
+    side_by_side = 2 if console.width >= 150 else 1
     for workload in campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
-        # More than two metrics side by side would not fit a terminal.
-        for start in range(0, len(workload.metrics) if workload.measured() else 0, 2):
-            console.print(_table(workload, workload.metrics[start : start + 2]))
+        for start in range(0, len(workload.metrics) if workload.measured() else 0, side_by_side):
+            console.print(_table(workload, workload.metrics[start : start + side_by_side]))
         console.print(_listed("•", findings.sentences[workload.name]))
     if findings.advice:
         console.print()
@@ -104,7 +103,9 @@ def _table(workload: summary.Workload, metrics: list[summary.MetricInfo]) -> Tab
     table.add_column("lock", no_wrap=True)
     for metric in metrics:
         table.add_column(metric.name, justify="right", no_wrap=True)
-        table.add_column("to pthread", justify="left", no_wrap=True)
+        table.add_column(f"to {workload.against}", no_wrap=True)
+        if metric.name in workload.twins:
+            table.add_column("per CPU-second", no_wrap=True)
     table.add_column("CPU s", justify="right")
     table.add_column("runs", justify="right")
     for threads in workload.threads:
@@ -115,6 +116,7 @@ def _table(workload: summary.Workload, metrics: list[summary.MetricInfo]) -> Tab
                 continue
             table.add_row(str(threads) if first else "", lock, *_figures(workload, cell, metrics))
             first = False
+        table.add_row("", Text("none twice", style="dim"), *_noise(workload, threads, metrics))
     return table
 
 
@@ -124,19 +126,37 @@ def _figures(workload: summary.Workload, cell: summary.Cell, metrics: list[summa
         spread = cell.metric(metric.name)
         if spread is None:
             status = cell.failures[0][0] if cell.failures else "–"
-            found += [Text(status, style="red"), ""]
+            found += [Text(status, style="red"), *[""] * (2 if metric.name in workload.twins else 1)]
             continue
         found.append(quantity(spread.median, metric.unit))
-        ratio = workload.ratio(cell.threads, cell.lock, metric) if cell.lock != PTHREAD else None
-        if ratio is None:
-            found.append("")
-        else:
-            text = f"{times(ratio.estimate):>6} [{interval(ratio)}]"
-            found.append(Text(text, style=_COLOR.get(ratio.verdict, "dim")))
+        for figure in (metric, workload.twins.get(metric.name)):
+            if figure:
+                found.append(_ratio(workload, cell, figure))
     cpu = cell.usage("cpu_s")
     found.append(f"{cpu.median:.2f}" if cpu else "")
     good, made = len(cell.good), len(cell.rows)
     found.append(str(made) if good == made else Text(f"{good} of {made}", style="red"))
+    return found
+
+
+def _ratio(workload: summary.Workload, cell: summary.Cell, figure: summary.MetricInfo) -> Text | str:
+    ratio = workload.ratio(cell.threads, cell.lock, figure) if cell.lock != workload.against else None
+    if ratio is None:
+        return ""
+    text = f"{times(ratio.estimate):>6} [{interval(ratio, workload.against)}]"
+    return Text(text, style=_COLOR.get(ratio.verdict, "dim"))
+
+
+def _noise(workload: summary.Workload, threads: int, metrics: list[summary.MetricInfo]) -> list[Text | str]:
+    """The program against itself: what is no farther from 1 than this interval is no difference."""
+    found: list[Text | str] = []
+    for metric in metrics:
+        found.append("")
+        for figure in (metric, workload.twins.get(metric.name)):
+            if figure:
+                noise = workload.noise(threads, figure)
+                text = f"{times(noise.estimate):>6} [{times(noise.low)} to {times(noise.high)}]" if noise else ""
+                found.append(Text(text, style="dim"))
     return found
 
 

@@ -99,10 +99,10 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1) -> 
     raw = RawWriter(folder, ["reads", "writes", "time", "ops"])
     number = 0
 
-    def add(round_: int, name: str, lock: str, threads: int, status: str = "ok", detail: str = "", **metrics) -> None:
+    def add(round_: int, name: str, lock: str, threads: int, status="ok", detail="", twin=0, **metrics) -> None:
         nonlocal number
         number += 1
-        row = Row(number, round_, name, lock, threads, status, detail)
+        row = Row(number, round_, name, lock, threads, status, detail, twin=twin)
         if status in ("ok", "wrong result", "hung"):
             row.numbers = {
                 "started_s": number, "wall_s": 2.0, "cpu_s": 1.9 * min(threads, 2) * dice.uniform(0.95, 1),
@@ -118,12 +118,12 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1) -> 
     for round_ in range(1, rounds + 1):
         for place, threads in enumerate(THREADS):
             drift = dice.uniform(0.8, 1)
-            for lock in LOCKS:
+            for lock, twin in (*((lock, 0) for lock in LOCKS), ("none", 1)):
                 noise = [drift * dice.lognormvariate(0, 0.05) for _ in range(2)]
-                add(round_, "starving", lock, threads, reads=READS[lock][place] * noise[0],
+                add(round_, "starving", lock, threads, twin=twin, reads=READS[lock][place] * noise[0],
                     writes=float(round(WRITES[lock][place] * noise[1])))  # fmt: skip
-        for lock, seconds in WORK_S.items():
-            add(round_, "timed", lock, 2, time=seconds * dice.lognormvariate(0, 0.03))
+        for lock, twin in (*((lock, 0) for lock in WORK_S), ("none", 1)):
+            add(round_, "timed", lock, 2, twin=twin, time=WORK_S[lock] * dice.lognormvariate(0, 0.03))
         add(round_, "timed", "pf-t", 2, "wrong result", "its checksum differs")
         for threads in (1, 2):
             add(round_, "broken", "none", threads, ops=1000 * dice.lognormvariate(0, 0.1))

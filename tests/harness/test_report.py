@@ -40,12 +40,12 @@ def test_all_files_are_there(made):
 
 def test_sentences_say_what_the_spread_allows(made):
     text = said(made, "starving")
-    assert re.search(r"bravo-ba \(reads\) against pthread: faster at every thread count", text)
-    assert re.search(r"ba \(reads\) against pthread: slower with 4 and 8 threads", text)
+    assert re.search(r"bravo-ba \(reads\) against pthread, by the clock: faster at every thread count", text)
+    assert re.search(r"ba \(reads\) against pthread, by the clock: slower with 4 and 8 threads", text)
     assert "faster with 2, 4 and 8 threads" in text  # writes under ba
-    assert re.search(r"The preload itself \(pthread against none, reads\): ", text)
+    assert re.search(r"The preload itself \(pthread against none, reads\), by the clock: ", text)
     # 2 % with 5 % noise: no claim.
-    assert "preload itself (pthread against none, reads): faster" not in text
+    assert "preload itself (pthread against none, reads), by the clock: faster" not in text
 
 
 def test_starved_writers_are_named_with_rates(made):
@@ -58,7 +58,8 @@ def test_starved_writers_are_named_with_rates(made):
 
 
 def test_less_time_is_faster(made):
-    assert re.search(r"^bravo-ba against pthread: faster with 2 threads \(1\.[34]", said(made, "timed"), re.MULTILINE)
+    text = said(made, "timed")
+    assert re.search(r"^bravo-ba against pthread, by the clock: faster with 2 threads \(1\.[34]", text, re.MULTILINE)
 
 
 def test_failures_are_said(made):
@@ -72,18 +73,12 @@ def test_failures_are_said(made):
     assert said(made, "hopeless") == "Every lock: not measured: needs 12400 MB of memory, 8000 MB are available."
 
 
-def test_disturbed_runs_are_left_out_when_enough_remain(made):
+def test_disturbed_runs_are_marked_and_counted(made):
     starving = made[1].campaign.workloads[0]
     cell = starving.cell(2, "ba")
-    assert (len(cell.good), len(cell.used), cell.left_out) == (7, 6, 1)
-    assert starving.ratio(2, "ba", starving.metrics[0]).n == 6
-    assert starving.ratio(2, "pf-t", starving.metrics[0]).n == 7
-
-
-def test_disturbed_runs_are_kept_when_too_few_remain(tmp_path):
-    campaign = summary.load(Folder(synthetic.write(tmp_path / "short", rounds=6)))
-    cell = campaign.workloads[0].cell(2, "ba")
-    assert (len(cell.used), cell.left_out) == (6, 0)
+    assert (len(cell.good), cell.busy, starving.busy_rounds(2)) == (7, 1, {3})
+    assert starving.ratio(2, "ba", starving.metrics[0]).n == 7
+    assert starving.ratio(2, "ba", starving.metrics[0], quiet=True).n == 6
 
 
 def test_too_few_rounds_make_no_claims(tmp_path):
@@ -151,7 +146,7 @@ def test_csv_and_json_agree(made):
     with (path / "summary.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     data = json.loads((path / "summary.json").read_text())
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     starving = data["workloads"][0]
     cell = next(cell for cell in starving["cells"] if (cell["threads"], cell["lock"]) == (2, "bravo-ba"))
     line = next(
@@ -160,10 +155,12 @@ def test_csv_and_json_agree(made):
         if (x["workload"], x["threads"], x["lock"], x["metric"]) == ("starving", "2", "bravo-ba", "reads")
     )
     assert float(line["median"]) == pytest.approx(cell["metrics"]["reads"]["median"], rel=1e-6)
-    assert float(line["ratio_to_pthread"]) == pytest.approx(
-        cell["metrics"]["reads"]["ratio_to_pthread"]["estimate"], rel=1e-6
-    )
-    assert line["verdict"] == "faster"
+    assert float(line["ratio"]) == pytest.approx(cell["metrics"]["reads"]["ratio_to_pthread"]["estimate"], rel=1e-6)
+    assert line["verdict"] == "faster" and line["against"] == "pthread"
+    noise = next(x for x in starving["noise"] if (x["threads"], x["metric"]) == (2, "reads"))
+    assert noise["pairs"] == 7 and 1 < noise["floor"] < 1.2
+    assert float(line["noise"]) == pytest.approx(noise["floor"], rel=1e-6)
+    assert cell["metrics"]["reads per CPU-s"]["unit"] == "reads/CPU-s"
     dead = next(x for x in lines if (x["workload"], x["lock"]) == ("timed", "pf-t"))
     assert dead["median"] == "" and "checksum differs" in dead["failures"]
 

@@ -22,20 +22,20 @@ def exact_coverage(n: int, rank: int) -> float:
     return inside / 2**n
 
 
-@pytest.mark.parametrize("n", range(1, 13))
-def test_interval_covers_what_it_says(n):
-    assert stats.coverage(n) == pytest.approx(exact_coverage(n, stats.signed_rank_rank(n)))
-
-
 @pytest.mark.parametrize("n", range(stats.MIN_PAIRS, 13))
 def test_interval_covers_95_percent_and_no_narrower_one_does(n):
     rank = stats.signed_rank_rank(n)
-    assert stats.coverage(n) >= 0.95
+    assert exact_coverage(n, rank) >= 0.95
     assert exact_coverage(n, rank + 1) < 0.95
 
 
+def test_critical_values_are_those_of_the_textbooks():
+    table = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 15: 25, 20: 52, 25: 89, 30: 137}
+    assert {n: stats.signed_rank_rank(n) for n in table} == table
+
+
 def test_fewer_pairs_cannot_reach_95_percent():
-    assert stats.coverage(stats.MIN_PAIRS - 1) < 0.95
+    assert exact_coverage(stats.MIN_PAIRS - 1, 0) < 0.95
     clear = stats.paired_ratio([10.0] * 5, [1.0] * 5)
     assert clear.estimate == pytest.approx(10)
     assert clear.verdict == "can't tell"
@@ -83,6 +83,43 @@ def test_starved_baseline_is_infinitely_worse():
     assert both.estimate == 1 and both.verdict == "the same"
     mixed = stats.paired_ratio([0.0, 5.0] * 4, [5.0, 0.0] * 4)
     assert mixed.verdict == "can't tell" and not math.isnan(mixed.estimate)
+
+
+def test_nothing_below_the_noise_floor_is_a_difference():
+    ratio = stats.paired_ratio([1.1] * 7, [1.0] * 7)
+    assert ratio.verdict == "faster"
+    assert ratio.with_noise(1.05).verdict == "faster"
+    assert ratio.with_noise(1.15).verdict == "can't tell" and ratio.with_noise(1.15).hidden
+    worse = stats.paired_ratio([1.0] * 7, [1.1] * 7)
+    assert worse.with_noise(1.05).verdict == "slower" and worse.with_noise(1.15).verdict == "can't tell"
+    # Where 10 % may be noise, "the same within 3 %" cannot be seen either.
+    assert stats.paired_ratio([1.01] * 7, [1.0] * 7).with_noise(1.1).verdict == "can't tell"
+
+
+def test_noise_floor_is_the_farther_end_of_the_interval_of_equals():
+    first, second = [1.0, 1.1, 0.9, 1.0, 1.2, 1.0, 0.95], [1.0] * 7
+    ratio = stats.paired_ratio(first, second)
+    assert stats.noise_of(first, second).floor == pytest.approx(ratio.high)
+    assert stats.noise_of(second, first).floor == pytest.approx(ratio.high)
+    assert stats.noise_of(first[:5], second[:5]).floor is None
+    assert stats.noise_of([], []) is None
+
+
+def test_noise_of_a_starved_side_is_finite():
+    """Now 0, now a few writes a second: noisy, but 4000 a second is still another thing."""
+    noise = stats.noise_of([0.0, 3, 0, 1, 0, 7, 0], [2.0, 0, 0, 0, 5, 0, 1])
+    assert 1 < noise.floor < 10
+    assert stats.noise_of([0.0] * 7, [0.0] * 7).floor == 1
+    fed = stats.paired_ratio([4000.0] * 7, [0.0, 3, 0, 1, 0, 7, 0]).with_noise(noise.floor)
+    assert fed.verdict == "faster"
+
+
+def test_width_is_the_farther_end_from_the_estimate():
+    ratio = stats.Ratio(7, 2.0, 1.6, 2.2)
+    assert ratio.width == pytest.approx(0.25)
+    assert stats.Ratio(5, 2.0, 1.9, 2.1).width == math.inf
+    assert stats.Ratio(7, 2.0, 0.0, 2.2).width == math.inf
+    assert math.isnan(stats.Ratio(7, math.inf, math.inf, math.inf).width)
 
 
 def test_spread():

@@ -1,0 +1,57 @@
+"""What is judged: a workload's figures by the clock, and their twins per CPU second."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lockswap.store import Row
+
+# A figure that is shown, but of which no lock is the better.
+INFO = "info"
+SIDES = ("reads", "writes", "total")
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    name: str
+    role: str
+    unit: str
+    better: str
+    kept: str | None = None  # the figure that says which share of the time counted for this one
+    instead: str | None = None  # the figure over all the time, used where too little counted
+    source: str | None = None
+    clock: str | None = None  # set in a twin: the figure by the clock to which it belongs
+
+    @classmethod
+    def read(cls, info: Mapping[str, Any]) -> "MetricInfo":
+        return cls(**{key: info[key] for key in cls.__dataclass_fields__ if key in info and key != "clock"})
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.better == "higher"
+
+    @property
+    def twin(self) -> "MetricInfo | None":
+        """The same per CPU second: of rates, operations per CPU second; of times, CPU seconds. Others have none."""
+        if self.clock or self.kept or self.source == "cpu":
+            return None
+        if self.role == "time" and not self.higher_is_better:
+            return replace(self, name=f"CPU {self.name}", clock=self.name)
+        if self.role in SIDES and self.higher_is_better and (not self.unit or self.unit.endswith("/s")):
+            return replace(
+                self, name=f"{self.name} per CPU-s", unit=f"{self.unit.removesuffix('/s')}/CPU-s", clock=self.name
+            )
+        return None
+
+
+def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo]) -> None:
+    """Put the twins' values into the rows: from the figure, and from the share of a CPU that the run used."""
+    twins = [twin for metric in metrics if (twin := metric.twin)]
+    for row in rows:
+        wall, cpu = row.numbers.get("wall_s", 0), row.numbers.get("cpu_s", 0)
+        if not wall or not cpu:
+            continue
+        for twin in twins:
+            value = row.metrics.get(twin.clock)
+            if value is not None:
+                row.metrics[twin.name] = value * (wall / cpu if twin.higher_is_better else cpu / wall)

@@ -1,0 +1,138 @@
+"""Rounds: which runs a campaign makes, in which order, and when there are enough of them.
+
+Every decision follows from the seed and from what was measured, so an interrupted campaign goes on as it would have.
+Whether there are enough depends on how wide the intervals are, never on what they say.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from lockswap import runner
+from lockswap.measures import MetricInfo
+from lockswap.registry import BASELINES, NONE
+from lockswap.store import Row
+from lockswap.summary import Cell, Workload
+
+Key = tuple[str, int]  # workload, thread count: what is measured side by side
+
+
+class Turn(NamedTuple):
+    round: int
+    workload: str
+    threads: int
+    lock: str
+    twin: int = 0  # 1: the second run without lockswap, for the noise floor
+
+    @property
+    def key(self) -> Key:
+        return self.workload, self.threads
+
+
+def turns(number: int, key: Key, locks: list[str], seed: int) -> list[Turn]:
+    """One round of a workload and thread count: every lock, and the program as it is twice, in an order drawn anew."""
+    dice = random.Random(f"{seed} {number} {key[0]} {key[1]}")
+    entries = [(lock, 0) for lock in locks] + [(NONE, 1)] * (NONE in locks)
+    return [Turn(number, *key, lock, twin) for lock, twin in dice.sample(entries, len(entries))]
+
+
+class Rounds:
+    """The turns that are still to be taken. Tell it of every row that comes of them.
+
+    `least` rounds of each key at any rate. Then, with `until`, as many as it takes until width() of the key is at most
+    that; keys that are there take no more turns.
+    """
+
+    def __init__(
+        self,
+        keys: list[Key],
+        locks: list[str],
+        seed: int,
+        least: int,
+        until: float | None,
+        width: Callable[[Key, list[Row]], float],
+    ) -> None:
+        self.keys = keys
+        self.locks = locks
+        self.seed = seed
+        self.least = least
+        self.until = until
+        self._width = width
+        self._rows: dict[Key, list[Row]] = {key: [] for key in keys}
+        self._made: set[Turn] = set()
+        self._settled: set[Key] = set()
+
+    def add(self, row: Row) -> None:
+        turn = Turn(row.round, row.workload, row.threads, row.lock, row.twin)
+        self._made.add(turn)
+        self._rows[turn.key].append(row)
+
+    def __iter__(self) -> Iterator[Turn]:
+        number = 0
+        while True:
+            number += 1
+            wanted = [key for key in self.keys if self._wants(key, number)]
+            if not wanted:
+                return
+            for key in wanted:
+                yield from (turn for turn in turns(number, key, self.locks, self.seed) if turn not in self._made)
+
+    def _wants(self, key: Key, number: int) -> bool:
+        if number <= self.least:
+            return True
+        if self.until is None or key in self._settled:
+            return False
+        # Only earlier rounds: a resumed campaign may know of later rows, and must decide as it did then.
+        if self._width(key, [row for row in self._rows[key] if row.round < number]) <= self.until:
+            self._settled.add(key)
+            return False
+        return True
+
+    def left(self) -> dict[Key, int]:
+        """How many turns each key will still take; with `until` a guess, from how intervals shrink with the rounds."""
+        return {key: max(0, self._rounds(key) * (len(self.locks) + 1) - len(self._rows[key])) for key in self.keys}
+
+    def _rounds(self, key: Key) -> int:
+        made = max((row.round for row in self._rows[key]), default=0)
+        if self.until is None or made < self.least:
+            return self.least
+        if key in self._settled:
+            return made
+        width = self._width(key, self._rows[key])
+        if width == math.inf:
+            return made + self.least
+        return max(made, math.ceil(made * (width / self.until) ** 2))
+
+
+def width(workload: Workload, threads: int) -> float:
+    """The widest interval that there is to be waited for, see Ratio.width; 0 if there is none.
+
+    Waited for are rates and times of the locks under test; not tails of waiting times, starved sides, and locks that
+    fail, as more rounds would not help those.
+    """
+    under_test = [lock for lock in workload.locks if lock not in BASELINES]
+    locks = [lock for lock in under_test or workload.locks if lock != workload.against]
+    if _fails(workload.cell(threads, workload.against)):
+        return 0.0
+    widths = [0.0]
+    for lock in locks:
+        if _fails(workload.cell(threads, lock)):
+            continue
+        for metric in awaited(workload):
+            ratio = workload.ratio(threads, lock, workload.leading(metric)[0])
+            if ratio and not math.isnan(ratio.width):
+                widths.append(ratio.width)
+    return max(widths)
+
+
+def awaited(workload: Workload) -> list[MetricInfo]:
+    """The figures that decide: rates and times; only where a workload has none of them, all."""
+    metrics = [metric for metric in workload.metrics if metric.name in workload.twins or metric.kept]
+    return metrics or workload.metrics
+
+
+def _fails(cell: Cell | None) -> bool:
+    """Not measured, or given up."""
+    last = max(cell.rows, key=lambda row: row.round, default=None) if cell else None
+    return last is None or last.status in (runner.SKIPPED, runner.NO_LOCK)
