@@ -3,6 +3,9 @@
 // A thread may be switched before each access to an atom. Switching away from a thread that could
 // go on is a preemption; preemptions, stale reads, spurious wake-ups and time-outs are bounded by a
 // budget for each execution, which keeps the search finite and short.
+//
+// schedule.cpp has executions and who runs; access.cpp what an operation on an atom does; wait.cpp
+// waiting, sleeping and time.
 #pragma once
 
 #include <array>
@@ -23,7 +26,8 @@ namespace lockswap::explore {
 
 struct Bounds {
   int preemptions = 2;
-  int stale = 2;     // reads of a value that has been overwritten
+  int stale = 2;     // c11: reads of a value that is not the newest, and stores placed before it;
+                     // tso: stores that are delayed
   int spurious = 1;  // wake-ups for no reason: stray wakes, EINTR
   int timeouts = 1;  // deadlines that pass while another thread could go on
 };
@@ -55,9 +59,11 @@ class Machine {
   // Runs the scenario once along the search's choices. False: failure() says what was found.
   bool run(const Scenario& scenario, const Bounds& bounds);
   Search search;
+  MemoryModel model = MemoryModel::c11;
   const std::string& failure() const { return failure_; }
   std::uint32_t run_number() const { return run_; }
   void on_reset(void (*hook)()) { resets_.push_back(hook); }
+  void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
   std::uint64_t mutated = 0;                  // how often the mutation's place was met
@@ -67,13 +73,20 @@ class Machine {
   // --- the calling virtual thread
   int current() const { return current_; }
   bool alone() const { return current_ == kMain; }
-  View& view() { return me().view.now; }
-  void expect_exit_hook(void (*hook)()) { me().exit_hook = hook; }
+  View& view() { return memory_.thread(current_).now; }
+  // Runs when the thread ends. One that has nothing more to do has not ended.
+  void expect_exit_hook(void (*hook)());
+  // The thread ends, and another begins in its place that knows what it knew: a join and a create.
+  void end_and_begin_thread();
+  int generation() const { return threads_[current_].generation; }
+  // Calls `on_doorway` at the thread's next read-modify-write, once.
+  void expect_doorway() { me().at_doorway = true; }
+  std::function<void(int thread)> on_doorway;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
   void note(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   // --- memory
-  int enroll(const void* address, std::size_t bytes, std::uint64_t initial);
+  int enroll(const void* address, std::uint64_t initial);
   void poison(const void* begin, std::size_t bytes) { memory_.poison(begin, bytes); }
   void heal(const void* begin) { memory_.heal(begin); }
   std::uint64_t load(int location, Order order, const Site& site);
@@ -82,19 +95,18 @@ class Machine {
                         const Site& site);
   template <class F>
   std::uint64_t update(Op op, int location, F f, Order order, const Site& site) {
-    order = begin_access(op, location, order, site);
-    const std::uint64_t old = memory_.newest_value(location);
-    finish_update(op, location, old, f(old), order, site);
+    order = begin_update(op, location, order, site);
+    const int read = choose_place(location, order);
+    const std::uint64_t old = memory_.value(location, read);
+    finish_update(op, location, read, f(old), order, site);
     return old;
   }
   void fence(Op op, Order order, const Site& site);
-  // A message from one thread to another outside the modelled memory.
-  View handed_on() {
-    View v = me().view.now;
-    ++me().view.now.clock(current_);
-    return v;
-  }
-  void take_over(const View& v) { me().view.now.join(v); }
+  // A seq_cst fence in every thread, one after the other, between two of the caller's own.
+  void heavy_fence(const Site& site);
+  // A message from one thread to another outside the modelled memory: its number.
+  int hand_on();
+  void take_over(int parcel) { memory_.take_over(current_, parcel); }
 
   // --- waiting and time
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
@@ -106,6 +118,7 @@ class Machine {
   bool passed(const Deadline& deadline);
   // A new deadline for the calling thread; `over`: it has passed already.
   const Deadline* deadline(bool over = false);
+  bool deadline_is_over() { return me().expired; }
 
   // The place that called the wait policy, and what it waits for; see wait_at.h.
   struct Caller {
@@ -119,13 +132,13 @@ class Machine {
   void point();
 
  private:
-  // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as above
   struct Thread {
     Fiber fiber;
-    ThreadView view;
     bool finished;
-    bool expired;  // its deadline has passed
-    void (*exit_hook)();
+    bool expired;     // its deadline has passed
+    bool at_doorway;  // its next update is to be reported
+    int generation;   // how many threads were here before it
+    std::vector<void (*)()> exit_hooks;
     Caller caller;
 
     enum class Wait : std::uint8_t { none, await, parked, aside } wait;
@@ -144,17 +157,13 @@ class Machine {
   void reset(const Scenario& scenario);
   void run_alone(const std::function<void()>& part);
 
-  bool ready(const Thread& t) const;  // can go on for sure
-  bool lucky(const Thread& t) const;  // can go on by a choice that costs budget
-  bool wakes_by_chance(const Thread& t) const {
-    return left_.spurious > 0 || (t.timed && left_.timeouts > 0);
-  }
+  bool ready(int thread) const;  // can go on for sure
+  bool lucky(int thread) const;  // can go on by a choice that costs budget
   void let_others();
   int next_thread();
   bool let_time_pass();
   std::string stuck() const;
 
-  Order begin_access(Op op, int location, Order order, const Site& site);
   bool mutates(Mutation::Kind kind, Op op, Order declared, const Site& site) {
     if (mutation == nullptr || mutation->kind != kind || !mutation->at(op, declared, site)) {
       return false;
@@ -164,11 +173,23 @@ class Machine {
   }
   Order order_of(Op op, Order order, const Site& site);
   const Site& site_of(Op op, const Site& site);
+
+  Order begin_access(Op op, int location, Order order, const Site& site);
+  Order begin_update(Op op, int location, Order order, const Site& site);
   int choose_write(int location, Order order);
-  void finish_update(Op op, int location, std::uint64_t old, std::uint64_t value, Order order,
+  int choose_place(int location, Order order);
+  void finish_update(Op op, int location, int read, std::uint64_t value, Order order,
                      const Site& site);
-  void append(int location, std::uint64_t value, Order order, bool is_update);
-  void trace_access(Op op, int location, const char* what, Order order, const Site& site);
+  void append(int location, int before, std::uint64_t value, Order order, bool is_update);
+  // The thread's own view of an atom's newest value.
+  std::uint64_t newest_for(int thread, int location) const;
+  void flush_one(int thread);
+  void drain(int thread) {
+    while (memory_.has_delayed(thread))
+      flush_one(thread);
+  }
+  void trace_access(Op op, int location, Order order, const Site& site, const char* format, ...)
+      __attribute__((format(printf, 6, 7)));
   bool time_out();
 
   static constexpr int kMostSteps = 3000;
@@ -177,7 +198,6 @@ class Machine {
   std::array<Thread, kMaxThreads> threads_;
   Fiber outside_;
   Memory memory_;
-  std::array<int, kMaxLocations> slept_on_{};  // what a futex wake has seen; sleepers see it too
   const Scenario* scenario_ = nullptr;
   const std::function<void()>* part_ = nullptr;
   int count_ = 0;
@@ -189,8 +209,12 @@ class Machine {
   std::uint32_t run_ = 0;
   std::string failure_;
   std::vector<void (*)()> resets_;
+  std::vector<void (*)(int)> new_threads_;
 };
 
 extern Machine machine;
+
+// The last part of the place's file name.
+const char* file_of(const Site& site);
 
 }  // namespace lockswap::explore

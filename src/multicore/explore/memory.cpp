@@ -2,19 +2,24 @@
 
 namespace lockswap::explore {
 
-void Memory::reset() {
+void Memory::reset(MemoryModel model) {
+  model_ = model;
   count_ = 0;
-  seq_cst_ = View{};
+  threads_.fill(ThreadView{});
+  seq_cst_ = futex_ = View{};
+  parcels_.clear();
+  for (auto& buffer : buffers_)
+    buffer.clear();
   gone_.clear();
 }
 
-int Memory::enroll(const void* address, std::size_t, std::uint64_t initial) {
+int Memory::enroll(const void* address, std::uint64_t initial) {
   if (count_ == kMaxLocations) return kFull;
   Location& l = locations_[count_];
   l.address = address;
   l.poisoned = poisoned(address);
   l.history.clear();
-  l.history.push_back(Message{View{}, initial});
+  l.history.push_back(Message{View{}, initial, false});
   return count_++;
 }
 
@@ -25,12 +30,14 @@ int Memory::find(const void* address) const {
   return kFull;
 }
 
-int Memory::oldest_readable(int location, const ThreadView& t, Order order) const {
-  const int known = t.now.seen(location);
+int Memory::oldest_readable(int thread, int location, Order order) const {
+  if (model_ != MemoryModel::c11) return newest(location);
+  const int known = threads_[thread].now.seen(location);
   return order == seq_cst ? std::max<int>(known, seq_cst_.seen(location)) : known;
 }
 
-void Memory::read(ThreadView& t, int location, int index, Order order) {
+void Memory::read(int thread, int location, int index, Order order) {
+  ThreadView& t = threads_[thread];
   const Message& m = locations_[location].history[index];
   const auto i = static_cast<std::uint8_t>(index);
   std::uint8_t& seen = t.now.seen(location);
@@ -43,23 +50,57 @@ void Memory::read(ThreadView& t, int location, int index, Order order) {
   }
 }
 
-bool Memory::write(ThreadView& t, int thread, int location, std::uint64_t value, Order order,
+// What a store of that order carries, but for its own place.
+Message Memory::message(int thread, std::uint64_t value, Order order) const {
+  const ThreadView& t = threads_[thread];
+  return {releases(order) ? t.now : t.released, value, false};
+}
+
+bool Memory::write(int thread, int location, int before, std::uint64_t value, Order order,
                    bool is_update) {
   auto& history = locations_[location].history;
-  std::uint8_t& clock = t.now.clock(thread);
-  if (history.size() > kMostWrites || clock == kMostWrites) return false;
-  const auto index = static_cast<std::uint8_t>(history.size());
-  t.now.seen(location) = index;
-  Message m{is_update ? history.back().view : View{}, value};
-  m.view.join(releases(order) ? t.now : t.released);
-  m.view.seen(location) = index;
-  if (order == seq_cst) seq_cst_.seen(location) = index;
-  history.push_back(m);
-  ++clock;  // what this thread does from now on is not in the message
+  if (history.size() > kMostWrites || clock_is_full(thread)) return false;
+  const int index = before + 1;
+  if (index != static_cast<int>(history.size())) make_room(location, index);
+  Message m = message(thread, value, order);
+  m.is_update = is_update;
+  if (is_update) m.view.join(history[before].view);
+  if (order == seq_cst) seq_cst_.seen(location) = static_cast<std::uint8_t>(index);
+  place(thread, location, index, m);
+  ++threads_[thread].now.clock(thread);  // what it does from now on is not in the message
   return true;
 }
 
-void Memory::fence(ThreadView& t, Order order) {
+void Memory::place(int thread, int location, int index, Message& m) {
+  auto& history = locations_[location].history;
+  const auto i = static_cast<std::uint8_t>(index);
+  threads_[thread].now.seen(location) = i;
+  m.view.seen(location) = i;
+  history.insert(history.begin() + index, m);
+}
+
+// Whatever names a write at that index or behind it now names the next one.
+void Memory::make_room(int location, int index) {
+  const auto shift = [=](View& v) {
+    if (v.seen(location) >= index) ++v.seen(location);
+  };
+  for (ThreadView& t : threads_) {
+    shift(t.now);
+    shift(t.acquirable);
+    shift(t.released);
+  }
+  for (int i = 0; i < count_; ++i) {
+    for (Message& m : locations_[i].history)
+      shift(m.view);
+  }
+  for (View& v : parcels_)
+    shift(v);
+  shift(seq_cst_);
+  shift(futex_);
+}
+
+void Memory::fence(int thread, Order order) {
+  ThreadView& t = threads_[thread];
   if (acquires(order)) t.now.join(t.acquirable);
   if (order == seq_cst) {
     t.now.join(seq_cst_);
@@ -67,6 +108,47 @@ void Memory::fence(ThreadView& t, Order order) {
     seq_cst_.forget_clocks();
   }
   if (releases(order)) t.released = t.now;
+}
+
+bool Memory::delay(int thread, int location, std::uint64_t value, Order order) {
+  if (clock_is_full(thread)) return false;
+  buffers_[thread].push_back({message(thread, value, order), location});
+  ++threads_[thread].now.clock(thread);
+  return true;
+}
+
+int Memory::flush_one(int thread) {
+  auto& buffer = buffers_[thread];
+  Delayed d = buffer.front();
+  buffer.erase(buffer.begin());
+  const int index = newest(d.location) + 1;
+  if (index > kMostWrites) return kFull;
+  place(thread, d.location, index, d.message);
+  return d.location;
+}
+
+const std::uint64_t* Memory::forwarded(int thread, int location) const {
+  const auto& buffer = buffers_[thread];
+  for (std::size_t i = buffer.size(); i-- != 0;) {
+    if (buffer[i].location == location) return &buffer[i].message.value;
+  }
+  return nullptr;
+}
+
+int Memory::hand_on(int thread) {
+  parcels_.push_back(threads_[thread].now);
+  ++threads_[thread].now.clock(thread);
+  return static_cast<int>(parcels_.size()) - 1;
+}
+
+void Memory::wake_sees(int thread, int location) {
+  std::uint8_t& seen = futex_.seen(location);
+  seen = std::max(seen, threads_[thread].now.seen(location));
+}
+
+void Memory::sleeper_sees(int thread, int location) {
+  std::uint8_t& seen = threads_[thread].now.seen(location);
+  seen = std::max(seen, futex_.seen(location));
 }
 
 void Memory::poison(const void* begin, std::size_t bytes) {

@@ -1,20 +1,29 @@
-// The C11 memory as a view machine: each atom keeps the history of its writes, and a load may
-// return any of them that its thread's view does not forbid.
+// The memory of the virtual multicore, under one of three models.
 //
-// Rules (C++20's wording of release sequences and of the seq_cst order):
+// c11   a view machine: each atom keeps its writes in modification order, and a load may return any
+//       of them that its thread's view does not forbid.
+// tso   x86: stores wait in a buffer of their thread's, first in, first out, which only that
+//       thread sees; updates, seq_cst stores and seq_cst fences empty it. The language's orders
+//       decide nothing else but what the race detector knows.
+// sc    every load reads the newest write.
+//
+// Rules of c11 (C++20's wording of release sequences and of the seq_cst order):
 //   load      reads a write not older than the thread's view of the atom. acquire joins the
 //             message's view into the thread's; a relaxed one sets it aside for an acquire fence.
-//   store     appends. release: the message carries the thread's view; relaxed: what the thread's
-//             last release fence saw.
-//   update    (read-modify-write) reads the newest write, and its message also carries the view of
-//             the message that it read: an update continues a release sequence, a store does not.
+//   store     is placed anywhere behind what the thread's view says, in modification order; but
+//             not between an update and what that read. release: the message carries the thread's
+//             view; relaxed: what the thread's last release fence saw.
+//   update    (read-modify-write) reads a write that no update has read yet, and is placed right
+//             behind it. Its message also carries the view of the message that it read: an update
+//             continues a release sequence, a store does not.
 //   seq_cst   one view is shared by all seq_cst accesses and fences. An access reads and writes its
 //             own atom's entry of it; a fence joins it both ways, for all atoms. It carries no
 //             thread clocks: the seq_cst order alone does not make plain accesses happen in order.
-// Limits: an atom's modification order is the order of execution, and no load reads from a write
-// that executes later (no load buffering). So it finds bugs; it proves nothing beyond these limits.
+// Limits: no load reads from a write that executes later (no load buffering), and the single order
+// of seq_cst operations is the order of execution.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -23,12 +32,15 @@
 
 namespace lockswap::explore {
 
+enum class MemoryModel : std::uint8_t { c11, tso, sc };
+
 inline bool acquires(Order o) { return o == acquire || o == acq_rel || o == seq_cst; }
 inline bool releases(Order o) { return o == release || o == acq_rel || o == seq_cst; }
 
 struct Message {
   View view;
   std::uint64_t value;
+  bool is_update;  // it stays right behind the write before it
 };
 
 struct ThreadView {
@@ -42,31 +54,57 @@ class Memory {
  public:
   static constexpr int kFull = -1;
 
-  void reset();
+  void reset(MemoryModel model);
 
   // A new atom; its number, or kFull.
-  int enroll(const void* address, std::size_t bytes, std::uint64_t initial);
+  int enroll(const void* address, std::uint64_t initial);
   // The number of the newest atom at that address, or kFull.
   int find(const void* address) const;
   const void* address_of(int location) const { return locations_[location].address; }
-  int count() const { return count_; }
 
+  ThreadView& thread(int t) { return threads_[t]; }
+  const ThreadView& thread(int t) const { return threads_[t]; }
+
+  // --- the writes of an atom, in modification order
   int newest(int location) const {
     return static_cast<int>(locations_[location].history.size()) - 1;
   }
-  int oldest_readable(int location, const ThreadView& t, Order order) const;
+  // What order allows that thread to read. Under tso and sc: the newest.
+  int oldest_readable(int thread, int location, Order order) const;
   std::uint64_t value(int location, int index) const {
     return locations_[location].history[index].value;
   }
   std::uint64_t newest_value(int location) const {
     return locations_[location].history.back().value;
   }
+  // Whether a new write may come right behind that one.
+  bool may_follow(int location, int index) const {
+    const auto& history = locations_[location].history;
+    return index + 1 == static_cast<int>(history.size()) || !history[index + 1].is_update;
+  }
 
-  void read(ThreadView& t, int location, int index, Order order);
-  // False: the bounds of this machine are exceeded.
-  bool write(ThreadView& t, int thread, int location, std::uint64_t value, Order order,
+  void read(int thread, int location, int index, Order order);
+  // Puts a write right behind `before`; an update has read that. False: the bounds of this machine
+  // are exceeded.
+  bool write(int thread, int location, int before, std::uint64_t value, Order order,
              bool is_update);
-  void fence(ThreadView& t, Order order);
+  void fence(int thread, Order order);
+
+  // --- tso: stores on their way
+  bool delay(int thread, int location, std::uint64_t value, Order order);  // false: as above
+  bool has_delayed(int thread) const { return !buffers_[thread].empty(); }
+  // The oldest one reaches memory; its location, or kFull: the bounds are exceeded.
+  int flush_one(int thread);
+  // What the thread itself reads: its own newest store on the way, if there is one.
+  const std::uint64_t* forwarded(int thread, int location) const;
+
+  // --- a message from one thread to another outside the modelled memory
+  int hand_on(int thread);
+  void take_over(int thread, int parcel) { threads_[thread].now.join(parcels_[parcel]); }
+
+  // --- futex: what a wake on an atom has seen, its sleepers see too
+  void wake_sees(int thread, int location);
+  void sleeper_sees(int thread, int location);
 
   // --- memory that may not be touched any more
   void poison(const void* begin, std::size_t bytes);
@@ -83,9 +121,24 @@ class Memory {
   struct Range {
     std::uintptr_t begin, end;
   };
+  struct Delayed {
+    Message message;
+    int location;
+  };
+
+  Message message(int thread, std::uint64_t value, Order order) const;
+  bool clock_is_full(int thread) const { return threads_[thread].now.clock(thread) == kMostWrites; }
+  void make_room(int location, int index);
+  void place(int thread, int location, int index, Message& m);
+
+  MemoryModel model_ = MemoryModel::c11;
   std::vector<Location> locations_ = std::vector<Location>(kMaxLocations);
   int count_ = 0;
+  std::array<ThreadView, kMaxThreads> threads_;
   View seq_cst_;
+  View futex_;
+  std::vector<View> parcels_;
+  std::array<std::vector<Delayed>, kMaxThreads> buffers_;
   std::vector<Range> gone_;
 };
 

@@ -62,7 +62,7 @@ class ExploredAtomic {
 
   int location() const {
     if (run_ != machine.run_number()) {
-      location_ = machine.enroll(this, sizeof *this, initial_);
+      location_ = machine.enroll(this, initial_);
       run_ = machine.run_number();
     }
     return location_;
@@ -89,7 +89,8 @@ Condition condition_on(const Pred& pred, int location) {
                    &pred, location};
 }
 
-// One T for each virtual thread, and one for the process; as new in each execution.
+// One T for each virtual thread, or one for the process; as new in each execution. What belongs to
+// a thread is as new for a thread that follows in its place, too.
 template <class T, int kCopies>
 class Renewed {
  public:
@@ -107,6 +108,7 @@ class Renewed {
     static Renewed* self = this;
     renew();
     if (!kRenewsItself) machine.on_reset(+[] { self->renew(); });
+    if (kCopies == kMaxThreads) machine.on_new_thread(+[](int i) { new (self->bytes_[i]) T{}; });
   }
   void renew() {
     for (int i = 0; i < kCopies; ++i)
@@ -118,8 +120,8 @@ class Renewed {
 };
 
 // Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself, the
-// others lie on one stack, through which a node passes on what its last user knew. The arena's own
-// atomics are not explored.
+// others lie on one stack, through which a node passes on what its last user knew; a thread that
+// ends puts its free node there. The arena's own atomics are not explored.
 template <class T>
 class ExploredNodes {
  public:
@@ -151,9 +153,9 @@ class ExploredNodes {
     s.taken[h] = false;
     if (Handle& mine = s.cached[machine.current()]; mine == 0) {
       mine = h;
+      machine.expect_exit_hook(&on_thread_exit);
     } else {
-      s.known[h] = machine.handed_on();
-      s.stack[s.free++] = h;
+      push(h);
     }
   }
   static int in_use() {
@@ -174,8 +176,18 @@ class ExploredNodes {
     Handle stack[kNodes];
     int free;
     Handle used;
-    View known[kNodes];
+    int known[kNodes];
   };
+  static void push(Handle h) {
+    Shared& s = shared();
+    s.known[h] = machine.hand_on();
+    s.stack[s.free++] = h;
+  }
+  static void on_thread_exit() {
+    Handle& mine = shared().cached[machine.current()];
+    if (mine != 0) push(mine);
+    mine = 0;
+  }
   static Shared& shared() { return Renewed<Shared, 1>::at(0); }
 };
 
@@ -197,7 +209,10 @@ struct Explored {
   // Which slot of a table a thread gets depends on self(), so cases choose it.
   static inline std::array<std::uint64_t, kMaxThreads> identities{};
   static std::uint64_t self() { return identities[machine.current()]; }
-  static std::uint32_t tid() { return 100u + static_cast<std::uint32_t>(machine.current()); }
+  // A thread that follows in another's place has that one's identity, but a kernel id of its own.
+  static std::uint32_t tid() {
+    return 100u + static_cast<std::uint32_t>(100 * machine.generation() + machine.current());
+  }
   static std::uint32_t tid_if_known() { return tid(); }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
@@ -228,6 +243,11 @@ struct Explored {
   static void unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
     machine.unpark(atom, channels, s);
   }
+
+  // For pairs of which one side is hot: the heavy fence is a seq_cst fence in every thread, the
+  // light one costs nothing.
+  static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
+  static void light_fence() {}
 
   static void* map(std::size_t) { return nullptr; }
   static void unmap(void*, std::size_t) {}

@@ -1,8 +1,68 @@
 #include "multicore/explore/search.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace lockswap::explore {
+
+void Search::restart(Schedule schedule, std::uint64_t seed, int depth) {
+  trail_.clear();
+  diverged_ = false;
+  schedule_ = schedule;
+  depth_ = depth;
+  most_steps_ = 1;
+  random_.seed(seed);
+}
+
+void Search::begin_execution() {
+  next_ = 0;
+  if (schedule_ != Schedule::pct) return;
+  most_steps_ = std::max(most_steps_, step_);
+  step_ = 0;
+  // Those of falls are 1..depth-1, so any first one is above them.
+  std::iota(priority_, priority_ + kActors, depth_);
+  std::shuffle(priority_, priority_ + kActors, random_);
+  fall_after_.resize(static_cast<std::size_t>(depth_ - 1));
+  for (int& step : fall_after_)
+    step = random(most_steps_);
+}
+
+int Search::pick_actor(const Actor* actors, int options) {
+  if (schedule_ == Schedule::dfs) return 0;
+  const bool lucky = random(kLuck) == 0;
+  int able[kActors];
+  int n = 0;
+  for (int i = 0; i < options; ++i) {
+    if (actors[i].sure || lucky) able[n++] = i;
+  }
+  if (n == 0) return 0;
+  if (schedule_ == Schedule::random) return able[random(n)];
+  const auto lower = [&](int a, int b) {
+    return priority_[actors[a].id] < priority_[actors[b].id];
+  };
+  int best = *std::max_element(able, able + n, lower);
+  for (std::size_t i = 0; i < fall_after_.size(); ++i) {
+    if (fall_after_[i] != step_) continue;
+    priority_[actors[best].id] = static_cast<int>(i) + 1 - depth_;
+    best = *std::max_element(able, able + n, lower);
+  }
+  ++step_;
+  return best;
+}
+
+bool Search::advance() {
+  if (schedule_ != Schedule::dfs) {
+    trail_.clear();
+    return true;
+  }
+  trail_.resize(next_);
+  while (!trail_.empty()) {
+    if (++trail_.back().pick < trail_.back().options) return true;
+    trail_.pop_back();
+  }
+  return false;
+}
 
 std::string Search::replay_string() const {
   std::string out;

@@ -1,48 +1,60 @@
-// Depth-first search over the choices of an execution, without stored states: an execution is
-// repeated from its start, with the last choice that has another option changed.
+// The choices of an execution: made by a schedule, kept, repeated.
+//
+// dfs     depth first through all of them, without stored states: an execution is repeated from its
+//         start, with the last choice that has another option changed.
+// pct     probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte, "A
+//         Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010):
+//         threads have random priorities, and at `depth` - 1 random steps the running one falls to
+//         the lowest. A bug that needs d such changes among n threads and k steps is found by one
+//         execution with a probability of at least 1 / (n k^(d-1)).
+// random  a random thread at each step.
+// The last two are for cases that are too large for the first. All of them are deterministic.
 //
 // Option 0 is always the plain one (go on, newest value, no time-out), so a sequence of choices is
-// written as the few that differ: "12=1,40=2". That is the replay string.
+// written as the few that differ: "12=1,40=2". That is the replay string, whichever schedule it is
+// from.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "multicore/explore/view.h"
+
 namespace lockswap::explore {
+
+enum class Schedule : std::uint8_t { dfs, pct, random };
 
 class Search {
  public:
-  void restart() {
-    trail_.clear();
-    diverged_ = false;
-  }
-  void begin_execution() { next_ = 0; }
+  // An option where the schedule decides who runs: a thread, or another actor beside it.
+  struct Actor {
+    int id;     // 0..kActors-1
+    bool sure;  // false: it could go on only by a stroke of luck, such as a stray wake-up
+  };
+  static constexpr int kActors = 2 * kMaxThreads;
 
-  // One of 0..options-1.
+  // `depth` is for pct: 1 or more.
+  void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 3);
+  void begin_execution();
+
+  // One of 0..options-1: which value is read, whether a deadline passes.
   int choose(int options) {
     if (options <= 1) return 0;
-    if (next_ == trail_.size()) trail_.push_back({options, 0});
-    Choice& c = trail_[next_++];
-    if (c.options == kUnknown) c.options = options;
-    // Not the same options as before: the program under test is not deterministic, or the replay
-    // string is another program's.
-    if (c.options != options || c.pick >= options) diverged_ = true;
-    if (diverged_) return 0;
-    return c.pick;
+    return next_ < trail_.size() ? repeat(options) : append(options, pick_value(options));
   }
+  // The same for who runs next; option 0 is the plain one.
+  int choose_actor(const Actor* actors, int options) {
+    if (options <= 1) return 0;
+    return next_ < trail_.size() ? repeat(options) : append(options, pick_actor(actors, options));
+  }
+  // The choices were another program's, or the program is not deterministic.
   bool diverged() const { return diverged_; }
-  std::size_t made() const { return next_; }
 
-  // Turns to the next execution; false: there is none.
-  bool advance() {
-    trail_.resize(next_);
-    while (!trail_.empty()) {
-      if (++trail_.back().pick < trail_.back().options) return true;
-      trail_.pop_back();
-    }
-    return false;
-  }
+  // Turns to the next execution; false: there is none. pct and random have no end.
+  bool advance();
 
   std::string replay_string() const;
   // False: not a replay string.
@@ -54,9 +66,39 @@ class Search {
     int options;
     int pick;
   };
+
+  int repeat(int options) {
+    Choice& c = trail_[next_++];
+    if (c.options == kUnknown) c.options = options;
+    if (c.options != options || c.pick >= options) diverged_ = true;
+    return diverged_ ? 0 : c.pick;
+  }
+  int append(int options, int pick) {
+    trail_.push_back({options, pick});
+    ++next_;
+    return pick;
+  }
+  int pick_value(int options) {
+    return schedule_ == Schedule::dfs || random(kRare) != 0 ? 0 : random(options);
+  }
+  int pick_actor(const Actor* actors, int options);
+  int random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  static constexpr int kRare = 4;   // one value in so many is chosen freely
+  static constexpr int kLuck = 16;  // one step in so many admits strokes of luck
+
   std::vector<Choice> trail_;
   std::size_t next_ = 0;
   bool diverged_ = false;
+
+  Schedule schedule_ = Schedule::dfs;
+  std::mt19937_64 random_;
+  // pct
+  int depth_ = 1;
+  int step_ = 0;
+  int most_steps_ = 1;           // of any execution so far
+  int priority_[kActors] = {};   // of each actor
+  std::vector<int> fall_after_;  // steps at which the running one falls
 };
 
 }  // namespace lockswap::explore

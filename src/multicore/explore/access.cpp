@@ -1,0 +1,235 @@
+// What an operation on an atom does.
+#include <cstdio>
+
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+
+int Machine::enroll(const void* address, std::uint64_t initial) {
+  const int location = memory_.enroll(address, initial);
+  if (location == Memory::kFull) fail("too many atoms: raise kMaxLocations");
+  return location;
+}
+
+const Site& Machine::site_of(Op op, const Site& site) {
+  const bool of_caller = (op == Op::load || op == Op::await) && me().caller.set;
+  return of_caller ? me().caller.site : site;
+}
+
+Order Machine::order_of(Op op, Order order, const Site& site) {
+  if (sites != nullptr && order != relaxed) {
+    const Site& s = site_of(op, site);
+    bool known = false;
+    for (const Mutation& m : *sites)
+      known |= m.at(op, order, s);
+    if (!known) {
+      sites->push_back(Mutation{.name = "",
+                                .file = file_of(s),
+                                .function = s.function_name(),
+                                .op = op,
+                                .declared = order,
+                                .kind = Mutation::weaken,
+                                .line = s.line(),
+                                .column = s.column()});
+    }
+  }
+  return mutates(Mutation::weaken, op, order, site_of(op, site)) ? mutation->order : order;
+}
+
+Order Machine::begin_access(Op op, int location, Order order, const Site& site) {
+  point();
+  if (memory_.poisoned(location)) {
+    fail("%s of an object that is gone, at %s:%u", name_of(op), file_of(site), site.line());
+  }
+  return order_of(op, order, site);
+}
+
+Order Machine::begin_update(Op op, int location, Order order, const Site& site) {
+  order = begin_access(op, location, order, site);
+  drain(current_);
+  return order;
+}
+
+std::uint64_t Machine::newest_for(int thread, int location) const {
+  const std::uint64_t* own = memory_.forwarded(thread, location);
+  return own != nullptr ? *own : memory_.newest_value(location);
+}
+
+// --- the choices that c11 gives; the other models leave one
+
+// One of the writes that the thread may read, the newest first.
+int Machine::choose_write(int location, Order order) {
+  const int newest = memory_.newest(location);
+  if (left_.stale == 0) return newest;
+  const int oldest = memory_.oldest_readable(current_, location, order);
+  const int back = search.choose(newest - oldest + 1);
+  if (back != 0) --left_.stale;
+  return newest - back;
+}
+
+// The write behind which a new one of the thread is placed.
+int Machine::choose_place(int location, Order order) {
+  const int newest = memory_.newest(location);
+  if (left_.stale == 0) return newest;
+  int options[kMostWrites + 1];
+  int n = 0;
+  for (int i = newest; i >= memory_.oldest_readable(current_, location, order); --i) {
+    if (memory_.may_follow(location, i)) options[n++] = i;
+  }
+  const int place = options[search.choose(n)];
+  if (place != newest) --left_.stale;
+  return place;
+}
+
+// --- loads and stores
+
+std::uint64_t Machine::load(int location, Order order, const Site& site) {
+  const Order declared = order;
+  order = begin_access(Op::load, location, order, site);
+  if (mutates(Mutation::force_value, Op::load, declared, site_of(Op::load, site))) {
+    return mutation->value;
+  }
+  if (const std::uint64_t* own = memory_.forwarded(current_, location); own != nullptr) {
+    trace_access(Op::load, location, order, site, "-> %#lx (its own)", *own);
+    return *own;
+  }
+  const int index = choose_write(location, order);
+  memory_.read(current_, location, index, order);
+  const std::uint64_t v = memory_.value(location, index);
+  trace_access(Op::load, location, order, site, "-> %#lx%s", v,
+               index != memory_.newest(location) ? " (stale)" : "");
+  return v;
+}
+
+void Machine::append(int location, int before, std::uint64_t value, Order order, bool is_update) {
+  if (!memory_.write(current_, location, before, value, order, is_update)) {
+    fail("too many writes: the execution is too long for this machine");
+  }
+  ++writes_;
+  idle_rounds_ = 0;
+}
+
+void Machine::store(int location, std::uint64_t value, Order order, const Site& site) {
+  const Order declared = order;
+  order = begin_access(Op::store, location, order, site);
+  if (mutates(Mutation::drop, Op::store, declared, site)) return;
+  if (model == MemoryModel::tso && !alone()) {
+    const bool behind_others = memory_.has_delayed(current_);
+    if (order == seq_cst) {
+      drain(current_);
+    } else if (behind_others || (left_.stale > 0 && search.choose(2) == 1)) {
+      if (!behind_others) --left_.stale;
+      if (!memory_.delay(current_, location, value, order)) fail("too many writes by one thread");
+      trace_access(Op::store, location, order, site, "= %#lx (delayed)", value);
+      return;
+    }
+  }
+  const int newest = memory_.newest(location);
+  const int before = choose_place(location, order);
+  append(location, before, value, order, false);
+  trace_access(Op::store, location, order, site, "= %#lx%s", value,
+               before != newest ? " (before newer ones)" : "");
+}
+
+void Machine::flush_one(int thread) {
+  const int location = memory_.flush_one(thread);
+  if (location == Memory::kFull) fail("too many writes: the execution is too long");
+  if (memory_.poisoned(location))
+    fail("a delayed store of T%d meets an object that is gone", thread);
+  note("(a delayed store of T%d reaches [%d])", thread, location);
+  ++writes_;
+  idle_rounds_ = 0;
+}
+
+// --- read-modify-writes
+
+void Machine::finish_update(Op op, int location, int read, std::uint64_t value, Order order,
+                            const Site& site) {
+  const bool between = read != memory_.newest(location);
+  const std::uint64_t old = memory_.value(location, read);
+  memory_.read(current_, location, read, order);
+  append(location, read, value, order, true);
+  trace_access(op, location, order, site, "%#lx -> %#lx%s", old, value,
+               between ? " (before newer ones)" : "");
+  if (me().at_doorway) {
+    me().at_doorway = false;
+    on_doorway(current_);
+  }
+}
+
+// The strong form. A failed one is a relaxed load, and may be a stale one.
+bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired,
+                               Order order, const Site& site) {
+  order = begin_update(Op::compare_exchange, location, order, site);
+  const int newest = memory_.newest(location);
+  int options[kMostWrites + 1];
+  int n = 0;
+  options[n++] = newest;
+  if (left_.stale > 0) {
+    const int oldest = memory_.oldest_readable(current_, location, order);
+    for (int i = newest; i-- > memory_.oldest_readable(current_, location, relaxed);) {
+      const bool succeeds = memory_.value(location, i) == expected;
+      if (!succeeds || (i >= oldest && memory_.may_follow(location, i))) options[n++] = i;
+    }
+  }
+  const int index = options[search.choose(n)];
+  if (index != newest) --left_.stale;
+  const std::uint64_t seen = memory_.value(location, index);
+  if (seen == expected) {
+    finish_update(Op::compare_exchange, location, index, desired, order, site);
+    return true;
+  }
+  memory_.read(current_, location, index, relaxed);
+  trace_access(Op::compare_exchange, location, relaxed, site, "fails, expected %#lx, found %#lx%s",
+               expected, seen, index != newest ? " (stale)" : "");
+  expected = seen;
+  return false;
+}
+
+// --- fences and messages
+
+void Machine::fence(Op op, Order order, const Site& site) {
+  point();
+  order = order_of(op, order, site);
+  if (order == seq_cst) drain(current_);
+  memory_.fence(current_, order);
+  note("%s %s  %s:%u", name_of(op), name_of(order), file_of(site), site.line());
+}
+
+void Machine::heavy_fence(const Site& site) {
+  const auto in = [this](int thread) {
+    point();
+    drain(thread);
+    memory_.fence(thread, seq_cst);
+  };
+  note("heavy fence  %s:%u", file_of(site), site.line());
+  in(current_);
+  for (int i = 0; i < count_; ++i) {
+    if (i != current_) in(i);
+  }
+  in(current_);
+  note("heavy fence done");
+}
+
+int Machine::hand_on() {
+  drain(current_);
+  return memory_.hand_on(current_);
+}
+
+void Machine::trace_access(Op op, int location, Order order, const Site& site, const char* f, ...) {
+  if (trace == nullptr) [[likely]]
+    return;
+  char what[96];
+  va_list args;
+  va_start(args, f);
+  std::vsnprintf(what, sizeof what, f, args);
+  va_end(args);
+  const Site& s = site_of(op, site);
+  const bool elsewhere = s.line() != site.line() || s.file_name() != site.file_name();
+  note("%-16s [%d] %-28s %-8s %s:%u%s", name_of(op), location, what, name_of(order), file_of(site),
+       site.line(),
+       elsewhere ? (std::string(" for ") + file_of(s) + ':' + std::to_string(s.line())).c_str()
+                 : "");
+}
+
+}  // namespace lockswap::explore

@@ -1,0 +1,136 @@
+// Waiting, sleeping, and time.
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+namespace {
+const Deadline kSomeTime{CLOCK_MONOTONIC, {}};
+}  // namespace
+
+// The thread's deadline passes now, which may cost budget.
+bool Machine::time_out() {
+  Thread& t = me();
+  if (!t.expired) {
+    --left_.timeouts;
+    t.expired = true;
+  }
+  note("its deadline is over");
+  return true;
+}
+
+bool Machine::await(const Condition& c, Order declared, const Deadline* deadline,
+                    const Site& site) {
+  Thread& t = me();
+  const Order order = order_of(Op::await, declared, site);
+  t.condition = c;
+  t.order = order;
+  t.timed = deadline != nullptr;
+  t.wait = Thread::Wait::await;
+  point();
+  t.wait = Thread::Wait::none;
+  if (memory_.poisoned(c.location)) {
+    fail("wait on an object that is gone, at %s:%u", file_of(site), site.line());
+  }
+  const std::uint64_t* own = memory_.forwarded(current_, c.location);
+  if (own != nullptr && c(*own)) return true;
+
+  // The writes that end the wait, the newest first; then the time-out.
+  const int newest = memory_.newest(c.location);
+  int options[kMostWrites + 2];
+  int n = 0;
+  for (int i = newest; i >= memory_.oldest_readable(current_, c.location, order); --i) {
+    if (own != nullptr) break;  // which it does not see past
+    if ((i == newest || left_.stale > 0) && c(memory_.value(c.location, i))) options[n++] = i;
+  }
+  constexpr int kTimeOut = -1;
+  if (t.timed && (t.expired || left_.timeouts > 0)) options[n++] = kTimeOut;
+  if (n == 0) fail("deadlock: main would wait for ever at %s:%u", file_of(site), site.line());
+  const int index = options[search.choose(n)];
+  if (index == kTimeOut) {
+    time_out();
+    return c(load(c.location, declared, site));
+  }
+  if (index != newest) --left_.stale;
+  memory_.read(current_, c.location, index, order);
+  trace_access(Op::await, c.location, order, site, "-> %#lx%s", memory_.value(c.location, index),
+               index != newest ? " (stale)" : "");
+  return true;
+}
+
+// A futex. The kernel compares and goes to sleep behind full barriers, as does the waker before it
+// looks for sleepers: the compare may read an old value, but none older than what a wake on this
+// word has seen. Neither side synchronises the threads.
+Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channels,
+                     const Deadline* deadline, const Site& site) {
+  Thread& t = me();
+  point();
+  if (memory_.poisoned(location)) {
+    fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
+  }
+  drain(current_);
+  memory_.sleeper_sees(current_, location);
+  const int index = choose_write(location, relaxed);
+  memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
+  if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
+    note("does not sleep: [%d] has changed", location);
+    return Parked::woken;
+  }
+  note("sleeps on [%d], channels %#x%s", location, channels, deadline != nullptr ? ", timed" : "");
+  if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
+  t.address = memory_.address_of(location);
+  t.channels = channels;
+  t.timed = deadline != nullptr;
+  t.woken = false;
+  t.wait = Thread::Wait::parked;
+  let_others();
+  t.wait = Thread::Wait::none;
+  if (t.woken) return Parked::woken;
+  const bool by_chance = left_.spurious > 0;
+  const bool by_time = t.timed && (t.expired || left_.timeouts > 0);
+  if (by_time && (!by_chance || search.choose(2) == 0)) {
+    time_out();
+    return Parked::timed_out;
+  }
+  --left_.spurious;
+  note("wakes up for no reason");
+  return Parked::woken;
+}
+
+void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
+  point();
+  drain(current_);
+  const int location = memory_.find(address);
+  if (location != Memory::kFull) memory_.wake_sees(current_, location);
+  for (int i = 0; i < count_; ++i) {
+    Thread& t = threads_[i];
+    if (t.wait == Thread::Wait::parked && t.address == address && (t.channels & channels) != 0) {
+      t.woken = true;
+    }
+  }
+  note("wakes channels %#x of [%d]", channels, location);
+}
+
+void Machine::step_aside() {
+  if (alone()) {
+    if (++idle_rounds_ > kMostIdleRounds) fail("deadlock: main goes round for ever");
+    return;
+  }
+  Thread& t = me();
+  t.writes_seen = writes_;
+  t.timed = false;
+  t.wait = Thread::Wait::aside;
+  point();
+  t.wait = Thread::Wait::none;
+}
+
+bool Machine::passed(const Deadline&) {
+  Thread& t = me();
+  if (!t.expired && left_.timeouts > 0 && search.choose(2) == 1) time_out();
+  return t.expired;
+}
+
+const Deadline* Machine::deadline(bool over) {
+  me().expired = over;
+  return &kSomeTime;
+}
+
+}  // namespace lockswap::explore
