@@ -28,6 +28,8 @@ const char* name_of(Op op) {
       return "scan, first fence";
     case Op::scan_leave:
       return "scan, last fence";
+    case Op::fence:
+      return "fence";
     case Op::wake:
       return "wake";
   }

@@ -50,6 +50,7 @@ enum class Op : std::uint8_t {
   await,       // the load that ends a wait
   scan_enter,  // P::scan's first fence
   scan_leave,  // and its last
+  fence,
   wake,
 };
 const char* name_of(Op op);
