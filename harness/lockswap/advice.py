@@ -1,28 +1,47 @@
 """Warnings that teach: each names the cause and the cure. Data, so that terminal and page show the same."""
 
+import math
 from collections.abc import Iterable
 from statistics import median
 
+import numpy as np
+
 from lockswap import perf, runner
 from lockswap.campaign import AVAILABLE_LIMIT, STEAL_LIMIT
-from lockswap.stats import MIN_PAIRS
-from lockswap.summary import Campaign
-from lockswap.text import plural, share, words
+from lockswap.registry import NONE
+from lockswap.rounds import width
+from lockswap.stats import LEAST, MIN_PAIRS
+from lockswap.store import Row
+from lockswap.summary import Campaign, Workload
+from lockswap.text import plural, share, times, words
 
-SHORT_S = 0.2
+SHORT_S = 0.1
 WIDE = 0.5
+# A live share below this is little of the time, whatever the lock.
+LITTLE_LIVE = 0.2
+# So many quartile distances outside the middle half is far out (Tukey's outer fence).
+FAR_OUT = 3.0
+# Two heaps explain at least this part of the variance of what one would take for one (chance: below 5 % of such cells).
+TWO_HEAPS = 0.93
+# The first round counts as cold if it is worse by this than the worst of the others.
+COLD = 1.05
 
 
 def of(campaign: Campaign) -> list[str]:
-    return [
-        text
-        for rule in (_unfinished, _few, _disturbed, _busy, _crowded, _spinning, _short, _wide, _governor, _no_perf)
-        for text in rule(campaign)
-    ]
+    rules = (
+        *(_unfinished, _few, _wide_still, _disturbed, _busy),
+        *(_hung, _noise, _same_differs, _short, _cold, _far_out, _two_heaps, _little_live, _wide),
+        *(_one_cpu, _crowded, _spinning, _governor, _no_perf),
+    )
+    return [text for rule in rules for text in rule(campaign)]
 
 
-def _good(campaign: Campaign) -> list:
+def _good(campaign: Campaign) -> list[Row]:
     return [row for row in campaign.rows if row.status == runner.OK]
+
+
+def _named(campaign: Campaign, holds) -> list[str]:
+    return [workload.name for workload in campaign.workloads if workload.measured() and holds(workload)]
 
 
 def _unfinished(campaign: Campaign) -> Iterable[str]:
@@ -36,25 +55,52 @@ def _unfinished(campaign: Campaign) -> Iterable[str]:
 
 
 def _few(campaign: Campaign) -> Iterable[str]:
-    if campaign.about["repeats"] < MIN_PAIRS:
+    rounds = max((row.round for row in campaign.rows), default=0)
+    if campaign.about["finished"] and 0 < rounds < MIN_PAIRS:
+        cure = "--budget was spent before more were made: give it more minutes, or fewer workloads and thread counts"
+        if campaign.about["repeats"] < MIN_PAIRS:
+            cure = f"Use --repeats {MIN_PAIRS + 1}"
+        yield f'With {plural(rounds, "round")} no 95 % interval exists, so every verdict is "can\'t tell". {cure}.'
+
+
+def _wide_still(campaign: Campaign) -> Iterable[str]:
+    until = campaign.about.get("until")
+    if not until or not campaign.about["finished"]:
+        return
+    open_ = [
+        (reached, workload.name, threads)
+        for workload in campaign.workloads
+        for threads in workload.threads
+        if (reached := width(workload, threads)) > until
+    ]
+    if open_:
+        reached, name, threads = max(open_)
+        widest = "has fewer than 6 rounds" if reached == math.inf else f"is within {share(reached)}"
         yield (
-            f"With {plural(campaign.about['repeats'], 'repeat')} no 95 % interval exists, so every verdict is "
-            '"can\'t tell". '
-            f"Use --repeats {MIN_PAIRS + 1}."
+            f"The budget of {campaign.about['budget_min']:g} min was spent before every interval was within "
+            f"{share(until)} of its estimate: {plural(len(open_), 'place')} still open, the widest, {name} with "
+            f"{plural(threads, 'thread')}, {widest}. Half the width takes four times the rounds: raise --budget, or "
+            "make runs longer (--seconds) or the machine quieter."
         )
 
 
 def _disturbed(campaign: Campaign) -> Iterable[str]:
     good = _good(campaign)
-    count = sum(row.disturbed for row in good)
-    if not count:
-        return
-    yield (
-        f"{count} of {plural(len(good), 'run')} were disturbed: others took more than {share(STEAL_LIMIT)} "
-        f"of the CPU time, or less than {share(AVAILABLE_LIMIT)} of the CPUs were there for us. "
-        "They are marked and counted; where the verdict without their rounds is another one, both are given. "
-        "Measure when the machine is quiet, or with more --repeats."
-    )
+    stolen = sum(row.numbers.get("steal_share", 0) > STEAL_LIMIT for row in good)
+    taken = sum(row.disturbed for row in good) - stolen
+    if stolen:
+        yield (
+            f"During {stolen} of {plural(len(good), 'run')} the hypervisor gave more than {share(STEAL_LIMIT)} of the "
+            "CPU time to other virtual machines. Their rounds are marked as busy. No load of yours did this: measure "
+            "at another time or on another host, or judge by --per-cpu, which stolen time does not enter."
+        )
+    if taken > 0:
+        yield (
+            f"During {taken} of {plural(len(good), 'run')} less than {share(AVAILABLE_LIMIT)} of the CPUs were there "
+            "for us: something else was running. Their rounds are marked as busy, and counted; where the verdict "
+            "without them is another one, both are given. End the other load, or use more rounds (--until 5%), or "
+            "--per-cpu."
+        )
 
 
 def _busy(campaign: Campaign) -> Iterable[str]:
@@ -67,9 +113,177 @@ def _busy(campaign: Campaign) -> Iterable[str]:
         )
 
 
+def _hung(campaign: Campaign) -> Iterable[str]:
+    hung = sorted({(row.workload, row.lock) for row in campaign.rows if row.status == runner.HUNG})
+    if hung:
+        which = words([f"{workload} under {lock}" for workload, lock in hung])
+        yield (
+            f"{which} did not end in time and was not tried again. A deadlock under this lock, or too short a limit: "
+            "failures/ has what was printed; --timeout gives more time."
+        )
+
+
+def _noise(campaign: Campaign) -> Iterable[str]:
+    """The floor lies above what the locks differ by."""
+    for workload in campaign.workloads:
+        hidden, floor = 0, 1.0
+        for threads in workload.threads:
+            for lock in workload.locks:
+                for metric in workload.metrics if lock != workload.against else ():
+                    ratio = workload.ratio(threads, lock, workload.leading(metric)[0])
+                    if ratio and ratio.hidden:
+                        hidden, floor = hidden + 1, max(floor, ratio.noise)
+        if hidden:
+            yield (
+                f"{workload.name}: {plural(hidden, 'difference')} no larger than the noise floor (up to "
+                f"{times(floor)}: so far apart were runs of one and the same program), so not claimed. Longer runs "
+                "(--seconds), more rounds (--until 5%) or a quieter machine lower it."
+            )
+
+
+def _same_differs(campaign: Campaign) -> Iterable[str]:
+    """The two runs without lockswap differ more often than chance has it."""
+    seen = [
+        (noise.low > 1 + LEAST or noise.high < 1 - LEAST, workload.name)
+        for workload in campaign.workloads
+        for threads in workload.threads
+        for metric in workload.metrics
+        if (noise := workload.noise(threads, metric)) and noise.floor
+    ]
+    differing = [name for differs, name in seen if differs]
+    if len(differing) > max(1, 0.15 * len(seen)):
+        yield (
+            f"In {len(differing)} of {plural(len(seen), 'place')} ({words(sorted(set(differing)))}) two runs of one "
+            "and the same program differ by more than chance. Something is left behind from run to run, such as files "
+            "or a full cache: let 'prepare' of the recipe put it back."
+        )
+
+
+def _short(campaign: Campaign) -> Iterable[str]:
+    def is_short(workload: Workload) -> bool:
+        walls = [
+            row.numbers["wall_s"] for cell in workload.cells.values() for row in cell.good if "wall_s" in row.numbers
+        ]
+        return bool(walls) and median(walls) < SHORT_S
+
+    short = _named(campaign, is_short)
+    if short:
+        yield (
+            f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "
+            "Give it more work."
+        )
+
+
+def _logs(workload: Workload) -> Iterable[np.ndarray]:
+    """The headline figure of each cell, in the order of the rounds, as logarithms; larger is better."""
+    metric = workload.metrics[0]
+    for cell in workload.cells.values():
+        values = [value for value in cell.values(metric.name) if value > 0]
+        if len(values) >= MIN_PAIRS:
+            yield np.log(values) if metric.higher_is_better else -np.log(values)
+
+
+def _cold(campaign: Campaign) -> Iterable[str]:
+    def is_cold(workload: Workload) -> bool:
+        cells = list(_logs(workload))
+        cold = sum(logs[0] < logs[1:].min() - math.log(COLD) for logs in cells)
+        return cold > 1 and cold > len(cells) / 2
+
+    cold = _named(campaign, is_cold)
+    if cold:
+        yield (
+            f"The first round of {words(cold)} is worse than all later ones: caches were cold. The median does not "
+            "mind one round; if it matters, let 'prepare' of the recipe warm them."
+        )
+
+
+def _far_out(campaign: Campaign) -> Iterable[str]:
+    far = {}
+    for workload in campaign.workloads:
+        for logs in _logs(workload) if workload.measured() else ():
+            low, high = np.percentile(logs, [25, 75])
+            # A few percent are not worth a word, however close the others lie.
+            fence = max(FAR_OUT * (high - low), math.log(COLD))
+            far[workload.name] = far.get(workload.name, 0) + int(np.sum((logs < low - fence) | (logs > high + fence)))
+    far = {name: count for name, count in far.items() if count}
+    if far:
+        which = words([f"{count} of {name}" for name, count in far.items()])
+        yield (
+            f"Outliers: {plural(sum(far.values()), 'run')} ({which}) lie far from the others of their kind. Medians "
+            "and intervals withstand a few; many mean other load, or a program that does not do the same each time."
+        )
+
+
+def _two_heaps(campaign: Campaign) -> Iterable[str]:
+    heaps = _named(campaign, lambda workload: any(_is_split(logs) for logs in _logs(workload)))
+    if heaps:
+        yield (
+            f"Results of {words(heaps)} fall into two heaps with nothing between: the program runs in one of two ways, "
+            "for example as the threads happen to be placed, and the median jumps from one to the other. Look at the "
+            "single runs in the plots; --pin holds the threads in place."
+        )
+
+
+def _is_split(logs: np.ndarray) -> bool:
+    """Whether a cut, at least three runs from either end, explains nearly all that the runs differ by."""
+    ordered = np.sort(logs)
+    whole = np.sum((ordered - ordered.mean()) ** 2)
+    if ordered[-1] - ordered[0] < 2 * math.log(COLD):
+        return False
+    within = [
+        sum(np.sum((part - part.mean()) ** 2) for part in (ordered[:cut], ordered[cut:]))
+        for cut in range(3, len(ordered) - 2)
+    ]
+    return bool(within) and 1 - min(within) / whole > TWO_HEAPS
+
+
+def _little_live(campaign: Campaign) -> Iterable[str]:
+    def is_little(workload: Workload) -> bool:
+        kept = [
+            workload.kept(threads, NONE, metric)
+            for metric in workload.metrics
+            if metric.kept
+            for threads in workload.threads
+        ]
+        kept = [share for share in kept if share is not None]
+        return bool(kept) and median(kept) < LITTLE_LIVE
+
+    little = _named(campaign, is_little)
+    if little:
+        yield (
+            f"In {words(little)} all threads were live for less than {share(LITTLE_LIVE)} of the time even without "
+            "lockswap: the machine does not run them at once. No more threads than CPUs, and a quiet machine, help."
+        )
+
+
+def _wide(campaign: Campaign) -> Iterable[str]:
+    def is_wide(workload: Workload) -> bool:
+        spreads = [cell.metric(workload.metrics[0].name) for cell in workload.cells.values()]
+        spreads = [spread.relative for spread in spreads if spread and spread.n > 2]
+        return bool(spreads) and median(spreads) > WIDE
+
+    wide = _named(campaign, is_wide)
+    if wide:
+        yield (
+            f"Runs of {words(wide)} differ by more than {share(WIDE)} of their median although nothing was changed. "
+            "Longer runs (--seconds) or more rounds (--until 5%) narrow the intervals."
+        )
+
+
+def _one_cpu(campaign: Campaign) -> Iterable[str]:
+    if campaign.env.get("cpu", {}).get("usable") == 1:
+        yield (
+            "There is one CPU, so no two threads ever ran at once: how locks scale cannot be seen here, only what an "
+            "acquisition costs and how threads hand over. Use a machine with more, or lift the limit (taskset, cgroup)."
+        )
+
+
+def _most_threads(campaign: Campaign) -> int:
+    return max((threads for workload in campaign.workloads for threads in workload.threads), default=1)
+
+
 def _crowded(campaign: Campaign) -> Iterable[str]:
-    cpus = campaign.env.get("cpu", {}).get("usable")
-    most = max((threads for workload in campaign.workloads for threads in workload.threads), default=1)
+    cpus, most = campaign.env.get("cpu", {}).get("usable"), _most_threads(campaign)
     if cpus and most > cpus:
         yield (
             f"Up to {most} threads shared {plural(cpus, 'CPU')}. Beyond {plural(cpus, 'thread')} the figures "
@@ -79,43 +293,10 @@ def _crowded(campaign: Campaign) -> Iterable[str]:
 
 def _spinning(campaign: Campaign) -> Iterable[str]:
     cpus = campaign.env.get("cpu", {}).get("usable") or 1
-    most = max((threads for workload in campaign.workloads for threads in workload.threads), default=1)
-    if campaign.about.get("wait") == "spin" and most > cpus:
+    if campaign.about.get("wait") == "spin" and _most_threads(campaign) > cpus:
         yield (
             "Waiting threads spun while others wanted their CPU: this measures the scheduler. "
             "Use --wait park, or no more threads than CPUs."
-        )
-
-
-def _short(campaign: Campaign) -> Iterable[str]:
-    short = []
-    for workload in campaign.workloads:
-        walls = [
-            row.numbers["wall_s"]
-            for row in _good(campaign)
-            if row.workload == workload.name and "wall_s" in row.numbers
-        ]
-        if walls and median(walls) < SHORT_S:
-            short.append(workload.name)
-    if short:
-        yield (
-            f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "
-            "Give it more work."
-        )
-
-
-def _wide(campaign: Campaign) -> Iterable[str]:
-    wide = []
-    for workload in campaign.workloads:
-        metric = workload.metrics[0]
-        spreads = [cell.metric(metric.name) for cell in workload.cells.values()]
-        spreads = [spread.relative for spread in spreads if spread and spread.n > 2]
-        if spreads and median(spreads) > WIDE:
-            wide.append(workload.name)
-    if wide:
-        yield (
-            f"Runs of {words(wide)} differ by more than {share(WIDE)} of their median although nothing was changed. "
-            "Longer runs (--seconds) or more --repeats narrow the intervals."
         )
 
 

@@ -239,7 +239,7 @@ class _Execution:
         budget = self.campaign.budget_s
         current: tuple[int, Key] | None = None
         for turn in rounds:
-            if budget and (turn.round, turn.key) != current:
+            if budget and turn.round > 1 and (turn.round, turn.key) != current:
                 current = turn.round, turn.key
                 if time.monotonic() - began + self.clock.expect(turn.key) * (len(self.campaign.locks) + 1) > budget:
                     self.notes.append(f"the budget of {budget / 60:g} min was spent")

@@ -106,12 +106,12 @@ def resume(path: Path, with_report: bool = True) -> int:
     about = folder.campaign()
     if about["finished"]:
         raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
-    request = Request.from_stored(about["request"])
-    kept = {key: about[key] for key in ("name", "started", "command_line")}
     if about["schema"] < SCHEMA:
         raise UserError(
             f"the campaign in {path} was begun by an older lockswap, without the second run of 'none'; start anew"
         )
+    request = Request.from_stored(about["request"])
+    kept = {key: about[key] for key in ("name", "started", "command_line")}
     return _execute(_campaign(Paths.find(), request, folder, kept), with_report, request.fail_below)
 
 

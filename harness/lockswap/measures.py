@@ -44,8 +44,12 @@ class MetricInfo:
         return None
 
 
-def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo]) -> None:
-    """Put the twins' values into the rows: from the figure, and from the share of a CPU that the run used."""
+def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo], seconds: float | None) -> None:
+    """Put the twins' values into the rows: from the figure, and from how much of a CPU the run used.
+
+    `seconds` is how long the program was told to run, None if it does a fixed amount of work. It is better than the
+    run's own length, in which the start of the program under load is as well.
+    """
     twins = [twin for metric in metrics if (twin := metric.twin)]
     for row in rows:
         wall, cpu = row.numbers.get("wall_s", 0), row.numbers.get("cpu_s", 0)
@@ -54,4 +58,4 @@ def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo]) -> None:
         for twin in twins:
             value = row.metrics.get(twin.clock)
             if value is not None:
-                row.metrics[twin.name] = value * (wall / cpu if twin.higher_is_better else cpu / wall)
+                row.metrics[twin.name] = value * ((seconds or wall) / cpu if twin.higher_is_better else cpu / wall)

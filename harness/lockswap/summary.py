@@ -226,7 +226,7 @@ def workload_of(info: dict, about: dict[str, Any], rows: Iterable[Row], checks: 
     metrics = [MetricInfo.read(metric) for metric in info["metric"]]
     judged = [metric for metric in metrics if metric.role != INFO]
     mine = [row for row in rows if row.workload == info["name"]]
-    add_twins(mine, judged)
+    add_twins(mine, judged, None if info.get("fixed_work", True) else info["seconds"])
     grouped: dict[tuple[int, str, int], list[Row]] = {}
     for row in mine:
         grouped.setdefault((row.threads, row.lock, row.twin), []).append(row)

@@ -9,10 +9,8 @@ import pytest
 from harness_support import LOCKS, NATIVE, RECIPE, ROOT, Lockswap, compile_c
 
 
-@pytest.fixture(scope="session")
-def checkout(tmp_path_factory) -> Path:
-    """A folder laid out like a built repository."""
-    root = tmp_path_factory.mktemp("checkout")
+def make_checkout(root: Path) -> Path:
+    """Lay a folder out like a built repository."""
     for folder in ("build/bin", "build/apps", "apps/recipes", "results"):
         (root / folder).mkdir(parents=True)
     compile_c(
@@ -23,6 +21,7 @@ def checkout(tmp_path_factory) -> Path:
         "-ldl",
     )
     compile_c(NATIVE / "rwbench.c", root / "build/apps/rwbench", "-pthread")
+    compile_c(NATIVE / "steady.c", root / "build/apps/steady", "-pthread")
     compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
     registry = {
         "schema": 1,
@@ -50,6 +49,11 @@ def checkout(tmp_path_factory) -> Path:
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(registry)}\nEND\n")
     program.chmod(0o755)
     return root
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory) -> Path:
+    return make_checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.__main__ import main  # noqa: E402
 
-LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed"]
+LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed", "slow5", "slow20"]
 
 RECIPE = """
 schema = 1

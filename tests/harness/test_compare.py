@@ -175,6 +175,65 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     assert "finished" in one_line_error(lockswap.inside("compare", "--resume", folder))
 
 
+def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(campaign, repo):
+    # Its own figure: the time of a program that does nothing varies by more than 0.1 % on any machine.
+    folder, done = campaign(
+        "-l", "ba", "--until", "0.1%", "--budget", "0.05", "--", repo / "build/apps/rwbench", "1", "9"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "until every interval is within 0.1 %, or 0.05 minutes are spent" in done.stderr
+    about = tomllib.loads((folder / "campaign.toml").read_text())
+    assert about["until"] == 0.001 and about["notes"] == ["the budget of 0.05 min was spent"] and about["finished"]
+    assert "The budget of 0.05 min was spent before every interval was within 0.10 %" in done.stdout
+
+    shutil.rmtree(folder)
+    wide = ("--until", "100%", "--budget", "9", "--metric", "reads.s: ([0-9]).*")
+    folder, done = campaign("-l", "ba", *wide, "--", "echo", "reads/s: 1.0")
+    assert done.returncode == 0, done.stderr
+    # A lock that is not taken is not waited for.
+    assert max(int(row["round"]) for row in rows(folder)) == 2
+
+
+def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
+    """The second campaign has the first one's rows of two rounds and a half; both settle by themselves."""
+    folder = repo / "results/c"
+    options = ("-l", "ba", "--until", "100%", "-r", "6", "--name", "c", "--no-report", "--metric", "n: ([0-9]+)")
+    program = repo / "build/apps/rwbench"
+    done = lockswap("compare", *options, "--", "sh", "-c", f"{program} 1 9; echo n: 7")
+    assert done.returncode == 0, done.stderr
+    whole = [(row["round"], row["lock"], row["twin"]) for row in rows(folder)]
+    assert len(whole) == 6 * 4  # equal figures: the least rounds are enough
+
+    lines = (folder / "raw.csv").read_text().splitlines(keepends=True)
+    (folder / "raw.csv").write_text("".join(lines[:11]))
+    about = (folder / "campaign.toml").read_text()
+    (folder / "campaign.toml").write_text(about.replace("finished = true", "finished = false"))
+    done = lockswap("compare", "--resume", folder, "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert [(row["round"], row["lock"], row["twin"]) for row in rows(folder)] == whole
+
+
+def test_a_campaign_of_an_older_lockswap_is_not_resumed(lockswap, tmp_path):
+    (tmp_path / "campaign.toml").write_text("schema = 1\nfinished = false\n")
+    assert "older lockswap" in one_line_error(lockswap.inside("compare", "--resume", tmp_path))
+
+
+@pytest.mark.parametrize(("limit", "status"), [("0.97", 3), ("0.5", 0)])
+def test_the_gate_closes_on_a_slow_lock(lockswap, repo, limit, status):
+    program = f"{repo}/build/apps/rwbench 1 9; test $LOCKSWAP_RWLOCK = bravo-ba && echo n: 80 || echo n: 100"
+    done = lockswap(
+        "compare", "-l", "bravo-ba", "--against", "ba", "--fail-below", limit, "--out", repo / "c",
+        "--no-report", "--metric", "n: ([0-9]+)", "--", "sh", "-c", program,
+    )  # fmt: skip
+    assert done.returncode == status, (done.stdout, done.stderr)
+    violation = "gate: sh, 1 thread, bravo-ba, n: 0.80× of ba, 0.80× to 0.80×: below 0.97"
+    assert (violation in done.stderr) == (status == 3)
+    assert f"gate: {'FAILED, 1 violation of' if status else 'passed,'} --fail-below {limit}" in done.stderr
+    about = tomllib.loads((repo / "c/campaign.toml").read_text())
+    assert about["against"] == "ba" and about["locks"] == ["none", "pthread", "ba", "bravo-ba"]
+    assert "bravo-ba against ba, by the clock: slower (0.80×" in done.stdout
+
+
 def test_a_terminated_harness_leaves_no_program_behind(lockswap, recipe, repo):
     recipe("stuck", "--hang", timeout=60)
     child = lockswap.start("compare", "-w", "stuck", "-l", "ba", "-t", "1", "-r", "1", "--no-report")
@@ -290,6 +349,11 @@ def test_perf_output_is_understood():
         (["-w", "rw", "--wait", "x"], "park, spin"),
         (["-w", "rw", "--pin", "x"], "compact"),
         (["-w", "rw", "--name", "../x"], "--name"),
+        (["-w", "rw", "--until", "half"], "write it as 5%"),
+        (["-w", "rw", "--until", "0%"], "write it as 5%"),
+        (["-w", "rw", "--budget", "0"], "budget"),
+        (["-w", "rw", "--against", "foo"], "no rwlock 'foo'"),
+        (["-w", "rw", "--fail-below", "0"], "fail-below"),
         (["-w", "rw", "--metric", "x(.)"], "command of your own"),
         (["-w", "rw", "--", "true"], "not both"),
         (["--metric", "no group", "--", "true"], "exactly one group"),

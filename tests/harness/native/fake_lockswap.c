@@ -1,6 +1,6 @@
 // A stand-in for liblockswap.so in the harness's own tests: it counts rwlock calls and writes the
 // JSON that the harness reads, but leaves the locking to glibc. LOCKSWAP_RWLOCK chooses how it
-// misbehaves.
+// misbehaves: slow5 and slow20 take 5 and 20 % of the steps of steady.c in every release.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,8 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "steps.h"
+
 static atomic_long reads, writes;
-static int (*next_rdlock)(pthread_rwlock_t*), (*next_wrlock)(pthread_rwlock_t*);
+static int (*next_rdlock)(pthread_rwlock_t*), (*next_wrlock)(pthread_rwlock_t*),
+    (*next_unlock)(pthread_rwlock_t*);
+static long more_steps;
 
 static int named(const char* name) {
   const char* lock = getenv("LOCKSWAP_RWLOCK");
@@ -22,6 +26,8 @@ static int named(const char* name) {
 __attribute__((constructor)) static void start(void) {
   next_rdlock = (int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_rdlock");
   next_wrlock = (int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_wrlock");
+  next_unlock = (int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_unlock");
+  more_steps = named("slow5") ? STEPS / 20 : named("slow20") ? STEPS / 5 : 0;
   if (named("crashes")) abort();
   if (named("hangs"))
     for (;;)
@@ -36,6 +42,11 @@ int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
 int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   atomic_fetch_add(&writes, 1);
   return next_wrlock(lock);
+}
+
+int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
+  take_steps(more_steps);
+  return next_unlock(lock);
 }
 
 __attribute__((destructor)) static void finish(void) {

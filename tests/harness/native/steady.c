@@ -1,0 +1,48 @@
+// A program whose time is known: THREADS threads, COUNT times each: acquire, STEPS of arithmetic,
+// release.
+//   steady THREADS COUNT [write]
+// The stand-in locks slow5 and slow20 add 5 % and 20 % of the same steps to each release, so they
+// make it so much slower, whatever the machine.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "steps.h"
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static long count;
+static int writing;
+
+static void* work(void* unused) {
+  (void)unused;
+  for (long i = 0; i < count; ++i) {
+    if (writing) {
+      pthread_rwlock_wrlock(&lock);
+    } else {
+      pthread_rwlock_rdlock(&lock);
+    }
+    take_steps(STEPS);
+    pthread_rwlock_unlock(&lock);
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  int threads = atoi(argv[1]);
+  count = atol(argv[2]);
+  writing = argc > 3 && strcmp(argv[3], "write") == 0;
+  struct timespec a, b;
+  clock_gettime(CLOCK_MONOTONIC, &a);
+  pthread_t ids[64];
+  for (int i = 0; i < threads; ++i)
+    pthread_create(&ids[i], NULL, work, NULL);
+  for (int i = 0; i < threads; ++i)
+    pthread_join(ids[i], NULL);
+  clock_gettime(CLOCK_MONOTONIC, &b);
+  double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+  printf("time: %.6f\n", s);
+  return 0;
+}
