@@ -9,6 +9,10 @@ import pytest
 from harness_support import LOCKS, NATIVE, RECIPE, ROOT, Lockswap, compile_c
 
 
+def pytest_configure(config) -> None:
+    config.addinivalue_line("markers", "full: takes minutes; only in './run.sh test --full'")
+
+
 def make_checkout(root: Path) -> Path:
     """Lay a folder out like a built repository."""
     for folder in ("build/bin", "build/apps", "apps/recipes", "results"):
