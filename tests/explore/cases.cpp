@@ -53,6 +53,8 @@ const Script kContract[] = {
     // A reads, B releases that, C writes, A reads: A has a stale record and waits.
     {"foreign-stale", {"R +1 ?2 R u", "?1 free +2", "W u"}},
     {"foreign-stale-w", {"R +1 ?3 R u", "?1 free +2", "?2 W +3 x u"}},
+    // A has a stale record and releases a writer's hold.
+    {"foreign-stale-write", {"R +1 ?3 free", "?1 free +2", "?2 W +3"}},
     // A reads twice, B releases one.
     {"foreign-one-of-two", {"R R +1 x u", "?1 free", "W u"}},
     // B's release races a recursive read and its release.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cases.h"
-#include "mutants.h"
+#include "mutate.h"
 #include "runner.h"
 
 namespace lockswap::explore {
@@ -17,9 +17,10 @@ constexpr const char* kUsage =
     "lockswap-explore list\n"
     "lockswap-explore run [--quick] [--bounds P,S,W,T] [--seconds N] [NAME...]\n"
     "lockswap-explore replay CASE P,S,W,T CHOICES\n"
-    "lockswap-explore mutate [--seeded] [--quick] [--bounds P,S,W,T] [--seconds N] [NAME...]\n"
+    "lockswap-explore mutate ...\n"
     "\n"
-    "NAME is a part of a case's name. P,S,W,T bound the preemptions, stale reads, spurious "
+    "NAME is a part of a case's name, =NAME the whole. P,S,W,T bound the preemptions, stale reads, "
+    "spurious "
     "wake-ups\n"
     "and time-outs of one execution. --quick: smaller bounds, and not the largest cases. "
     "--seconds:\n"
@@ -34,7 +35,6 @@ constexpr const char* kUsage =
 
 struct Options {
   bool quick = false;
-  bool seeded = false;
   bool own_bounds = false;
   Bounds bounds;
   Limits limits;
@@ -43,7 +43,7 @@ struct Options {
   bool takes(const Case& c) const {
     if (names.empty()) return true;
     for (const std::string& n : names) {
-      if (c.name.find(n) != std::string::npos) return true;
+      if (n[0] == '=' ? c.name == n.substr(1) : c.name.find(n) != std::string::npos) return true;
     }
     return false;
   }
@@ -62,8 +62,6 @@ Options parse_options(int argc, char** argv) {
     };
     if (a == "--quick") {
       o.quick = true;
-    } else if (a == "--seeded") {
-      o.seeded = true;
     } else if (a == "--bounds") {
       if (!parse(value(), o.bounds)) bad_usage("--bounds takes four numbers, as 2,2,1,1");
       o.own_bounds = true;
@@ -127,97 +125,6 @@ int replay(const std::vector<Case>& cases, int argc, char** argv) {
   return machine.failure().empty() ? 0 : 1;
 }
 
-int run_seeded(const std::vector<Case>& cases, const Options& options) {
-  int missed = 0, ran = 0;
-  for (const SeededFault& f : seeded_faults()) {
-    const Case* c = find(cases, f.found_by);
-    if (c == nullptr)
-      bad_usage("a fault names a case that is not there: " + std::string(f.found_by));
-    if (!options.takes(*c)) continue;
-    ++ran;
-    machine.mutation = &f.mutation;
-    machine.mutated = 0;
-    const Outcome o = explore(*c, options.bounds_for(*c), options.limits);
-    machine.mutation = nullptr;
-    missed += o.failure.empty() ? 1 : 0;
-    const char* const what = !o.failure.empty()     ? o.failure.c_str()
-                             : machine.mutated == 0 ? "no such place: has the source changed?"
-                                                    : "";
-    std::printf("%-6s %-62s %-36s %8llu executions %6.2f s  %s\n",
-                o.failure.empty() ? "MISSED" : "found", f.mutation.name, c->name.c_str(),
-                static_cast<unsigned long long>(o.executions), o.seconds, what);
-    std::fflush(stdout);
-  }
-  std::printf("%d of %d seeded faults found\n", ran - missed, ran);
-  return missed == 0 && ran != 0 ? 0 : 1;
-}
-
-// Each place with an order, and the cases that come there.
-struct Place {
-  Mutation at;
-  std::string file, function;
-  std::vector<const Case*> cases;
-};
-
-std::vector<Place> find_places(const std::vector<Case>& cases, const Options& options) {
-  std::vector<Place> places;
-  for (const Case& c : cases) {
-    if (!options.takes(c) || c.large) continue;
-    std::vector<Mutation> sites;
-    machine.sites = &sites;
-    explore(c, c.quick_bounds, {.executions = 20'000});
-    machine.sites = nullptr;
-    for (const Mutation& s : sites) {
-      const std::string file = s.file;
-      if (file == "script.cpp") continue;  // the test's own
-      Place* known = nullptr;
-      for (Place& p : places) {
-        if (p.file == file && p.at.line == s.line && p.at.column == s.column && p.at.op == s.op &&
-            p.at.declared == s.declared) {
-          known = &p;
-        }
-      }
-      if (known == nullptr) {
-        places.push_back({s, file, s.function, {}});
-        known = &places.back();
-      }
-      known->cases.push_back(&c);
-    }
-  }
-  return places;
-}
-
-int weaken_each(const std::vector<Case>& cases, const Options& options) {
-  const std::vector<Place> places = find_places(cases, options);
-  int found = 0, survived = 0;
-  for (const Place& p : places) {
-    for (const Order order : weaker(p.at.op, p.at.declared)) {
-      Mutation m = p.at;
-      m.order = order;
-      const Case* by = nullptr;
-      double left = options.limits.seconds;
-      for (const Case* c : p.cases) {
-        machine.mutation = &m;
-        const Outcome o = explore(*c, c->quick_bounds, {.seconds = left});
-        machine.mutation = nullptr;
-        left -= o.seconds;
-        if (!o.failure.empty()) by = c;
-        if (by != nullptr || left <= 0) break;
-      }
-      ++(by != nullptr ? found : survived);
-      std::printf("%-8s %s:%u %s %s -> %s  %s\n", by != nullptr ? "found" : "SURVIVED",
-                  p.file.c_str(), p.at.line, name_of(p.at.op), name_of(p.at.declared),
-                  name_of(order),
-                  by != nullptr ? by->name.c_str()
-                  : left <= 0   ? "(out of time)"
-                                : "");
-      std::fflush(stdout);
-    }
-  }
-  std::printf("%d weakened orders found, %d survived\n", found, survived);
-  return 0;
-}
-
 }  // namespace
 }  // namespace lockswap::explore
 
@@ -233,8 +140,7 @@ int main(int argc, char** argv) {
   if (command == "run") return run(cases, parse_options(argc, argv));
   if (command == "replay") return replay(cases, argc, argv);
   if (command == "mutate") {
-    const Options options = parse_options(argc, argv);
-    return options.seeded ? run_seeded(cases, options) : weaken_each(cases, options);
+    return mutate(cases, argc, argv);
   }
   bad_usage(command.empty() ? "a command is missing" : "unknown command '" + command + "'");
 }

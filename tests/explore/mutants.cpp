@@ -112,15 +112,22 @@ std::vector<Order> weaker(Op op, Order order) {
   const bool writes_only = op == Op::store;
   switch (order) {
     case seq_cst:
-      return {reads_only ? acquire : writes_only ? release : acq_rel};
+      if (reads_only) return {relaxed, acquire};
+      if (writes_only) return {relaxed, release};
+      return {relaxed, acquire, release, acq_rel};
     case acq_rel:
-      return {acquire, release};
+      return {relaxed, acquire, release};
     case acquire:
     case release:
       return {relaxed};
     default:
       return {};
   }
+}
+
+bool implies(Order strong, Order weak) {
+  return weak == strong || weak == relaxed || strong == seq_cst ||
+         (strong == acq_rel && weak != seq_cst);
 }
 
 }  // namespace lockswap::explore

@@ -14,7 +14,9 @@ struct SeededFault {
 
 std::vector<SeededFault> seeded_faults();
 
-// What an order can be weakened to, one step.
+// All that an order can be weakened to, the weakest first.
 std::vector<Order> weaker(Op op, Order order);
+// Whatever `strong` orders includes what `weak` orders.
+bool implies(Order strong, Order weak);
 
 }  // namespace lockswap::explore

@@ -17,6 +17,8 @@ const Site& Machine::site_of(Op op, const Site& site) {
 }
 
 Order Machine::order_of(Op op, Order order, const Site& site) {
+  // The order that a lock hands to a wait policy is one, whichever way the policy looks.
+  if (op == Op::load && me().caller.set) op = Op::await;
   if (sites != nullptr && order != relaxed) {
     const Site& s = site_of(op, site);
     bool known = false;

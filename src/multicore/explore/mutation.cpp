@@ -59,8 +59,10 @@ bool ends_with(const char* text, const char* end) {
 }  // namespace
 
 bool Mutation::at(Op o, Order order_there, const Site& s) const {
-  if (o != op || order_there != declared || !ends_with(s.file_name(), file)) return false;
-  if (line != 0) return s.line() == line && s.column() == column;
+  if (o != op || order_there != declared) return false;
+  if (line != 0 && (s.line() != line || s.column() != column)) return false;
+  if (!ends_with(s.file_name(), file)) return false;
+  if (line != 0) return true;
   // function_name() is "static bool lockswap::Bravo<...>::publish(Frame&, ...) [with ...]".
   const std::string wanted = std::string("::") + function + "(";
   return std::strstr(s.function_name(), wanted.c_str()) != nullptr;

@@ -1,0 +1,317 @@
+#include "mutate.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "mutants.h"
+#include "runner.h"
+
+namespace lockswap::explore {
+
+const char* const kMutateUsage =
+    "lockswap-explore mutate --seeded [--quick] [NAME...]\n"
+    "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T] [--seconds N]\n"
+    "                        [--slice K/N] [--order TEXT]... [NAME...]\n"
+    "\n"
+    "NAME is a part of a case's name, TEXT one of an order's; --slice takes one of N parts of all "
+    "orders.\n"
+    "--known: status 1 if others survive than FILE lists, in rows as | `ORDER` | reason |; with "
+    "--quick\n"
+    "those listed are not tried. --seconds: at most so long for one mutant.\n";
+
+namespace {
+
+[[noreturn]] void bad_usage(const std::string& what) {
+  std::fprintf(stderr, "lockswap-explore: %s\n%s", what.c_str(), kMutateUsage);
+  std::exit(2);
+}
+
+struct Options {
+  bool seeded = false;
+  bool list = false;
+  bool quick = false;
+  bool own_bounds = false;
+  Bounds bounds;
+  std::string known;                // a file that lists survivors
+  double seconds = 1e9;             // for one mutant
+  unsigned slice = 0, slices = 1;   // of all places, by their names
+  std::vector<std::string> orders;  // parts of places' names; beside the slice
+  std::vector<std::string> names;   // parts of cases' names
+
+  bool takes(const Case& c) const {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) {
+             return c.name.find(n) != std::string::npos;
+           });
+  }
+};
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  bool sliced = false;
+  for (int i = 2; i < argc; ++i) {
+    const std::string a = argv[i];
+    const auto value = [&]() -> const char* {
+      if (i + 1 == argc) bad_usage(a + " needs a value");
+      return argv[++i];
+    };
+    if (a == "--seeded") {
+      o.seeded = true;
+    } else if (a == "--list") {
+      o.list = true;
+    } else if (a == "--quick") {
+      o.quick = true;
+    } else if (a == "--known") {
+      o.known = value();
+    } else if (a == "--bounds") {
+      if (!parse(value(), o.bounds)) bad_usage("--bounds takes four numbers, as 2,2,1,1");
+      o.own_bounds = true;
+    } else if (a == "--seconds") {
+      o.seconds = std::atof(value());
+      if (!(o.seconds > 0)) bad_usage("--seconds takes a number above 0");
+    } else if (a == "--slice") {
+      int used = 0;
+      const std::string text = value();
+      if (std::sscanf(text.c_str(), "%u/%u%n", &o.slice, &o.slices, &used) != 2 ||
+          used != static_cast<int>(text.size()) || o.slice >= o.slices) {
+        bad_usage("--slice takes two numbers, as 0/8");
+      }
+      sliced = true;
+    } else if (a == "--order") {
+      o.orders.emplace_back(value());
+    } else if (a.starts_with("-")) {
+      bad_usage("unknown option '" + a + "'");
+    } else {
+      o.names.push_back(a);
+    }
+  }
+  if (!o.orders.empty() && !sliced) o.slices = 0;  // only what was named
+  return o;
+}
+
+const Case* find(const std::vector<Case>& cases, const std::string& name) {
+  for (const Case& c : cases) {
+    if (c.name == name) return &c;
+  }
+  return nullptr;
+}
+
+// --- seeded faults
+
+int run_seeded(const std::vector<Case>& cases, const Options& options) {
+  int missed = 0, ran = 0;
+  for (const SeededFault& f : seeded_faults()) {
+    const Case* c = find(cases, f.found_by);
+    if (c == nullptr)
+      bad_usage("a fault names a case that is not there: " + std::string(f.found_by));
+    if (!options.takes(*c)) continue;
+    ++ran;
+    machine.mutation = &f.mutation;
+    machine.mutated = 0;
+    const Outcome o = explore(*c, options.quick ? c->quick_bounds : c->bounds, {});
+    machine.mutation = nullptr;
+    missed += o.failure.empty() ? 1 : 0;
+    const char* const what = !o.failure.empty()     ? o.failure.c_str()
+                             : machine.mutated == 0 ? "no such place: has the source changed?"
+                                                    : "";
+    std::printf("%-6s %-62s %-36s %8llu executions %6.2f s  %s\n",
+                o.failure.empty() ? "MISSED" : "found", f.mutation.name, c->name.c_str(),
+                static_cast<unsigned long long>(o.executions), o.seconds, what);
+    std::fflush(stdout);
+  }
+  std::printf("%d of %d seeded faults found\n", ran - missed, ran);
+  return missed == 0 && ran != 0 ? 0 : 1;
+}
+
+// --- orders
+
+// A place with an order, and the cases that come there. Its name has no line, so that it stays when
+// lines move; places that would have the same name are numbered from the top of the file.
+struct Place {
+  Mutation at;
+  std::string name;
+  std::vector<const Case*> cases;
+};
+
+// "read_begin" of "static Attempt lockswap::Bravo<P, ...>::read_begin(Frame&) [with P = ...]"
+std::string function_in(const std::string& pretty) {
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < pretty.size(); ++i) {
+    const char c = pretty[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth != 0) continue;
+    if (c == '(') return pretty.substr(begin, i - begin);
+    if (c == ':' || c == ' ' || c == '*' || c == '&') begin = i + 1;
+  }
+  return pretty;
+}
+
+std::string order_of(const Mutation& m) {
+  return std::string(name_of(m.op)) + ' ' + name_of(m.declared);
+}
+
+bool same_place(const Mutation& a, const Mutation& b) {
+  return a.line == b.line && a.column == b.column && a.op == b.op && a.declared == b.declared &&
+         std::string(a.file) == b.file;
+}
+
+std::vector<Place> find_places(const std::vector<Case>& cases, const Options& options) {
+  std::vector<Place> places;
+  for (const Case& c : cases) {
+    if (!options.takes(c) || c.large) continue;
+    std::vector<Mutation> sites;
+    machine.sites = &sites;
+    explore(c, c.quick_bounds, {.executions = 20'000});
+    machine.sites = nullptr;
+    for (const Mutation& s : sites) {
+      if (!std::string(s.file).ends_with(".h")) continue;  // the script's own
+      auto known = std::find_if(places.begin(), places.end(),
+                                [&](const Place& p) { return same_place(p.at, s); });
+      if (known == places.end()) known = places.insert(known, {s, "", {}});
+      known->cases.push_back(&c);
+    }
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    const int files = std::strcmp(a.at.file, b.at.file);
+    return files != 0                   ? files < 0
+           : a.at.line != b.at.line     ? a.at.line < b.at.line
+           : a.at.column != b.at.column ? a.at.column < b.at.column
+                                        : a.at.op < b.at.op;
+  });
+  std::vector<std::string> plain;
+  for (Place& p : places) {
+    plain.push_back(std::string(p.at.file) + ' ' + function_in(p.at.function) + ": " +
+                    order_of(p.at));
+    const auto n = std::count(plain.begin(), plain.end(), plain.back());
+    p.name = plain.back() + (n == 1 ? "" : " #" + std::to_string(n));
+  }
+  return places;
+}
+
+bool chosen(const Options& o, const Place& p) {
+  for (const std::string& text : o.orders) {
+    if (p.name.find(text) != std::string::npos) return true;
+  }
+  std::uint32_t hash = 2166136261u;
+  for (const char c : p.name)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return o.slices != 0 && (hash >> 8) % o.slices == o.slice;
+}
+
+enum class Verdict { found, survived, open };
+struct Trial {
+  Verdict verdict = Verdict::survived;
+  std::string by;
+};
+
+// Most faults show within few executions of some case, so all cases get a short time each before
+// any gets a long one.
+Trial try_mutant(const Mutation& m, std::vector<const Case*> cases, const Options& options) {
+  constexpr std::uint64_t kRounds[] = {1'000, 30'000, ~std::uint64_t{0}};
+  double left = options.seconds;
+  machine.mutation = &m;
+  Trial t;
+  for (const std::uint64_t executions : kRounds) {
+    std::vector<const Case*> unfinished;
+    for (const Case* c : cases) {
+      if (left <= 0) break;
+      const Bounds& bounds = options.own_bounds ? options.bounds : c->quick_bounds;
+      const Outcome o = explore(*c, bounds, {executions, left});
+      left -= o.seconds;
+      if (!o.failure.empty()) {
+        machine.mutation = nullptr;
+        return {Verdict::found, c->name};
+      }
+      if (!o.exhausted) unfinished.push_back(c);
+    }
+    cases = std::move(unfinished);
+  }
+  machine.mutation = nullptr;
+  if (!cases.empty() || left <= 0) t.verdict = Verdict::open;
+  return t;
+}
+
+// The survivors that a document lists, in rows that begin "| `NAME -> ORDER` |".
+std::set<std::string> read_known(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) bad_usage("cannot read " + file);
+  std::set<std::string> known;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t end = line.find("` |", 3);
+    if (!line.starts_with("| `") || end == std::string::npos) continue;
+    const std::string name = line.substr(3, end - 3);
+    if (name.find(" -> ") != std::string::npos) known.insert(name);
+  }
+  return known;
+}
+
+int weaken_each(const std::vector<Case>& cases, const Options& options) {
+  const std::vector<Place> places = find_places(cases, options);
+  std::set<std::string> known, unmet;
+  if (!options.known.empty()) unmet = known = read_known(options.known);
+  int tried = 0, found = 0, survived = 0, wrong = 0;
+  for (const Place& p : places) {
+    const std::string where = std::string(p.at.file) + ':' + std::to_string(p.at.line);
+    // What survives stronger orders too is one survivor, named by the weakest.
+    std::vector<Order> survivors;
+    for (const Order order : weaker(p.at.op, p.at.declared)) {
+      const std::string name = p.name + " -> " + name_of(order);
+      const bool is_known = known.contains(name);
+      unmet.erase(name);
+      if (!chosen(options, p) || options.list) continue;
+      if (std::any_of(survivors.begin(), survivors.end(),
+                      [&](Order s) { return implies(order, s); })) {
+        continue;
+      }
+      if (is_known && options.quick) {
+        survivors.push_back(order);
+        continue;
+      }
+      Mutation m = p.at;
+      m.order = order;
+      const Trial t = try_mutant(m, p.cases, options);
+      ++tried;
+      const bool is_found = t.verdict == Verdict::found;
+      if (!is_found) survivors.push_back(order);
+      ++(is_found ? found : survived);
+      const bool as_listed = known.empty() || is_found != is_known;
+      wrong += as_listed ? 0 : 1;
+      std::printf("%-8s %s  %s  %s%s\n",
+                  is_found                         ? "found"
+                  : t.verdict == Verdict::survived ? "SURVIVED"
+                                                   : "OPEN",
+                  name.c_str(), where.c_str(), t.by.c_str(),
+                  as_listed  ? ""
+                  : is_found ? " (listed as a survivor)"
+                             : " (not listed)");
+      std::fflush(stdout);
+    }
+    if (options.list) std::printf("%s  %s\n", p.name.c_str(), where.c_str());
+  }
+  if (options.names.empty()) {
+    for (const std::string& name : unmet) {
+      std::printf("LISTED   %s, but there is no such order\n", name.c_str());
+      ++wrong;
+    }
+  }
+  if (!options.list) {
+    std::printf("%d places; %d weakened orders tried, %d found, %d survived\n",
+                static_cast<int>(places.size()), tried, found, survived);
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int mutate(const std::vector<Case>& cases, int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  return options.seeded ? run_seeded(cases, options) : weaken_each(cases, options);
+}
+
+}  // namespace lockswap::explore

@@ -1,0 +1,58 @@
+"""Builds lockswap-explore from changed copies of the headers. The sources stay as they are."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
+# What instantiates the locks. The other objects of the explorer are used as they were built.
+UNITS = ("cases", "script")
+TARGETS = ("lockswap-explore.dir", "lockswap_multicore_explore.dir")
+
+
+class Explorer:
+    """The build tree's commands, with other headers before its own."""
+
+    def __init__(self, build: Path) -> None:
+        entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+        self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in entries}
+
+    def object_of(self, source: Path) -> Path:
+        """Where the build leaves the object of `source`."""
+        directory, words = self.commands[source]
+        return directory / words[words.index("-o") + 1]
+
+    def compile(self, source: Path, overlay: Path, output: Path, *options: str) -> None:
+        """Compiles `source` as the build does, but with `overlay` before src/. Raises CalledProcessError."""
+        directory, words = self.commands[source]
+        at = words.index("-o")
+        command = [words[0], f"-I{overlay}", *words[1:at], *words[at + 2 :], *options, "-o", str(output)]
+        subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True)
+
+    def build(self, overlay: Path, program: Path) -> Path:
+        """An explorer of the headers in `overlay`; those that are not there come from src/."""
+        changed, kept, compiler = [], [], ""
+        for source in self.commands:
+            if not any(target in self.object_of(source).parts for target in TARGETS):
+                continue
+            if source.name.startswith(UNITS):
+                changed.append(program.with_name(source.name + ".o"))
+                self.compile(source, overlay, changed[-1], "-O1", "-g0", "-w")
+            else:
+                kept.append(self.object_of(source))
+                compiler = self.commands[source][1][0]
+        link = [compiler, *changed, *kept, "-o", program]
+        subprocess.run(link, check=True, capture_output=True, text=True)
+        return program
+
+
+def write_overlay(overlay: Path, texts: dict[str, str]) -> None:
+    """Puts the changed headers where an #include finds them before src/."""
+    for name, text in texts.items():
+        target = overlay / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
