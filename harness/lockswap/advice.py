@@ -30,7 +30,7 @@ COLD = 1.05
 def of(campaign: Campaign) -> list[str]:
     rules = (
         *(_unfinished, _few, _wide_still, _disturbed, _busy),
-        *(_hung, _noise, _same_differs, _short, _cold, _far_out, _two_heaps, _little_live, _wide),
+        *(_hung, _noise, _no_noise, _same_differs, _short, _cold, _far_out, _two_heaps, _little_live, _wide),
         *(_one_cpu, _crowded, _spinning, _governor, _no_perf),
     )
     return [text for rule in rules for text in rule(campaign)]
@@ -139,6 +139,24 @@ def _noise(campaign: Campaign) -> Iterable[str]:
                 f"{times(floor)}: so far apart were runs of one and the same program), so not claimed. Longer runs "
                 "(--seconds), more rounds (--until 5%) or a quieter machine lower it."
             )
+
+
+def _no_noise(campaign: Campaign) -> Iterable[str]:
+    def lacks_floor(workload: Workload) -> bool:
+        return any(
+            ratio and ratio.trusted and ratio.noise is None
+            for threads in workload.threads
+            for lock in workload.locks
+            for ratio in [workload.ratio(threads, lock, workload.metrics[0])]
+            if lock != workload.against
+        )
+
+    lacking = _named(campaign, lacks_floor)
+    if lacking:
+        yield (
+            f"There is no noise floor for {words(lacking)}: fewer than {MIN_PAIRS} rounds have two good runs without "
+            "lockswap, so verdicts rest on the intervals alone. A campaign made anew has it, if the program runs well."
+        )
 
 
 def _same_differs(campaign: Campaign) -> Iterable[str]:

@@ -181,7 +181,8 @@ class _Execution:
 
     def _check_all(self, rounds: Rounds) -> None:
         """Count, under each lock, whether the workload takes it."""
-        pairs = [(name, lock) for name in self.jobs for lock in self.campaign.locks]
+        wanted = {name for (name, _), turns in rounds.left().items() if turns}
+        pairs = [(name, lock) for name in self.jobs if name in wanted for lock in self.campaign.locks]
         remaining = [pair for pair in pairs if pair not in self.unfit]
         for index, (name, lock) in enumerate(remaining):
             rest = [self.jobs[other].recipe for other, _ in remaining[index:]]

@@ -4,7 +4,7 @@ import math
 
 from lockswap.measures import MetricInfo
 from lockswap.registry import PTHREAD
-from lockswap.stats import EQUAL, FASTER, MIN_PAIRS, OPEN, SAME, SLOWER, Ratio
+from lockswap.stats import EQUAL, FASTER, MIN_PAIRS, OPEN, SAME, SLOWER, Noise, Ratio
 from lockswap.summary import Workload
 from lockswap.text import plural, times, words
 
@@ -74,7 +74,7 @@ def _figures(ratios: list[Ratio], verdict: str, baseline: str) -> str:
     return f"{', '.join(_estimate(ratio, baseline) for ratio in ratios)}; each {bound}"
 
 
-def interval(ratio: Ratio, baseline: str = PTHREAD) -> str:
+def interval(ratio: Ratio | Noise, baseline: str = PTHREAD) -> str:
     """The interval, or why there is none."""
     if not ratio.trusted:
         return f"{plural(ratio.n, 'pair')} only"

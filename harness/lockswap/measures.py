@@ -35,7 +35,7 @@ class MetricInfo:
         """The same per CPU second: of rates, operations per CPU second; of times, CPU seconds. Others have none."""
         if self.clock or self.kept or self.source == "cpu":
             return None
-        if self.role == "time" and not self.higher_is_better:
+        if self.role == "time" and self.unit == "s" and not self.higher_is_better:
             return replace(self, name=f"CPU {self.name}", clock=self.name)
         if self.role in SIDES and self.higher_is_better and (not self.unit or self.unit.endswith("/s")):
             return replace(

@@ -62,6 +62,7 @@ class Rounds:
         self._rows: dict[Key, list[Row]] = {key: [] for key in keys}
         self._made: set[Turn] = set()
         self._settled: set[Key] = set()
+        self._guess: dict[Key, tuple[int, float]] = {}  # from so many rows, so wide
 
     def add(self, row: Row) -> None:
         turn = Turn(row.round, row.workload, row.threads, row.lock, row.twin)
@@ -99,7 +100,10 @@ class Rounds:
             return self.least
         if key in self._settled:
             return made
-        width = self._width(key, self._rows[key])
+        known = len(self._rows[key])
+        if self._guess.get(key, (0, 0.0))[0] != known:
+            self._guess[key] = known, self._width(key, self._rows[key])
+        width = self._guess[key][1]
         if width == math.inf:
             return made + self.least
         return max(made, math.ceil(made * (width / self.until) ** 2))

@@ -5,6 +5,7 @@ the Hodges-Lehmann median that belongs to it. Why this one: docs/measuring.md, "
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -130,7 +131,11 @@ class Noise:
     @property
     def floor(self) -> float | None:
         """1.04: this machine shows no difference below 4 %. None: too few pairs to know."""
-        return max(self.high, 1 / self.low) if self.n >= MIN_PAIRS else None
+        return max(self.high, 1 / self.low) if self.trusted else None
+
+    @property
+    def trusted(self) -> bool:
+        return self.n >= MIN_PAIRS
 
 
 def noise_of(first: Sequence[float], second: Sequence[float]) -> Noise | None:
@@ -161,10 +166,10 @@ def signed_rank_rank(n: int) -> int:
     """Which of the sorted means of two (from 0, from both ends) bounds the 95 % interval of n differences."""
     from scipy.stats import wilcoxon  # slow to load, and not wanted by `lockswap run`
 
-    rank = 0
-    while wilcoxon(_differences(n, rank + 1), method="exact").pvalue <= 1 - LEVEL:
-        rank += 1
-    return rank
+    def p_value(rank: int) -> float:
+        return wilcoxon(_differences(n, rank), method="exact").pvalue
+
+    return max(0, bisect_right(range(n * (n + 1) // 4), 1 - LEVEL, key=p_value) - 1)
 
 
 def _differences(n: int, positive: int) -> list[int]:

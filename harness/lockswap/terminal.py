@@ -73,7 +73,7 @@ def show(findings: Findings, page: Path | None) -> None:
     if not console.is_terminal:
         console = Console(width=160)
     campaign = findings.campaign
-    side_by_side = 2 if console.width >= 150 else 1
+    side_by_side = 2 if console.width >= 180 else 1
     for workload in campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
@@ -155,8 +155,7 @@ def _noise(workload: summary.Workload, threads: int, metrics: list[summary.Metri
         for figure in (metric, workload.twins.get(metric.name)):
             if figure:
                 noise = workload.noise(threads, figure)
-                text = f"{times(noise.estimate):>6} [{times(noise.low)} to {times(noise.high)}]" if noise else ""
-                found.append(Text(text, style="dim"))
+                found.append(Text(f"{times(noise.estimate):>6} [{interval(noise)}]" if noise else "", style="dim"))
     return found
 
 

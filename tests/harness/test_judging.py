@@ -173,6 +173,7 @@ def heaps(lock, number, twin):
         (lambda: campaign(steady(), change=lambda row: setattr(row, "disturbed", 1)), "something else was running"),
         (lambda: campaign(steady(), change=lambda row: hang(row)), "w under ba did not end in time"),
         (lambda: campaign(drifting, metrics=[OPS, OPS | {"name": "more"}]), "differ by more than chance"),
+        (lambda: campaign(steady(), change=lambda row: fail_twin(row)), "no noise floor for w"),
         (lambda: campaign(lambda *_: {"ops": 1000.0, "wall_s": 0.05}), "last less than 0.1 s"),
         (lambda: campaign(lambda lock, number, twin: 600 if number == 1 else 1000 + number), "caches were cold"),
         (lambda: campaign(lambda lock, number, twin: 600 if number == 5 else 1000 + number), "Outliers: 3 runs"),
@@ -191,6 +192,11 @@ def test_warnings_name_cause_and_cure(found, says):
 def drifting(lock, number, twin):
     """The second run finds what the first one left behind."""
     return {"ops": 1000 + 50 * twin + number, "more": 1000 + 70 * twin + number}
+
+
+def fail_twin(row):
+    if row.twin:
+        row.status, row.metrics = "failed", {}
 
 
 def hang(row):
