@@ -43,6 +43,10 @@ int main() {
     // Every lock here has all of these: recursive.h adds the last two to each.
     std::printf(",\"capabilities\":[\"try\",\"timed\",\"recursive-read\",\"foreign-release\"]");
     field("kinds", lock.kinds);
+    // What exploration holds the lock to: locks/rw/claims.h.
+    std::printf(",\"claims\":[%s%s%s]", lock.claims.phase_fair ? "\"phase-fair\"" : "",
+                lock.claims.phase_fair && lock.claims.fifo_writers ? "," : "",
+                lock.claims.fifo_writers ? "\"fifo-writers\"" : "");
     std::printf("}");
   }
   std::printf("],\n\"waits\":[");

@@ -23,43 +23,57 @@
 namespace lockswap {
 namespace {
 
+// They are the same for each wait policy.
+template <template <class, class> class Core>
+constexpr Claims claims_of_direct =
+    Direct<Native, Core<Native, Spin<Native>>, CountNothing>::kClaims;
+template <template <class, class> class Core>
+constexpr Claims claims_of_bravo =
+    Bravo<Native, Spin<Native>, Core<Native, Spin<Native>>, CountNothing>::kClaims;
+
 constexpr RwLockInfo kRwLocks[] = {
     {"pthread",
      {"glibc", nullptr},
      "glibc's own reader-writer lock, passed through",
      "glibc nptl",
      "readers first; writers can starve",
-     "honoured"},
+     "honoured",
+     {}},
     {"pf-t",
      {"PFT", nullptr},
      "phase-fair ticket lock",
      "Brandenburg and Anderson 2010, section 4, PF-T",
      "phase-fair, writers first come first served",
-     "no effect: readers and writers alternate"},
+     "no effect: readers and writers alternate",
+     claims_of_direct<PfT>},
     {"ba",
      {"PF-Q", "PFQ", nullptr},
      "phase-fair queue lock with local spinning",
      "Brandenburg and Anderson 2010, section 4, PF-Q",
      "phase-fair, writers first come first served; timed writers only when nobody is in",
-     "no effect: readers and writers alternate"},
+     "no effect: readers and writers alternate",
+     claims_of_direct<Ba>},
     {"bravo-pthread",
      {nullptr},
      "BRAVO reader bias over glibc's lock",
      "Dice and Kogan 2019, listing 1",
      "glibc's; biased readers go first",
-     "honoured by the slow path"},
+     "honoured by the slow path",
+     claims_of_bravo<Pthread>},
     {"bravo-pf-t",
      {"bravo-PFT", nullptr},
      "BRAVO reader bias over PF-T",
      "Dice and Kogan 2019, listing 1",
      "phase-fair while unbiased; biased readers go first",
-     "no effect: readers and writers alternate"},
+     "no effect: readers and writers alternate",
+     claims_of_bravo<PfT>},
     {"bravo-ba",
      {"bravo-PF-Q", nullptr},
      "BRAVO reader bias over BA",
      "Dice and Kogan 2019, listing 1",
      "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
-     "no effect: readers and writers alternate"},
+     "no effect: readers and writers alternate",
+     claims_of_bravo<Ba>},
 };
 
 constexpr WaitInfo kWaits[] = {

@@ -1,6 +1,7 @@
 // The registry of reader-writer locks: what a user may type, and what runs behind it.
 #pragma once
 
+#include "locks/rw/claims.h"
 #include "platform/system_rwlock.h"
 #include "registry/config.h"
 
@@ -13,6 +14,7 @@ struct RwLockInfo {
   const char* source;    // paper and section
   const char* fairness;  // who goes first
   const char* kinds;     // what becomes of glibc's writer-preference kinds
+  Claims claims;         // the lock's own
 };
 
 struct WaitInfo {

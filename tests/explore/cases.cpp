@@ -1,9 +1,14 @@
 #include "cases.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "locks/rw/ba.h"
 #include "locks/rw/pf-t.h"
+#include "locks/rw/pthread.h"
 #include "wait/park.h"
 #include "wait/spin.h"
+#include "wait/yield.h"
 
 namespace lockswap::explore {
 namespace {
@@ -27,6 +32,19 @@ const Script kGeneral[] = {
     {"timed-write", {"W u", "timedW u", "R u"}},
     {"timed-write-r", {"timedW u", "R u", "R u"}},
     {"timed-write-2", {"timedW u", "timedW u", "R u"}},
+    // What is free must be had, also by a try and by one who comes late.
+    {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
+    {"late", {"W u", "lateR u", "lateW u"}},
+    {"exit", {"R u W u exit W u R u", "W u R u"}},
+};
+constexpr const char* kEach[] = {"1w2r", "2w1r"};  // of these, for every lock and wait policy
+
+// Too many threads for all executions.
+const Script kMany[] = {
+    {"4t", {"W u W u", "W u", "R u R u", "R u"}},
+    {"4t-timed", {"W u", "timedW u", "tryR u R u", "timedR u"}},
+    {"5t", {"W u", "W u R u", "R u", "R u", "timedR u"}},
+    {"6t", {"W u", "W u", "R u R u", "R u", "tryW u", "timedR u"}},
 };
 // Who ends with `destroy` knows that the other has the lock or had it.
 const Script kDestroy[] = {
@@ -70,6 +88,14 @@ const Script kContract[] = {
     {"foreign-reborn-2", {"R R +1 ?2 R u", "?1 free free destroy init +2 W u"}},
     {"foreign-try", {"R +1 ?2 tryR u", "?1 free +2", "tryW u"}},
     {"foreign-destroy", {"R +1", "?1 free +2", "?2 W u destroy"}},
+    // The thread that acquired has ended; in its place, with its slot, is another.
+    {"exit-reading", {"R +1 exit R u", "?1 free W u"}},
+    {"exit-reading-3", {"R +1 exit ?2 R u", "?1 free +2", "W u"}},
+    {"exit-writing", {"W +1 exit R u", "?1 free"}},
+};
+const Script kManyContract[] = {
+    {"4t-recursive", {"R R u u", "R u R R u u", "W u", "timedW u"}},
+    {"4t-foreign", {"R +1 R u", "?1 free R u", "W u", "R u"}},
 };
 
 // Whether the lock is gone at the end.
@@ -83,34 +109,64 @@ bool destroys(const Script& s) {
 // How far to go: the full run, and the one with each change.
 constexpr Bounds kFull{2, 2, 1, 1};
 constexpr Bounds kSmall{1, 1, 1, 1};
+constexpr Bounds kSampled{1000, 3, 2, 2};
 
 class Builder {
  public:
+  // A lock of the registry, and the same under BRAVO. Name: lock/wait policy.
   template <template <class, class> class Core, template <class> class Wait>
   void add(const std::string& name) {
     static CoreLock<Core, Wait> core;
     static ContractLock<Core, Wait, false> contract;
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kDestroy)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kMany)
+      add_case("core/" + name, &core, s).sampled = true;
+    add_each<Core, Wait>(name);
+    for (const Script& s : kContract)
+      add_case(name, &contract, s);
+    for (const Script& s : kDestroy)
+      add_case(name, &contract, s);
+    for (const Script& s : kManyContract)
+      add_case(name, &contract, s).sampled = true;
+    for (const char* script : kEach)
+      add_case(name + "-zeroed", &contract, general(script)).zeroed = true;
+    add_bravo<Core, Wait>("bravo-" + name);
+  }
+  // The least that a lock and a wait policy need.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_each(const std::string& name) {
+    static ContractLock<Core, Wait, false> contract;
+    for (const char* script : kEach)
+      add_case(name, &contract, general(script));
+  }
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_each_bravo(const std::string& name) {
+    static ContractLock<Core, Wait, true> bravo;
+    for (const char* script : kEach)
+      add_biased(name, &bravo, general(script));
+  }
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_bravo(const std::string& name) {
     static ContractLock<Core, Wait, true> bravo;
     for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
+      add_biased(name, &bravo, s);
     for (const Script& s : kDestroy)
-      add_case("core/" + name, &core, s);
+      add_biased(name, &bravo, s);
     for (const Script& s : kContract)
-      add_case(name, &contract, s);
-    for (const Script& s : kDestroy)
-      add_case(name, &contract, s);
-    for (const Script& s : kGeneral)
-      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
-    for (const Script& s : kDestroy)
-      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
-    for (const Script& s : kContract)
-      add_biased("bravo-" + name, &bravo, s, {0, 1, 2, 3});
-    for (const Script& s : {kGeneral[0], kGeneral[1]}) {
-      add_case(name + "-zeroed", &contract, s).zeroed = true;
+      add_biased(name, &bravo, s);
+    for (const Script& s : kMany)
+      add_biased(name, &bravo, s).sampled = true;
+    for (const Script& s : kManyContract)
+      add_biased(name, &bravo, s).sampled = true;
+    for (const char* script : kEach) {
+      const Script& s = general(script);
       // Readers that want the same slot; a lock whose bias is off; one that nobody initialised.
-      add_biased("bravo-" + name + "-collide", &bravo, s, {0, 1, 1, 1});
-      add_biased("bravo-" + name + "-cold", &bravo, s, {0, 1, 2, 3}).biased = false;
-      Case& zeroed = add_biased("bravo-" + name + "-zeroed", &bravo, s, {0, 1, 2, 3});
+      add_biased(name + "-collide", &bravo, s).slots = {0, 1, 1, 1};
+      add_biased(name + "-cold", &bravo, s).biased = false;
+      Case& zeroed = add_biased(name + "-zeroed", &bravo, s);
       zeroed.biased = false;
       zeroed.zeroed = true;
     }
@@ -119,23 +175,29 @@ class Builder {
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
+  static const Script& general(const std::string& name) {
+    return *std::find_if(std::begin(kGeneral), std::end(kGeneral),
+                         [&](const Script& s) { return name == s.name; });
+  }
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
+    const bool many = s.threads.size() > 3;
     cases_.push_back({.name = lock_name + '/' + s.name,
                       .lock = lock,
                       .threads = s.threads,
-                      .bounds = kFull,
-                      .quick_bounds = s.threads.size() > 2 ? kSmall : kFull,
-                      .large = s.threads.size() > 3,
+                      .bounds = many ? kSampled : kFull,
+                      .quick_bounds = many                  ? kSampled
+                                      : s.threads.size() > 2 ? kSmall
+                                                             : kFull,
+                      .sampled = false,
                       .slots = {},
                       .biased = false,
                       .zeroed = false,
                       .destroys = destroys(s)});
     return cases_.back();
   }
-  Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s,
-                   std::vector<int> slots) {
+  Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
     Case& c = add_case(lock_name, lock, s);
-    c.slots = std::move(slots);
+    c.slots = {0, 1, 2, 3, 0, 1};
     c.biased = true;
     return c;
   }
@@ -151,6 +213,15 @@ std::vector<Case> all_cases() {
   b.add<PfT, Park>("pf-t/park");
   b.add<Ba, Spin>("ba/spin");
   b.add<Ba, Park>("ba/park");
+  // The same source as spin but for what the processor does meanwhile.
+  b.add_each<PfT, Yield>("pf-t/yield");
+  b.add_each<Ba, Yield>("ba/yield");
+  b.add_each_bravo<PfT, Yield>("bravo-pf-t/yield");
+  b.add_each_bravo<Ba, Yield>("bravo-ba/yield");
+  // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
+  b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
+  b.add_bravo<Pthread, Park>("bravo-pthread/park");
+  b.add_each_bravo<Pthread, Yield>("bravo-pthread/yield");
   return b.take();
 }
 

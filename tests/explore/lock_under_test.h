@@ -6,16 +6,17 @@
 #include <cstdint>
 #include <new>
 
+#include "glibc_model.h"
 #include "locks/rw/bravo.h"
+#include "locks/rw/claims.h"
 #include "locks/rw/direct.h"
 #include "locks/rw/events.h"
 #include "locks/rw/recursive.h"
 #include "multicore/explore/platform.h"
 #include "multicore/explore/wait_at.h"
+#include "observer.h"
 
 namespace lockswap::explore {
-
-enum class How { wait, only_try, timed };
 
 class LockUnderTest {
  public:
@@ -28,10 +29,11 @@ class LockUnderTest {
   virtual void destroy() = 0;
   virtual std::uint64_t key() const = 0;
   virtual bool at_rest() = 0;  // nobody holds it or waits
+  virtual Claims claims() const = 0;
 };
 
 inline const Deadline* deadline_for(How how) {
-  return how == How::timed ? machine.deadline() : nullptr;
+  return how == How::timed || how == How::late ? machine.deadline(how == How::late) : nullptr;
 }
 
 // Where the lock lies, in each process: traces and replay strings depend on it through hashing.
@@ -57,7 +59,9 @@ class CoreLock final : public LockUnderTest {
   }
   int write(How how) override {
     if (how == How::only_try) return core_->try_write_lock() ? 0 : EBUSY;
-    if (how == How::timed) return core_->write_lock_until(deadline_for(how)) ? 0 : ETIMEDOUT;
+    if (const Deadline* deadline = deadline_for(how); deadline != nullptr) {
+      return core_->write_lock_until(deadline) ? 0 : ETIMEDOUT;
+    }
     core_->write_lock();
     return 0;
   }
@@ -68,6 +72,7 @@ class CoreLock final : public LockUnderTest {
   void destroy() override { machine.poison(core_, sizeof *core_); }
   std::uint64_t key() const override { return reinterpret_cast<std::uintptr_t>(core_); }
   bool at_rest() override { return core_->idle() && !core_->has_readers() && !core_->has_writer(); }
+  Claims claims() const override { return Core::kClaims; }
 
  private:
   Core* core_ = nullptr;
@@ -88,6 +93,8 @@ class ContractLock final : public LockUnderTest {
   };
   using Contract = Recursive<Explored, W, typename Over<kBravo, void>::Type, CountNothing>;
   using Frame = typename Contract::Frame;
+  // glibc's: a lock that its own functions change.
+  static constexpr bool kSystems = !requires(Core& core) { core.idle(); };
 
  public:
   void begin() override {
@@ -98,6 +105,7 @@ class ContractLock final : public LockUnderTest {
     Contract::prepare();
     machine.heal(fixed_memory());
     f_ = new (fixed_memory()) Frame{};
+    if constexpr (kSystems) GlibcModel<Frame>::install();
   }
   int read(How how) override {
     if (how == How::wait) {
@@ -127,7 +135,15 @@ class ContractLock final : public LockUnderTest {
     machine.poison(f_, sizeof *f_);
   }
   std::uint64_t key() const override { return f_->key(); }
-  bool at_rest() override { return f_->core.idle() && f_->writer.load(relaxed) == 0; }
+  bool at_rest() override {
+    if (f_->owner().load(relaxed) != 0) return false;
+    if constexpr (kSystems) {
+      return GlibcModel<Frame>::idle();
+    } else {
+      return f_->core.idle();
+    }
+  }
+  Claims claims() const override { return Contract::kClaims; }
 
  private:
   static Patience patience(How how) {

@@ -6,13 +6,14 @@
 
 namespace lockswap::explore {
 
-Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits) {
+Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const Method& method) {
   using Clock = std::chrono::steady_clock;
   Outcome o;
   const Scenario scenario = c.scenario();
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  machine.search.restart();
+  machine.model = method.memory;
+  machine.search.restart(method.schedule, method.seed, method.depth);
   for (;;) {
     const bool good = machine.run(scenario, bounds);
     ++o.executions;
@@ -32,8 +33,10 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits) {
   return o;
 }
 
-bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay) {
+bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
+                 MemoryModel memory) {
   if (!machine.search.load(replay)) return false;
+  machine.model = memory;
   for (std::size_t i = 0; i < c.threads.size(); ++i) {
     std::printf("    T%zu: %s\n", i, c.threads[i].c_str());
   }
@@ -52,6 +55,26 @@ std::string text_of(const Bounds& b) {
   return std::to_string(b.preemptions) + ',' + std::to_string(b.stale) + ',' +
          std::to_string(b.spurious) + ',' + std::to_string(b.timeouts);
 }
+
+namespace {
+constexpr const char* kMemoryModels[] = {"c11", "tso", "sc"};  // in the order of their enums
+constexpr const char* kSchedules[] = {"dfs", "pct", "random"};
+
+template <class Enum, std::size_t n>
+bool find(const char* const (&names)[n], const std::string& text, Enum& e) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (text != names[i]) continue;
+    e = static_cast<Enum>(i);
+    return true;
+  }
+  return false;
+}
+}  // namespace
+
+const char* name_of(MemoryModel m) { return kMemoryModels[static_cast<int>(m)]; }
+bool parse(const std::string& text, MemoryModel& m) { return find(kMemoryModels, text, m); }
+const char* name_of(Schedule s) { return kSchedules[static_cast<int>(s)]; }
+bool parse(const std::string& text, Schedule& s) { return find(kSchedules, text, s); }
 
 bool parse(const std::string& text, Bounds& b) {
   int used = 0;

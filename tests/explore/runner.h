@@ -1,4 +1,4 @@
-// Runs one case through all its executions, and says what was found.
+// Runs one case through its executions, and says what was found.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace lockswap::explore {
 
-struct Outcome {
-  std::uint64_t executions = 0;
-  double seconds = 0;
-  bool exhausted = false;
-  std::string failure;  // empty: none found
-  std::string replay;
+// How executions are made: under which memory model, and by which schedule.
+struct Method {
+  MemoryModel memory = MemoryModel::c11;
+  Schedule schedule = Schedule::dfs;
+  std::uint64_t seed = 1;
+  int depth = 3;  // of pct
 };
 
 struct Limits {
@@ -21,12 +21,27 @@ struct Limits {
   double seconds = 1e9;
 };
 
-Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits);
+struct Outcome {
+  std::uint64_t executions = 0;
+  double seconds = 0;
+  bool exhausted = false;  // there are no more, within the bounds; dfs only
+  std::string failure;     // empty: none found
+  std::string replay;
+};
+
+// pct and random need a limit.
+Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits,
+                const Method& method = {});
 
 // Repeats one execution and prints what happens in it. False: the replay string is not one.
-bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay);
+bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
+                 MemoryModel memory = MemoryModel::c11);
 
 std::string text_of(const Bounds& b);
 bool parse(const std::string& text, Bounds& b);
+const char* name_of(MemoryModel m);
+bool parse(const std::string& text, MemoryModel& m);
+const char* name_of(Schedule s);
+bool parse(const std::string& text, Schedule& s);
 
 }  // namespace lockswap::explore

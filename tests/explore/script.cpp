@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "locks/rw/readers_table.h"
+#include "observer.h"
 
 namespace lockswap::explore {
 
@@ -27,7 +28,7 @@ void* fixed_memory() {
 
 namespace {
 
-enum class Do { acquire, release, release_foreign, access, set, wait, destroy, init };
+enum class Do { acquire, release, release_foreign, access, set, wait, exit, destroy, init };
 struct Step {
   Do what;
   bool is_write = false;
@@ -62,6 +63,9 @@ Steps parse(const std::string& script) {
     } else if (w.starts_with("timed")) {
       s.how = How::timed;
       w.erase(0, 5);
+    } else if (w.starts_with("late")) {
+      s.how = How::late;
+      w.erase(0, 4);
     }
     if (w == "R" || w == "W") {
       s.what = Do::acquire;
@@ -78,6 +82,8 @@ Steps parse(const std::string& script) {
     } else if (w == "x") {
       s.what = Do::access;
       s.is_write = !open.empty() && steps[open.back()].is_write;
+    } else if (w == "exit") {
+      s.what = Do::exit;
     } else if (w == "destroy") {
       s.what = Do::destroy;
     } else if (w == "init") {
@@ -98,6 +104,7 @@ Steps parse(const std::string& script) {
 
 struct World {
   Plain data;
+  Observer observer;
   ExploredAtomic<std::uint32_t> events[10];
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
 };
@@ -112,16 +119,19 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         machine.note("%s%s ...",
                      s.how == How::only_try ? "try"
                      : s.how == How::timed  ? "timed"
+                     : s.how == How::late   ? "late"
                                             : "",
                      s.is_write ? "write" : "read");
+        world.observer.begins(s.is_write, s.how);
         const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
         machine.note("... %s", error == 0 ? "acquired" : "not acquired");
-        const int allowed = s.how == How::only_try ? EBUSY : s.how == How::timed ? ETIMEDOUT : 0;
+        const int allowed = s.how == How::only_try ? EBUSY : s.how == How::wait ? 0 : ETIMEDOUT;
         if (error != 0 && error != allowed) machine.fail("acquisition returned errno %d", error);
         if (s.must == Step::succeed && error != 0)
           machine.fail("an acquisition failed that must not");
         if (s.must == Step::fail && error == 0)
           machine.fail("an acquisition succeeded that must not");
+        error != 0 ? world.observer.failed() : world.observer.acquired();
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else {
@@ -132,9 +142,12 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
       case Do::release:
       case Do::release_foreign:
         machine.note("release%s ...", s.what == Do::release ? "" : " of another's hold");
+        s.what == Do::release ? world.observer.begins_release(s.is_write)
+                              : world.observer.lose_track();
         if (const int error = lock.unlock(s.is_write); error != 0) {
           machine.fail("release returned errno %d", error);
         }
+        if (s.what == Do::release) world.observer.released();
         machine.note("... released");
         break;
       case Do::access:
@@ -146,6 +159,9 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
       case Do::wait:
         Explored::await(Pause::spin, world.events[s.number], acquire,
                         [](std::uint32_t v) { return v != 0; });
+        break;
+      case Do::exit:
+        machine.end_and_begin_thread();
         break;
       case Do::destroy:
         machine.note("destroys the lock");
@@ -181,6 +197,9 @@ Scenario Case::scenario() const {
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world] {
     world->data.reset();
+    // Whoever first finds zeroed memory makes it a lock: an update before the lock's doorway.
+    world->observer.reset(zeroed ? Claims{} : lock->claims());
+    machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };
     if (!slots.empty()) {
       auto& table = Explored::global<ReadersTable<Explored>>();
       table.slots = world->slots;

@@ -1,12 +1,14 @@
 // What the threads of a case do, as words:
 //
 //   R W              acquire for reading, writing; then read, write the protected data
-//   tryR tryW        the try forms: 0 or EBUSY. timedR timedW: 0 or ETIMEDOUT
+//   tryR tryW        the try forms: 0 or EBUSY. timedR timedW: 0 or ETIMEDOUT. lateR lateW: the
+//                    same with a deadline that has passed
 //   u                release the newest acquisition of this thread. Skipped if that one failed,
 //                    together with what lies between
 //   free             release a hold that another thread acquired
 //   x                read (or write) the data again
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   exit             the thread ends, another begins in its place
 //   destroy          destroy the lock: nothing but wakes of its address may follow
 //   init             make a new lock at the same address
 //   word=0 word!     an acquisition that must succeed; one that must not
@@ -21,12 +23,12 @@
 namespace lockswap::explore {
 
 struct Case {
-  std::string name;
+  std::string name;  // lock/wait policy/script
   LockUnderTest* lock = nullptr;
   std::vector<std::string> threads;
   Bounds bounds;        // of the full run
   Bounds quick_bounds;  // of the run with each change
-  bool large = false;   // only in the full run
+  bool sampled = false; // too many threads for all executions: by default, pct
   // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
   std::vector<int> slots;
   bool biased = false;

@@ -34,6 +34,7 @@
 
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -54,6 +55,8 @@ class Ba {
   using Handle = std::uint32_t;
 
  public:
+  static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
+
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go

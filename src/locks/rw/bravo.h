@@ -31,6 +31,7 @@
 
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "locks/rw/readers_table.h"
@@ -45,6 +46,8 @@ class Bravo {
   using Frame = RwFrame<P, Core>;
   using Table = ReadersTable<P>;
   static constexpr bool kHasTokens = true;
+  // Writers take the underlying lock first. Readers in the table are not in its phases.
+  static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers};
 
   static bool prepare() noexcept { return Core::prepare(); }
   // A lock begins at this address: what slots say of it is from a lock that is no more. Nobody else

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "platform/clock.h"
@@ -17,6 +18,7 @@ template <class P, class Core, class Count>
 struct Direct {
   using Frame = RwFrame<P, Core>;
   static constexpr bool kHasTokens = false;
+  static constexpr Claims kClaims = Core::kClaims;
 
   // 0, or the phase to wait for.
   using Attempt = std::uint32_t;

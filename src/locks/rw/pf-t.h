@@ -28,6 +28,7 @@
 
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -36,6 +37,8 @@ namespace lockswap {
 template <class P, class W>
 class PfT {
  public:
+  static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
+
   static bool prepare() noexcept { return true; }
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "locks/rw/frame.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -21,6 +22,8 @@ namespace lockswap {
 template <class P, class W>
 class Pthread {
  public:
+  static constexpr Claims kClaims{};
+
   static bool prepare() noexcept { return true; }
 
   // 0: it holds the lock. Otherwise go on with read_wait or not at all.

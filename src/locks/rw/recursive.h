@@ -34,6 +34,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "locks/rw/disputed.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
@@ -54,6 +55,8 @@ template <class P, class W, class Lock, class Count>
 class Recursive {
  public:
   using Frame = typename Lock::Frame;
+  // Of unmarked locks. A marked one lets readers first.
+  static constexpr Claims kClaims = Lock::kClaims;
 
   static bool prepare() noexcept { return Lock::prepare(); }
 

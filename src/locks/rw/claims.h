@@ -1,0 +1,16 @@
+// What a lock promises about who goes first, in a form that tests can hold it to. Each lock says it
+// once, as `kClaims`; combinators hand it on or take it back; the registry prints it, exploration
+// checks it.
+#pragma once
+
+namespace lockswap {
+
+struct Claims {
+  // A reader that has arrived sees at most one writer's section begin or go on before its own.
+  bool phase_fair = false;
+  // Writers that do not give up (neither try nor timed) enter in the order in which they arrived.
+  bool fifo_writers = false;
+};
+// A thread has arrived by the first read-modify-write of its acquisition.
+
+}  // namespace lockswap

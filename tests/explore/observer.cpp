@@ -1,0 +1,93 @@
+#include "observer.h"
+
+namespace lockswap::explore {
+
+void Observer::reset(const Claims& claims) {
+  claims_ = claims;
+  lost_ = false;
+  arrivals_ = writers_inside_ = 0;
+  for (Thread& t : threads_) {
+    t.activities.clear();
+    t.waits = false;
+  }
+}
+
+void Observer::begins(bool is_write, How how) {
+  Thread& t = me();
+  t.activities.push_back({is_write, false, 0});
+  t.waits = true;
+  t.how = how;
+  t.arrival = t.phases = 0;
+  t.at_begin = machine.view();
+  machine.expect_doorway();
+}
+
+void Observer::at_doorway(int thread) {
+  Thread& t = threads_[thread];
+  if (!t.waits) return;
+  t.arrival = ++arrivals_;
+  t.phases = writers_inside_;
+}
+
+void Observer::acquired() {
+  Thread& t = me();
+  t.waits = false;
+  if (!t.activities.back().is_write) return;
+  ++writers_inside_;
+  if (lost_) return;
+  for (int i = 0; i < kMaxThreads; ++i) {
+    Thread& other = threads_[i];
+    if (i == machine.current() || !other.waits || other.arrival == 0) continue;
+    if (!other.activities.back().is_write) {
+      if (++other.phases > 1 && claims_.phase_fair) {
+        machine.fail("not phase-fair: T%d waits for a second writer", i);
+      }
+    } else if (claims_.fifo_writers && other.how == How::wait && t.how == How::wait &&
+               other.arrival < t.arrival) {
+      machine.fail("not first come, first served: T%d came before this writer, and waits", i);
+    }
+  }
+}
+
+void Observer::failed() {
+  Thread& t = me();
+  t.waits = false;
+  if (!lost_) {
+    if (t.how != How::only_try && !machine.deadline_is_over()) {
+      machine.fail("ETIMEDOUT before the deadline");
+    }
+    if (!stood_in_the_way(t.activities.back())) {
+      machine.fail("an acquisition failed, though nothing stood in its way");
+    }
+  }
+  end_newest();
+}
+
+// Whether anything may have been there that excludes `mine`, the newest of the calling thread.
+bool Observer::stood_in_the_way(const Activity& mine) {
+  for (int i = 0; i < kMaxThreads; ++i) {
+    for (const Activity& a : threads_[i].activities) {
+      if (&a == &mine || !(a.is_write || mine.is_write)) continue;
+      if (!a.over || a.end > me().at_begin.clock(i)) return true;
+    }
+  }
+  return false;
+}
+
+void Observer::begins_release(bool is_write) {
+  if (is_write) --writers_inside_;
+}
+
+void Observer::released() { end_newest(); }
+
+void Observer::end_newest() {
+  auto& activities = me().activities;
+  for (std::size_t i = activities.size(); i-- != 0;) {
+    if (activities[i].over) continue;
+    activities[i].over = true;
+    activities[i].end = machine.view().clock(machine.current());
+    return;
+  }
+}
+
+}  // namespace lockswap::explore

@@ -1,0 +1,66 @@
+// Watches acquisitions and releases from outside, and holds a lock to what it claims and to what POSIX
+// demands of results:
+//
+//   phase fairness, writers in order   if the lock's kClaims say so (locks/rw/claims.h)
+//   a try or timed form fails          only if another acquisition or hold stood in its way, which
+//                                      had not ended, by the program's own happens-before, when it
+//                                      began
+//   ETIMEDOUT                          only if the deadline has passed
+//
+// Mutual exclusion is the race detector's (plain.h); deadlocks and lost wake-ups are the machine's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "locks/rw/claims.h"
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+
+enum class How : std::uint8_t { wait, only_try, timed, late };  // late: the deadline has passed
+
+class Observer {
+ public:
+  void reset(const Claims& claims);
+
+  // Each by the thread that does it.
+  void begins(bool is_write, How how);
+  void at_doorway(int thread);  // from the machine
+  void acquired();
+  void failed();
+  void begins_release(bool is_write);
+  void released();
+  // A hold is released by a thread that did not acquire it. From here on it is not known whose are
+  // left, so nothing more is checked.
+  void lose_track() { lost_ = true; }
+
+ private:
+  // An acquisition and the hold that it gave.
+  struct Activity {
+    bool is_write;
+    bool over;
+    std::uint8_t end;  // the thread's clock when it was over
+  };
+  struct Thread {
+    std::vector<Activity> activities;
+    bool waits;
+    How how;
+    int arrival;  // 0: it has not arrived yet
+    int phases;   // writers' sections that it has seen while it waited
+    View at_begin;
+  };
+
+  Thread& me() { return threads_[machine.current()]; }
+  bool stood_in_the_way(const Activity& mine);
+  void end_newest();
+
+  Claims claims_;
+  bool lost_ = false;
+  int arrivals_ = 0;
+  int writers_inside_ = 0;
+  std::array<Thread, kMaxThreads> threads_;
+};
+
+}  // namespace lockswap::explore
