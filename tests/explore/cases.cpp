@@ -109,7 +109,7 @@ bool destroys(const Script& s) {
 // How far to go: the full run, and the one with each change.
 constexpr Bounds kFull{2, 2, 1, 1};
 constexpr Bounds kSmall{1, 1, 1, 1};
-constexpr Bounds kSampled{1000, 3, 2, 2};
+static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
 class Builder {
  public:
@@ -180,14 +180,11 @@ class Builder {
                          [&](const Script& s) { return name == s.name; });
   }
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
-    const bool many = s.threads.size() > 3;
     cases_.push_back({.name = lock_name + '/' + s.name,
                       .lock = lock,
                       .threads = s.threads,
-                      .bounds = many ? kSampled : kFull,
-                      .quick_bounds = many                  ? kSampled
-                                      : s.threads.size() > 2 ? kSmall
-                                                             : kFull,
+                      .bounds = kFull,
+                      .quick_bounds = s.threads.size() > 2 ? kSmall : kFull,
                       .sampled = false,
                       .slots = {},
                       .biased = false,

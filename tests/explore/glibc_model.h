@@ -1,11 +1,11 @@
-// glibc's rwlock for the virtual machine: a correct lock with glibc's interface and no more strength
-// than that promises. Its own source cannot run here, so what lies over it (locks/rw/pthread.h and
-// BRAVO) is explored over this one.
+// glibc's rwlock for the virtual machine: a correct lock with glibc's interface and no more
+// strength than that promises. Its own source cannot run here, so what lies over it
+// (locks/rw/pthread.h and BRAVO) is explored over this one.
 //
-// As glibc's: a reader gets in whenever no writer is in, also while one waits; `writer` in the object
-// names the writer from the moment it is in, and tells its release from a reader's; a thread that
-// writes and locks again gets EDEADLK. Weaker than glibc's: who gets in next is nobody's turn, and a
-// reader synchronises with earlier writers only, a writer with earlier writers and readers.
+// As glibc's: a reader gets in whenever no writer is in, also while one waits; `writer` in the
+// object names the writer from the moment it is in, and tells its release from a reader's; a thread
+// that writes and locks again gets EDEADLK. Weaker than glibc's: who gets in next is nobody's turn,
+// and a reader synchronises with earlier writers only, a writer with earlier writers and readers.
 #pragma once
 
 #include <cerrno>
@@ -24,8 +24,8 @@ class GlibcModel {
   // From now on the system's functions are these, and the lock is a free one.
   static void install() {
     Explored::global<State>();
-    system_rwlock = {nullptr, nullptr,     rdlock,      tryrdlock,   nullptr, clockrdlock,
-                     wrlock,  trywrlock,   nullptr,     clockwrlock, unlock};
+    system_rwlock = {nullptr, nullptr,   rdlock,  tryrdlock,   nullptr, clockrdlock,
+                     wrlock,  trywrlock, nullptr, clockwrlock, unlock};
   }
   static bool idle() { return state().word.load(relaxed) == 0; }
 
@@ -53,7 +53,8 @@ class GlibcModel {
     const auto old = static_cast<std::uint32_t>(machine.update(
         Op::exchange, state().word.location(),
         [&](std::uint64_t v) {
-          return allowed(static_cast<std::uint32_t>(v)) ? static_cast<std::uint32_t>(v + change) : v;
+          return allowed(static_cast<std::uint32_t>(v)) ? static_cast<std::uint32_t>(v + change)
+                                                        : v;
         },
         relaxed, Site::current()));
     return allowed(old);

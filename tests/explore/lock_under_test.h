@@ -94,7 +94,7 @@ class ContractLock final : public LockUnderTest {
   using Contract = Recursive<Explored, W, typename Over<kBravo, void>::Type, CountNothing>;
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
-  static constexpr bool kSystems = !requires(Core& core) { core.idle(); };
+  static constexpr bool kSystems = !requires(Core & core) { core.idle(); };
 
  public:
   void begin() override {

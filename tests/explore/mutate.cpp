@@ -164,7 +164,7 @@ bool same_place(const Mutation& a, const Mutation& b) {
 std::vector<Place> find_places(const std::vector<Case>& cases, const Options& options) {
   std::vector<Place> places;
   for (const Case& c : cases) {
-    if (!options.takes(c) || c.large) continue;
+    if (!options.takes(c) || c.sampled) continue;
     std::vector<Mutation> sites;
     machine.sites = &sites;
     explore(c, c.quick_bounds, {.executions = 20'000});

@@ -8,6 +8,9 @@
 
 namespace lockswap::explore {
 
+// For the schedules that sample: as many preemptions as there may be.
+inline constexpr Bounds kSampledBounds{1000, 3, 2, 2};
+
 // How executions are made: under which memory model, and by which schedule.
 struct Method {
   MemoryModel memory = MemoryModel::c11;

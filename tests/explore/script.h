@@ -26,9 +26,9 @@ struct Case {
   std::string name;  // lock/wait policy/script
   LockUnderTest* lock = nullptr;
   std::vector<std::string> threads;
-  Bounds bounds;        // of the full run
-  Bounds quick_bounds;  // of the run with each change
-  bool sampled = false; // too many threads for all executions: by default, pct
+  Bounds bounds;         // of the full run
+  Bounds quick_bounds;   // of the run with each change
+  bool sampled = false;  // too many threads for all executions: by default, pct
   // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
   std::vector<int> slots;
   bool biased = false;

@@ -1,0 +1,165 @@
+#include "run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "runner.h"
+
+namespace lockswap::explore {
+
+const char* const kRunUsage =
+    "lockswap-explore run [--quick] [--memory c11|tso|sc] [--bounds P,S,W,T] [--seconds N]\n"
+    "                     [--schedule dfs|pct|random] [--executions N] [--seed N] [--depth N]\n"
+    "                     [NAME...]\n"
+    "lockswap-explore replay [--memory c11|tso|sc] CASE P,S,W,T CHOICES\n"
+    "\n"
+    "NAME      a part of a case's name; =NAME the whole\n"
+    "P,S,W,T   at most so many preemptions, stale reads (tso: delayed stores), stray wake-ups and\n"
+    "          time-outs an execution\n"
+    "dfs       all executions within the bounds; the default for two and three threads\n"
+    "pct       random priorities with --depth - 1 changes; the default for more threads\n"
+    "random    a random thread at each step\n"
+    "--executions, --seconds  at most so many, so long, for one case\n"
+    "--quick   small bounds, few random executions\n";
+
+namespace {
+
+constexpr std::uint64_t kSamples = 50'000;
+constexpr std::uint64_t kQuickSamples = 1'000;
+
+[[noreturn]] void bad_usage(const std::string& what) {
+  std::fprintf(stderr, "lockswap-explore: %s\n%s", what.c_str(), kRunUsage);
+  std::exit(2);
+}
+
+struct Options {
+  bool quick = false;
+  std::optional<Bounds> bounds;
+  std::optional<Schedule> schedule;
+  std::optional<std::uint64_t> executions;
+  double seconds = 1e9;
+  Method method;
+  std::vector<std::string> words;  // names; of replay, what to repeat
+
+  bool takes(const Case& c) const {
+    return words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& n) {
+             return n[0] == '=' ? c.name == n.substr(1) : c.name.find(n) != std::string::npos;
+           });
+  }
+};
+
+std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t least) {
+  char* end = nullptr;
+  const std::uint64_t n = std::strtoull(text.c_str(), &end, 10);
+  if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || n < least) {
+    bad_usage(option + " takes a whole number of at least " + std::to_string(least));
+  }
+  return n;
+}
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  for (int i = 2; i < argc; ++i) {
+    const std::string a = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) bad_usage(a + " needs a value");
+      return argv[++i];
+    };
+    if (a == "--quick") {
+      o.quick = true;
+    } else if (a == "--memory") {
+      if (!parse(value(), o.method.memory)) bad_usage("--memory is c11, tso or sc");
+    } else if (a == "--bounds") {
+      if (!parse(value(), o.bounds.emplace())) bad_usage("--bounds takes four numbers: 2,2,1,1");
+    } else if (a == "--schedule") {
+      if (!parse(value(), o.schedule.emplace())) bad_usage("--schedule is dfs, pct or random");
+    } else if (a == "--executions") {
+      o.executions = number(a, value(), 1);
+    } else if (a == "--seed") {
+      o.method.seed = number(a, value(), 0);
+    } else if (a == "--depth") {
+      o.method.depth = static_cast<int>(std::min<std::uint64_t>(number(a, value(), 1), 1000));
+    } else if (a == "--seconds") {
+      o.seconds = std::atof(value().c_str());
+      if (!(o.seconds > 0)) bad_usage("--seconds takes a number above 0");
+    } else if (a.starts_with("--")) {
+      bad_usage("unknown option '" + a + "'");
+    } else {
+      o.words.push_back(a);
+    }
+  }
+  return o;
+}
+
+// As an option of the command line; empty: the default.
+std::string memory_option(MemoryModel m) {
+  return m == MemoryModel::c11 ? "" : std::string("--memory ") + name_of(m) + ' ';
+}
+
+}  // namespace
+
+int run(const std::vector<Case>& cases, int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  int failed = 0, unfinished = 0, ran = 0;
+  std::uint64_t executions = 0;
+  double seconds = 0;
+  for (const Case& c : cases) {
+    if (!options.takes(c)) continue;
+    Method method = options.method;
+    method.schedule = options.schedule.value_or(c.sampled ? Schedule::pct : Schedule::dfs);
+    const bool samples = method.schedule != Schedule::dfs;
+    const Bounds bounds = options.bounds.value_or(samples         ? kSampledBounds
+                                                  : options.quick ? c.quick_bounds
+                                                                  : c.bounds);
+    Limits limits{.seconds = options.seconds};
+    if (options.executions) {
+      limits.executions = *options.executions;
+    } else if (samples) {
+      limits.executions = options.quick ? kQuickSamples : kSamples;
+    }
+    const Outcome o = explore(c, bounds, limits, method);
+    ++ran;
+    executions += o.executions;
+    seconds += o.seconds;
+    unfinished += o.failure.empty() && !o.exhausted && !samples ? 1 : 0;
+    std::printf("%-44s %-10s %9llu executions %7.2f s  %s\n", c.name.c_str(),
+                text_of(bounds).c_str(), static_cast<unsigned long long>(o.executions), o.seconds,
+                !o.failure.empty() ? o.failure.c_str()
+                : samples          ? name_of(method.schedule)
+                : o.exhausted      ? "exhausted"
+                                   : "not finished");
+    if (!o.failure.empty()) {
+      print_trace(c, bounds, o.replay, method.memory);
+      std::printf("    repeat it: lockswap-explore replay %s%s %s %s\n",
+                  memory_option(method.memory).c_str(), c.name.c_str(), text_of(bounds).c_str(),
+                  o.replay.c_str());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  if (ran == 0) bad_usage("no case has such a name; see lockswap-explore list");
+  std::printf("%d cases under %s, %llu executions, %.1f s: %d failed, %d not finished\n", ran,
+              name_of(options.method.memory), static_cast<unsigned long long>(executions), seconds,
+              failed, unfinished);
+  return failed == 0 ? 0 : 1;
+}
+
+int replay(const std::vector<Case>& cases, int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  if (options.words.size() != 3) bad_usage("replay takes a case, bounds and choices");
+  const std::string& name = options.words[0];
+  const auto c = std::find_if(cases.begin(), cases.end(),
+                              [&](const Case& known) { return known.name == name; });
+  if (c == cases.end()) bad_usage("no case has the name '" + name + "'");
+  Bounds b;
+  if (!parse(options.words[1], b)) bad_usage("bounds are four numbers: 2,2,1,1");
+  if (!print_trace(*c, b, options.words[2], options.method.memory)) {
+    bad_usage("choices look like 12=1,40=2");
+  }
+  return machine.failure().empty() ? 0 : 1;
+}
+
+}  // namespace lockswap::explore
