@@ -143,6 +143,7 @@ class _Execution:
             self.began -= max(map(_ended_s, earlier))
             self.spent_s = max(map(_ended_s, earlier)) - min(row.numbers.get("started_s", 0) for row in earlier)
             self.runs = max(row.run for row in earlier)
+            self.checks = campaign.folder.checks()
             self.failed.update((row.workload, row.threads, row.lock, row.status) for row in earlier)
         campaign.write_about(False, [])
         rounds = campaign.rounds(earlier)

@@ -112,8 +112,8 @@ class Rounds:
 def width(workload: Workload, threads: int) -> float:
     """The widest interval that there is to be waited for, see Ratio.width; 0 if there is none.
 
-    Waited for are rates and times of the locks under test; not tails of waiting times, starved sides, and locks that
-    fail, as more rounds would not help those.
+    Waited for are rates and times of the locks under test, and the noise floor of those; not tails of waiting times,
+    starved sides, and locks that fail, as more rounds would not help those.
     """
     under_test = [lock for lock in workload.locks if lock not in BASELINES]
     locks = [lock for lock in under_test or workload.locks if lock != workload.against]
@@ -124,9 +124,13 @@ def width(workload: Workload, threads: int) -> float:
         if _fails(workload.cell(threads, lock)):
             continue
         for metric in awaited(workload):
-            ratio = workload.ratio(threads, lock, workload.leading(metric)[0])
+            leading = workload.leading(metric)[0]
+            ratio = workload.ratio(threads, lock, leading)
             if ratio and not math.isnan(ratio.width):
                 widths.append(ratio.width)
+                if ratio.noise is not None:
+                    noise = workload.noise(threads, workload.counted(threads, lock, leading))
+                    widths.append(noise.width)
     return max(widths)
 
 

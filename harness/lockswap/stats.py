@@ -98,9 +98,7 @@ class Ratio:
         """
         if self.estimate in (0, math.inf):
             return math.nan
-        if not self.trusted or self.low == 0 or self.high == math.inf:
-            return math.inf
-        return max(self.high / self.estimate, self.estimate / self.low) - 1
+        return _width(self)
 
     def with_noise(self, noise: float | None) -> "Ratio":
         return replace(self, noise=noise)
@@ -136,6 +134,16 @@ class Noise:
     @property
     def trusted(self) -> bool:
         return self.n >= MIN_PAIRS
+
+    @property
+    def width(self) -> float:
+        return _width(self)
+
+
+def _width(ratio: Ratio | Noise) -> float:
+    if not ratio.trusted or ratio.low == 0 or ratio.high == math.inf:
+        return math.inf
+    return max(ratio.high / ratio.estimate, ratio.estimate / ratio.low) - 1
 
 
 def noise_of(first: Sequence[float], second: Sequence[float]) -> Noise | None:

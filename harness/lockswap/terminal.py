@@ -116,7 +116,8 @@ def _table(workload: summary.Workload, metrics: list[summary.MetricInfo]) -> Tab
                 continue
             table.add_row(str(threads) if first else "", lock, *_figures(workload, cell, metrics))
             first = False
-        table.add_row("", Text("none twice", style="dim"), *_noise(workload, threads, metrics))
+        if any(workload.noise(threads, metric) for metric in metrics):
+            table.add_row("", Text("none twice", style="dim"), *_noise(workload, threads, metrics))
     return table
 
 

@@ -79,8 +79,8 @@ def test_until_goes_on_until_the_interval_is_narrow():
     assert 7 < made < 40
     metric = judged(rows).metrics[0]
     assert judged(rows).ratio(2, "ba", metric).width <= 0.05
-    before = [row for row in rows if row.round < made]
-    assert judged(before).ratio(2, "ba", metric).width > 0.05
+    assert judged(rows).noise(2, metric).width <= 0.05
+    assert widest(("w", 2), [row for row in rows if row.round < made]) > 0.05
     assert rounds.left() == {("w", 2): 0}
 
 
@@ -91,7 +91,7 @@ def test_a_quiet_workload_takes_no_more_than_the_least():
 def test_the_guess_of_what_is_left_shrinks_with_the_square_of_the_width():
     rounds = rounds_of(0.05)
     rows = play(rounds, random.Random(3), noise=0.3, most=12)
-    wide = judged(rows).ratio(2, "ba", judged(rows).metrics[0]).width
+    wide = widest(("w", 2), rows)
     left = rounds.left()["w", 2]
     assert left == pytest.approx((12 * (wide / 0.05) ** 2 - 12) * 4, abs=5)
 
