@@ -165,10 +165,15 @@ class Workload:
         return quiet if differs else None
 
     def kept(self, threads: int, lock: str, metric: MetricInfo) -> float | None:
-        """The share of its time that counted for a figure of live stretches: the median over the rounds."""
+        """The share of its time that counted for a figure of live stretches: the median over the rounds.
+
+        0 for a lock that has runs without such a figure; None without lockswap: then no share is the normal one.
+        """
         cell = self.cell(threads, lock)
         spread = cell.metric(metric.kept) if cell and metric.kept else None
-        return spread.median if spread else None
+        if spread is None:
+            return 0.0 if cell and cell.good and lock != NONE else None
+        return spread.median
 
     def counted(self, threads: int, lock: str, metric: MetricInfo, baseline: str | None = None) -> MetricInfo:
         """The figure itself, or the one over all the time where too little of the lock's time was live."""
