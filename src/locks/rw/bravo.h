@@ -40,7 +40,7 @@
 
 namespace lockswap {
 
-template <class P, class W, class Core, class Count>
+template <class P, class W, class Core, class Count, class Tables = OneTable<P>>
 class Bravo {
  public:
   using Frame = RwFrame<P, Core>;
@@ -53,7 +53,7 @@ class Bravo {
   // A lock begins at this address: what slots say of it is from a lock that is no more. Nobody else
   // uses the lock yet.
   static void reset(Frame& f) noexcept {
-    const Table& table = P::template global<Table>();
+    const Table& table = Tables::of(f);
     P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       clear(table.slots[i], f.key());
       return true;
@@ -69,7 +69,7 @@ class Bravo {
     // relaxed: a hint, the re-check decides.
     if (f.bias.load(relaxed) != kOn) [[unlikely]]
       return kBiasOff;
-    const Table& table = P::template global<Table>();
+    const Table& table = Tables::of(f);
     const std::uint32_t i = table.index_of(f.key());
     std::uint64_t free = 0;
     // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
@@ -134,7 +134,7 @@ class Bravo {
       f.core.read_unlock();
       return true;
     }
-    return clear(slot_of(token), f.key());
+    return clear(slot_of(f, token), f.key());
   }
   // The same as a hot path: false also when a revoker sleeps on the slot; then go on with
   // read_unlock.
@@ -144,14 +144,14 @@ class Bravo {
       return true;
     }
     std::uint64_t seen = f.key();
-    return slot_of(token).compare_exchange(seen, 0, release);  // as in clear
+    return slot_of(f, token).compare_exchange(seen, 0, release);  // as in clear
   }
 
   // For releases without a token: ends the bias for good, and releases one fast hold, whosever it
   // is. False: there is none, nor will there be one.
   static bool release_any_slot(Frame& f) noexcept {
     if (!retire(f)) return false;
-    const Table& table = P::template global<Table>();
+    const Table& table = Tables::of(f);
     const bool none = P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       return !clear(table.slots[i], f.key());  // go on while nothing was released
     });
@@ -210,13 +210,13 @@ class Bravo {
     f.bias.compare_exchange(on, kDiverted, relaxed);
   }
 
-  static typename Table::Slot& slot_of(std::uint32_t token) noexcept {
-    return P::template global<Table>().slots[token - 1];
+  static typename Table::Slot& slot_of(const Frame& f, std::uint32_t token) noexcept {
+    return Tables::of(f).slots[token - 1];
   }
 
   // False: another thread has cleared the slot, in the place of a hold that it meant to release.
   static bool back_out(Frame& f, std::uint32_t i) noexcept {
-    auto& slot = P::template global<Table>().slots[i];
+    auto& slot = Tables::of(f).slots[i];
     if (clear(slot, f.key())) return true;
     // acquire: that hold is this reader's now, and the writers before it must be seen. Pairs with
     // the release in that thread's clear: slots only change by updates, so each value continues it.
@@ -238,7 +238,7 @@ class Bravo {
 
   // The writer's half of the pair. It owns the underlying lock. False: gave up, nothing changed.
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
-    const Table& table = P::template global<Table>();
+    const Table& table = Tables::of(f);
     const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();
     std::uint64_t bias = kOn;
@@ -271,7 +271,7 @@ class Bravo {
   }
 
   static bool names(Frame& f) noexcept {
-    const Table& table = P::template global<Table>();
+    const Table& table = Tables::of(f);
     return !P::scan(table.slots, table.mask + 1, f.key(), [](std::size_t) { return false; });
   }
 

@@ -47,4 +47,14 @@ struct ReadersTable {
   }
 };
 
+// Which table a lock's readers use: the library's locks share one. (apps/interference.cpp gives
+// each its own, to see what sharing costs.)
+template <class P>
+struct OneTable {
+  template <class Frame>
+  static const ReadersTable<P>& of(const Frame&) noexcept {
+    return P::template global<ReadersTable<P>>();
+  }
+};
+
 }  // namespace lockswap
