@@ -8,7 +8,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,15 @@ class LockCheck:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """The same program with other values of params: a workload of its own, called RECIPE-NAME."""
+
+    name: str
+    title: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Recipe:
     name: str
     title: str
@@ -95,6 +104,8 @@ class Recipe:
     fixed_work: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     quick_params: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Variant, ...] = ()
+    family: str = ""  # of a variant: the recipe that it comes from
     tags: tuple[str, ...] = ()
     timeout: float | None = None
     exit_status: int = 0
@@ -135,23 +146,43 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
 
 
 def load_all(folder: Path) -> dict[str, Recipe]:
-    """All recipes by name, quick ones first."""
-    recipes = [load(path) for path in sorted(folder.glob("*.toml"))]
-    recipes.sort(key=lambda recipe: (recipe.long, not recipe.quick, recipe.name))
+    """All workloads by name, quick ones first; variants stay in their recipe's order."""
+    recipes = [recipe for path in sorted(folder.glob("*.toml")) for recipe in expanded(load(path))]
+    recipes.sort(key=lambda recipe: (recipe.long, not recipe.quick, recipe.family or recipe.name))
     return {recipe.name: recipe for recipe in recipes}
 
 
+def expanded(recipe: Recipe) -> list[Recipe]:
+    """Its variants as workloads; a recipe without variants is one itself."""
+    if not recipe.variants:
+        return [recipe]
+    return [
+        replace(
+            recipe,
+            name=f"{recipe.name}-{variant.name}",
+            title=f"{recipe.title}, {variant.title}",
+            params={**recipe.params, **variant.params},
+            variants=(),
+            family=recipe.name,
+        )
+        for variant in recipe.variants
+    ]
+
+
 def choose(recipes: Mapping[str, Recipe], names: list[str], quick: bool) -> list[Recipe]:
-    """The workloads of a campaign: those named, or all that are not long (with `quick`: the quick ones)."""
+    """The workloads of a campaign: those named, or all that are not long (with `quick`: the quick ones).
+
+    The name of a recipe with variants stands for all of them.
+    """
     if not names:
         return [r for r in recipes.values() if not r.long and (r.quick or not quick)]
     chosen = []
     for name in names:
-        if name not in recipes:
+        named = [recipe for recipe in recipes.values() if name in (recipe.name, recipe.family)]
+        if not named:
             there = ", ".join(recipes) or "none; apps/recipes is empty"
             raise UserError(f"no workload '{name}' (there are: {there})")
-        if recipes[name] not in chosen:
-            chosen.append(recipes[name])
+        chosen += [recipe for recipe in named if recipe not in chosen]
     return chosen
 
 
@@ -202,6 +233,7 @@ class _Reader:
             fixed_work=top.take("fixed_work", bool, default=False),
             params=params,
             quick_params=quick_params,
+            variants=tuple(self._variant(table) for table in top.tables("variant")),
             tags=tuple(top.list_of("tags", str)),
             timeout=top.take("timeout", float),
             exit_status=top.take("exit_status", int, default=0),
@@ -235,8 +267,11 @@ class _Reader:
         if recipe.seconds < 1:
             self.fail("seconds", "must be 1 or more")
         known = {*BUILT_IN, *recipe.params}
-        for key in {*recipe.quick_params, *recipe.lock_check.params} - set(recipe.params):
+        given = {*recipe.quick_params, *recipe.lock_check.params}.union(*(v.params for v in recipe.variants))
+        for key in given - set(recipe.params):
             self.fail(f"params.{key}", "has no value in params.default")
+        if len({variant.name for variant in recipe.variants}) != len(recipe.variants):
+            self.fail("variant", "two variants have the same name")
         words = {"command": recipe.command, "env": tuple(recipe.env.values())}
         words |= {f"prepare[{index}]": entry for index, entry in enumerate(recipe.prepare)}
         for key, texts in words.items():
@@ -266,6 +301,19 @@ class _Reader:
                 if key in BUILT_IN:
                     self.fail(f"params.{key}", "is a placeholder of the harness; choose another name")
         return default, quick
+
+    def _variant(self, table: "_Table") -> Variant:
+        variant = Variant(
+            name=table.take("name", str, required=True),
+            title=table.take("title", str, required=True),
+            params=table.raw("params") or {},
+        )
+        table.done()
+        if not _NAME.fullmatch(variant.name):
+            self.fail(f"{table.where}.name", "may have letters, digits, '-' and '_' only")
+        if not isinstance(variant.params, dict):
+            self.fail(f"{table.where}.params", "must be a table")
+        return variant
 
     def _prepare(self, top: "_Table") -> tuple[tuple[str, ...], ...]:
         commands = top.list_of("prepare", list)

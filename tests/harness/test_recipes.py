@@ -44,6 +44,10 @@ def test_a_recipe_is_read(recipe):
             for work in ("count", "2 + 3", "{count} *", "")
         ),
         (WORKLESS, WORKLESS + '\nwork = "{seconds}"', "{seconds} is neither"),
+        ("[[expect]]", '[[variant]]\nname = "a"\n[[expect]]', "variant[0].title"),
+        ("[[expect]]", '[[variant]]\nname = "a b"\ntitle = "t"\n[[expect]]', "variant[0].name"),
+        ("[[expect]]", '[[variant]]\nname = "a"\ntitle = "t"\nparams.size = 1\n[[expect]]', "params.size"),
+        ("[[expect]]", '[[variant]]\nname = "a"\ntitle = "t"\n' * 2 + "[[expect]]", "same name"),
         (WORKLESS, WORKLESS.replace("higher", "lower") + '\nwork = "2"', "better"),
     ],
 )
@@ -127,3 +131,16 @@ def test_lock_check_counts(recipe):
     assert "not in its output" in judge.lock_check_failure(check, enough, Output("", ""))
     assert "0 rwlock calls" in judge.lock_check_failure(check, judge.Counts(1), Output("operations: 1", ""))
     assert "not loaded" in judge.lock_check_failure(check, judge.Counts(), Output("operations: 1", ""))
+
+
+def test_variants_are_workloads(recipe, repo):
+    variants = "".join(f'[[variant]]\nname = "{n}"\ntitle = "{n} of them"\nparams.count = {n}\n' for n in (7, 9))
+    recipe("many", replace={"[[expect]]": variants + "[[expect]]"})
+    recipe("one")
+    found = recipes.load_all(repo / "apps/recipes")
+    assert list(found) == ["many-7", "many-9", "one"]
+    assert found["many-9"].params == {"count": 9} and found["many-9"].title.endswith(", 9 of them")
+    assert [r.name for r in recipes.choose(found, ["many", "many-7"], quick=False)] == ["many-7", "many-9"]
+    assert [r.name for r in recipes.choose(found, ["one", "many-9"], quick=False)] == ["one", "many-9"]
+    with pytest.raises(UserError, match="many-7"):
+        recipes.choose(found, ["man"], quick=False)
