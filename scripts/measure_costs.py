@@ -97,7 +97,7 @@ def live_readers(rounds: int) -> dict:
     kept: dict[str, list[float]] = {}
 
     def measure(lock: str) -> float:
-        text = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5"], lock)
+        text = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5", "--tails", "0"], lock)
         kept.setdefault(lock, []).append(float(re.search(r"kept ([\d.]+)", text).group(1)))
         return float(re.search(r"live_ns ([\d.]+)", text).group(1))
 
@@ -105,7 +105,7 @@ def live_readers(rounds: int) -> dict:
     result = compared(title, "ns", rounds_of(rounds, [GLIBC, *LOCKS], measure), LIVE_READERS)
     for lock, row in result["rows"].items():
         row["kept"] = statistics.median(kept[lock])
-    floor = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5", "--empty"], GLIBC)
+    floor = output([str(APPS / "pairs"), "--threads", "2", "--seconds", "0.5", "--tails", "0", "--empty"], GLIBC)
     result["floor"] = float(re.search(r"live_ns ([\d.]+)", floor).group(1))
     return result
 
@@ -128,7 +128,11 @@ def fast_share() -> dict:
     rows = {}
     for lock in ["bravo-pthread", "bravo-pf-t", "bravo-ba"]:
         with tempfile.TemporaryDirectory() as tmp:
-            output([str(APPS / "pairs"), "--threads", "2", "--seconds", "1"], lock, LOCKSWAP_STATS=f"{tmp}/stats")
+            output(
+                [str(APPS / "pairs"), "--threads", "2", "--seconds", "1", "--tails", "0"],
+                lock,
+                LOCKSWAP_STATS=f"{tmp}/stats",
+            )
             (found,) = Path(tmp).glob("stats.*")
             share = json.loads(found.read_text())["fast_read_share"]
         rows[lock] = {"median": share * 100, "target": 99.9}

@@ -2,12 +2,21 @@
 # Debian packages, in groups; only what is missing is installed.
 # shellcheck disable=SC2034 # the groups are read by name
 
-PACKAGES_build=(ca-certificates cmake g++ libgtest-dev ninja-build python3-venv)
+PACKAGES_build=(
+  ca-certificates
+  cmake
+  g++
+  libcli11-dev # command lines of our benchmarks
+  libgtest-dev
+  libkyotocabinet-dev # the database of apps/kyoto.cpp
+  libssl-dev          # the library of apps/openssl_digest.cpp
+  ninja-build
+  python3-venv
+)
 PACKAGES_workloads=(
   dpkg-dev           # unpacks Debian's source packages
   kyotocabinet-utils # kccachetest, kcprototest
   libgflags-dev      # hash_table_bench
-  libkyotocabinet-dev
   librocksdb-dev
   liburcu-dev
   linux-perf         # perf stat

@@ -1,0 +1,50 @@
+// What the benchmarks print: lines of `name value` pairs, which recipes pick apart.
+//
+//   ops_s, reads_s, writes_s   operations a second of all threads, by the clock on the wall
+//   ops_cpu                    operations a CPU-second
+//   fairness                   fewest operations of a thread / most operations of a thread
+//   ops, reads, writes         how many there were
+//   live_ns, kept, all_ns      nanoseconds of a thread for one operation, in the live stretches
+//                              (live.h); the share of the time that was live; and over all time.
+//                              Missing with more threads than processors: they never all run
+//   read_p50_ns, read_p99_ns, read_p999_ns, read_max_ns, read_timed
+//   write_p50_ns, ...          how long acquisitions took, the clock's own 10 to 30 ns included,
+//   and
+//                              how many were timed; a line is missing if none was
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/crew.h"
+#include "common/options.h"
+
+namespace bench {
+
+// --threads, --seconds, --tails, and --pin unless the benchmark always pins.
+void add_plan_options(Options& options, Plan& plan, bool choose_pin = true);
+
+void print_rates(const Phase& phase);
+void print_live(const Phase& phase);
+// `reads` and `writes`: how the two kinds are called in the names.
+void print_tails(const Phase& phase, const char* reads = "read", const char* writes = "write");
+
+// Fewest / most operations of a thread; 1 if there are none.
+double fairness_of(const std::vector<std::uint64_t>& operations);
+
+// Ends the program with status 1 and one line: what the lock protects is wrong.
+[[noreturn]] void wrong_result(const std::string& what);
+
+// Both phases, and the lines of both.
+template <class Worker>
+void run_and_print(const Plan& plan, std::vector<Worker>& workers, const char* reads = "read",
+                   const char* writes = "write") {
+  const Phase rates = run_phase(plan, workers, false, plan.seconds);
+  print_rates(rates);
+  print_live(rates);
+  if (plan.tail_seconds > 0) {
+    print_tails(run_phase(plan, workers, true, plan.tail_seconds), reads, writes);
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The benchmark programs of apps/: each runs, says what its head promises, and takes the locks that it counts.
+
+    benchmarks.py LIBRARY APPS
+
+Runs are short and nothing is asked of speed. Exit status 1 if a test fails.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+library, apps = (Path(a).resolve() for a in sys.argv[1:3])
+LOCKS = ("", "ba", "bravo-ba")  # "": the program as it is
+
+RATES = ("ops_s", "reads_s", "writes_s", "ops_cpu", "fairness", "ops", "reads", "writes")
+
+
+def need(condition: bool, what: str) -> None:
+    if not condition:
+        raise AssertionError(what)
+
+
+def run(line: str, lock: str = "", stats: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
+    if lock:
+        environment |= {"LD_PRELOAD": str(library), "LOCKSWAP_RWLOCK": lock}
+    if stats:
+        environment |= {"LOCKSWAP_STATS": str(stats)}
+    command = line.split()
+    return subprocess.run(
+        [str(apps / command[0]), *command[1:]], capture_output=True, text=True, env=environment, timeout=120
+    )
+
+
+def values(line: str, lock: str = "", stats: Path | None = None) -> dict[str, float]:
+    done = run(line, lock, stats)
+    need(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
+    need(done.stderr == "", f"stderr is {done.stderr!r}")
+    found: dict[str, float] = {}
+    for text in done.stdout.splitlines():
+        need(re.fullmatch(r"(\w+ [0-9.]+)( \w+ [0-9.]+)*", text) is not None, f"not pairs of name and value: {text!r}")
+        words = text.split()
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            need(name not in found, f"{name} is said twice")
+            found[name] = float(value)
+    return found
+
+
+def sound(found: dict[str, float], kinds: tuple[str, ...]) -> None:
+    """What holds for every benchmark, however fast the machine is. `kinds`: the tails that must be there."""
+    for name in RATES:
+        need(name in found, f"{name} is missing in {found}")
+    need(found["ops"] > 0 and found["ops_s"] > 0 and found["ops_cpu"] > 0, f"nothing was done: {found}")
+    need(found["reads"] + found["writes"] == found["ops"], f"reads and writes are not all: {found}")
+    need(abs(found["reads_s"] + found["writes_s"] - found["ops_s"]) <= 1, f"nor are they a second: {found}")
+    need(0 <= found["fairness"] <= 1, f"fairness: {found}")
+    need(0 <= found.get("kept", 0) <= 1, f"kept: {found}")
+    there = {name.removesuffix("_timed") for name in found if name.endswith("_timed")}
+    need(there == set(kinds), f"tails of {there}, expected {kinds}")
+    for kind in kinds:
+        tail = [found[f"{kind}_{which}_ns"] for which in ("p50", "p99", "p999", "max")]
+        need(tail == sorted(tail) and tail[-1] > 0, f"{kind}: not rising: {tail}")
+        need(found[f"{kind}_timed"] > 0, f"{kind}: none timed")
+
+
+def counted(folder: Path) -> dict[str, int]:
+    (file,) = folder.glob("stats.*")
+    return json.loads(file.read_text())["totals"]
+
+
+# Each benchmark with the tails that it must have.
+PROGRAMS = {
+    "pairs --seconds 0.1 --tails 0.1": ("read",),
+    "pairs --seconds 0.1 --tails 0.1 --writes 0.25 --threads 3": ("read", "write"),
+    "pairs --seconds 0.1 --tails 0.1 --empty": ("read",),
+    "alternator --seconds 0.1 --tails 0.1 --threads 3": ("read",),
+    "interference --seconds 0.1 --tails 0.1 --locks 100": ("read",),
+    "interference --seconds 0.1 --tails 0.1 --table shared --slots 16": ("read",),
+    "interference --seconds 0.1 --tails 0.1 --table private --slots 256 --pin": ("read",),
+    "rwbench --seconds 0.1 --tails 0.1 --writes 0.5 --threads 4": ("read", "write"),
+    "locktorture --seconds 0.2 --writers 0 --read-hold 0.000005": ("read",),
+    "locktorture --seconds 0.2 --read-hold 0.01 --write-hold 0.002": ("read", "write"),
+    "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
+    "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
+    "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
+    "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100 --db cache": ("get", "change"),
+}
+
+
+def test_each_runs() -> None:
+    for line, kinds in PROGRAMS.items():
+        for lock in LOCKS:
+            try:
+                sound(values(line, lock), kinds)
+            except AssertionError as error:
+                raise AssertionError(f"{line} under {lock or 'glibc'}: {error}") from None
+
+
+def test_without_tails() -> None:
+    sound(values("pairs --seconds 0.05 --tails 0"), ())
+
+
+def test_the_library_counts_the_same_acquisitions() -> None:
+    """What a program says that it did is what reached the lock."""
+    warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50}
+    for line in (
+        "pairs --seconds 0.1 --tails 0 --threads 3",
+        "pairs --seconds 0.1 --tails 0 --threads 3 --writes 0.25",
+        "alternator --seconds 0.1 --tails 0 --threads 3",
+        *warm_up,
+        "rwbench --seconds 0.1 --tails 0 --writes 0.1",
+        "locktorture --seconds 0.1 --read-hold 0.001 --write-hold 0.001",
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            found = values(line, "bravo-ba", Path(folder) / "stats")
+            totals = counted(Path(folder))
+        reads = found["reads"] + warm_up.get(line, 0)
+        need(
+            totals["reads"] == reads and totals["writes"] == found["writes"],
+            f"{line}: {totals['reads']} and {totals['writes']} counted, {reads} and {found['writes']} done",
+        )
+
+
+def test_the_share_of_writes() -> None:
+    found = values("pairs --seconds 0.1 --tails 0 --threads 2 --writes 0.3")
+    need(abs(found["writes"] - found["ops"] * 0.3) <= 2, f"not 3 in 10: {found}")
+    found = values("rwbench --seconds 0.3 --tails 0 --threads 2 --writes 0.3")
+    spread = (found["ops"] * 0.3 * 0.7) ** 0.5
+    need(abs(found["writes"] - found["ops"] * 0.3) <= 6 * spread, f"not 3 in 10: {found}")
+
+
+def test_locks_inside_libraries() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = values("openssl_digest --seconds 0.1 --tails 0", "bravo-ba", Path(folder) / "stats")
+        need(counted(Path(folder))["reads"] >= 8 * found["ops"], "fewer than 8 read locks a digest")
+    with tempfile.TemporaryDirectory() as folder:
+        found = values("openssl_digest --seconds 0.1 --tails 0 --fetched", "bravo-ba", Path(folder) / "stats")
+        need(counted(Path(folder))["reads"] < found["ops"], "a fetched algorithm still takes locks")
+    line = "kyoto --seconds 0.1 --tails 0 --records 1000 --mutation 50 --db"
+    for db in ("protohash", "cache"):
+        with tempfile.TemporaryDirectory() as folder:
+            found = values(f"{line} {db}", "bravo-ba", Path(folder) / "stats")
+            totals = counted(Path(folder))
+        need(totals["reads"] + totals["writes"] >= found["ops"], f"{db}: fewer acquisitions than operations")
+        if db == "protohash":
+            need(totals["writes"] >= found["writes"], f"ProtoHashDB writes to change: {totals}, {found}")
+        else:
+            need(totals["writes"] < 50, f"CacheDB reads to change: {totals}")
+
+
+def test_bad_input() -> None:
+    wrong = {
+        "pairs --threads 0": "--threads",
+        "pairs --threads 2.5": "--threads",
+        "pairs --threads": "--threads",
+        "pairs --writes 1.5": "--writes",
+        "pairs --writes nan": "--writes",
+        "pairs --seconds abc": "--seconds",
+        "pairs --seconds -1": "--seconds",
+        "pairs --sceonds 1": "--sceonds",
+        "pairs 3": "3",
+        "alternator --tails 1e9": "--tails",
+        "interference --slots 100": "--slots",
+        "interference --table other": "shared",
+        "rwbench --writes x": "--writes",
+        "locktorture --readers 0 --writers 0": "--readers",
+        "openssl_digest --bytes -1": "--bytes",
+        "kyoto --db stash": "protohash",
+        "kyoto --mutation 100 --cursor 1": "--mutation",
+        "uncontended sideways": "usage",
+    }
+    for line, says in wrong.items():
+        done = run(line)
+        need(done.returncode == 2, f"{line}: status {done.returncode}")
+        need(done.stdout == "", f"{line}: stdout is {done.stdout!r}")
+        need(says in done.stderr and done.stderr.count("\n") == 1, f"{line}: stderr is {done.stderr!r}")
+
+
+def test_help() -> None:
+    for program in dict.fromkeys(line.split()[0] for line in PROGRAMS):
+        done = run(f"{program} --help")
+        need(done.returncode == 0 and done.stderr == "", f"{program}: status {done.returncode}, {done.stderr!r}")
+        need("--seconds" in done.stdout and "1024" in done.stdout, f"{program}: {done.stdout!r}")
+
+
+def main() -> int:
+    failed = 0
+    for name, test in [(n, f) for n, f in globals().items() if n.startswith("test_")]:
+        try:
+            test()
+            print(f"ok      {name}")
+        except Exception:
+            failed += 1
+            print(f"FAILED  {name}")
+            traceback.print_exc()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
