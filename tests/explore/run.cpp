@@ -22,7 +22,7 @@ const char* const kRunUsage =
     "dfs       all executions within the bounds; the default for two and three threads\n"
     "pct       random priorities with --depth - 1 changes; the default for more threads\n"
     "random    a random thread at each step\n"
-    "--executions, --seconds  at most so many, so long, for one case\n"
+    "--executions, --seconds  at most so many, so much processor time, for one case\n"
     "--quick   small bounds, few random executions\n";
 
 namespace {

@@ -21,12 +21,12 @@ struct Method {
 
 struct Limits {
   std::uint64_t executions = ~std::uint64_t{0};
-  double seconds = 1e9;
+  double seconds = 1e9;  // of processor time
 };
 
 struct Outcome {
   std::uint64_t executions = 0;
-  double seconds = 0;
+  double seconds = 0;      // of processor time
   bool exhausted = false;  // there are no more, within the bounds; dfs only
   std::string failure;     // empty: none found
   std::string replay;

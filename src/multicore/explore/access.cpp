@@ -43,6 +43,7 @@ Order Machine::begin_access(Op op, int location, Order order, const Site& site) 
   if (memory_.poisoned(location)) {
     fail("%s of an object that is gone, at %s:%u", name_of(op), file_of(site), site.line());
   }
+  settle(location);
   return order_of(op, order, site);
 }
 
@@ -141,6 +142,46 @@ void Machine::flush_one(int thread) {
   note("(a delayed store of T%d reaches [%d])", thread, location);
   ++writes_;
   idle_rounds_ = 0;
+}
+
+// When a delayed store reaches memory shows only where somebody looks, or stores to the same atom.
+// So the choice is made there: before an access, before the buffer must be empty, and (in
+// next_thread) while somebody waits.
+
+// Before the calling thread's access to an atom: some stores of other threads may arrive first.
+void Machine::settle(int location) {
+  if (model != MemoryModel::tso) return;
+  for (;;) {
+    std::uint32_t threads = 0;
+    for (int i = 0; i < count_; ++i) {
+      if (i != current_ && memory_.has_delayed(i, location)) threads |= 1u << i;
+    }
+    if (threads == 0) return;
+    threads = memory_.related(threads);
+    int options[kMaxThreads + 1];
+    int n = 0;
+    options[n++] = kMaxThreads;  // none of them
+    for (int i = 0; i < count_; ++i) {
+      if ((threads >> i & 1) != 0) options[n++] = i;
+    }
+    const int next = options[search.choose(n)];
+    if (next == kMaxThreads) return;
+    flush_one(next);
+  }
+}
+
+// All the thread's own stores reach memory now.
+void Machine::drain(int thread) {
+  while (memory_.has_delayed(thread)) {
+    const std::uint32_t threads = memory_.related(1u << thread);
+    int options[kMaxThreads];
+    int n = 0;
+    options[n++] = thread;
+    for (int i = 0; i < count_; ++i) {
+      if (i != thread && (threads >> i & 1) != 0) options[n++] = i;
+    }
+    flush_one(options[search.choose(n)]);
+  }
 }
 
 // --- read-modify-writes

@@ -184,10 +184,9 @@ class Machine {
   // The thread's own view of an atom's newest value.
   std::uint64_t newest_for(int thread, int location) const;
   void flush_one(int thread);
-  void drain(int thread) {
-    while (memory_.has_delayed(thread))
-      flush_one(thread);
-  }
+  void drain(int thread);
+  void settle(int location);
+  bool somebody_waits() const;
   void trace_access(Op op, int location, Order order, const Site& site, const char* format, ...)
       __attribute__((format(printf, 6, 7)));
   bool time_out();

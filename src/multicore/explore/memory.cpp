@@ -127,6 +127,21 @@ int Memory::flush_one(int thread) {
   return d.location;
 }
 
+std::uint32_t Memory::related(std::uint32_t threads) const {
+  for (std::uint32_t before = 0; before != threads;) {
+    before = threads;
+    for (int t = 0; t < kMaxThreads; ++t) {
+      if ((threads >> t & 1) == 0) continue;
+      for (const Delayed& d : buffers_[t]) {
+        for (int other = 0; other < kMaxThreads; ++other) {
+          if (has_delayed(other, d.location)) threads |= 1u << other;
+        }
+      }
+    }
+  }
+  return threads;
+}
+
 const std::uint64_t* Memory::forwarded(int thread, int location) const {
   const auto& buffer = buffers_[thread];
   for (std::size_t i = buffer.size(); i-- != 0;) {

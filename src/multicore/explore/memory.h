@@ -93,6 +93,12 @@ class Memory {
   // --- tso: stores on their way
   bool delay(int thread, int location, std::uint64_t value, Order order);  // false: as above
   bool has_delayed(int thread) const { return !buffers_[thread].empty(); }
+  bool has_delayed(int thread, int location) const {
+    return forwarded(thread, location) != nullptr;
+  }
+  // The threads (a bit each) whose delayed stores may reach memory in an order that shows: those of
+  // `threads`, and whoever stores to an atom that one of them stores to, too.
+  std::uint32_t related(std::uint32_t threads) const;
   // The oldest one reaches memory; its location, or kFull: the bounds are exceeded.
   int flush_one(int thread);
   // What the thread itself reads: its own newest store on the way, if there is one.

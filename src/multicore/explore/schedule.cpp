@@ -205,7 +205,7 @@ int Machine::next_thread() {
         if (can || lucky(i)) actors[n++] = {i, can};
       }
     }
-    if (model == MemoryModel::tso) {
+    if (model == MemoryModel::tso && (!somebody_can || somebody_waits())) {
       // A store buffer acts by itself, whatever its thread does.
       for (int i = 0; i < count_; ++i) {
         if (!memory_.has_delayed(i)) continue;
@@ -228,6 +228,16 @@ int Machine::next_thread() {
     if (all_finished) end_execution();
     if (!let_time_pass()) fail("%s", stuck().c_str());
   }
+}
+
+// For an atom to change, or for anything to change.
+bool Machine::somebody_waits() const {
+  for (int i = 0; i < count_; ++i) {
+    const Thread& t = threads_[i];
+    const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::aside;
+    if (!t.finished && waits && !ready(i)) return true;
+  }
+  return false;
 }
 
 // Nobody can go on for sure. True: deadlines pass, or a busy loop goes round once more.

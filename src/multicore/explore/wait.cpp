@@ -24,11 +24,17 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   t.condition = c;
   t.order = order;
   t.timed = deadline != nullptr;
-  t.wait = Thread::Wait::await;
-  point();
-  t.wait = Thread::Wait::none;
-  if (memory_.poisoned(c.location)) {
-    fail("wait on an object that is gone, at %s:%u", file_of(site), site.line());
+  for (;;) {
+    t.wait = Thread::Wait::await;
+    point();
+    t.wait = Thread::Wait::none;
+    if (memory_.poisoned(c.location)) {
+      fail("wait on an object that is gone, at %s:%u", file_of(site), site.line());
+    }
+    settle(c.location);
+    // A delayed store may have ended what the wait was for.
+    if (model != MemoryModel::tso || alone() || c(newest_for(current_, c.location))) break;
+    if (t.timed && (t.expired || left_.timeouts > 0)) break;
   }
   const std::uint64_t* own = memory_.forwarded(current_, c.location);
   if (own != nullptr && c(*own)) return true;
@@ -67,6 +73,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
     fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
   }
   drain(current_);
+  settle(location);
   memory_.sleeper_sees(current_, location);
   const int index = choose_write(location, relaxed);
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);

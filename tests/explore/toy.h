@@ -1,0 +1,122 @@
+// A textbook lock, one word, with one fault at a time: each breaks one property that exploration
+// must see. `none` has none, but it claims nothing either.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/claims.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap::explore {
+
+enum class Fault : std::uint8_t {
+  none,
+  overlap,    // a writer does not wait for readers
+  order,      // a release has no order
+  no_wake,    // a release wakes nobody
+  stray,      // whoever wakes up believes that it may go on
+  stays,      // a writer forgets to leave
+  leaks,      // a reader forgets to leave
+  barges,     // claims phase fairness, and lets in whoever comes
+  disorder,   // claims an order of writers, and has none
+  shy,        // a try fails on a lock that was written before
+  hasty,      // a timed form does not wait
+  never_late  // a timed form that comes late does not look
+};
+
+template <class P, class W, Fault kFault>
+class Toy {
+ public:
+  static constexpr Claims kClaims{.phase_fair = kFault == Fault::barges,
+                                  .fifo_writers = kFault == Fault::disorder};
+
+  static bool prepare() noexcept { return true; }
+
+  std::uint32_t read_arrive() noexcept {
+    arrivals_.fetch_add(1, relaxed);
+    return try_read_lock() ? 0 : 1;
+  }
+  bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
+    do {
+      if (!wait(no_writer, deadline)) return false;
+    } while (!try_read_lock());
+    return true;
+  }
+  bool try_read_lock() noexcept {
+    std::uint32_t v = word_.load(relaxed);
+    while (no_writer(v)) {
+      if (word_.compare_exchange(v, v + kReader, acquire)) return true;
+    }
+    return false;
+  }
+  void read_unlock() noexcept { leave(kFault == Fault::leaks ? 0 : kReader); }
+
+  void write_lock() noexcept { lock(nullptr); }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    if (kFault == Fault::never_late && P::passed(*deadline)) return false;
+    return lock(deadline);
+  }
+  bool try_write_lock() noexcept {
+    if (kFault == Fault::shy && used_.load(relaxed) != 0) return false;
+    return enter();
+  }
+  void write_unlock() noexcept {
+    used_.store(1, relaxed);
+    leave(kFault == Fault::stays ? 0 : kWriter);
+  }
+
+  bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
+  bool has_writer() const noexcept { return !no_writer(word_.load(acquire)); }
+  bool idle() const noexcept { return (word_.load(acquire) & ~kParked) == 0; }
+
+ private:
+  static constexpr std::uint32_t kWriter = 1;
+  static constexpr std::uint32_t kParked = 2;
+  static constexpr std::uint32_t kReader = 4;
+
+  static bool no_writer(std::uint32_t v) noexcept { return (v & kWriter) == 0; }
+  static bool may_write(std::uint32_t v) noexcept {
+    return kFault == Fault::overlap ? no_writer(v) : (v & ~kParked) == 0;
+  }
+
+  bool lock(const Deadline* deadline) noexcept {
+    arrivals_.fetch_add(1, relaxed);
+    while (!enter()) {
+      if (!wait(may_write, deadline)) return false;
+    }
+    return true;
+  }
+  bool enter() noexcept {
+    std::uint32_t v = word_.load(relaxed);
+    while (may_write(v)) {
+      if (word_.compare_exchange(v, v | kWriter, acquire)) return true;
+    }
+    return false;
+  }
+  template <class Pred>
+  bool wait(Pred pred, const Deadline* deadline) noexcept {
+    if (kFault == Fault::hasty && deadline != nullptr) return false;
+    if constexpr (kFault == Fault::stray) {
+      std::uint32_t v = word_.load(relaxed);
+      if (pred(v) || !word_.compare_exchange(v, v | kParked, relaxed)) return true;
+      P::park(word_, v | kParked, 1u, deadline);
+      word_.fetch_and(~kWriter, relaxed);  // it has woken up, so the writer must have left
+      return true;
+    } else {
+      return W::until(word_, acquire, kParked, 1, deadline, pred);
+    }
+  }
+  void leave(std::uint32_t what) noexcept {
+    std::uint32_t v = word_.load(relaxed);
+    const Order order = kFault == Fault::order ? relaxed : release;
+    while (!word_.compare_exchange(v, (v - what) & ~kParked, order)) {}
+    if (kFault != Fault::no_wake && (v & kParked) != 0) W::wake(&word_, 1);
+  }
+
+  typename P::template atomic<std::uint32_t> word_{};
+  typename P::template atomic<std::uint32_t> arrivals_{};
+  typename P::template atomic<std::uint32_t> used_{};
+};
+
+}  // namespace lockswap::explore
