@@ -4,12 +4,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from lockswap.stats import Noise, Ratio
-from lockswap.summary import Campaign, Cell, MetricInfo, Workload, compared
+from lockswap.change import Change
+from lockswap.measures import MetricInfo
+from lockswap.stats import EQUAL, FASTER, OPEN, SLOWER, Ratio
+from lockswap.summary import Campaign, Cell, Workload, compared
 
-ORDER = ("faster", "slower", "the same", "can't tell")
+ORDER = (FASTER, SLOWER, EQUAL, OPEN)
 # Ratios beyond this are drawn at the edge of a cell's scale.
 _FARTHEST = 4.0
 _NARROWEST = 1.5
@@ -36,9 +37,14 @@ class Scale:
         ends = [max(end, 1 / end) for end in ends if 0 < end < math.inf]
         return cls(min(max([_NARROWEST, *ends]), _FARTHEST))
 
-    def place(self, ratio: Ratio | Noise) -> Place:
+    def place(self, ratio: Ratio | Change) -> Place:
         left, middle, right = (self._percent(value) for value in (ratio.low, ratio.estimate, ratio.high))
         return Place(left, middle, round(right - left, 1))
+
+    def band(self, floor: float) -> Place:
+        """The noise: what is no farther from 1 than `floor`, to either side."""
+        left, right = self._percent(1 / floor), self._percent(floor)
+        return Place(left, 50, round(right - left, 1))
 
     def _percent(self, value: float) -> float:
         inside = min(max(value, 1 / self.reach), self.reach)
@@ -49,11 +55,12 @@ class Scale:
 class Line:
     """One figure at one thread count."""
 
-    metric: MetricInfo
+    metric: MetricInfo  # the one that decides: by the clock, or per CPU-second
     threads: int
     ratios: dict[str, Ratio | None]
+    others: dict[str, Ratio | None]  # per CPU-second, or by the clock
     cells: dict[str, Cell | None]
-    noise: Noise | None  # the program against itself
+    noise: float | None  # the noise floor
     first_of_metric: bool
 
 
@@ -86,8 +93,9 @@ class Answer:
     scale: Scale
 
     @property
-    def noise(self) -> bool:
-        return any(line.noise for group in self.groups for line in group.lines)
+    def noises(self) -> list[float]:
+        """All noise floors, the least first."""
+        return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
 
 
 def of(campaign: Campaign) -> Answer:
@@ -103,12 +111,23 @@ def _lines(workload: Workload, locks: list[str]) -> list[Line]:
         # A sum of reads and writes would say the same again, and hide who pays.
         if metric.role == "total" and len(workload.metrics) > 2:
             continue
+        leading, other = workload.leading(metric)
         for threads in workload.threads:
-            cells: dict[str, Any] = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}
-            if any(cells.values()):
-                ratios = {lock: workload.ratio(threads, lock, metric) for lock in locks}
-                first = not lines or lines[-1].metric is not metric
-                lines.append(Line(metric, threads, ratios, cells, workload.noise(threads, metric), first))
+            cells = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}
+            if not any(cells.values()):
+                continue
+            noise = workload.noise(threads, leading)
+            lines.append(
+                Line(
+                    metric=leading,
+                    threads=threads,
+                    ratios={lock: workload.ratio(threads, lock, leading) for lock in locks},
+                    others={lock: workload.ratio(threads, lock, other) if other else None for lock in locks},
+                    cells=cells,
+                    noise=noise.floor if noise else None,
+                    first_of_metric=not lines or lines[-1].metric is not leading,
+                )
+            )
     return lines
 
 

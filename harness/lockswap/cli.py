@@ -216,20 +216,46 @@ def _request(options: dict) -> object:
     )
 
 
-@cli.command("report", short_help="Make a campaign's report anew.")
-@click.argument("folder", type=click.Path(path_type=_Path), metavar="DIR")
+@cli.command("report", short_help="Make a campaign's report anew, or set campaigns side by side.")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=_Path), metavar="DIR [DIR...]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Where to write. Default: the campaign's own folder; of several campaigns results/A-vs-B.",
+)
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
-def report_command(folder: _Path, silent: bool) -> None:
-    """Make a campaign's page, plots, CSV and JSON anew from its raw data."""
+def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) -> None:
+    """Make a campaign's page, plots, CSV and JSON anew from its raw data. Of several campaigns: how the ratios changed
+    from the first to each other one, and what else differs between them.
+
+    \b
+    lockswap report results/2026-11-first
+    lockswap report results/before results/after --out /tmp/compared
+    """
+    if len(folders) > 1:
+        _side_by_side(list(folders), out, silent)
+        return
     from lockswap import report, terminal
     from lockswap.findings import Findings
 
-    findings = Findings.read(folder)
-    page = report.make(findings)
+    findings = Findings.read(folders[0])
+    page = report.make(findings, out)
     if silent:
         print(page)
     else:
         terminal.show(findings, page)
+
+
+def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:
+    from lockswap import sides, sides_report, sides_terminal
+
+    found = sides.read(folders)
+    page = sides_report.make(found, out or sides_report.default_folder(found))
+    if silent:
+        print(page)
+    else:
+        sides_terminal.show(found, page)
 
 
 def _names(values: tuple[str, ...]) -> list[str]:

@@ -78,7 +78,7 @@ def _alone(name: str, panel: Panel) -> str:
 
 def _finish(figure: Figure, with_png: bool) -> tuple[str, bytes]:
     svg, png = io.StringIO(), io.BytesIO()
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")  # once is enough, and the same for both forms
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     if with_png:

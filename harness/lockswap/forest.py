@@ -32,11 +32,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """Lines under a heading; `noise` is how far the ratio of equals went."""
+    """Lines under a heading; `noise` is the noise floor, above 1."""
 
     label: str
     lines: list[Line]
-    noise: tuple[float, float] | None = None
+    noise: float | None = None
 
 
 def height(groups: list[Group]) -> float:
@@ -64,8 +64,8 @@ def draw(axis: Axes, groups: list[Group], title: str) -> None:
         if group.noise:
             axis.fill_betweenx(
                 [y - 0.5, y + len(group.lines) - 0.5],
-                max(group.noise[0], low),
-                min(group.noise[1], high),
+                max(1 / group.noise, low),
+                min(group.noise, high),
                 color=BAND,
                 linewidth=0,
                 zorder=1,

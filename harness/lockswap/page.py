@@ -1,10 +1,11 @@
 """What every page has: the template engine, the theme, the filters."""
 
 import base64
+import math
 
 import jinja2
 
-from lockswap import answer, sentences, text
+from lockswap import answer, change, claims, text
 from lockswap.looks import THEME, looks
 
 # Colours that plots do not have: variable -> (light, dark).
@@ -37,15 +38,19 @@ def render(template: str, locks: list[str], /, **variables: object) -> str:
         "si": text.si,
         "times": text.times,
         "share": text.share,
-        "interval": sentences.interval,
+        "interval": claims.interval,
+        "change_interval": change.interval,
+        "noise": lambda floor: text.share(floor - 1),
         "words": text.words,
         "tally_words": answer.tally_words,
+        "key": lambda value: "Infinity" if value == math.inf else value,
         "base64": lambda data: base64.b64encode(data.encode()).decode(),
     }
     environment.globals |= {
         "theme": THEME | _MORE,
         "looks": looks(locks),
         "symbol": text.SYMBOL,
+        "change_symbol": change.symbol,
         "quantity": text.quantity,
         "plural": text.plural,
     }

@@ -12,9 +12,10 @@ from matplotlib.transforms import offset_copy
 from lockswap import forest
 from lockswap.figure import Panel, Plot, mark, plot
 from lockswap.looks import MUTED, Look, looks
+from lockswap.measures import MetricInfo
 from lockswap.registry import NONE, PTHREAD
 from lockswap.store import Row
-from lockswap.summary import Cell, MetricInfo, Workload, compared
+from lockswap.summary import Cell, Workload, compared
 from lockswap.text import plural, tick, words
 
 # Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
@@ -25,7 +26,17 @@ Value = Callable[[Row], float | None]
 
 def of(workload: Workload) -> list[Plot]:
     """All plots of one workload; none if nothing was measured."""
-    return [_figures(workload), _ratios(workload), _resources(workload)] if workload.measured() else []
+    if not workload.measured():
+        return []
+    leading = [workload.leading(metric) for metric in workload.metrics]
+    others = [other for _, other in leading if other]
+    by = "by the clock" if workload.per_cpu else "per CPU-second"
+    return [
+        _figures(workload),
+        _ratios(workload, "ratio", [first for first, _ in leading], ""),
+        *([_ratios(workload, "ratio-other", others, f", {by}")] if others else []),
+        _resources(workload),
+    ]
 
 
 def _legend(workload: Workload) -> list[str] | None:
@@ -44,7 +55,7 @@ def _figures(workload: Workload) -> Plot:
                 3.3,
                 partial(_figure, workload=workload, metric=metric),
             )
-            for metric in workload.metrics
+            for metric in (*workload.metrics, *workload.shown)
         ],
         legend=_legend(workload),
     )
@@ -52,9 +63,11 @@ def _figures(workload: Workload) -> Plot:
 
 def _figure(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
     unit = f" [{metric.unit}]" if metric.unit else ""
-    better = "more is better" if metric.higher_is_better else "less is better"
+    better = ", more is better" if metric.higher_is_better else ", less is better"
+    if metric in workload.shown:
+        better = ""
     logarithmic = _against_threads(axis, workload, lambda row: row.metrics.get(metric.name))
-    _title(axis, f"{metric.name}{unit}, {better}{', logarithmic' if logarithmic else ''}")
+    _title(axis, f"{metric.name}{unit}{better}{', logarithmic' if logarithmic else ''}")
     _mark_failures(axis, workload, metric)
 
 
@@ -223,23 +236,23 @@ def _reason(cell: Cell | None) -> str:
     return cell.failures[0][0] if cell and cell.failures else "not measured"
 
 
-def _ratios(workload: Workload) -> Plot:
+def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], by: str) -> Plot:
     """A line a thread count and lock: estimate and interval."""
     panels = []
-    for metric in workload.metrics:
+    for metric in metrics:
         groups = _groups(workload, metric)
         panels.append(
             Panel(
                 f"{workload.info['title']}: {metric.name}, ratio of each lock to {workload.against} with its interval",
                 forest.height(groups),
-                lambda axis, groups=groups, metric=metric: forest.draw(
-                    axis, groups, f"{metric.name}: ratio to {workload.against}"
-                ),
+                partial(forest.draw, groups=groups, title=f"{metric.name}: ratio to {workload.against}"),
             )
         )
+    band = any(workload.noise(threads, metric) for threads in workload.threads for metric in metrics)
     return plot(
-        f"{workload.name}-ratio",
-        f"Against {workload.against} in the same round, with the 95 % interval; each faint point is a round",
+        f"{workload.name}-{kind}",
+        f"Against {workload.against} in the same round{by}, with the 95 % interval; each faint point is a round"
+        + (", the grey band is the noise" if band else ""),
         panels,
     )
 
@@ -260,5 +273,5 @@ def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
             for lock in compared(workload.locks, workload.against)
         ]
         noise = workload.noise(threads, metric)
-        groups.append(forest.Group(plural(threads, "thread"), lines, noise and (noise.low, noise.high)))
+        groups.append(forest.Group(plural(threads, "thread"), lines, noise.floor if noise else None))
     return groups

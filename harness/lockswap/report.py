@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from lockswap import answer, export, page, plots, runner, summary
+from lockswap.errors import UserError
 from lockswap.figure import Plot
 from lockswap.findings import Findings
 from lockswap.registry import BASELINES
@@ -15,7 +16,7 @@ def make(findings: Findings, out: Path | None = None) -> Path:
     """Write everything that is derived, into the campaign's folder unless told otherwise; the page's path."""
     folder, campaign = findings.folder, findings.campaign
     path = out or folder
-    path.mkdir(parents=True, exist_ok=True)
+    new_folder(path)
     drawn = {workload.name: plots.of(workload) for workload in campaign.workloads}
     for found in drawn.values():
         for plot in found:
@@ -34,6 +35,14 @@ def make(findings: Findings, out: Path | None = None) -> Path:
     file = path / "report.html"
     file.write_text(_page(findings, drawn, downloads), encoding="utf-8")
     return file
+
+
+def new_folder(path: Path) -> None:
+    """Made if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {path}: {error.strerror}") from error
 
 
 def _csv(campaign: summary.Campaign) -> str:
@@ -56,6 +65,7 @@ def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str,
         about=campaign.about,
         env=campaign.env,
         locks=[lock for lock in campaign.locks if lock not in BASELINES],
+        rounds=max((row.round for row in campaign.rows), default=0),
         runs={
             "all": len(campaign.rows),
             "failed": sum(row.status != runner.OK for row in campaign.rows),

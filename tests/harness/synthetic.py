@@ -37,7 +37,8 @@ def workload(name: str, title: str, metrics: list[dict], **more) -> dict:
     }  # fmt: skip
 
 
-def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1) -> Path:
+def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, better: dict | None = None) -> Path:
+    """`better`: by how much a lock reads more than the tables say."""
     dice = random.Random(seed)
     folder = Folder(path)
     folder.create()
@@ -120,7 +121,8 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1) -> 
             drift = dice.uniform(0.8, 1)
             for lock, twin in (*((lock, 0) for lock in LOCKS), ("none", 1)):
                 noise = [drift * dice.lognormvariate(0, 0.05) for _ in range(2)]
-                add(round_, "starving", lock, threads, twin=twin, reads=READS[lock][place] * noise[0],
+                more = (better or {}).get(lock, 1)
+                add(round_, "starving", lock, threads, twin=twin, reads=more * READS[lock][place] * noise[0],
                     writes=float(round(WRITES[lock][place] * noise[1])))  # fmt: skip
         for lock, twin in (*((lock, 0) for lock in WORK_S), ("none", 1)):
             add(round_, "timed", lock, 2, twin=twin, time=WORK_S[lock] * dice.lognormvariate(0, 0.03))

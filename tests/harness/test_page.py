@@ -1,0 +1,181 @@
+"""The pages in a real browser: nothing from outside, no error, both themes, phone and desk, mouse and keyboard."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import synthetic
+from browser import Browser
+from lockswap import report, sides, sides_report
+from lockswap.findings import Findings
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict:
+    """Both kinds of page, of made-up campaigns."""
+    folder = tmp_path_factory.mktemp("pages")
+    first = synthetic.write(folder / "made-up")
+    second = synthetic.write(folder / "a-later-one-with-a-long-name", seed=2, better={"ba": 2})
+    return {
+        "report": report.make(Findings.read(first)),
+        "sides": sides_report.make(sides.read([first, second]), folder / "sides"),
+    }
+
+
+KINDS = pytest.mark.parametrize("kind", ["report", "sides"])
+
+
+@KINDS
+def test_it_needs_nothing_else_and_says_no_error(browser, pages, kind):
+    browser.open(pages[kind])
+    browser.open_details()
+    for button in browser.driver.find_elements(By.CSS_SELECTOR, "main button"):
+        if button.is_displayed():
+            browser.run("arguments[0].click()", button)
+    assert browser.complaints() == []
+    assert browser.requests() == [pages[kind].resolve().as_uri()]
+    browser.run("localStorage.clear()")
+
+
+@KINDS
+@pytest.mark.parametrize("width", [360, 760, 1400])
+def test_nothing_overflows_and_every_plot_is_whole(browser, pages, kind, width):
+    browser.open(pages[kind], width)
+    assert browser.beyond_the_page() == []
+    browser.open_details()
+    assert browser.beyond_the_page() == []
+    assert browser.run("return document.querySelectorAll('figure svg').length") >= 4
+    assert browser.bad_plots() == []
+
+
+@KINDS
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_can_be_read_in_both_themes(browser, pages, kind, dark):
+    browser.open(pages[kind], dark=dark)
+    browser.open_details()
+    background = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert (background != "rgb(255, 255, 255)") == dark
+    assert browser.low_contrast() == []
+
+
+def colors(browser) -> dict:
+    """Of the page and of one plot's parts."""
+    return browser.run(
+        """
+        const fill = (selector) => getComputedStyle(document.querySelector(selector)).fill;
+        return {page: getComputedStyle(document.body).backgroundColor, text: fill("figure svg text"),
+                lock: fill("figure svg [data-lock=ba] use"), paper: fill("figure svg > g > g > path")};
+        """
+    )
+
+
+def test_the_theme_can_be_chosen_and_is_kept(browser, pages):
+    browser.open(pages["report"])
+    light = colors(browser)
+    button = browser.driver.find_element(By.CSS_SELECTOR, "[data-toggle-theme]")
+    assert button.get_attribute("aria-label") == "Switch to the dark theme"
+    button.click()
+    dark = colors(browser)
+    assert all(light[part] != dark[part] for part in light)
+    assert light["page"] == light["paper"] and dark["page"] == dark["paper"]
+    browser.open(pages["report"])
+    assert colors(browser) == dark
+    browser.driver.find_element(By.CSS_SELECTOR, "[data-toggle-theme]").send_keys(Keys.ENTER)
+    assert colors(browser) == light
+    browser.run("localStorage.clear()")
+    browser.open(pages["report"], dark=True)
+    assert colors(browser) == dark
+    # Paper is white whatever the screen is.
+    browser.media(dark=True, media="print")
+    assert colors(browser) == light
+    browser.media(dark=False)
+
+
+def column(browser, table: str, head: str) -> list[list[float]]:
+    """The sort keys below a head, body by body; rows without a figure are None."""
+    return browser.run(
+        """
+        const table = document.querySelector(arguments[0]);
+        const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === arguments[1]);
+        return [...table.tBodies].map((body) => [...body.rows].filter((row) => !row.dataset.head && row.cells[at])
+          .map((row) => row.cells[at].dataset.value ?? row.cells[at].textContent.trim())
+          .map((value) => value === "" ? null : value === "Infinity" ? 1e99 : Number(value)));
+        """,
+        table,
+        head,
+    )
+
+
+def button_of(browser, table: str, head: str):
+    for button in browser.driver.find_elements(By.CSS_SELECTOR, f"{table} thead button"):
+        if button.text.strip() == head:
+            return button
+    raise AssertionError(f"no button '{head}'")
+
+
+def is_sorted(bodies: list[list[float]], falling: bool) -> bool:
+    for values in bodies:
+        known = [value for value in values if value is not None]
+        # What has no figure comes last.
+        if values[: len(known)] != sorted(known, reverse=falling):
+            return False
+    return True
+
+
+@KINDS
+@pytest.mark.parametrize("press", ["click", Keys.ENTER, Keys.SPACE])
+def test_tables_sort(browser, pages, kind, press):
+    table, head = "table.answer", {"report": "bravo-ba", "sides": "A → B"}[kind]
+    browser.open(pages[kind])
+    button = button_of(browser, table, head)
+
+    def again() -> str:
+        button.click() if press == "click" else button.send_keys(press)
+        sorted_by = browser.driver.find_elements(By.CSS_SELECTOR, f"{table} th[aria-sort]:not([aria-sort=none])")
+        assert all(th.text.strip() == head for th in sorted_by)
+        return sorted_by[0].get_attribute("aria-sort") if sorted_by else "none"
+
+    before = column(browser, table, head)
+    assert sum(len(values) > 1 for values in before) >= 2 and not is_sorted(before, True)
+    assert again() == "descending" and is_sorted(column(browser, table, head), True)
+    assert again() == "ascending" and is_sorted(column(browser, table, head), False)
+    assert again() == "none" and column(browser, table, head) == before
+
+
+def test_text_columns_sort_and_heads_stay_in_place(browser, pages):
+    browser.open(pages["report"])
+    browser.open_details()
+    button_of(browser, "#starving-figures table", "lock").click()
+    names = browser.run(
+        "const rows = [...document.querySelectorAll('#starving-figures tbody tr')];"
+        "return rows.map((row) => row.cells[1].textContent.trim())"
+    )
+    assert names == sorted(names) and len(set(names)) == len(synthetic.LOCKS)
+    button_of(browser, "table.answer", "threads").click()
+    firsts = browser.run(
+        "return [...document.querySelectorAll('table.answer tbody')].map((body) => 'head' in body.rows[0].dataset)"
+    )
+    assert len(firsts) == 4 and all(firsts)
+
+
+def test_the_legend_hides_a_lock_everywhere(browser, pages):
+    browser.open(pages["report"])
+    shown = """
+        const marks = [...document.querySelectorAll("figure svg [data-lock=ba]")];
+        return marks.filter((mark) => getComputedStyle(mark).display !== "none").length;
+    """
+    everywhere = browser.run(shown)
+    button = browser.driver.find_element(By.CSS_SELECTOR, "#starving .legend button[data-lock=ba]")
+    button.send_keys(Keys.SPACE)
+    assert everywhere > 10 and browser.run(shown) == 0
+    pressed = browser.driver.find_elements(By.CSS_SELECTOR, ".legend button[data-lock=ba][aria-pressed=true]")
+    assert not pressed
+    button.send_keys(Keys.SPACE)
+    assert browser.run(shown) == everywhere
