@@ -33,7 +33,7 @@ class Panel:
     alt: str  # for those who do not see it
     height: float  # inches
     draw: Callable[[Axes], None]
-    width: float = 5.0
+    width: float = 4.6
 
 
 @dataclass(frozen=True)

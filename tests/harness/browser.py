@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 
 # For each element that shows text of its own: the contrast of that text to what lies behind it, where it is too low.
@@ -64,6 +65,16 @@ return bad;
 """
 
 
+def _start(options: webdriver.ChromeOptions, chromedriver: str, env: dict[str, str]) -> webdriver.Chrome:
+    """On a loaded machine the driver may give up waiting for the browser: it is asked again."""
+    for _ in range(4):
+        try:
+            return webdriver.Chrome(options=options, service=Service(chromedriver, env=env))
+        except WebDriverException as error:
+            last = error
+    raise last
+
+
 class Browser:
     """One headless browser; `open` forgets what the last page said."""
 
@@ -85,7 +96,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         options.set_capability("unhandledPromptBehavior", "accept")
         env = os.environ | {"HOME": str(profile)}
-        self.driver = webdriver.Chrome(options=options, service=Service(chromedriver, env=env))
+        self.driver = _start(options, chromedriver, env)
         self.driver.set_page_load_timeout(600)
         self.driver.set_script_timeout(600)
 
