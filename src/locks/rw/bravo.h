@@ -7,28 +7,33 @@
 //   revokes the bias and waits until no slot names the lock. How long that took, times N, the bias
 //   stays off, so that writers lose at most 1/(N+1) of their time.
 // State: one word, "bias" (the paper's RBias and InhibitUntil in one):
-//   0                   off, the next slow reader switches it on; also "being revoked"
-//   kOn                 on
-//   kDiverted           off for new readers, since a writer waits; slots may still name the lock
-//   kRetiring           off for good, slots may still name the lock
-//   kRetired            off for good, and no slot names it
-//   otherwise           off until that time (P::now)
+//   bit 0      on: readers may use the table
+//   bit 1      named: slots may name the lock
+//   bit 2      ended: off for good
+//   bits 3..5  doubt: how many times in a row the bias did not pay
+//   bits 6..   a time (P::now in steps of 64 ns): on, since when; off, until when
+//   So 0 is off, and the next slow reader switches it on. "on" has "named"; "named" alone is a bias
+//   that is being revoked, or that a waiting writer has diverted readers from.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
 //   A slot is only ever changed from 0 to a key, from that key to 0, or by adding its revoker bit.
 // Fairness: the underlying lock's; but readers that published themselves before a writer came go
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process.
-// Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
-//   leaves its bit in the slot, and a hold may have been released by another thread, after which
-//   the slot may be anybody's. Slow readers do not each read the clock, and do not bias a
-//   lock that a writer waits for: see slow_read. A writer that has to wait for
-//   slow readers diverts new ones from the table before, not after: see write_lock. A writer
-//   that gives up puts the bias back, since slots may still name the lock. Try forms: readers try
-//   the table first; a writer looks at the table before it disturbs anybody.
+// Deviations: a bias that was on for less than N times what its revocation cost did not pay. Each
+//   time in a row that this happens doubles the time for which it stays off, 128-fold at most: the
+//   paper's rule alone lets a lock that is often written lose 1/(N+1) and more. A slot is released
+//   by a compare-exchange, not by a store: a revoker that sleeps leaves its bit in the slot, and a
+//   hold may have been released by another thread, after which the slot may be anybody's. Slow
+//   readers do not each read the clock, and do not bias a lock that a writer waits for: see
+//   slow_read. A writer that has to wait for slow readers diverts new ones from the table before,
+//   not after: see write_lock. A writer that gives up puts the bias back, since slots may still
+//   name the lock. Try forms: readers try the table first; a writer looks at the table before it
+//   disturbs anybody.
 // Destroy is safe: a fast reader's last access is to the table, which is never freed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "locks/rw/claims.h"
@@ -67,7 +72,7 @@ class Bravo {
   // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
   static Attempt read_begin(Frame& f) noexcept {
     // relaxed: a hint, the re-check decides.
-    if (f.bias.load(relaxed) != kOn) [[unlikely]]
+    if ((f.bias.load(relaxed) & kOn) == 0) [[unlikely]]
       return kBiasOff;
     const Table& table = Tables::of(f);
     const std::uint32_t i = table.index_of(f.key());
@@ -76,7 +81,7 @@ class Bravo {
     if (!table.slots[i].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
       return kCollision;
     // As an acquire it pairs with the release in slow_read: the writers before are seen.
-    if (f.bias.load(seq_cst) != kOn) [[unlikely]]
+    if ((f.bias.load(seq_cst) & kOn) == 0) [[unlikely]]
       return kRaced | i;
     Count::on(&f, Event::read);
     Count::on(&f, Event::fast_read);
@@ -155,9 +160,9 @@ class Bravo {
     const bool none = P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       return !clear(table.slots[i], f.key());  // go on while nothing was released
     });
-    std::uint64_t retiring = kRetiring;
+    std::uint64_t ending = kEnded | kNamed;
     // release: hands on the readers that the scan acquired; pairs with may_have_fast_readers.
-    if (none) f.bias.compare_exchange(retiring, kRetired, release);
+    if (none) f.bias.compare_exchange(ending, kEnded, release);
     return !none;
   }
 
@@ -183,11 +188,23 @@ class Bravo {
     return false;
   }
 
+  static bool may_have_fast_readers(Frame& f) noexcept {
+    // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
+    // this writer. acquire: without kNamed, pairs with release_any_slot.
+    return (f.bias.load(acquire) & kNamed) != 0;
+  }
+
  private:
   static constexpr std::uint64_t kOn = 1;
-  static constexpr std::uint64_t kDiverted = 2;
-  static constexpr std::uint64_t kRetiring = 3;
-  static constexpr std::uint64_t kRetired = 4;
+  static constexpr std::uint64_t kNamed = 2;
+  static constexpr std::uint64_t kEnded = 4;
+  static constexpr std::uint64_t kDoubt = 7u << 3;
+  static constexpr int kDoubtShift = 3;
+  static constexpr std::uint64_t kMostDoubt = 7;
+  static constexpr std::uint64_t kTime = ~std::uint64_t{63};
+  // What the bias is blamed for at most. The rest is waiting for readers that had been preempted,
+  // for which a writer would have waited without a bias too.
+  static constexpr std::uint64_t kMostBlame = 8192;  // ns
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
@@ -196,18 +213,11 @@ class Bravo {
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
 
-  static bool may_have_fast_readers(Frame& f) noexcept {
-    // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
-    // this writer. acquire: with kRetired, pairs with release_any_slot.
-    const std::uint64_t bias = f.bias.load(acquire);
-    return bias == kOn || bias == kDiverted || bias == kRetiring;
-  }
-
   static void divert(Frame& f) noexcept {
-    std::uint64_t on = kOn;
+    std::uint64_t bias = f.bias.load(relaxed);
     // relaxed: readers take the slow path a little earlier, which is always right. Who gets the
     // underlying lock revokes in either state.
-    f.bias.compare_exchange(on, kDiverted, relaxed);
+    if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
   }
 
   static typename Table::Slot& slot_of(const Frame& f, std::uint32_t token) noexcept {
@@ -241,11 +251,10 @@ class Bravo {
     const Table& table = Tables::of(f);
     const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();
-    std::uint64_t bias = kOn;
+    std::uint64_t bias = f.bias.load(relaxed);
     // seq_cst: see read_begin. Gives up only against retire, which has stored seq_cst itself.
-    do {
-      if (f.bias.compare_exchange(bias, 0, seq_cst)) break;
-    } while (bias == kDiverted);
+    while ((bias & kEnded) == 0 && !f.bias.compare_exchange(bias, bias & ~kOn, seq_cst)) {}
+    bias &= ~kOn;
     const bool empty = P::scan(table.slots, table.mask + 1, key, [&](std::size_t i) {
       auto& slot = table.slots[i];
       const auto gone = [key](std::uint64_t v) { return (v & ~Table::kRevokerParked) != key; };
@@ -254,19 +263,24 @@ class Bravo {
       return W::until(slot, seq_cst, Table::kRevokerParked, kRevokerChannel, deadline, gone);
     });
     if (!empty) {
-      std::uint64_t off = 0;
-      // relaxed: the underlying write lock is still held; who gets it next sees this.
-      f.bias.compare_exchange(off, kOn, relaxed);
+      // relaxed: the underlying write lock is still held; who gets it next sees this. Fails if the
+      // bias is being ended.
+      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, bias | kOn, relaxed);
       return false;
     }
     const std::uint64_t end = P::now();
-    const std::uint64_t until = end + (end - start) * table.guard;
-    std::uint64_t seen = 0;
-    // relaxed: only a hint of when to bias again. release: retiring is settled by the scan above,
-    // so it hands on what the scan acquired, as in release_any_slot; pairs with retire.
-    if (!f.bias.compare_exchange(seen, until, relaxed)) f.bias.store(kRetired, release);
+    const std::uint64_t cost = end - start;
+    const bool paid = start - (bias & kTime) >= std::min(cost, kMostBlame) * table.guard;
+    const std::uint64_t doubt = paid ? 0 : std::min(doubt_of(bias) + 1, kMostDoubt);
+    const std::uint64_t until = end + (cost * table.guard << doubt);
+    // relaxed: only a hint of when to bias again. release: an end of the bias is settled by the
+    // scan above, so it hands on what that acquired, as in release_any_slot; pairs with retire.
+    const std::uint64_t off = (until & kTime) | doubt << kDoubtShift;
+    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
+      f.bias.store(kEnded, release);
+    }
     Count::on(&f, Event::revocation);
-    Count::on(&f, Event::revocation_ns, end - start);
+    Count::on(&f, Event::revocation_ns, cost);
     return true;
   }
 
@@ -277,15 +291,15 @@ class Bravo {
 
   // Ends the bias for good. False: it had ended, and no slot names the lock any more.
   static bool retire(Frame& f) noexcept {
-    // acquire, here and below: pairs with the releases of kRetired. Who emptied a slot that named a
+    // acquire, here and below: pairs with the releases of kEnded. Who emptied a slot that named a
     // hold of the caller's may have left an extra hold for it (recursive.h), and that must be seen.
     std::uint64_t bias = f.bias.load(acquire);
-    while (bias != kRetiring && bias != kRetired) {
+    while ((bias & kEnded) == 0) {
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
-      if (f.bias.compare_exchange(bias, kRetiring, seq_cst)) break;
+      if (f.bias.compare_exchange(bias, kEnded | kNamed, seq_cst)) return true;
       bias = f.bias.load(acquire);
     }
-    return bias != kRetired;
+    return (bias & kNamed) != 0;
   }
 
   // The underlying read lock is held: counts, and perhaps switches the bias on. Reading the clock
@@ -294,16 +308,26 @@ class Bravo {
   static void slow_read(Frame& f) noexcept {
     Count::on(&f, Event::read);
     std::uint64_t bias = f.bias.load(relaxed);
-    if (bias == kOn || bias == kRetiring || bias == kRetired) return;
-    if (bias != 0 && bias != kDiverted) {
-      if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
-      if (P::now() < bias) return;
+    if ((bias & (kOn | kEnded)) != 0) return;
+    std::uint64_t on = bias | kOn;  // of a bias that readers were diverted from
+    if ((bias & kNamed) == 0) {
+      std::uint64_t now = 0;  // of a bias that never cost anything: as if on since ever
+      if (bias != 0) {
+        if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
+        now = P::now();
+        if (now < (bias & kTime)) return;
+      }
+      on = (now & kTime) | (bias & kDoubt) | kNamed | kOn;
     }
     // A writer that waits already would revoke it at once, after readers had overtaken it.
     if (f.core.has_writer()) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with the
-    // re-check in read_begin. Fails if another reader was faster, or the bias is being retired.
-    if (f.bias.compare_exchange(bias, kOn, release) && f.core.has_writer()) divert(f);
+    // re-check in read_begin. Fails if another reader was faster, or the bias has been ended.
+    if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) divert(f);
+  }
+
+  static std::uint64_t doubt_of(std::uint64_t bias) noexcept {
+    return (bias & kDoubt) >> kDoubtShift;
   }
 
   static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two

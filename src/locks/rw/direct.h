@@ -53,6 +53,7 @@ struct Direct {
     return read_unlock(f, token);
   }
   static bool release_any_slot(Frame&) noexcept { return false; }
+  static bool may_have_fast_readers(const Frame&) noexcept { return false; }
 
   static void write_lock(Frame& f) noexcept { f.core.write_lock(); }
   static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {

@@ -32,16 +32,8 @@ struct RwFrame {
   std::uint32_t kind = 0;
   std::uint32_t padding = 0;
 
-  // The thread id of the write holder, from the moment it is in until it leaves. A core that lives
-  // with a `writer` of somebody else's keeps its own.
-  auto& owner() noexcept {
-    if constexpr (requires { core.owner(); }) {
-      return core.owner();
-    } else {
-      return writer;
-    }
-  }
-  const auto& owner() const noexcept { return const_cast<RwFrame*>(this)->owner(); }
+  // A core that writes `writer` itself, as glibc does: from the moment that its own lock is taken.
+  static constexpr bool kCoreNamesWriter = requires { Core::kNamesWriter; };
 
   // What records, hashes and table slots call this lock.
   std::uint64_t key() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }

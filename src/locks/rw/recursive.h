@@ -139,7 +139,7 @@ class Recursive {
   static int write_lock(Frame& f) noexcept {
     const std::uint32_t me = P::tid();
     // relaxed: only this thread can have stored its own id.
-    if (f.owner().load(relaxed) == me) [[unlikely]]
+    if (f.writer.load(relaxed) == me) [[unlikely]]
       return EDEADLK;
     Lock::write_lock(f);
     return finish_write(f, me, {});
@@ -147,7 +147,7 @@ class Recursive {
 
   static int write_lock(Frame& f, Patience patience) noexcept {
     const std::uint32_t me = P::tid();
-    if (f.owner().load(relaxed) == me) return patience.only_try ? busy(f) : EDEADLK;  // as above
+    if (f.writer.load(relaxed) == me) return patience.only_try ? busy(f) : EDEADLK;  // as above
     if (patience.only_try) {
       if (!Lock::try_write_lock(f)) return busy(f);
     } else if (!Lock::write_lock_until(f, patience.deadline)) {
@@ -160,11 +160,12 @@ class Recursive {
   // The hot path of a writer's release.
   static bool is_own_write(const Frame& f) noexcept {
     // A thread that writes has asked for its id. relaxed: as in write_lock.
-    const std::uint32_t writer = f.owner().load(relaxed);
+    const std::uint32_t writer = f.writer.load(relaxed);
     return writer != 0 && writer == P::tid_if_known();
   }
   static void write_unlock(Frame& f) noexcept {
-    f.owner().store(0, relaxed);  // nobody but the owner itself looks for a certain id
+    // relaxed: nobody but the writer itself looks for a certain id.
+    if constexpr (!Frame::kCoreNamesWriter) f.writer.store(0, relaxed);
     if ((f.contract.load(relaxed) & kActive) != 0) [[unlikely]]
       open(f);
     f.core.write_unlock();
@@ -199,7 +200,9 @@ class Recursive {
       holds.remove(hold);
       return Lock::read_unlock(f, token) ? 0 : release_any(f);
     }
-    if (f.owner().load(relaxed) != 0) {
+    if (writer_is_in(f)) {
+      // Such a core tells a writer's release from a reader's by this id.
+      if constexpr (Frame::kCoreNamesWriter) f.writer.store(P::tid(), relaxed);
       write_unlock(f);
       return 0;
     }
@@ -212,7 +215,7 @@ class Recursive {
   // The object may be reused after this. Like glibc's, it never fails.
   static void destroy(Frame& f) noexcept {
     if ((flags_of(f.contract.load(acquire)) & kMarked) == 0) return;
-    for (unsigned round = 0; f.core.has_writer() && f.owner().load(relaxed) == 0; ++round) {
+    for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
       P::step_aside(round);
     }
   }
@@ -258,6 +261,17 @@ class Recursive {
     return EBUSY;
   }
 
+  // Whether what a thread without a record releases is a write hold. A core that names its writer
+  // does so when fast readers and extra holds may still be in. relaxed: a thread that releases one
+  // of those has seen the change that made it, and it is not undone before this release.
+  static bool writer_is_in(Frame& f) noexcept {
+    if (f.writer.load(relaxed) == 0) return false;
+    if constexpr (!Frame::kCoreNamesWriter) return true;
+    const std::uint64_t v = flags_of(f.contract.load(relaxed));
+    return !Lock::may_have_fast_readers(f) && (v & ~kParked) == (v & (kMarked | kActive)) &&
+           (v & (kMarked | kActive)) != kMarked;
+  }
+
   // --- reading
 
   static int try_read(Frame& f, Holds<P>& holds) noexcept {
@@ -273,7 +287,7 @@ class Recursive {
     std::uint32_t token = 0;
     if (Lock::read_continue(f, a)) {
       token = Lock::token_of(a);
-    } else if (f.owner().load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
+    } else if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
       Lock::read_withdraw(f, a);
       return EDEADLK;
     } else if (!Lock::read_wait(f, a, deadline)) {
@@ -305,7 +319,7 @@ class Recursive {
       if (f.core.too_many_readers()) return EAGAIN;
       if (f.core.try_read_lock()) break;
       // relaxed: only this thread can have stored its own id.
-      if (f.owner().load(relaxed) == P::tid()) {
+      if (f.writer.load(relaxed) == P::tid()) {
         return patience.only_try ? busy(f) : EDEADLK;
       }
       std::uint64_t v = f.contract.load(relaxed);
@@ -337,7 +351,7 @@ class Recursive {
         return error;
       }
     }
-    f.owner().store(me, relaxed);
+    if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
     Count::on(&f, Event::write);
     return 0;
   }
