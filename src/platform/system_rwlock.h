@@ -23,4 +23,15 @@ struct RwOps {
 
 inline constinit RwOps system_rwlock{};
 
+// glibc's fields for what the attributes asked for, at init or later.
+inline unsigned kind_of(const pthread_rwlock_t* l) noexcept {
+  return __atomic_load_n(&l->__data.__flags, __ATOMIC_RELAXED);  // relaxed: all set the same value
+}
+inline void set_kind(pthread_rwlock_t* l, unsigned kind) noexcept {
+  __atomic_store_n(&l->__data.__flags, kind, __ATOMIC_RELAXED);  // as above
+}
+inline bool is_process_shared(const pthread_rwlock_t* l) noexcept {
+  return l->__data.__shared != 0;
+}
+
 }  // namespace lockswap

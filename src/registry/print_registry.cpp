@@ -5,6 +5,7 @@
 
 #include "registry/config.h"
 #include "registry/rwlocks.h"
+#include "registry/text.h"
 
 namespace {
 
@@ -40,8 +41,9 @@ int main() {
     field("source", lock.source);
     field("fairness", lock.fairness);
     std::printf(",\"footprint_bytes\":%zu", sizeof(pthread_rwlock_t));
-    // Every lock here has all of these: recursive.h adds the last two to each.
-    std::printf(",\"capabilities\":[\"try\",\"timed\",\"recursive-read\",\"foreign-release\"]");
+    // recursive.h adds the last two to every lock of ours, and glibc's default kind has them.
+    std::printf(",\"capabilities\":[\"try\",\"timed\"%s,\"foreign-release\"]",
+                same_name(lock.name, "pthread-wp") ? "" : ",\"recursive-read\"");
     field("kinds", lock.kinds);
     // What exploration holds the lock to: locks/rw/claims.h.
     std::printf(",\"claims\":[%s%s%s]", lock.claims.phase_fair ? "\"phase-fair\"" : "",

@@ -39,6 +39,13 @@ constexpr RwLockInfo kRwLocks[] = {
      "readers first; writers can starve",
      "honoured",
      {}},
+    {"pthread-wp",
+     {nullptr},
+     "glibc's own lock, passed through, made to prefer writers",
+     "glibc nptl, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP",
+     "writers first; readers can starve, and a recursive read waits for a waiting writer",
+     "honoured; the default kind becomes the one that prefers writers",
+     {}},
     {"pf-t",
      {"PFT", nullptr},
      "phase-fair ticket lock",
@@ -160,6 +167,9 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   }
   const char* name = config.rwlock == nullptr ? "pthread" : config.rwlock;
   if (same_name(name, "pthread")) return count ? &counting_system_ops : &system_rwlock;
+  if (same_name(name, "pthread-wp")) {
+    return count ? &counting_writer_preferring_ops : &writer_preferring_ops;
+  }
   if (!prepare_readers_table(config)) {
     why = "no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS";
     return nullptr;

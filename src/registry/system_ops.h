@@ -1,5 +1,5 @@
-// glibc's lock with counting in front: what `pthread` runs under LOCKSWAP_STATS, so that a
-// program's calls can be counted on its own lock.
+// glibc's own lock behind the preload, with something in front: counting under LOCKSWAP_STATS, so
+// that a program's calls can be counted on its own lock; writer preference for `pthread-wp`.
 #pragma once
 
 #include "platform/system_rwlock.h"
@@ -7,5 +7,7 @@
 namespace lockswap {
 
 extern const RwOps counting_system_ops;
+extern const RwOps writer_preferring_ops;
+extern const RwOps counting_writer_preferring_ops;
 
 }  // namespace lockswap

@@ -12,7 +12,7 @@ from pathlib import Path
 # What every lock and wait policy must have a case of.
 SCRIPTS = ("1w2r", "2w1r")
 # None of their code is ours.
-NOT_OURS = {"pthread": "glibc's own functions, passed through"}
+NOT_OURS = dict.fromkeys(("pthread", "pthread-wp"), "glibc's own functions, passed through")
 
 
 def output_of(*command: str) -> str:

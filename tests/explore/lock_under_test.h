@@ -136,7 +136,7 @@ class ContractLock final : public LockUnderTest {
   }
   std::uint64_t key() const override { return f_->key(); }
   bool at_rest() override {
-    if (f_->owner().load(relaxed) != 0) return false;
+    if (f_->writer.load(relaxed) != 0) return false;
     if constexpr (kSystems) {
       return GlibcModel<Frame>::idle();
     } else {

@@ -55,7 +55,7 @@ std::vector<SeededFault> seeded_faults() {
       weak("bravo: a fast reader releases with relaxed", "bravo.h", "read_unlock_fast",
            Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
       weak("bravo: the bias is switched on with relaxed", "bravo.h", "slow_read",
-           Op::compare_exchange, release, relaxed, "bravo-pf-t/spin-cold/1w2r"),
+           Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
       silent("bravo: a reader does not wake the revoker", "bravo.h", "clear",
              "bravo-pf-t/park/twice"),
       weak("bravo: who backs out into another's hold does not acquire", "bravo.h", "back_out",

@@ -18,7 +18,8 @@ import time
 import traceback
 from pathlib import Path
 
-LOCKS = ("pthread", "pf-t", "ba", "bravo-pthread", "bravo-pf-t", "bravo-ba")
+PASSED_THROUGH = ("pthread", "pthread-wp")
+LOCKS = (*PASSED_THROUGH, "pf-t", "ba", "bravo-pthread", "bravo-pf-t", "bravo-ba")
 library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
 
 
@@ -108,6 +109,18 @@ def test_nothing_set_is_a_quiet_pass_through() -> None:
     expect_quiet(run([folder / "known_counts"], RWLOCK="", WAIT=""), "done\n")
 
 
+def test_pthread_wp_prefers_writers() -> None:
+    for how in ("static", "init", "shared"):
+        for lock in ("pthread", "pthread-wp"):
+            first = "writers" if lock == "pthread-wp" and how != "shared" else "readers"
+            expect_quiet(run([folder / "who_goes_first", how], RWLOCK=lock), f"{first}\n")
+    with tempfile.TemporaryDirectory() as tmp:
+        result = run([folder / "who_goes_first", "static"], RWLOCK="pthread-wp", STATS=f"{tmp}/stats")
+        need(result.stdout == "writers\n", result.stdout + result.stderr)
+        (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
+        need(stats["totals"]["reads"] == 1 and stats["totals"]["writes"] == 1, str(stats["totals"]))
+
+
 def test_each_lock_is_quiet() -> None:
     for lock in LOCKS:
         expect_quiet(run([folder / "known_counts"], RWLOCK=lock), "done\n")
@@ -166,9 +179,9 @@ def test_statistics_count_exactly() -> None:
     for lock in LOCKS:
         (stats,) = stats_of([folder / "known_counts"], lock)
         t = stats["totals"]
-        shared = 4 if lock != "pthread" else 0  # reads of the process-shared lock, which are glibc's
+        shared = 4 if lock not in PASSED_THROUGH else 0  # reads of the process-shared lock, which are glibc's
         want = {"reads": 1007, "writes": 7, "failed_tries": 3, "timeouts": 2}
-        if lock == "pthread":
+        if lock in PASSED_THROUGH:
             want["reads"] += 4  # passed through alike
         else:
             want |= {"recursive_reads": 5, "foreign_releases": 1}

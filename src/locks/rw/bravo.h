@@ -12,8 +12,8 @@
 //   bit 2      ended: off for good
 //   bits 3..5  doubt: how many times in a row the bias did not pay
 //   bits 6..   a time (P::now in steps of 64 ns): on, since when; off, until when
-//   So 0 is off, and the next slow reader switches it on. "on" has "named"; "named" alone is a bias
-//   that is being revoked, or that a waiting writer has diverted readers from.
+//   So 0 is off and never was on, and a slow reader switches it on. "on" has "named"; "named" alone
+//   is a bias that is being revoked, or that a waiting writer has diverted readers from.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
 //   A slot is only ever changed from 0 to a key, from that key to 0, or by adding its revoker bit.
@@ -55,15 +55,6 @@ class Bravo {
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers};
 
   static bool prepare() noexcept { return Core::prepare(); }
-  // A lock begins at this address: what slots say of it is from a lock that is no more. Nobody else
-  // uses the lock yet.
-  static void reset(Frame& f) noexcept {
-    const Table& table = Tables::of(f);
-    P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
-      clear(table.slots[i], f.key());
-      return true;
-    });
-  }
 
   // A read's attempt: the token of a fast hold, 1 + the slot's index; or why there is none, and
   // once read_continue has arrived at the underlying lock, the phase to wait for there.
@@ -202,6 +193,7 @@ class Bravo {
   static constexpr int kDoubtShift = 3;
   static constexpr std::uint64_t kMostDoubt = 7;
   static constexpr std::uint64_t kTime = ~std::uint64_t{63};
+  static constexpr std::uint64_t kStarting = kTime;  // off for ever, or until start() is through
   // What the bias is blamed for at most. The rest is waiting for readers that had been preempted,
   // for which a writer would have waited without a bias too.
   static constexpr std::uint64_t kMostBlame = 8192;  // ns
@@ -295,8 +287,10 @@ class Bravo {
     // hold of the caller's may have left an extra hold for it (recursive.h), and that must be seen.
     std::uint64_t bias = f.bias.load(acquire);
     while ((bias & kEnded) == 0) {
+      // A bias that never was on has no slots. Those that name the lock are of one that is no more.
+      const std::uint64_t ended = bias == 0 || bias == kStarting ? kEnded : kEnded | kNamed;
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
-      if (f.bias.compare_exchange(bias, kEnded | kNamed, seq_cst)) return true;
+      if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
       bias = f.bias.load(acquire);
     }
     return (bias & kNamed) != 0;
@@ -311,19 +305,31 @@ class Bravo {
     if ((bias & (kOn | kEnded)) != 0) return;
     std::uint64_t on = bias | kOn;  // of a bias that readers were diverted from
     if ((bias & kNamed) == 0) {
-      std::uint64_t now = 0;  // of a bias that never cost anything: as if on since ever
-      if (bias != 0) {
-        if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
-        now = P::now();
-        if (now < (bias & kTime)) return;
-      }
+      if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
+      const std::uint64_t now = P::now();
+      if (now < (bias & kTime)) return;
       on = (now & kTime) | (bias & kDoubt) | kNamed | kOn;
     }
     // A writer that waits already would revoke it at once, after readers had overtaken it.
     if (f.core.has_writer()) return;
+    if (bias == 0 && !start(f, bias)) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with the
     // re-check in read_begin. Fails if another reader was faster, or the bias has been ended.
     if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) divert(f);
+  }
+
+  // Before the bias is on for the first time: what slots say of this address is from a lock that is
+  // no more. False: another thread does it.
+  [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
+    // relaxed: it keeps others off; what they need is released when the bias is switched on.
+    if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
+    bias = kStarting;
+    const Table& table = Tables::of(f);
+    P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      clear(table.slots[i], f.key());
+      return true;
+    });
+    return true;
   }
 
   static std::uint64_t doubt_of(std::uint64_t bias) noexcept {

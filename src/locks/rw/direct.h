@@ -24,7 +24,6 @@ struct Direct {
   using Attempt = std::uint32_t;
 
   static bool prepare() noexcept { return Core::prepare(); }
-  static void reset(Frame&) noexcept {}
 
   static Attempt read_begin(Frame& f) noexcept {
     const Attempt a = f.core.read_arrive();

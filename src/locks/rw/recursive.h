@@ -85,7 +85,6 @@ class Recursive {
 
   // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
-    Lock::reset(f);
     // relaxed: numbers only have to differ.
     const std::uint64_t life = P::template global<Lives>().last.fetch_add(1, relaxed) + 1;
     f.contract.store(life << kLifeShift | kAdopted, release);
