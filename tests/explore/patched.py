@@ -19,7 +19,12 @@ class Explorer:
 
     def __init__(self, build: Path) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-        self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in entries}
+        # A source may belong to other programs, too.
+        self.commands = {
+            Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"]))
+            for e in entries
+            if any(target in e["command"] for target in TARGETS)
+        }
 
     def object_of(self, source: Path) -> Path:
         """Where the build leaves the object of `source`."""
@@ -37,8 +42,6 @@ class Explorer:
         """An explorer of the headers in `overlay`; those that are not there come from src/."""
         changed, kept, compiler = [], [], ""
         for source in self.commands:
-            if not any(target in self.object_of(source).parts for target in TARGETS):
-                continue
             if source.name.startswith(UNITS):
                 changed.append(program.with_name(source.name + ".o"))
                 self.compile(source, overlay, changed[-1], "-O1", "-g0", "-w")
