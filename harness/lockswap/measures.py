@@ -30,6 +30,10 @@ class MetricInfo:
     def higher_is_better(self) -> bool:
         return self.better == "higher"
 
+    def has(self, row: Row) -> bool:
+        """Whether the run gave this figure. One of live stretches stands for nothing if there were none."""
+        return self.name in row.metrics and (self.kept is None or row.metrics.get(self.kept, 0) > 0)
+
     @property
     def twin(self) -> "MetricInfo | None":
         """The same per CPU second: of rates, operations per CPU second; of times, CPU seconds. Others have none."""

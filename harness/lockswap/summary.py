@@ -69,11 +69,11 @@ class Cell:
 
     def pairs(self, baseline: "Cell | None", metric: MetricInfo) -> dict[int, tuple[float, float]]:
         """Round by round, this lock's value and that of `baseline`."""
-        others = {row.round: row for row in baseline.good} if baseline else {}
+        others = {row.round: row for row in baseline.good if metric.has(row)} if baseline else {}
         return {
             row.round: (row.metrics[metric.name], others[row.round].metrics[metric.name])
             for row in self.good
-            if row.round in others and metric.name in row.metrics and metric.name in others[row.round].metrics
+            if row.round in others and metric.has(row)
         }
 
 

@@ -125,6 +125,17 @@ def test_too_few_live_stretches_make_all_the_time_count(kept, all_time):
         assert "29 % with 2 threads (60 % under none)" in said(found)
 
 
+def test_a_round_without_live_stretches_gives_no_live_ratio():
+    def value(lock, number, twin):
+        if lock == "ba" and number == 3:
+            return {"live": 0.0, "pairs": 900.0, "kept": 0.0}
+        return {"live": 25.0 if lock == "ba" else 50.0, "pairs": 1000.0, "kept": 0.6}
+
+    workload = campaign(value, metrics=LIVE).workloads[0]
+    ratio = workload.ratio(2, "ba", workload.metrics[0])
+    assert (ratio.n, ratio.estimate, ratio.high) == (7, 2, 2)
+
+
 def test_another_baseline():
     found = campaign(steady(1.3), locks=["none", "pthread", "wp", "ba"], against="wp")
     text = said(found)
