@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads lint test campaign; do
+for part in common packages build workloads lint test check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -15,6 +15,7 @@ usage() {
 ./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
+./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
 
 Packages are installed with apt-get, as root or through sudo; everything else stays in build/.
@@ -49,6 +50,10 @@ case $command in
     make_venv
     configure
     run_lint "${2:-}"
+    ;;
+  check)
+    one_option '' "${@:2}"
+    run_check
     ;;
   help | -h | --help) usage ;;
   *) die "unknown argument '$command' (see ./run.sh help)" ;;

@@ -35,6 +35,7 @@ PACKAGES_tests=(
   shellcheck
   valgrind
 )
+PACKAGES_check=(spin)
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "mutants.h"
 #include "runner.h"
@@ -45,7 +46,7 @@ struct Options {
 
   bool takes(const Case& c) const {
     return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) {
-             return c.name.find(n) != std::string::npos;
+             return n[0] == '=' ? c.name == n.substr(1) : c.name.find(n) != std::string::npos;
            });
   }
 };
@@ -167,7 +168,7 @@ std::vector<Place> find_places(const std::vector<Case>& cases, const Options& op
     if (!options.takes(c) || c.sampled) continue;
     std::vector<Mutation> sites;
     machine.sites = &sites;
-    explore(c, c.quick_bounds, {.executions = 20'000});
+    explore(c, options.own_bounds ? options.bounds : c.quick_bounds, {.executions = 20'000});
     machine.sites = nullptr;
     for (const Mutation& s : sites) {
       if (!std::string(s.file).ends_with(".h")) continue;  // the script's own
@@ -210,30 +211,37 @@ struct Trial {
   std::string by;
 };
 
-// Most faults show within few executions of some case, so all cases get a short time each before
-// any gets a long one.
-Trial try_mutant(const Mutation& m, std::vector<const Case*> cases, const Options& options) {
-  constexpr std::uint64_t kRounds[] = {1'000, 30'000, ~std::uint64_t{0}};
+// Most faults show within few executions of some case, so all cases get a short look each before
+// any gets a long one; at last a look beyond the small bounds. All are bounded by a number and not
+// by time, so that the same orders survive on every machine.
+Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const Options& options) {
+  struct Round {
+    bool small;
+    std::uint64_t executions;  // of each case
+  };
+  constexpr Round kRounds[] = {{true, 1'000}, {true, 30'000}, {true, 300'000}, {false, 10'000}};
+  std::set<std::pair<const Case*, bool>> exhausted;
   double left = options.seconds;
   machine.mutation = &m;
   Trial t;
-  for (const std::uint64_t executions : kRounds) {
-    std::vector<const Case*> unfinished;
+  for (const Round& round : kRounds) {
+    if (options.own_bounds && !round.small) break;
     for (const Case* c : cases) {
-      if (left <= 0) break;
-      const Bounds& bounds = options.own_bounds ? options.bounds : c->quick_bounds;
-      const Outcome o = explore(*c, bounds, {executions, left});
+      if (left <= 0) t.verdict = Verdict::open;
+      if (left <= 0 || exhausted.contains({c, round.small})) continue;
+      const Bounds& bounds = options.own_bounds ? options.bounds
+                             : round.small      ? c->quick_bounds
+                                                : c->bounds;
+      const Outcome o = explore(*c, bounds, {round.executions, left});
       left -= o.seconds;
       if (!o.failure.empty()) {
         machine.mutation = nullptr;
         return {Verdict::found, c->name};
       }
-      if (!o.exhausted) unfinished.push_back(c);
+      if (o.exhausted) exhausted.insert({c, round.small});
     }
-    cases = std::move(unfinished);
   }
   machine.mutation = nullptr;
-  if (!cases.empty() || left <= 0) t.verdict = Verdict::open;
   return t;
 }
 

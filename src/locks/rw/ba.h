@@ -81,13 +81,12 @@ class Ba {
   // Takes the arrival back while the writer that was met is still there: no later writer can have
   // counted it. False: that writer has left, so the reader holds the lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
-    std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_wait
-    while ((v & kPhase) == phase) {
+    for (;;) {
+      std::uint32_t v = rin_.load(acquire);  // if the phase is over, as in read_wait
+      if ((v & kPhase) != phase) return false;
       // relaxed: nothing was read or written under the lock.
       if (rin_.compare_exchange(v, v - kReader, relaxed)) return true;
-      v = rin_.load(acquire);
     }
-    return false;
   }
 
   bool try_read_lock() noexcept {
@@ -142,7 +141,8 @@ class Ba {
   }
 
   bool try_write_lock() noexcept {
-    std::uint32_t v = rin_.load(acquire);  // pairs with write_unlock
+    // relaxed, all loads of rin here: the writers before come with wtail, the readers with rout.
+    std::uint32_t v = rin_.load(relaxed);
     if ((v & kPresent) != 0 || !all_left(v)) return false;
     Handle none = 0;
     const Handle me = new_node();
@@ -151,12 +151,12 @@ class Ba {
       return false;
     }
     whead_.store(me, relaxed);  // as in own
-    v = rin_.load(acquire);
+    v = rin_.load(relaxed);
     // A glance at PRES and rout each round; the compare-exchange finds out readers that came since.
     while ((v & kPresent) == 0 && all_left(v)) {
       close_list(v);
       if (rin_.compare_exchange(v, with_next_phase(v), release)) return true;  // as in enter_phase
-      v = rin_.load(acquire);
+      v = rin_.load(relaxed);
     }
     if (!leave_queue(me)) hand_over(me);
     Nodes::give(me);
@@ -258,11 +258,13 @@ class Ba {
     const Handle me = new_node();
     Node& node = Nodes::at(me);
     node.gate.store(kGateShut, relaxed);  // published by the exchange
-    // acq_rel: release, this node; acquire, the node before, and with kOpen the writer's section.
-    const Handle before = tail.exchange(me, acq_rel);
+    // release: this node. What was released before comes with the gate, or with kOpen by the next
+    // exchange: exchanges continue each other's release sequences.
+    const Handle before = tail.exchange(me, release);
     if (before == kOpen) {
       // Too late for the writer. Readers that came behind this one are this one's to let in.
-      const Handle newest = tail.exchange(kOpen, acq_rel);
+      // acquire: the writer's section, and the newest waiter's node.
+      const Handle newest = tail.exchange(kOpen, acquire);
       if (newest != me) {
         open(Nodes::at(newest));
         wait_at(node.gate);
@@ -282,9 +284,10 @@ class Ba {
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
     whead_.store(me, relaxed);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
-    // The writer before may have left the queue but not yet rin. acquire: pairs with write_unlock.
-    if (!gone(rin_.load(acquire))) [[unlikely]] {
-      W::until(rin_, acquire, kParked, kAnyChannel, nullptr, gone);
+    // The writer before may have left the queue but not yet rin. relaxed: what it did under the
+    // lock came with the queue, from leave_queue or from open.
+    if (!gone(rin_.load(relaxed))) [[unlikely]] {
+      W::until(rin_, relaxed, kParked, kAnyChannel, nullptr, gone);
     }
     drain(me, enter_phase(), before_drain);
   }

@@ -283,17 +283,16 @@ class Bravo {
 
   // Ends the bias for good. False: it had ended, and no slot names the lock any more.
   static bool retire(Frame& f) noexcept {
-    // acquire, here and below: pairs with the releases of kEnded. Who emptied a slot that named a
-    // hold of the caller's may have left an extra hold for it (recursive.h), and that must be seen.
-    std::uint64_t bias = f.bias.load(acquire);
-    while ((bias & kEnded) == 0) {
+    for (;;) {
+      // acquire: pairs with the releases of kEnded. Who emptied a slot that named a hold of the
+      // caller's may have left an extra hold for it (recursive.h), and that must be seen.
+      std::uint64_t bias = f.bias.load(acquire);
+      if ((bias & kEnded) != 0) return (bias & kNamed) != 0;
       // A bias that never was on has no slots. Those that name the lock are of one that is no more.
       const std::uint64_t ended = bias == 0 || bias == kStarting ? kEnded : kEnded | kNamed;
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
       if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
-      bias = f.bias.load(acquire);
     }
-    return (bias & kNamed) != 0;
   }
 
   // The underlying read lock is held: counts, and perhaps switches the bias on. Reading the clock

@@ -59,13 +59,12 @@ class PfT {
   // Takes the arrival back while the writer that was met is still there: no later writer can have
   // counted it. False: that writer has left, so the reader holds the lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
-    std::uint64_t v = word_.load(acquire);  // acquire: if the phase is over, as in read_wait
-    while ((v & kPhase) == phase) {
+    for (;;) {
+      std::uint64_t v = word_.load(acquire);  // acquire: if the phase is over, as in read_wait
+      if ((v & kPhase) != phase) return false;
       // relaxed: nothing was read or written under the lock.
       if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
-      v = word_.load(acquire);
     }
-    return false;
   }
 
   bool try_read_lock() noexcept {
@@ -114,7 +113,8 @@ class PfT {
         return false;
       }
       const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
-      if (!W::until(word_, acquire, kWritersParked, kTimedWritersChannel, deadline, moved)) {
+      // relaxed: the next round looks again.
+      if (!W::until(word_, relaxed, kWritersParked, kTimedWritersChannel, deadline, moved)) {
         return false;
       }
     }

@@ -330,7 +330,8 @@ class Recursive {
       }
       if (patience.only_try) return busy(f);
       const auto open = [](std::uint64_t now) { return (now & kActive) == 0; };
-      if (!W::until(f.contract, acquire, kParked, kChannel, patience.deadline, open)) {
+      // relaxed: the next round acquires.
+      if (!W::until(f.contract, relaxed, kParked, kChannel, patience.deadline, open)) {
         Count::on(&f, Event::timeout);
         return ETIMEDOUT;
       }
@@ -367,7 +368,8 @@ class Recursive {
       }
       if (patience.only_try) return busy(f);
       const auto none = [](std::uint64_t now) { return extra_of(now) == 0; };
-      if (!W::until(f.contract, acquire, kParked, kChannel, patience.deadline, none)) {
+      // relaxed: the next round acquires.
+      if (!W::until(f.contract, relaxed, kParked, kChannel, patience.deadline, none)) {
         Count::on(&f, Event::timeout);
         return ETIMEDOUT;
       }
@@ -408,15 +410,14 @@ class Recursive {
   static bool release_extra(Frame& f) noexcept {
     // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
     // the caller's is that thread's hold below now, and has_readers must see it arrived.
-    std::uint64_t v = f.contract.load(acquire);
-    std::uint64_t next;
+    std::uint64_t v, next;
     for (;;) {
+      v = f.contract.load(acquire);
       if (extra_of(v) == 0) return false;
       next = v - kExtra;
       if (extra_of(next) == 0) next &= ~kParked;
       // release: the critical section; pairs with shut.
       if (f.contract.compare_exchange(v, next, release)) break;
-      v = f.contract.load(acquire);
     }
     if constexpr (W::kParks) {
       if (((v ^ next) & kParked) != 0) W::wake(&f.contract, kChannel);
