@@ -19,9 +19,12 @@ int main(int argc, char** argv) {
   if (command == "run") return run(cases, argc, argv);
   if (command == "replay") return replay(cases, argc, argv);
   if (command == "mutate") return mutate(cases, argc, argv);
+  if (command == "help" || command == "-h" || command == "--help") {
+    std::printf("lockswap-explore list\n%s%s", kRunUsage, kMutateUsage);
+    return 0;
+  }
   std::fprintf(
-      stderr, "lockswap-explore: %s\nlockswap-explore list\n%s%s",
-      command.empty() ? "a command is missing" : ("unknown command '" + command + "'").c_str(),
-      kRunUsage, kMutateUsage);
+      stderr, "lockswap-explore: %s (see lockswap-explore help)\n",
+      command.empty() ? "a command is missing" : ("unknown command '" + command + "'").c_str());
   return 2;
 }

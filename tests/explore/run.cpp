@@ -31,7 +31,7 @@ constexpr std::uint64_t kSamples = 50'000;
 constexpr std::uint64_t kQuickSamples = 1'000;
 
 [[noreturn]] void bad_usage(const std::string& what) {
-  std::fprintf(stderr, "lockswap-explore: %s\n%s", what.c_str(), kRunUsage);
+  std::fprintf(stderr, "lockswap-explore: %s (see lockswap-explore help)\n", what.c_str());
   std::exit(2);
 }
 

@@ -76,7 +76,8 @@ int Machine::choose_place(int location, Order order) {
   if (left_.stale == 0) return newest;
   int options[kMostWrites + 1];
   int n = 0;
-  for (int i = newest; i >= memory_.oldest_readable(current_, location, order); --i) {
+  options[n++] = newest;
+  for (int i = newest; i-- > memory_.oldest_readable(current_, location, order);) {
     if (memory_.may_follow(location, i)) options[n++] = i;
   }
   const int place = options[search.choose(n)];
