@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
 # What instantiates the locks. The other objects of the explorer are used as they were built.
 UNITS = ("cases", "script")
-TARGETS = ("lockswap-explore.dir", "lockswap_multicore_explore.dir")
+TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
 
 
 class Explorer:
