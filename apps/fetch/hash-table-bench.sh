@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # RocksDB's hash_table_bench, unmodified: one file of Debian's source package, linked with the packaged library.
-# campaign: long
+# campaign: by name
 set -euo pipefail
 . "$(dirname "$0")/debian-source.inc"
 

@@ -15,8 +15,9 @@ from lockswap.paths import Paths
 from lockswap.recipes import Recipe
 from lockswap.registry import BASELINES, NONE, PTHREAD
 from lockswap.rounds import Key, Rounds, Turn, width
+from lockswap.server_spec import Server
 from lockswap.store import GIVEN_UP, NUMBER_COLUMNS, Folder, RawWriter, Row, scrub
-from lockswap.text import plural
+from lockswap.text import plural, words
 
 # Above this share of stolen time, or below this share of CPUs, a run says more about the neighbours.
 STEAL_LIMIT = 0.10
@@ -51,10 +52,15 @@ class Job:
             "seconds": self.seconds,
             "fixed_work": recipe.fixed_work,
             "own": self.own,
+            **({"server": _describe(recipe.server)} if recipe.server else {}),
             "metric": [
                 {key: value for key, value in asdict(metric).items() if value is not None} for metric in recipe.metrics
             ],
         }
+
+
+def _describe(server: Server) -> dict[str, Any]:
+    return asdict(server) | {"command": [scrub(word) for word in server.command]}
 
 
 def with_baselines(locks: list[str], against: str = PTHREAD) -> list[str]:
@@ -170,13 +176,19 @@ class _Execution:
                 self.watcher.says(f"{job.recipe.name}: {problem}")
                 for lock in self.campaign.locks:
                     self.unfit[job.recipe.name, lock] = (runner.SKIPPED, problem)
+            elif "rwlock" not in job.recipe.takes:
+                text = f"takes {words(job.recipe.takes)} locks, says its recipe, and lockswap swaps only rwlocks so far"
+                self.watcher.says(f"{job.recipe.name}: {text}: only measured as it is")
+                for lock in self.campaign.locks:
+                    if lock != NONE:
+                        self.unfit[job.recipe.name, lock] = (runner.NO_LOCK, text)
 
     def _build(self, recipe: Recipe) -> str | None:
         paths = self.campaign.setup.paths
         if recipe.program_present(paths.apps):
             return None
         if recipe.build is None:
-            return f"'{recipe.command[0]}' is not installed"
+            return f"'{recipe.missing_program(paths.apps)}' is not installed"
         self.watcher.starts(f"building {recipe.name}", 0)
         return build(paths, recipe)
 
@@ -316,6 +328,8 @@ class _Execution:
             f"$ {outcome.command}\n{outcome.status}: {outcome.detail}\n"
             f"--- stdout (end)\n{output.stdout[-4000:]}\n--- stderr (end)\n{output.stderr[-4000:]}\n"
         )
+        if output.server:
+            text += f"--- server (end)\n{output.server[-4000:]}\n"
         self.campaign.folder.write_failure(name, scrub(text, self.campaign.setup.paths.root))
 
 
@@ -344,7 +358,7 @@ def build(paths: Paths, recipe: Recipe) -> str | None:
         reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         return f"cannot be built: {scrub(reason, paths.root)}"
     if not recipe.program_present(paths.apps):
-        return f"its build script left no {Path(recipe.command[0]).name}"
+        return f"its build script left no {recipe.missing_program(paths.apps)}"
     return None
 
 

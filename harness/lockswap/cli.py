@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path as _Path
 
 import click
@@ -151,6 +152,32 @@ def run_command(
     is_flag=True,
     help="Operations per CPU second decide instead of the clock: for machines shared with others.",
 )
+@click.option(
+    "--server",
+    metavar="'CMD'",
+    help="Compare a server: start this before each run of --load. {port} is a free port, {threads} a thread count.",
+)
+@click.option(
+    "--ready",
+    metavar="REGEX|PORT",
+    help="The server is ready when it prints REGEX, or listens on PORT ({port}, 8080; udp:{port}). Default: {port}.",
+)
+@click.option("--load", metavar="'CMD'", help="What makes requests to the server; --metric looks at its output.")
+@click.option("--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
+@click.option("--prepare", multiple=True, metavar="'CMD'", help="Run this before each run, not swapped. Repeatable.")
+@click.option("--cleanup", multiple=True, metavar="'CMD'", help="Run this after each run, whatever became of it.")
+@click.option(
+    "--ready-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="A server that is not ready by then counts as hung. Default: 30.",
+)
+@click.option(
+    "--stop-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="A server that does not end by then is killed and counts as hung. Default: 10.",
+)
 @click.option("--resume", type=click.Path(path_type=_Path), metavar="DIR", help="Go on with an interrupted campaign.")
 @click.option(
     "--report/--no-report",
@@ -167,6 +194,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
     lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
     lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
+    lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
 
     Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
     prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
@@ -213,6 +241,14 @@ def _request(options: dict) -> object:
         against=options["against"],
         fail_below=options["fail_below"],
         per_cpu=options["per_cpu"],
+        ready=options["ready"],
+        ready_timeout=options["ready_timeout"],
+        stop=options["stop"],
+        stop_timeout=options["stop_timeout"],
+        server=_words(options["server"], "--server"),
+        load=_words(options["load"], "--load"),
+        prepare=[_words(text, "--prepare") for text in options["prepare"]],
+        cleanup=[_words(text, "--cleanup") for text in options["cleanup"]],
     )
 
 
@@ -274,6 +310,19 @@ def _share(text: str | None, option: str) -> float | None:
     if not 0.001 <= value <= 1:
         raise UserError(f"{option}: '{text}' is no share from 0.1% to 100%; write it as 5%")
     return value
+
+
+def _words(text: str | None, option: str) -> list[str]:
+    """A command that was given as one argument; no shell looks at it."""
+    if text is None:
+        return []
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{option} '{text}': {error}") from None
+    if not words:
+        raise UserError(f"{option}: there is no command in it")
+    return words
 
 
 def _counts(text: str | None, option: str) -> list[int] | None:

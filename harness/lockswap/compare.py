@@ -6,18 +6,20 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap import beside, gate, machine, perf, program, recipes, terminal
+from lockswap import beside, gate, machine, perf, recipes, terminal
 from lockswap.campaign import Campaign, Job, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
+from lockswap.own import few, own_job
 from lockswap.paths import Paths
 from lockswap.preload import clean_environment
-from lockswap.recipes import LockCheck, Metric, Recipe
+from lockswap.recipes import Recipe
 from lockswap.registry import PTHREAD, Registry
 from lockswap.runner import OK, Setup, check_tools
 from lockswap.stats import MIN_PAIRS
@@ -58,31 +60,41 @@ class Request:
     against: str | None
     fail_below: float | None
     per_cpu: bool
+    server: list[str]
+    ready: str | None
+    ready_timeout: float | None
+    load: list[str]
+    stop: str | None
+    stop_timeout: float | None
+    prepare: list[list[str]]
+    cleanup: list[list[str]]
 
     def stored(self) -> dict[str, Any]:
         """For campaign.toml, so that --resume asks for the same."""
         fields = vars(self) | {"out": None, "name": None}
-        fields |= {key: [scrub(word) for word in fields[key]] for key in ("command", "preload")}
+        fields |= {key: _each_word(scrub, fields[key]) for key in _WORDS}
         return {key: value for key, value in fields.items() if value not in (None, [], "")}
 
     @classmethod
     def from_stored(cls, fields: dict[str, Any]) -> "Request":
         empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
-        empty |= {
-            "workloads": [],
-            "locks": [],
-            "numactl": "",
-            "preload": [],
-            "quick": False,
-            "command": [],
-            "metrics": [],
-            "better": "higher",
-            "per_cpu": False,
-        }
+        empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False}
+        empty |= {key: [] for key in ("workloads", "locks", "metrics", *_WORDS)}
         known = {key: value for key, value in fields.items() if key in empty}
-        for key in ("command", "preload"):
-            known[key] = [str(Path(word).expanduser()) if word.startswith("~") else word for word in known.get(key, [])]
+        known |= {key: _each_word(_at_home, known.get(key, [])) for key in _WORDS}
         return cls(**(empty | known))
+
+
+# Fields with words of commands, in which the user's home folder is not written down.
+_WORDS = ("command", "preload", "server", "load", "prepare", "cleanup")
+
+
+def _each_word(change: Callable[[str], str], words: list) -> list:
+    return [change(word) if isinstance(word, str) else _each_word(change, word) for word in words]
+
+
+def _at_home(word: str) -> str:
+    return str(Path(word).expanduser()) if word.startswith("~") else word
 
 
 def run(request: Request, with_report: bool = True) -> int:
@@ -155,12 +167,9 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
 
 
 def _jobs(paths: Paths, request: Request) -> tuple[list[Job], list[str]]:
-    if request.command:
-        if request.workloads:
-            raise UserError("give either --workload or a command after '--', not both")
-        return _own_job(request)
-    if request.metrics:
-        raise UserError("--metric is for a command of your own: lockswap compare --metric REGEX -- CMD...")
+    own = own_job(request)
+    if own:
+        return own
     chosen = recipes.choose(recipes.load_all(paths.recipes), request.workloads, request.quick)
     if not chosen:
         raise UserError("there is no workload to run: apps/recipes has none, and no command follows '--'")
@@ -170,75 +179,10 @@ def _jobs(paths: Paths, request: Request) -> tuple[list[Job], list[str]]:
 def _job(recipe: Recipe, request: Request) -> Job:
     threads = tuple(request.threads or recipe.threads)
     if request.quick and not request.threads:
-        threads = _few(threads)
+        threads = few(threads)
     seconds = request.seconds or (max(1, recipe.seconds // 2) if request.quick else recipe.seconds)
     params = {**recipe.params, **(recipe.quick_params if request.quick else {})}
     return Job(recipe, threads, seconds, params)
-
-
-def _few(threads: tuple[int, ...]) -> tuple[int, ...]:
-    """For --quick: one count that the machine has CPUs for, and the largest up to four times as many."""
-    cpus = len(machine.cpus())
-    fitting = [count for count in threads if count <= cpus] or [min(threads)]
-    crowded = [count for count in threads if cpus < count <= 4 * cpus]
-    return tuple(dict.fromkeys([max(fitting), *([max(crowded)] if crowded else [])]))
-
-
-def _own_job(request: Request) -> tuple[list[Job], list[str]]:
-    """A recipe for the user's own command."""
-    command = request.command
-    path = program.resolve(command[0])
-    hints = program.hindrances(path)
-    for hint in hints:
-        print(f"lockswap: warning: {hint}", file=sys.stderr)
-    if "/" in command[0]:
-        command = [str(path.resolve()), *command[1:]]
-    scales = any("{threads}" in word for word in command)
-    if request.threads and len(request.threads) > 1 and not scales:
-        raise UserError(
-            "--threads has several counts, but the command does not say where they go: write {threads} in it, "
-            "as in  -- ./prog --threads {threads}"
-        )
-    threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
-    if request.quick and not request.threads:
-        threads = _few(threads)
-    fixed = not any("{seconds}" in word for word in command)
-    metrics = tuple(_own_metric(text, index, request.better) for index, text in enumerate(request.metrics))
-    recipe = Recipe(
-        name=re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-") or "command",
-        title=shlex.join(scrub(word) for word in request.command),
-        source="the user's own command",
-        measures="" if metrics else "The time that the command takes, from start to end.",
-        command=tuple(_lenient(word) for word in command),
-        threads=threads,
-        threads_label="threads" if scales else "threads (as the command sets them)",
-        metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
-        lock_check=LockCheck(),
-        fixed_work=fixed,
-    )
-    return [Job(recipe, threads, request.seconds or 2, {}, own=True)], hints
-
-
-def _own_metric(text: str, index: int, better: str) -> Metric:
-    """A REGEX with one group; its literal text before the group names the metric: 'ops/s: ([0-9.]+)' is ops/s."""
-    try:
-        groups = re.compile(text, re.MULTILINE).groups
-    except re.error as error:
-        raise UserError(f"--metric '{text}' is no regex: {error}") from None
-    if groups != 1:
-        raise UserError(f"--metric '{text}' needs exactly one group (...) round the number, it has {groups}")
-    literal = re.sub(r"\\.|[\[\](){}^$.*+?|]", " ", text[: text.index("(")]).strip(" :=,")
-    label = " ".join(literal.split()) or ("metric" if index == 0 else f"metric-{index + 1}")
-    role = next((role for role in ("reads", "writes") if role.rstrip("s") in label.lower()), "total")
-    return Metric(label, role, "", better, regex=text)
-
-
-def _lenient(word: str) -> str:
-    """In a user's command only our own placeholders count; other braces are the command's."""
-    escaped = word.replace("{", "{{").replace("}", "}}")
-    for name in ("threads", "seconds", "tmp"):
-        escaped = escaped.replace("{{" + name + "}}", "{" + name + "}")
-    return escaped
 
 
 def _split(text: str) -> list[str]:

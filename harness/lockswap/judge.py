@@ -27,8 +27,11 @@ class WrongResult(Exception):
 class Output:
     stdout: str
     stderr: str
+    server: str = ""  # both streams of a server; the other two are its load's
 
     def of(self, stream: str) -> str:
+        if stream == "server":
+            return self.server
         if stream == "both":
             return self.stdout + "\n" + self.stderr
         return self.stdout if stream == "stdout" else self.stderr
@@ -60,6 +63,8 @@ def metrics(recipe: Recipe, output: Output, values: Mapping[str, Any], wall_s: f
             raise WrongResult(f"no '{metric.name}' in the output: nothing matches /{metric.regex}/")
         if metric.per == "second":
             value /= values["seconds"]
+        elif metric.per == "wall second":
+            value /= wall_s
         if metric.work:
             if value <= 0:
                 raise WrongResult(f"'{metric.name}' took {value:g} s: too short for this clock; give it more work")

@@ -52,7 +52,7 @@ def _workloads(paths: Paths, workloads: dict[str, recipes.Recipe]) -> Table:
     for column in ("name", "what it measures", "threads", "campaign", "built", "source"):
         table.add_column(column, overflow="fold")
     for recipe in workloads.values():
-        campaign = "by name only" if recipe.long else "quick" if recipe.quick else "normal"
+        campaign = "by name only" if recipe.by_name else "quick" if recipe.quick else "normal"
         built = "yes" if recipe.program_present(paths.apps) else "not yet"
         threads = ",".join(map(str, recipe.threads))
         table.add_row(recipe.name, recipe.measures, threads, campaign, built, recipe.source)

@@ -46,6 +46,11 @@ class Paths:
     def meter(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-meter")
 
+    @property
+    def exit_helper(self) -> Path:
+        """A library that turns deadly signals into exit(): see its source."""
+        return self._built(self.build / "bin" / "lockswap-exit.so")
+
     @staticmethod
     def _built(path: Path) -> Path:
         if not path.exists():

@@ -7,19 +7,24 @@ import math
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from lockswap import server_spec
 from lockswap.errors import UserError
+from lockswap.server_spec import Server
 
 SCHEMA = 1
 ROLES = ("reads", "writes", "total", "time", "info")
 AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
-STREAMS = ("stdout", "stderr", "both")
-BUILT_IN = ("threads", "seconds", "tmp", "apps")
+STREAMS = ("stdout", "stderr", "both", "server")
+BUILT_IN = ("threads", "seconds", "tmp", "apps", "port")
+# Kinds of locks that a workload may take. Only the first can be swapped so far.
+KINDS = ("rwlock", "mutex")
+TAGS = ("quick", "long", "extra")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}")
@@ -98,6 +103,9 @@ class Recipe:
     note: str = ""
     build: str | None = None
     prepare: tuple[tuple[str, ...], ...] = ()
+    cleanup: tuple[tuple[str, ...], ...] = ()
+    server: Server | None = None  # the program under test, where `command` is only its load
+    takes: tuple[str, ...] = ("rwlock",)
     env: Mapping[str, str] = field(default_factory=dict)
     threads_label: str = "threads"
     seconds: int = 2
@@ -113,8 +121,9 @@ class Recipe:
     tmp_mb: int = 0
 
     @property
-    def long(self) -> bool:
-        return "long" in self.tags
+    def by_name(self) -> bool:
+        """Not part of a campaign that names no workloads."""
+        return "long" in self.tags or "extra" in self.tags
 
     @property
     def quick(self) -> bool:
@@ -129,9 +138,17 @@ class Recipe:
     def fill(self, words: tuple[str, ...], values: Mapping[str, Any]) -> list[str]:
         return [fill(word, values) for word in words]
 
+    def missing_program(self, apps: Path) -> str | None:
+        """The first of its programs that is not there."""
+        values = {**self.params, "apps": apps, **dict.fromkeys(("threads", "seconds", "tmp", "port"), "")}
+        commands = [self.command, *([self.server.command] if self.server else [])]
+        for program in [fill(command[0], values) for command in commands]:
+            if shutil.which(program) is None:
+                return Path(program).name
+        return None
+
     def program_present(self, apps: Path) -> bool:
-        program = fill(self.command[0], {"apps": apps, **dict.fromkeys(("threads", "seconds", "tmp"), "")})
-        return shutil.which(program) is not None
+        return self.missing_program(apps) is None
 
 
 def fill(text: str, values: Mapping[str, Any]) -> str:
@@ -148,7 +165,7 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
 def load_all(folder: Path) -> dict[str, Recipe]:
     """All workloads by name, quick ones first; variants stay in their recipe's order."""
     recipes = [recipe for path in sorted(folder.glob("*.toml")) for recipe in expanded(load(path))]
-    recipes.sort(key=lambda recipe: (recipe.long, not recipe.quick, recipe.family or recipe.name))
+    recipes.sort(key=lambda recipe: (recipe.by_name, not recipe.quick, recipe.family or recipe.name))
     return {recipe.name: recipe for recipe in recipes}
 
 
@@ -170,12 +187,12 @@ def expanded(recipe: Recipe) -> list[Recipe]:
 
 
 def choose(recipes: Mapping[str, Recipe], names: list[str], quick: bool) -> list[Recipe]:
-    """The workloads of a campaign: those named, or all that are not long (with `quick`: the quick ones).
+    """The workloads of a campaign: those named, or all but those by name only (with `quick`: the quick ones).
 
     The name of a recipe with variants stands for all of them.
     """
     if not names:
-        return [r for r in recipes.values() if not r.long and (r.quick or not quick)]
+        return [r for r in recipes.values() if not r.by_name and "rwlock" in r.takes and (r.quick or not quick)]
     chosen = []
     for name in names:
         named = [recipe for recipe in recipes.values() if name in (recipe.name, recipe.family)]
@@ -226,7 +243,10 @@ class _Reader:
             lock_check=self._lock_check(top.table("lock_check")),
             note=top.take("note", str, default=""),
             build=top.take("build", str),
-            prepare=self._prepare(top),
+            prepare=self._commands(top, "prepare"),
+            cleanup=self._commands(top, "cleanup"),
+            server=server_spec.read(top.table("server"), self.fail),
+            takes=tuple(top.list_of("takes", str, default=["rwlock"])),
             env=self._env(top),
             threads_label=top.take("threads_label", str, default="threads"),
             seconds=top.take("seconds", int, default=2),
@@ -262,8 +282,10 @@ class _Reader:
         if all(metric.role == "info" for metric in recipe.metrics):
             self.fail("metric", "at least one must be more than info")
         for tag in recipe.tags:
-            if tag not in ("quick", "long"):
-                self.fail("tags", f"'{tag}' is unknown; use 'quick' or 'long'")
+            if tag not in TAGS:
+                self.fail("tags", f"'{tag}' is unknown; there are: {', '.join(TAGS)}")
+        if not recipe.takes or set(recipe.takes) - set(KINDS):
+            self.fail("takes", f"must be a list of at least one of: {', '.join(KINDS)}")
         if recipe.seconds < 1:
             self.fail("seconds", "must be 1 or more")
         known = {*BUILT_IN, *recipe.params}
@@ -274,6 +296,9 @@ class _Reader:
             self.fail("variant", "two variants have the same name")
         words = {"command": recipe.command, "env": tuple(recipe.env.values())}
         words |= {f"prepare[{index}]": entry for index, entry in enumerate(recipe.prepare)}
+        words |= {f"cleanup[{index}]": entry for index, entry in enumerate(recipe.cleanup)}
+        if recipe.server:
+            words |= {"server.command": recipe.server.command, "server.ready": (recipe.server.ready,)}
         for key, texts in words.items():
             for text in texts:
                 for match in _PLACEHOLDER.finditer(text):
@@ -286,7 +311,7 @@ class _Reader:
                 value = recipe.threads[0] if name == "threads" else recipe.params.get(name)
                 if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
                     self.fail("metric.work", f"{{{name}}} is neither {{threads}} nor a positive number in params")
-        if recipe.fixed_work and any(metric.per for metric in recipe.metrics):
+        if recipe.fixed_work and any(metric.per == "second" for metric in recipe.metrics):
             self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
 
     def _params(self, top: "_Table") -> tuple[dict, dict]:
@@ -315,11 +340,11 @@ class _Reader:
             self.fail(f"{table.where}.params", "must be a table")
         return variant
 
-    def _prepare(self, top: "_Table") -> tuple[tuple[str, ...], ...]:
-        commands = top.list_of("prepare", list)
+    def _commands(self, top: "_Table", key: str) -> tuple[tuple[str, ...], ...]:
+        commands = top.list_of(key, list)
         for command in commands:
             if not command or not all(isinstance(word, str) for word in command):
-                self.fail("prepare", "must be a list of commands, each a list of strings")
+                self.fail(key, "must be a list of commands, each a list of strings")
         return tuple(tuple(command) for command in commands)
 
     def _env(self, top: "_Table") -> dict[str, str]:
@@ -337,7 +362,7 @@ class _Reader:
             regex=table.regex("regex", groups=1),
             stream=table.one_of("stream", STREAMS, default="both"),
             agg=table.one_of("agg", AGGREGATES, default="last"),
-            per=table.one_of("per", ("second",)),
+            per=table.one_of("per", ("second", "wall second")),
             scale=table.take("scale", float, default=1.0),
             source=table.one_of("from", ("wall", "cpu")),
             work=self._work(table),
@@ -437,8 +462,8 @@ class _Table:
             self.reader.fail(self._key(key), f"must be {_KINDS[kind]}")
         return value
 
-    def list_of(self, key: str, kind: type, *, required: bool = False) -> list:
-        values = self.take(key, list, required=required, default=[])
+    def list_of(self, key: str, kind: type, *, required: bool = False, default: Iterable = ()) -> list:
+        values = self.take(key, list, required=required, default=list(default))
         if not all(isinstance(value, kind) for value in values):
             self.reader.fail(self._key(key), f"must be a list, each entry {_KINDS[kind]}")
         return values

@@ -1,4 +1,5 @@
-"""One run of one program: started, measured, judged. Whatever happens becomes an Outcome, never an exception."""
+"""One run of one workload: prepared, started, measured, judged. Whatever happens becomes an Outcome, no exception
+but KeyboardInterrupt; and whatever was started has ended then."""
 
 import os
 import shlex
@@ -6,38 +7,24 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockswap import judge, machine, perf
+from lockswap import judge, machine, perf, ports, usage
 from lockswap.errors import UserError
-from lockswap.judge import Counts, Output, WrongResult
+from lockswap.judge import Output, WrongResult
+from lockswap.outcome import CRASHED, FAILED, HUNG, NO_LOCK, OK, SKIPPED, WRONG, Outcome
 from lockswap.paths import Paths
 from lockswap.preload import clean_environment, lock_variables
+from lockswap.processes import Brood
 from lockswap.recipes import Recipe, fill
+from lockswap.server import Run, serve, signal_name
+from lockswap.server_spec import Ready, Server
+from lockswap.steps import Interrupts, Program
 
-# How a run can end. OK is the only one whose numbers count.
-OK = "ok"
-CRASHED = "crashed"  # died by a signal
-FAILED = "failed"  # the wrong exit status
-HUNG = "hung"  # still running at the time limit
-WRONG = "wrong result"  # ended well, but its own check of its result did not
-NO_LOCK = "no lock"  # does not take the lock under test
-SKIPPED = "skipped"  # not started, for the reason given
-
-_KEPT_OUTPUT = 16 << 20  # of a program that prints without end, the last so many bytes
-
-
-@dataclass
-class Outcome:
-    status: str
-    detail: str = ""
-    metrics: dict[str, float] = field(default_factory=dict)
-    usage: dict[str, float] = field(default_factory=dict)
-    output: Output = field(default_factory=lambda: Output("", ""))
-    counts: Counts | None = None
-    command: str = ""
+# The rest of the harness asks here for how runs end.
+__all__ = ["CRASHED", "FAILED", "HUNG", "NO_LOCK", "OK", "SKIPPED", "WRONG", "Outcome", "Setup", "measure"]
 
 
 @dataclass(frozen=True)
@@ -72,187 +59,185 @@ def measure(
     cwd: Path | None = None,
 ) -> Outcome:
     """Run `recipe` once. `count` asks for LOCKSWAP_STATS. `cwd` None means the run's scratch folder."""
-    with tempfile.TemporaryDirectory(prefix="lockswap-", dir=scratch_root(), ignore_cleanup_errors=True) as folder:
-        own = Path(folder)
-        tmp = own / "tmp"
-        tmp.mkdir()
-        values = {**params, "threads": threads, "seconds": seconds, "tmp": tmp, "apps": setup.paths.apps}
-        command = recipe.fill(recipe.command, values)
-        base = clean_environment(os.environ)
-        base |= {key: fill(text, values) for key, text in recipe.env.items()}
-        for prepare in recipe.prepare:
-            problem = _prepare(recipe.fill(prepare, values), tmp, base, setup.with_seconds(recipe, seconds))
-            if problem:
-                return Outcome(SKIPPED, problem)
-        stats = own / "stats" if count else None
+    job = _Job(setup, recipe, lock, threads, seconds, params, count, cwd)
+    outcome = job.once()
+    if count and job.ended_without_exit and outcome.status == OK:
+        # The signal that stops this server ends it before it can write its counts.
+        outcome = replace(job, exit_helper=True).once()
+    return outcome
+
+
+@dataclass
+class _Job:
+    setup: Setup
+    recipe: Recipe
+    lock: str
+    threads: int
+    seconds: int
+    params: Mapping[str, object]
+    count: bool
+    cwd: Path | None
+    exit_helper: bool = False
+    ended_without_exit: bool = False
+
+    def once(self) -> Outcome:
+        """Prepare, run, clean up. Whatever was started has ended afterwards, also on Ctrl-C."""
+        scratch = tempfile.TemporaryDirectory(prefix="lockswap-", dir=scratch_root(), ignore_cleanup_errors=True)
+        with Interrupts() as interrupts, scratch as folder, Brood():
+            own = Path(folder)
+            tmp = own / "tmp"
+            tmp.mkdir()
+            values = {**self.params, "threads": self.threads, "seconds": self.seconds, "tmp": tmp}
+            values |= {"apps": self.setup.paths.apps, "port": ports.free()}
+            run = self._what_is_shared(own, self.cwd or tmp, values, interrupts)
+            try:
+                problem = self._commands("preparation", self.recipe.prepare, values, run)
+                outcome = Outcome(SKIPPED, problem) if problem else self._run(run, values)
+            finally:
+                problem = self._commands("cleanup", self.recipe.cleanup, values, run)
+            if problem and outcome.status == OK:
+                outcome.status, outcome.detail = FAILED, problem
+            return outcome
+
+    def _commands(self, what: str, commands: Iterable[tuple[str, ...]], values: Mapping, run: Run) -> str | None:
+        """Run the recipe's preparation or cleanup; why it did not work. All of a cleanup is tried."""
+        problem = None
+        for words in commands:
+            problem = problem or self._command(what, self.recipe.fill(words, values), run)
+            if problem and what == "preparation":
+                break
+        return problem
+
+    def _command(self, what: str, line: list[str], run: Run) -> str | None:
+        wait = run.interrupts.wait if what == "preparation" else run.interrupts.wait_tidily
+        try:
+            program = Program.start(line, run.cwd, run.env, run.folder, what)
+        except OSError as error:
+            return f"its {what} cannot start: {error}"
+        try:
+            in_time = wait(program.ended, run.limit)
+        finally:
+            # What it left running in the background is meant: it ends with the run.
+            if not program.ended():
+                program.end(run.interrupts)
+        if not in_time:
+            return f"its {what} was not done after {run.limit:g} s"
+        status = program.child.returncode
+        return f"its {what} failed with status {status}{program.last_line()}" if status else None
+
+    def _what_is_shared(self, own: Path, cwd: Path, values: Mapping, interrupts: Interrupts) -> Run:
+        env = clean_environment(os.environ)
+        env |= {key: fill(text, values) for key, text in self.recipe.env.items()}
+        # What we set for each run must not leak from the user's environment into the baseline.
+        env = {key: value for key, value in env.items() if key not in _CHOSEN}
+        limit = self.setup.with_seconds(self.recipe, self.seconds)
+        return Run(own, cwd, env, limit, interrupts)
+
+    def _run(self, run: Run, values: Mapping[str, object]) -> Outcome:
+        stats = run.folder / "stats" if self.count else None
+        beside = [*self.setup.preload, *([str(self.setup.paths.exit_helper)] if self.exit_helper else [])]
         swap = lock_variables(
-            setup.paths.library,
-            lock,
-            setup.wait,
-            base.get("LD_PRELOAD", ""),
+            self.setup.paths.library,
+            self.lock,
+            self.setup.wait,
+            run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
-            setup.preload,
+            beside,
         )
-        if swap:
-            base.pop("LD_PRELOAD", None)
-        for key in [key for key in base if key.startswith("LOCKSWAP_") and key in _CHOSEN]:
-            del base[key]
-        line = _wrapped(setup, own, threads, swap, command)
-        outcome = _execute(line, cwd or tmp, base, own, setup.with_seconds(recipe, seconds))
-        outcome.command = shlex.join(command)
-        outcome.usage |= _usage(own)
+        command = self.recipe.fill(self.recipe.command, values)
+        if self.recipe.server:
+            outcome = self._serve(run, self.recipe.server, swap, command, values)
+        else:
+            outcome = _execute(run, self._wrapped(run, swap, command), _without_preload(run.env, swap))
+            outcome.command = shlex.join(command)
         if stats:
-            outcome.counts = judge.read_counts(stats, recipe.lock_check.program)
-        return _judged(outcome, recipe, values)
+            outcome.counts = judge.read_counts(stats, self.recipe.lock_check.program)
+        return _judged(outcome, self.recipe, values) if outcome.status == OK else outcome
+
+    def _serve(self, run: Run, server: Server, swap: Mapping, load: list[str], values: Mapping) -> Outcome:
+        if self.exit_helper and server.stop_signal == signal.SIGKILL:
+            server = replace(server, stop="TERM")
+        command = self.recipe.fill(server.command, values)
+        served = serve(
+            run,
+            server,
+            Ready.parse(fill(server.ready, values)),
+            self._wrapped(run, swap, command),
+            [str(self.setup.paths.meter), "run", str(run.folder / "load-meter"), *load],
+            _without_preload(run.env, swap),
+        )
+        self.ended_without_exit = served.without_exit
+        outcome = Outcome(OK, output=Output(*served.load_output, served.server_output))
+        outcome.command = f"{shlex.join(command)} & {shlex.join(load)}"
+        if served.problem:
+            outcome.status, outcome.detail = served.problem.status, served.problem.detail
+        # The account is the server's; how long it took, and how it ended, the load's.
+        of_load = usage.of(run.folder / "load-meter", run.folder / "none")
+        of_server = usage.of(run.folder / "meter", run.folder / "perf")
+        outcome.usage = {key: value for key, value in of_server.items() if key not in ("exit", "signal")}
+        outcome.usage |= {key: of_load[key] for key in ("exit", "signal", "wall_s") if key in of_load}
+        return outcome
+
+    def _wrapped(self, run: Run, swap: Mapping[str, str], command: list[str]) -> list[str]:
+        """The program under test, wrapped from the inside out: only the program itself is preloaded."""
+        setup, line = self.setup, command
+        if swap:
+            line = ["env", *(f"{key}={value}" for key, value in swap.items()), *line]
+        if setup.numactl:
+            line = ["numactl", *setup.numactl, "--", *line]
+        if setup.pin:
+            line = ["taskset", "-c", ",".join(map(str, machine.pin_set(setup.pin, self.threads))), *line]
+        line = [str(setup.paths.meter), "run", str(run.folder / "meter"), *line]
+        if setup.events:
+            line = [*perf.wrap(setup.events, run.folder / "perf"), *line]
+        if shutil.which("setpriv"):
+            line = ["setpriv", "--pdeathsig", "KILL", "--", *line]  # it ends if the harness is killed
+        return line
 
 
-# Set by us for each run; a value in the user's environment must not leak into the baseline.
 _CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
 
 
-def _wrapped(setup: Setup, own: Path, threads: int, swap: Mapping[str, str], command: list[str]) -> list[str]:
-    """The program, wrapped from the inside out: only the program itself is preloaded."""
-    line = command
-    if swap:
-        line = ["env", *(f"{key}={value}" for key, value in swap.items()), *line]
-    if setup.numactl:
-        line = ["numactl", *setup.numactl, "--", *line]
-    if setup.pin:
-        line = ["taskset", "-c", ",".join(map(str, machine.pin_set(setup.pin, threads))), *line]
-    line = [str(setup.paths.meter), "run", str(own / "meter"), *line]
-    if setup.events:
-        line = [*perf.wrap(setup.events, own / "perf"), *line]
-    return line
+def _without_preload(env: Mapping[str, str], swap: Mapping[str, str]) -> dict[str, str]:
+    """What starts the program shall not be preloaded: `swap` has the user's own LD_PRELOAD as well."""
+    return {key: value for key, value in env.items() if key != "LD_PRELOAD" or not swap}
 
 
-def _prepare(command: list[str], cwd: Path, env: Mapping[str, str], limit: float) -> str | None:
+def _execute(run: Run, line: list[str], env: Mapping[str, str]) -> Outcome:
     try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit,
-        )
+        program = Program.start(line, run.cwd, env, run.folder, "program")
     except OSError as error:
-        return f"its preparation cannot start: {error}"
-    except subprocess.TimeoutExpired:
-        return f"its preparation was not done after {limit:g} s"
-    if done.returncode != 0:
-        return f"its preparation failed with status {done.returncode}: {Output(done.stdout, done.stderr).last_line()}"
-    return None
-
-
-def _execute(line: list[str], cwd: Path, env: Mapping[str, str], own: Path, limit: float) -> Outcome:
-    out_path, err_path = own / "stdout", own / "stderr"
-    with out_path.open("wb") as out, err_path.open("wb") as err:
-        try:
-            # Files, not pipes: a pipe would slow a talkative program down, and a left-over child would hold it open.
-            child = subprocess.Popen(
-                line, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-            )
-        except OSError as error:
-            return Outcome(FAILED, f"cannot start: {error}")
-        try:
-            status = child.wait(timeout=limit)
-            hung = False
-        except subprocess.TimeoutExpired:
-            status, hung = None, True
-        finally:
-            _end_group(child)
-    output = Output(_tail(out_path), _tail(err_path))
-    if hung:
-        return Outcome(HUNG, f"still running after {limit:g} s", output=output)
-    return Outcome(OK if status == 0 else FAILED, f"exit status {status}", output=output)
-
-
-def _end_group(child: subprocess.Popen) -> None:
-    """End the program and whatever it started that is still in its process group; asked first, then forced."""
-    for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0)):
-        try:
-            os.killpg(child.pid, number)
-        except ProcessLookupError:
-            break
-        except PermissionError:
-            break
-        try:
-            child.wait(timeout=patience)
-        except subprocess.TimeoutExpired:
-            continue
-    child.wait()
-
-
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _KEPT_OUTPUT))
-        return file.read().decode("utf-8", "replace")
-
-
-def _usage(own: Path) -> dict[str, float]:
-    """The meter's account, and over it what perf counted."""
-    usage: dict[str, float] = {}
-    meter = own / "meter"
-    if meter.exists():
-        for line in meter.read_text().splitlines():
-            key, value = line.split()
-            usage[key] = float(value)
-    if "wall_ns" in usage:
-        usage["wall_s"] = usage.pop("wall_ns") / 1e9
-        usage["cpu_s"] = usage["user_s"] + usage["sys_s"]
-        usage["context_switches"] = usage["switches_voluntary"] + usage["switches_involuntary"]
-        usage["page_faults"] = usage["faults_minor"] + usage["faults_major"]
-    counted = own / "perf"
-    if counted.exists():
-        events = perf.parse(counted.read_text())
-        for event, key in (
-            ("context-switches", "context_switches"),
-            ("cpu-migrations", "cpu_migrations"),
-            ("page-faults", "page_faults"),
-            ("cycles", "cycles"),
-            ("instructions", "instructions"),
-        ):
-            if event in events:
-                usage[key] = events[event]
-        if "task-clock" in events:
-            usage["cpu_s"] = events["task-clock"] / 1e3
-    return usage
+        return Outcome(FAILED, f"cannot start: {error}")
+    try:
+        in_time = run.interrupts.wait(program.ended, run.limit)
+    finally:
+        program.end(run.interrupts)
+    outcome = Outcome(OK, output=Output(*program.output()), usage=usage.of(run.folder / "meter", run.folder / "perf"))
+    if not in_time:
+        outcome.status, outcome.detail = HUNG, f"still running after {run.limit:g} s"
+    elif not {"exit", "signal"} & outcome.usage.keys():
+        outcome.status, outcome.detail = FAILED, f"exit status {program.child.returncode}{program.last_line()}"
+    return outcome
 
 
 def _judged(outcome: Outcome, recipe: Recipe, values: Mapping[str, object]) -> Outcome:
     """Turn the way the process ended and what it printed into a status and metrics."""
-    if outcome.status == HUNG:
+    ended = outcome.usage
+    whose = "the load " if recipe.server else ""
+    if "signal" in ended:
+        outcome.status, outcome.detail = CRASHED, f"{whose}died by {signal_name(ended['signal'])}"
         return outcome
-    usage = outcome.usage
-    if "signal" in usage:
-        number = int(usage["signal"])
-        outcome.status = CRASHED
-        outcome.detail = f"died by {_signal_name(number)}"
-        return outcome
-    status = int(usage.get("exit", -1))
-    if status != recipe.exit_status:
-        outcome.status = FAILED
+    if ended["exit"] != recipe.exit_status:
         last = outcome.output.last_line()
-        ended = f"exit status {status}" if "exit" in usage else outcome.detail
-        outcome.detail = ended + (f": {last}" if last else "")
+        outcome.status = FAILED
+        outcome.detail = f"{whose and 'the load: '}exit status {ended['exit']:.0f}" + (f": {last}" if last else "")
         return outcome
-    outcome.status, outcome.detail = OK, ""
     try:
         judge.check_expectations(recipe.expect, outcome.output)
-        outcome.metrics = judge.metrics(recipe, outcome.output, values, usage["wall_s"], usage["cpu_s"])
+        outcome.metrics = judge.metrics(recipe, outcome.output, values, ended["wall_s"], ended["cpu_s"])
     except WrongResult as wrong:
         outcome.status, outcome.detail = WRONG, str(wrong)
     return outcome
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def check_tools(setup: Setup) -> None:

@@ -1,8 +1,9 @@
 // lockswap-meter: starts one program, waits for it, writes down what it used.
 //
-//   lockswap-meter run OUT CMD...    run CMD; its exit status and resource usage go to OUT as "key
-//   value" lines lockswap-meter probe MS          print how many CPUs were really available during
-//   MS milliseconds
+//   lockswap-meter run OUT CMD...    run CMD; its process id, and in the end its exit status and
+//                                    resource usage, go to OUT as "key value" lines
+//   lockswap-meter probe MS          print how many CPUs were really available during MS
+//                                    milliseconds
 //
 // Why a program of its own and not wait4() in Python: Linux counts the memory of the process that
 // calls exec() into the peak memory of the program, so a program started from a large process seems
@@ -39,6 +40,7 @@ static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv
 static int run(const char* out_path, char** command) {
   FILE* out = fopen(out_path, "we");
   if (!out) return die(out_path);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if perf around us is killed
   pid_t parent = getpid();
   uint64_t start = now_ns();
   pid_t child = fork();
@@ -52,6 +54,8 @@ static int run(const char* out_path, char** command) {
     fprintf(stderr, "lockswap-meter: cannot start '%s': %s\n", command[0], strerror(errno));
     _exit(status);
   }
+  fprintf(out, "pid %d\n", (int)child);
+  fflush(out);
   // At the time limit the whole process group gets SIGTERM; what a hung program used is worth
   // knowing.
   signal(SIGTERM, SIG_IGN);

@@ -48,7 +48,7 @@ def test_a_campaign_leaves_what_is_documented(campaign, recipe):
         assert float(row["metric.reads"]) > 0 and float(row["wall_s"]) > 0 and float(row["cpu_s"]) > 0
         # Peak memory is the program's (a few MB), not that of Python or perf that started it.
         assert 500 < float(row["max_rss_kb"]) < 8000
-        assert row["steal_share"] and row["load1"] and 0 < float(row["cpus_available"]) <= 1.1
+        assert row["steal_share"] and row["load1"] and 0 <= float(row["cpus_available"]) <= 1.1
     assert str(folder) in done.stdout.replace("results/c", str(folder)) and "report.html" in done.stdout
     checks = json.loads((folder / "checks.json").read_text())["checks"]
     counted = {check["lock"]: check.get("totals", {}).get("reads") for check in checks}

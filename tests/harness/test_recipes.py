@@ -12,7 +12,7 @@ WORKLESS = 'reads/s: ([0-9.]+)\'\nbetter = "higher"'
 
 def test_a_recipe_is_read(recipe):
     read = recipes.load(recipe("rw"))
-    assert read.name == "rw" and read.quick and not read.long
+    assert read.name == "rw" and read.quick and not read.by_name
     assert [metric.role for metric in read.metrics] == ["reads", "writes"]
     assert read.params == {"count": 20000} and read.quick_params == {"count": 5000}
 
