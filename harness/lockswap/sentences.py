@@ -44,8 +44,9 @@ def _locks(workload: Workload) -> Iterable[str]:
     for lock in workload.locks:
         if lock in BASELINES or lock == against:
             continue
-        open_ = [metric for metric in workload.metrics if undecided(workload, lock, metric, against)]
-        for metric in workload.metrics:
+        metrics = [metric for metric in workload.metrics if workload.happens(metric)]
+        open_ = [metric for metric in metrics if undecided(workload, lock, metric, against)]
+        for metric in metrics:
             # Several figures of which nothing can be said share one sentence.
             if len(open_) > 1 and metric in open_:
                 continue

@@ -185,6 +185,10 @@ class Workload:
             return metric
         return next(other for other in self.all_metrics if other.name == metric.instead)
 
+    def happens(self, metric: MetricInfo) -> bool:
+        """Whether any run at all has something of it: reads alone leave nothing to say of writes."""
+        return any(value for cell in self.cells.values() for value in cell.values(metric.name))
+
     def measured(self) -> bool:
         return any(cell.good for cell in self.cells.values())
 

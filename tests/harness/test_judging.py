@@ -136,6 +136,15 @@ def test_a_round_without_live_stretches_gives_no_live_ratio():
     assert (ratio.n, ratio.estimate, ratio.high) == (7, 2, 2)
 
 
+def test_of_what_never_happens_nothing_is_said():
+    reads = OPS | {"name": "reads", "role": "reads"}
+    writes = OPS | {"name": "writes", "role": "writes"}
+    value = steady(1.3)
+    found = campaign(lambda *which: {"reads": value(*which), "writes": 0.0}, metrics=[reads, writes])
+    assert "ba (reads) against pthread" in said(found) and "writes" not in said(found)
+    assert gate.check(found, 0.97).lines()[-1].endswith("(1 ratio shown to be above, 0 can't tell)")
+
+
 def test_another_baseline():
     found = campaign(steady(1.3), locks=["none", "pthread", "wp", "ba"], against="wp")
     text = said(found)
