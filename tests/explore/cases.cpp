@@ -163,7 +163,9 @@ class Builder {
       add_biased(name, &bravo, s).sampled = true;
     for (const char* script : kEach) {
       const Script& s = general(script);
-      // Readers that want the same slot; a lock whose bias is off; one that nobody initialised.
+      // Readers that want the same slot; a lock whose bias is off; one that nobody initialised; a
+      // bias that stays off for a while.
+      add_biased(name + "-ticks", &bravo, s).ticks = true;
       add_biased(name + "-collide", &bravo, s).slots = {0, 1, 1, 1};
       add_biased(name + "-cold", &bravo, s).biased = false;
       Case& zeroed = add_biased(name + "-zeroed", &bravo, s);
@@ -190,6 +192,7 @@ class Builder {
                       .sampled = false,
                       .slots = {},
                       .biased = false,
+                      .ticks = false,
                       .zeroed = false,
                       .destroys = destroys(s)});
     return cases_.back();

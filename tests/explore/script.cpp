@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -13,9 +15,13 @@
 
 namespace lockswap::explore {
 
+namespace {
+constexpr std::size_t kFixedBytes = 4096;
+}
+
 void* fixed_memory() {
   static void* const memory = [] {
-    void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), 4096, PROT_READ | PROT_WRITE,
+    void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), kFixedBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (p == MAP_FAILED) {
       std::perror("lockswap-explore: cannot map memory at a fixed address");
@@ -175,6 +181,24 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
   }
 }
 
+// What an atom is, for traces.
+std::string what_is(const World& w, const void* atom) {
+  const auto among = [atom](const auto& atoms) {
+    const auto* first = static_cast<const void*>(std::begin(atoms));
+    const auto* last = static_cast<const void*>(std::end(atoms));
+    return std::less_equal<>{}(first, atom) && std::less<>{}(atom, last);
+  };
+  const auto index = [atom](const auto& atoms) {
+    using Atom = std::remove_reference_t<decltype(atoms[0])>;
+    return std::to_string(static_cast<Atom*>(atom) - std::begin(atoms));
+  };
+  if (among(w.events)) return "event " + index(w.events);
+  if (among(w.slots)) return "slot " + index(w.slots);
+  const auto* memory = static_cast<const std::byte*>(fixed_memory());
+  const auto* p = static_cast<const std::byte*>(atom);
+  return std::less_equal<>{}(memory, p) && std::less<>{}(p, memory + kFixedBytes) ? "lock" : "";
+}
+
 // Finds a thread identity whose fast holds go to that slot.
 std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t key, int slot) {
   static std::map<int, std::uint64_t> known;
@@ -199,12 +223,14 @@ Scenario Case::scenario() const {
     world->data.reset();
     // Whoever first finds zeroed memory makes it a lock: an update before the lock's doorway.
     world->observer.reset(zeroed ? Claims{} : lock->claims());
+    machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };
     if (!slots.empty()) {
       auto& table = Explored::global<ReadersTable<Explored>>();
       table.slots = world->slots;
       table.mask = kTableSlots - 1;
       table.guard = 9;
+      Explored::tick = ticks ? 1 : 0;
     }
     zeroed ? lock->begin_zeroed() : lock->begin();
     if (!slots.empty()) {

@@ -32,6 +32,7 @@ struct Case {
   // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
   std::vector<int> slots;
   bool biased = false;
+  bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
 

@@ -140,7 +140,7 @@ void Machine::flush_one(int thread) {
   if (location == Memory::kFull) fail("too many writes: the execution is too long");
   if (memory_.poisoned(location))
     fail("a delayed store of T%d meets an object that is gone", thread);
-  note("(a delayed store of T%d reaches [%d])", thread, location);
+  note("(a delayed store of T%d reaches %s)", thread, atom_name(location).c_str());
   ++writes_;
   idle_rounds_ = 0;
 }
@@ -260,6 +260,12 @@ int Machine::hand_on() {
   return memory_.hand_on(current_);
 }
 
+// "lock [6]": what it belongs to, and which of the atoms in the order in which they were touched.
+std::string Machine::atom_name(int location) const {
+  const std::string known = what_is ? what_is(memory_.address_of(location)) : "";
+  return known + (known.empty() ? "[" : " [") + std::to_string(location) + ']';
+}
+
 void Machine::trace_access(Op op, int location, Order order, const Site& site, const char* f, ...) {
   if (trace == nullptr) [[likely]]
     return;
@@ -270,8 +276,8 @@ void Machine::trace_access(Op op, int location, Order order, const Site& site, c
   va_end(args);
   const Site& s = site_of(op, site);
   const bool elsewhere = s.line() != site.line() || s.file_name() != site.file_name();
-  note("%-16s [%d] %-28s %-8s %s:%u%s", name_of(op), location, what, name_of(order), file_of(site),
-       site.line(),
+  note("%-16s %-10s %-28s %-8s %s:%u%s", name_of(op), atom_name(location).c_str(), what,
+       name_of(order), file_of(site), site.line(),
        elsewhere ? (std::string(" for ") + file_of(s) + ':' + std::to_string(s.line())).c_str()
                  : "");
 }

@@ -66,9 +66,10 @@ class Machine {
   void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
-  std::uint64_t mutated = 0;                  // how often the mutation's place was met
-  std::vector<std::string>* trace = nullptr;  // not null: what happens is written there
-  std::vector<Mutation>* sites = nullptr;     // not null: places with an order are collected there
+  std::uint64_t mutated = 0;                             // how often the mutation's place was met
+  std::vector<std::string>* trace = nullptr;             // not null: what happens is written there
+  std::function<std::string(const void* atom)> what_is;  // for the trace: "slot 2"
+  std::vector<Mutation>* sites = nullptr;  // not null: places with an order are collected there
 
   // --- the calling virtual thread
   int current() const { return current_; }
@@ -187,6 +188,7 @@ class Machine {
   void drain(int thread);
   void settle(int location);
   bool somebody_waits() const;
+  std::string atom_name(int location) const;
   void trace_access(Op op, int location, Order order, const Site& site, const char* format, ...)
       __attribute__((format(printf, 6, 7)));
   bool time_out();

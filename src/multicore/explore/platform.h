@@ -219,8 +219,15 @@ struct Explored {
     return true;
   }
 
-  // Time stands still: an inhibition is over as soon as it begins. Deadlines pass by choice.
-  static std::uint64_t now() { return 1000; }
+  // The clock stands still, so that what has begun is over at once, or goes on by one at each look.
+  // Deadlines pass by choice.
+  static inline std::uint64_t tick = 0;
+  static std::uint64_t now() {
+    struct Clock {
+      std::uint64_t now = 1000;
+    };
+    return global<Clock>().now += tick;
+  }
   static bool passed(const Deadline& d) { return machine.passed(d); }
   static constexpr std::uint32_t kReadsPerClock = 1;
 

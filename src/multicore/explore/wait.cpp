@@ -78,10 +78,11 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   const int index = choose_write(location, relaxed);
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
-    note("does not sleep: [%d] has changed", location);
+    note("does not sleep: %s has changed", atom_name(location).c_str());
     return Parked::woken;
   }
-  note("sleeps on [%d], channels %#x%s", location, channels, deadline != nullptr ? ", timed" : "");
+  note("sleeps on %s, channels %#x%s", atom_name(location).c_str(), channels,
+       deadline != nullptr ? ", timed" : "");
   if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
   t.address = memory_.address_of(location);
   t.channels = channels;
@@ -113,7 +114,8 @@ void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
       t.woken = true;
     }
   }
-  note("wakes channels %#x of [%d]", channels, location);
+  note("wakes channels %#x of %s", channels,
+       location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
 }
 
 void Machine::step_aside() {
