@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lockswap.change import Change
-from lockswap.measures import MetricInfo
+from lockswap.measures import MetricInfo, split
 from lockswap.stats import EQUAL, FASTER, OPEN, SLOWER, Ratio
 from lockswap.summary import Campaign, Cell, Workload, compared
+from lockswap.text import words
 
 ORDER = (FASTER, SLOWER, EQUAL, OPEN)
 # Ratios beyond this are drawn at the edge of a cell's scale.
@@ -66,10 +67,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """All lines of a workload."""
+    """All lines of a workload: the first figures, and the others."""
 
     workload: Workload
     lines: list[Line]
+    more: list[Line]
+
+    @property
+    def more_names(self) -> str:
+        return words(list(dict.fromkeys(line.metric.name for line in self.more)))
 
     @cached_property
     def tally(self) -> dict[str, dict[str, int]]:
@@ -100,17 +106,17 @@ class Answer:
 
 def of(campaign: Campaign) -> Answer:
     locks = compared(campaign.locks, campaign.against)
-    groups = [Group(workload, _lines(workload, locks)) for workload in campaign.workloads]
+    groups = []
+    for workload in campaign.workloads:
+        first, more = split(workload.metrics if workload.measured() else [])
+        groups.append(Group(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
     ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
     return Answer(locks, groups, Scale.of(ratios))
 
 
-def _lines(workload: Workload, locks: list[str]) -> list[Line]:
+def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[Line]:
     lines: list[Line] = []
-    for metric in workload.metrics if workload.measured() else ():
-        # A sum of reads and writes would say the same again, and hide who pays.
-        if metric.role == "total" and len(workload.metrics) > 2:
-            continue
+    for metric in metrics:
         leading, other = workload.leading(metric)
         for threads in workload.threads:
             cells = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}

@@ -45,6 +45,7 @@ class Plot:
     svg: str
     png: bytes
     panels: tuple[str, ...]  # SVG whose colours are the page's variables
+    fold: str = ""  # a page shows it only when this line is pressed
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,9 @@ class Plot:
         (folder / f"{self.name}.png").write_bytes(self.png)
 
 
-def plot(name: str, title: str, panels: list[Panel], columns: int = 2, legend: list[str] | None = None) -> Plot:
+def plot(
+    name: str, title: str, panels: list[Panel], columns: int = 2, legend: list[str] | None = None, fold: str = ""
+) -> Plot:
     """Draw everything; `legend` names the locks of the legend of the files (a page has its own)."""
     with matplotlib.rc_context(STYLE):
         columns = min(columns, len(panels))
@@ -66,7 +69,8 @@ def plot(name: str, title: str, panels: list[Panel], columns: int = 2, legend: l
         if legend:
             _legend(figure, legend)
         svg, png = _finish(figure, with_png=True)
-        return Plot(name, title, svg, png, tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1)))
+        alone = tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1))
+        return Plot(name, title, svg, png, alone, fold)
 
 
 def _alone(name: str, panel: Panel) -> str:

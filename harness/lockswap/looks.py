@@ -74,6 +74,7 @@ STYLE = {
     "legend.frameon": False,
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.1,
+    "text.parse_math": False,  # a figure's name may have a dollar sign
     "svg.fonttype": "none",  # text stays text: selectable, small
     "svg.hashsalt": "lockswap",  # the same data gives the same file
 }

@@ -63,3 +63,11 @@ def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo], seconds: float
             value = row.metrics.get(twin.clock)
             if value is not None:
                 row.metrics[twin.name] = value * ((seconds or wall) / cpu if twin.higher_is_better else cpu / wall)
+
+
+def split(metrics: list[MetricInfo]) -> tuple[list[MetricInfo], list[MetricInfo]]:
+    """The figures that a report begins with, and those that it shows below: of many, what was done comes first."""
+    if len(metrics) <= 3:
+        return metrics, []
+    first = [metric for metric in metrics if metric.role in ("reads", "writes")] or metrics[:1]
+    return first, [metric for metric in metrics if metric not in first]

@@ -12,7 +12,7 @@ from matplotlib.transforms import offset_copy
 from lockswap import forest
 from lockswap.figure import Panel, Plot, mark, plot
 from lockswap.looks import MUTED, Look, looks
-from lockswap.measures import MetricInfo
+from lockswap.measures import MetricInfo, split
 from lockswap.registry import NONE, PTHREAD
 from lockswap.store import Row
 from lockswap.summary import Cell, Workload, compared
@@ -28,15 +28,23 @@ def of(workload: Workload) -> list[Plot]:
     """All plots of one workload; none if nothing was measured."""
     if not workload.measured():
         return []
-    leading = [workload.leading(metric) for metric in workload.metrics]
-    others = [other for _, other in leading if other]
+    first, more = split(workload.metrics)
+    shown = [*more, *workload.shown]
+    others = [other for metric in workload.metrics if (other := workload.leading(metric)[1])]
     by = "by the clock" if workload.per_cpu else "per CPU-second"
+    fold = f"More figures: {words([metric.name for metric in shown])}"
     return [
-        _figures(workload),
-        _ratios(workload, "ratio", [first for first, _ in leading], ""),
-        *([_ratios(workload, "ratio-other", others, f", {by}")] if others else []),
+        _figures(workload, "throughput", first),
+        _ratios(workload, "ratio", _leading(workload, first)),
         _resources(workload),
+        *([_figures(workload, "more", shown, fold)] if shown else []),
+        *([_ratios(workload, "more-ratio", _leading(workload, more), f"{fold}: ratios")] if more else []),
+        *([_ratios(workload, "ratio-other", others, f"Ratios {by}", f", {by}")] if others else []),
     ]
+
+
+def _leading(workload: Workload, metrics: list[MetricInfo]) -> list[MetricInfo]:
+    return [workload.leading(metric)[0] for metric in metrics]
 
 
 def _legend(workload: Workload) -> list[str] | None:
@@ -44,20 +52,21 @@ def _legend(workload: Workload) -> list[str] | None:
     return workload.locks if len(workload.threads) > 1 else None
 
 
-def _figures(workload: Workload) -> Plot:
+def _figures(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "") -> Plot:
     return plot(
-        f"{workload.name}-throughput",
+        f"{workload.name}-{kind}",
         "Median of the runs; thin bars reach from the smallest to the largest, thick ones hold the middle half, "
-        "each faint point is a run",
+        "each faint point is a run, a hollow one a run while the machine was busy",
         [
             Panel(
                 f"{workload.info['title']}: {metric.name} against threads, a line for each lock",
                 3.3,
                 partial(_figure, workload=workload, metric=metric),
             )
-            for metric in (*workload.metrics, *workload.shown)
+            for metric in metrics
         ],
         legend=_legend(workload),
+        fold=fold,
     )
 
 
@@ -148,14 +157,24 @@ def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
 def _draw_lock(axis: Axes, found: list, lock: str, look: Look, value: Value, single: bool) -> None:
     xs, spreads = [x for x, _, _ in found], [spread for _, _, spread in found]
     front = 3 if lock not in (NONE, PTHREAD) else 2.5
-    runs = [(x, v) for x, cell, _ in found for row in cell.good if (v := value(row)) is not None]
     # A little to the right, where the bar does not hide them.
     beside = offset_copy(axis.transData, axis.figure, x=5, units="points")
-    artists = [
-        axis.scatter(
-            *zip(*runs, strict=True), s=10, color=look.color, alpha=0.35, linewidths=0, transform=beside,
-            zorder=front - 0.2,
-        ),
+    artists = []
+    for busy, face in ((0, look.color), (1, "none")):
+        runs = [
+            (x, v)
+            for x, cell, _ in found
+            for row in cell.good
+            if row.disturbed == busy and (v := value(row)) is not None
+        ]
+        if runs:
+            artists.append(
+                axis.scatter(
+                    *zip(*runs, strict=True), s=10, facecolors=face, edgecolors=look.color, alpha=0.4,
+                    linewidths=0.7 * busy, transform=beside, zorder=front - 0.2,
+                )
+            )  # fmt: skip
+    artists += [
         axis.vlines(xs, [s.low for s in spreads], [s.high for s in spreads], colors=look.color, lw=1.1, zorder=front),
         axis.vlines(xs, [s.q1 for s in spreads], [s.q3 for s in spreads], colors=look.color, lw=3.2, zorder=front),
     ]  # fmt: skip
@@ -236,7 +255,7 @@ def _reason(cell: Cell | None) -> str:
     return cell.failures[0][0] if cell and cell.failures else "not measured"
 
 
-def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], by: str) -> Plot:
+def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "", by: str = "") -> Plot:
     """A line a thread count and lock: estimate and interval."""
     panels = []
     for metric in metrics:
@@ -254,6 +273,7 @@ def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], by: str) -
         f"Against {workload.against} in the same round{by}, with the 95 % interval; each faint point is a round"
         + (", the grey band is the noise" if band else ""),
         panels,
+        fold=fold,
     )
 
 

@@ -89,7 +89,8 @@ def _plot(sides: Sides, name: str) -> Plot | None:
         )
     return plot(
         f"{name}-sides",
-        f"Ratio to {sides.against} within each campaign, with the 95 % interval; hollow: all but the last campaign",
+        f"Ratio to {sides.against} within each campaign, with the 95 % interval; hollow: all but the last campaign; "
+        "grey: the larger noise",
         panels,
     )
 
@@ -115,7 +116,8 @@ def _groups(sides: Sides, lines: list[Line]) -> list[forest.Group]:
                         hollow=index < len(sides.labels) - 1,
                     )
                 )
-        groups.append(forest.Group(plural(threads, "thread"), marks))
+        noises = [noise for line in here for noise in line.noises if noise]
+        groups.append(forest.Group(plural(threads, "thread"), marks, max(noises, default=None)))
     return groups
 
 

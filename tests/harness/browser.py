@@ -146,4 +146,6 @@ class Browser:
         return self.run(_PLOTS)
 
     def open_details(self) -> None:
+        """Unfold everything."""
         self.run("for (const part of document.querySelectorAll('details')) part.open = true")
+        self.run("for (const button of document.querySelectorAll('[aria-expanded=false]')) button.click()")

@@ -45,7 +45,12 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
     starving = workload(
         "starving",
         "Readers that never pause, and one writer",
-        [metric("reads", "reads", "reads/s", "higher"), metric("writes", "writes", "writes/s", "higher")],
+        [
+            metric("reads", "reads", "reads/s", "higher"),
+            metric("writes", "writes", "writes/s", "higher"),
+            metric("read-p99.9", "time", "ns", "lower"),
+            metric("fairness", "total", "least/most", "higher"),
+        ],
         threads_label="reader threads (plus one writer)",
     )
     timed = workload(
@@ -97,7 +102,7 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
             {"workload": "broken", "lock": "pf-t", "status": "no lock", "detail": "0 rwlock calls seen"},
         ]
     )  # fmt: skip
-    raw = RawWriter(folder, ["reads", "writes", "time", "ops"])
+    raw = RawWriter(folder, ["reads", "writes", "read-p99.9", "fairness", "time", "ops"])
     number = 0
 
     def add(round_: int, name: str, lock: str, threads: int, status="ok", detail="", twin=0, **metrics) -> None:
@@ -123,7 +128,8 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
                 noise = [drift * dice.lognormvariate(0, 0.05) for _ in range(2)]
                 more = (better or {}).get(lock, 1)
                 add(round_, "starving", lock, threads, twin=twin, reads=more * READS[lock][place] * noise[0],
-                    writes=float(round(WRITES[lock][place] * noise[1])))  # fmt: skip
+                    writes=float(round(WRITES[lock][place] * noise[1])), fairness=min(1.0, 0.9 * noise[1]),
+                    **{"read-p99.9": threads**3 * 100 / noise[0]})  # fmt: skip
         for lock, twin in (*((lock, 0) for lock in WORK_S), ("none", 1)):
             add(round_, "timed", lock, 2, twin=twin, time=WORK_S[lock] * dice.lognormvariate(0, 0.03))
         add(round_, "timed", "pf-t", 2, "wrong result", "its checksum differs")

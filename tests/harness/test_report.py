@@ -134,7 +134,8 @@ def test_the_page_follows_the_theme(made):
     assert "prefers-color-scheme: dark" in html
     svgs = re.findall(r"<svg.*?</svg>", html, re.DOTALL)
     svgs = [svg for svg in svgs if 'class="glyph"' not in svg]
-    assert len(svgs) == (2 + 2 + 2 + 3) + 2 * (1 + 1 + 1 + 3)  # figures, ratios, per CPU-second, cost: a panel each
+    # Figures, ratios, per CPU-second, cost: a panel each.
+    assert len(svgs) == (4 + 4 + 2 + 3) + 2 * (1 + 1 + 1 + 3)
     for svg in svgs:
         # Every colour of a plot is a variable, so none stays dark on dark.
         assert not re.search(r"#[0-9a-f]{6}\b", re.sub(r'(id|href)="[^"]*"|url\([^)]*\)', "", svg)), svg[:300]

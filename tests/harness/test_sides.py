@@ -33,7 +33,7 @@ def verdicts(found: sides.Sides, workload: str = "starving", number: int = 1) ->
     return {
         (line.metric.name, line.threads, line.lock): line.changes[number - 1].verdict
         for line in found.of(workload)
-        if line.changes[number - 1]
+        if line.changes[number - 1] and line.metric.role in ("reads", "writes")
     }
 
 

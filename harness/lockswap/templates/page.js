@@ -66,6 +66,17 @@ for (const table of document.querySelectorAll("table[data-sorts]")) {
   });
 }
 
+// What is below the first figures is shown when asked for.
+for (const button of document.querySelectorAll("[data-more]")) {
+  const part = document.getElementById(button.getAttribute("aria-controls"));
+  const show = (open) => {
+    part.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+  };
+  button.addEventListener("click", () => show(part.hidden));
+  show(false);
+}
+
 // The legend hides and shows locks in all plots.
 for (const button of document.querySelectorAll("button[data-lock]")) {
   button.addEventListener("click", () => {
@@ -88,6 +99,7 @@ for (const button of document.querySelectorAll("button[data-lock]")) {
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];
     for (const part of opened) part.open = true;
+    for (const button of document.querySelectorAll("[data-more][aria-expanded=false]")) button.click();
   });
   addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
 }
