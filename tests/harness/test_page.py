@@ -56,6 +56,17 @@ def test_nothing_overflows_and_every_plot_is_whole(browser, pages, kind, width):
 
 
 @KINDS
+def test_paper_is_wide_enough(browser, pages, kind):
+    # A4 lying, less its margins.
+    browser.open(pages[kind], 1032, dark=True, media="print")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("return [...document.querySelectorAll('details')].every((part) => part.open)")
+    wide = browser.run("return [...document.querySelectorAll('table')].map((t) => t.getBoundingClientRect().right)")
+    assert max(wide) <= 1033 and browser.beyond_the_page() == []
+    browser.media(dark=False)
+
+
+@KINDS
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_can_be_read_in_both_themes(browser, pages, kind, dark):
     browser.open(pages[kind], dark=dark)
