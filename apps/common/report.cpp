@@ -36,7 +36,7 @@ void print_rates(const Phase& phase) {
     writes += s.writes;
     operations.push_back(s.operations());
   }
-  std::printf("ops_s %.0f reads_s %.1f writes_s %.1f ops_cpu %.0f fairness %.4f\n",
+  std::printf("ops_s %.0f reads_s %.3f writes_s %.3f ops_cpu %.0f fairness %.4f\n",
               reads_s + writes_s, reads_s, writes_s, static_cast<double>(reads + writes) / cpu,
               fairness_of(operations));
   std::printf("ops %" PRIu64 " reads %" PRIu64 " writes %" PRIu64 "\n", reads + writes, reads,

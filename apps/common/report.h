@@ -5,12 +5,12 @@
 //   fairness                   fewest operations of a thread / most operations of a thread
 //   ops, reads, writes         how many there were
 //   live_ns, kept, all_ns      nanoseconds of a thread for one operation, in the live stretches
-//                              (live.h); the share of the time that was live; and over all time.
-//                              Missing with more threads than processors: they never all run
+//                              (live.h); the share of the time that was live (both 0: nothing was);
+//                              and over all time. Missing with more threads than processors: they
+//                              never all run
 //   read_p50_ns, read_p99_ns, read_p999_ns, read_max_ns, read_timed
-//   write_p50_ns, ...          how long acquisitions took, the clock's own 10 to 30 ns included,
-//   and
-//                              how many were timed; a line is missing if none was
+//   write_p50_ns, ...          how long acquisitions took, the clock's own 10 to 30 ns included;
+//                              how many were timed. A line is missing if none was
 #pragma once
 
 #include <string>
