@@ -44,8 +44,10 @@ def _why_open(ratio: Ratio) -> str:
 
 
 def undecided(workload: Workload, lock: str, metric: MetricInfo, baseline: str) -> bool:
-    """Nothing can be said at any thread count, by the clock or per CPU second."""
+    """Nothing can be said at any thread count, by the clock or per CPU second, with or without the busy rounds."""
     figures = [figure for figure in workload.leading(metric) if figure]
+    if any(workload.changed_by_busy(threads, lock, figures[0], baseline) for threads in workload.threads):
+        return False
     ratios = [workload.ratio(threads, lock, figure, baseline) for figure in figures for threads in workload.threads]
     ratios = [ratio for ratio in ratios if ratio]
     return bool(ratios) and all(ratio.trusted and ratio.verdict == OPEN for ratio in ratios)

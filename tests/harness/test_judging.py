@@ -98,6 +98,13 @@ def test_a_verdict_that_busy_rounds_change_is_given_with_and_without_them():
     assert "ba against pthread, by the clock: can't tell" in text
     assert "ba against pthread, by the clock, without the busy rounds: faster with 2 threads (1.1" in text
     assert found.workloads[0].busy_rounds(2) == {9, 10, 11, 12}
+
+    def two(lock, number, twin):
+        return {"ops": disturbed(lock, number, twin), "more": disturbed(lock, number, twin)}
+
+    # Nor is it lost where two figures that leave all open would share a sentence.
+    text = said(campaign(two, metrics=[OPS, OPS | {"name": "more"}], rounds=12, change=mark))
+    assert text.count("without the busy rounds: faster with 2 threads") == 2
     assert "without the busy rounds" not in said(campaign(steady(1.1), change=lambda row: None))
 
 

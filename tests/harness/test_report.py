@@ -175,6 +175,24 @@ def test_report_command_makes_the_same_files_from_the_same_data(made, lockswap, 
         assert (path / name).read_bytes() == (made[0] / name).read_bytes(), name
 
 
+def test_a_campaign_of_schema_1_is_read(tmp_path):
+    """It had no second run without lockswap, so no column for it, and no noise floor."""
+    path = synthetic.write(tmp_path / "old")
+    about = (path / "campaign.toml").read_text()
+    (path / "campaign.toml").write_text(about.replace("schema = 2", "schema = 1"))
+    with (path / "raw.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row.pop("twin") == "0"]
+    with (path / "raw.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    findings = Findings.read(path)
+    starving = findings.campaign.workloads[0]
+    assert starving.noise(2, starving.metrics[0]) is None
+    assert starving.ratio(2, "bravo-ba", starving.metrics[0]).verdict == "faster"
+    assert any("There is no noise floor for starving" in hint for hint in findings.advice)
+
+
 def test_an_interrupted_campaign_says_so(tmp_path):
     findings = Findings.read(synthetic.write(tmp_path / "x", rounds=6, finished=False))
     assert any("was interrupted after" in hint for hint in findings.advice)
