@@ -213,6 +213,24 @@ def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
     assert [(row["round"], row["lock"], row["twin"]) for row in rows(folder)] == whole
 
 
+def test_what_an_interrupted_campaign_spent_counts_in_the_budget(lockswap, repo):
+    folder = repo / "results/c"
+    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.05", "--name", "c", "--no-report")
+    assert lockswap("compare", *options, "--", repo / "build/apps/rwbench", "1", "9").returncode == 0
+    measured = rows(folder)[:8]
+    measured[-1]["started_s"] = "1000"
+    with (folder / "raw.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(measured[0]))
+        writer.writeheader()
+        writer.writerows(measured)
+    about = (folder / "campaign.toml").read_text()
+    (folder / "campaign.toml").write_text(about.replace("finished = true", "finished = false"))
+    done = lockswap("compare", "--resume", folder, "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert len(rows(folder)) == len(measured)
+    assert "budget of 0.05 min was spent" in (folder / "campaign.toml").read_text()
+
+
 def test_a_campaign_of_an_older_lockswap_is_not_resumed(lockswap, tmp_path):
     (tmp_path / "campaign.toml").write_text("schema = 1\nfinished = false\n")
     assert "older lockswap" in one_line_error(lockswap.inside("compare", "--resume", tmp_path))
