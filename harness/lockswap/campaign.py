@@ -91,6 +91,7 @@ class Campaign:
     about: dict[str, Any]  # name, command line and the like, for campaign.toml
     until: float | None = None  # rounds go on until every interval is so narrow; see rounds.py
     budget_s: float | None = None  # of measuring, after which no round begins
+    traces: tuple[str, ...] = ()  # kinds, see traces.py
     cwd: Path = field(default_factory=Path.cwd)
 
     def run(self, watcher: Watcher) -> bool:
@@ -160,9 +161,11 @@ class _Execution:
             self._prepare()
             self._check_all(rounds)
             self._measure_all(rounds, raw)
+            self._trace_all()
         except KeyboardInterrupt:
             interrupted = True
-            self.notes.append("interrupted: later rounds are missing")
+            missing = "later rounds" if any(rounds.left().values()) else "traces"
+            self.notes.append(f"interrupted: {missing} are missing")
         finally:
             raw.close()
             campaign.write_about(not interrupted, self.notes)
@@ -313,6 +316,27 @@ class _Execution:
             where = f"{row.workload}, {plural(row.threads, 'thread')}, {row.lock}"
             self.watcher.says(f"{where}: {row.status}: {row.detail}")
         return row
+
+    def _trace_all(self) -> None:
+        """An extra run of every combination that runs well, under perf: not one of those that were measured."""
+        campaign, kinds = self.campaign, self.campaign.traces
+        good = {(row.workload, row.threads, row.lock) for row in campaign.folder.rows() if row.status == runner.OK}
+        cells = [(job, t, lock) for job in campaign.jobs for t in job.threads for lock in campaign.locks if kinds]
+        for job, threads, lock in cells:
+            name = job.recipe.name
+            files = {kind: campaign.folder.trace(name, threads, lock, kind) for kind in kinds}
+            if (name, threads, lock) not in good or all(file.exists() for file in files.values()):
+                continue  # there already: an interrupted campaign goes on
+            self.watcher.starts(f"tracing {name}, {plural(threads, 'thread')}, {lock}", 0)
+            cwd = campaign.cwd if job.own else None
+            outcome = runner.measure(
+                campaign.setup, job.recipe, lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
+            )
+            if outcome.status != runner.OK:
+                self.watcher.says(f"{name}, {plural(threads, 'thread')}, {lock}, traced: {outcome.detail}")
+            for kind, file in files.items():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(outcome.traces.get(kind, f"No trace: {outcome.detail}\n"), encoding="utf-8")
 
     def _given_up(self, turn: Turn) -> tuple[str, str] | None:
         for status, limit in GIVE_UP.items():

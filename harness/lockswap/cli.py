@@ -153,6 +153,11 @@ def run_command(
     help="Operations per CPU second decide instead of the clock: for machines shared with others.",
 )
 @click.option(
+    "--perf-record",
+    is_flag=True,
+    help="After the measured runs, one more for each figure under perf: summaries of futex calls and off-CPU time.",
+)
+@click.option(
     "--server",
     metavar="'CMD'",
     help="Compare a server: start this before each run of --load. {port} is a free port, {threads} a thread count.",
@@ -241,6 +246,7 @@ def _request(options: dict) -> object:
         against=options["against"],
         fail_below=options["fail_below"],
         per_cpu=options["per_cpu"],
+        perf_record=options["perf_record"],
         ready=options["ready"],
         ready_timeout=options["ready_timeout"],
         stop=options["stop"],

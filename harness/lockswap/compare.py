@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap import beside, gate, machine, perf, recipes, terminal
+from lockswap import beside, gate, machine, perf, recipes, terminal, traces
 from lockswap.campaign import Campaign, Job, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
@@ -68,6 +68,7 @@ class Request:
     stop_timeout: float | None
     prepare: list[list[str]]
     cleanup: list[list[str]]
+    perf_record: bool
 
     def stored(self) -> dict[str, Any]:
         """For campaign.toml, so that --resume asks for the same."""
@@ -78,7 +79,7 @@ class Request:
     @classmethod
     def from_stored(cls, fields: dict[str, Any]) -> "Request":
         empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
-        empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False}
+        empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False, "perf_record": False}
         empty |= {key: [] for key in ("workloads", "locks", "metrics", *_WORDS)}
         known = {key: value for key, value in fields.items() if key in empty}
         known |= {key: _each_word(_at_home, known.get(key, [])) for key in _WORDS}
@@ -140,10 +141,12 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
     check_tools(setup)
     jobs, hints = _jobs(paths, request)
     if preload:
-        hints = [
-            *hints,
-            f"Every run, those without lockswap too, had {words(scrub(path) for path in preload)} preloaded.",
-        ]
+        files = words(scrub(path) for path in preload)
+        hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
+    kinds, problems = traces.usable() if request.perf_record else ((), [])
+    hints += problems
+    for problem in problems:
+        print(f"lockswap: note: {problem}", file=sys.stderr)
     repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
     about = {"command_line": _command_line(), **about}
     about |= {
@@ -162,7 +165,16 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
     if budget:
         about["budget_min"] = budget
     return Campaign(
-        folder, setup, jobs, locks, repeats, request.seed, about, until=request.until, budget_s=budget and budget * 60
+        folder,
+        setup,
+        jobs,
+        locks,
+        repeats,
+        request.seed,
+        about,
+        until=request.until,
+        budget_s=budget and budget * 60,
+        traces=kinds,
     )
 
 

@@ -22,6 +22,7 @@ def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[st
                 "title": workload.info["title"],
                 "sentences": sentences[workload.name],
                 "checks": list(workload.checks.values()),
+                "traces": workload.traces,
                 "busy_rounds": {str(threads): sorted(workload.busy_rounds(threads)) for threads in workload.threads},
                 "noise": [
                     {"threads": threads, "metric": metric.name, **_noise_json(noise)}

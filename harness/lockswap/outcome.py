@@ -23,3 +23,4 @@ class Outcome:
     output: Output = field(default_factory=lambda: Output("", ""))
     counts: Counts | None = None
     command: str = ""
+    traces: dict[str, str] = field(default_factory=dict)  # by kind, see traces.py

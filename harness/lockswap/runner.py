@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockswap import judge, machine, perf, ports, usage
+from lockswap import judge, machine, perf, ports, traces, usage
 from lockswap.errors import UserError
 from lockswap.judge import Output, WrongResult
 from lockswap.outcome import CRASHED, FAILED, HUNG, NO_LOCK, OK, SKIPPED, WRONG, Outcome
@@ -57,9 +57,13 @@ def measure(
     params: Mapping[str, object],
     count: bool = False,
     cwd: Path | None = None,
+    trace: tuple[str, ...] = (),
 ) -> Outcome:
-    """Run `recipe` once. `count` asks for LOCKSWAP_STATS. `cwd` None means the run's scratch folder."""
-    job = _Job(setup, recipe, lock, threads, seconds, params, count, cwd)
+    """Run `recipe` once. `count` asks for LOCKSWAP_STATS, `trace` for kinds of traces; either slows it down.
+
+    `cwd` None means the run's scratch folder.
+    """
+    job = _Job(setup, recipe, lock, threads, seconds, params, count, cwd, trace)
     outcome = job.once()
     if count and job.ended_without_exit and outcome.status == OK:
         # The signal that stops this server ends it before it can write its counts.
@@ -77,6 +81,7 @@ class _Job:
     params: Mapping[str, object]
     count: bool
     cwd: Path | None
+    trace: tuple[str, ...]
     exit_helper: bool = False
     ended_without_exit: bool = False
 
@@ -150,6 +155,7 @@ class _Job:
         else:
             outcome = _execute(run, self._wrapped(run, swap, command), _without_preload(run.env, swap))
             outcome.command = shlex.join(command)
+        outcome.traces = traces.summaries(self.trace, run.folder)
         if stats:
             outcome.counts = judge.read_counts(stats, self.recipe.lock_check.program)
         return _judged(outcome, self.recipe, values) if outcome.status == OK else outcome
@@ -188,7 +194,9 @@ class _Job:
         if setup.pin:
             line = ["taskset", "-c", ",".join(map(str, machine.pin_set(setup.pin, self.threads))), *line]
         line = [str(setup.paths.meter), "run", str(run.folder / "meter"), *line]
-        if setup.events:
+        if self.trace:
+            line = [*traces.wrap(self.trace, run.folder), *line]
+        elif setup.events:
             line = [*perf.wrap(setup.events, run.folder / "perf"), *line]
         if shutil.which("setpriv"):
             line = ["setpriv", "--pdeathsig", "KILL", "--", *line]  # it ends if the harness is killed

@@ -107,6 +107,14 @@ class Folder:
         folder.mkdir(exist_ok=True)
         (folder / f"{run}.txt").write_text(text, encoding="utf-8")
 
+    def trace(self, workload: str, threads: int, lock: str, kind: str) -> Path:
+        return self.path / "traces" / workload / f"{threads}-{lock}.{kind}.txt"
+
+    def traces(self, workload: str) -> list[str]:
+        """The trace files of a workload, relative to the folder."""
+        found = (self.path / "traces" / workload).glob("*.txt")
+        return sorted(str(file.relative_to(self.path)) for file in found)
+
     def _replace(self, name: str, text: str) -> None:
         """All or nothing: a reader, or a crash, never sees half a file."""
         part = self.path / f".{name}.part"

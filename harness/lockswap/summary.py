@@ -88,6 +88,7 @@ class Workload:
     cells: dict[tuple[int, str], Cell]
     second: dict[int, Cell]  # by thread count: the second run of each round without lockswap
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    traces: list[str] = field(default_factory=list)  # files of --perf-record
     against: str = PTHREAD  # the baseline of the ratios
     per_cpu: bool = False  # whether operations per CPU second decide, instead of the clock
     shown: list[MetricInfo] = field(default_factory=list)  # figures of which no lock is the better
@@ -227,6 +228,8 @@ def load(folder: Folder) -> Campaign:
     rows = folder.rows()
     checks = folder.checks()
     workloads = [workload_of(info, about, rows, checks) for info in about["workload"]]
+    for workload in workloads:
+        workload.traces = folder.traces(workload.name)
     return Campaign(about, folder.env(), rows, workloads)
 
 
