@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from lockswap import judge, machine, runner, summary
 from lockswap.paths import Paths
-from lockswap.recipes import Recipe
+from lockswap.recipes import KINDS, Recipe
 from lockswap.registry import BASELINES, NONE, PTHREAD
 from lockswap.rounds import Key, Rounds, Turn, width
 from lockswap.server_spec import Server
@@ -180,8 +180,9 @@ class _Execution:
                 for lock in self.campaign.locks:
                     self.unfit[job.recipe.name, lock] = (runner.SKIPPED, problem)
             elif "rwlock" not in job.recipe.takes:
-                text = f"takes {words(job.recipe.takes)} locks, says its recipe, and lockswap swaps only rwlocks so far"
-                self.watcher.says(f"{job.recipe.name}: {text}: only measured as it is")
+                kinds = words(KINDS[kind] for kind in job.recipe.takes)
+                text = f"takes only {kinds}, as its recipe says, and lockswap swaps only rwlocks so far"
+                self.watcher.says(f"{job.recipe.name}: {text}; it is measured as it is")
                 for lock in self.campaign.locks:
                     if lock != NONE:
                         self.unfit[job.recipe.name, lock] = (runner.NO_LOCK, text)

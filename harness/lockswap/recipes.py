@@ -22,8 +22,8 @@ ROLES = ("reads", "writes", "total", "time", "info")
 AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
 STREAMS = ("stdout", "stderr", "both", "server")
 BUILT_IN = ("threads", "seconds", "tmp", "apps", "port")
-# Kinds of locks that a workload may take. Only the first can be swapped so far.
-KINDS = ("rwlock", "mutex")
+# Kinds of locks that a workload may take, and how many of them are called. Only the first can be swapped so far.
+KINDS = {"rwlock": "rwlocks", "mutex": "mutexes"}
 TAGS = ("quick", "long", "extra")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
