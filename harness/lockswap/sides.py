@@ -9,7 +9,7 @@ from lockswap import differences, summary
 from lockswap.change import CHANGED, UNCHANGED, Change, change
 from lockswap.differences import Difference
 from lockswap.errors import UserError
-from lockswap.measures import MetricInfo
+from lockswap.measures import MetricInfo, split
 from lockswap.stats import OPEN, Ratio, Spread
 from lockswap.store import Folder
 from lockswap.summary import Campaign, Cell, Workload, compared
@@ -57,6 +57,19 @@ class Sides:
 
     def of(self, name: str) -> list[Line]:
         return [line for line in self.lines if line.workload == name]
+
+    def first(self, name: str) -> list[Line]:
+        """Those of the figures with which a report begins."""
+        return [line for line in self.of(name) if line.metric in self._split(name)[0]]
+
+    def more(self, name: str) -> list[Line]:
+        return [line for line in self.of(name) if line.metric in self._split(name)[1]]
+
+    def more_names(self, name: str) -> str:
+        return words([metric.name for metric in self._split(name)[1]])
+
+    def _split(self, name: str) -> tuple[list[MetricInfo], list[MetricInfo]]:
+        return split(list(dict.fromkeys(line.metric for line in self.of(name))))
 
     @cached_property
     def cautions(self) -> list[str]:

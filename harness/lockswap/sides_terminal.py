@@ -27,8 +27,10 @@ def show(sides: Sides, page: Path) -> None:
     for name in sides.workloads:
         console.print()
         console.print(Text(sides.workload(name).info["title"], style="bold"))
-        for table in _changes(sides, sides.of(name), console):
+        for table in _changes(sides, sides.first(name), console):
             console.print(table)
+        if others := sides.more_names(name):
+            console.print(Text(f"More in the report: {others}", style="dim"))
     if sides.cautions:
         console.print()
         console.print(Text("Before you read the changes", style="bold yellow"))

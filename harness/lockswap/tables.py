@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockswap.claims import interval
-from lockswap.measures import MetricInfo
+from lockswap.measures import MetricInfo, split
 from lockswap.stats import FASTER, SLOWER, Ratio
 from lockswap.summary import Cell, Workload
 from lockswap.text import SYMBOL, quantity, si, times
@@ -78,14 +78,17 @@ def _table(workload: Workload, blocks: list[Block]) -> Table:
     return table
 
 
+def left_out(workload: Workload) -> list[str]:
+    """The figures that are only in the page."""
+    return [metric.name for metric in (*split(workload.metrics)[1], *workload.shown)]
+
+
 def _groups(workload: Workload) -> list[list[Block]]:
-    """A list a figure."""
+    """A list a figure; of many figures only the first, the page has the others."""
     groups = []
-    for metric in workload.metrics:
+    for metric in split(workload.metrics)[0]:
         twin = workload.twins.get(metric.name)
         groups.append([_by_clock(workload, metric), *([_per_cpu(workload, metric, twin)] if twin else [])])
-    for metric in workload.shown:
-        groups.append([Block((metric.name,), lambda cell, metric=metric: [_median(cell, metric)], lambda _: [""])])
     return groups
 
 

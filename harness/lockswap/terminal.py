@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockswap.findings import Findings
-from lockswap.tables import tables
+from lockswap.tables import left_out, tables
 from lockswap.text import duration, plural
 
 
@@ -79,6 +79,8 @@ def show(findings: Findings, page: Path | None) -> None:
         console.print(Text(workload.info["title"], style="bold"))
         for table in tables(workload, console) if workload.measured() else ():
             console.print(table)
+        if workload.measured() and (others := left_out(workload)):
+            console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
         console.print(listed("•", findings.sentences[workload.name]))
     if findings.advice:
         console.print()

@@ -177,15 +177,17 @@ def test_text_columns_sort_and_heads_stay_in_place(browser, pages):
     assert firsts == [True, True, False, True, True, True]
 
 
-def test_more_figures_are_shown_when_asked_for(browser, pages):
-    browser.open(pages["report"])
+@KINDS
+def test_more_figures_are_shown_when_asked_for(browser, pages, kind):
+    browser.open(pages[kind])
     button = browser.driver.find_element(By.CSS_SELECTOR, "[data-more]")
     part = browser.driver.find_element(By.ID, "more-starving")
     assert button.text == "More: read-p99.9 and fairness" and button.get_attribute("aria-expanded") == "false"
     assert not part.is_displayed()
     button.send_keys(Keys.ENTER)
     assert part.is_displayed() and button.get_attribute("aria-expanded") == "true"
-    assert len(part.find_elements(By.TAG_NAME, "tr")) == 2 * len(synthetic.THREADS)
+    rows = 2 * len(synthetic.THREADS) * {"report": 1, "sides": len(synthetic.LOCKS) - 1}[kind]
+    assert len(part.find_elements(By.TAG_NAME, "tr")) == rows
     button.click()
     assert not part.is_displayed()
 
