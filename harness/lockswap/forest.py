@@ -80,7 +80,7 @@ def draw(axis: Axes, groups: list[Group], title: str) -> None:
     axis.set_xlim(low, high)
     axis.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}×"))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}×" if x > 0.1 else f"1/{round(1 / x)}×"))
     axis.grid(visible=False, axis="y")
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)

@@ -29,7 +29,7 @@ class Line:
     rounds: tuple[list[float], ...]  # the ratios of single rounds
     changes: tuple[Change | None, ...]  # of each later campaign against the first
     noises: tuple[float | None, ...]  # noise floors
-    medians: tuple[Spread | None, ...]  # the lock's own figures: only for campaigns of one machine
+    medians: tuple[Spread | None, ...]  # the lock's own figures, which no one should compare between machines
 
 
 @dataclass
@@ -83,6 +83,7 @@ class Sides:
 
 
 def read(folders: list[Path]) -> Sides:
+    """Raises UserError if the campaigns cannot be set side by side."""
     campaigns = [_load(folder) for folder in folders]
     for index, folder in enumerate(folders):
         if folder.resolve() in {other.resolve() for other in folders[:index]}:
@@ -120,9 +121,9 @@ def _workload(campaign: Campaign, name: str) -> Workload:
 def _lines(campaigns: list[Campaign], name: str) -> Iterable[Line]:
     workloads = [_workload(campaign, name) for campaign in campaigns]
     first, *others = workloads
-    metrics = [
-        found for metric in first.metrics if all(found := [_metric(workload, metric.name) for workload in workloads])
-    ]
+    # Those by the clock, or per CPU-second if these decided in the first campaign.
+    names = [first.leading(metric)[0].name for metric in first.metrics]
+    metrics = [found for name in names if all(found := [_metric(workload, name) for workload in workloads])]
     threads = [count for count in first.threads if all(count in other.threads for other in others)]
     locks = [lock for lock in first.locks if all(lock in other.locks for other in others)]
     for found in metrics:
@@ -132,7 +133,7 @@ def _lines(campaigns: list[Campaign], name: str) -> Iterable[Line]:
 
 
 def _metric(workload: Workload, name: str) -> MetricInfo | None:
-    return next((metric for metric in workload.metrics if metric.name == name), None)
+    return next((metric for metric in workload.all_metrics if metric.name == name), None)
 
 
 def _line(workloads: list[Workload], metrics: list[MetricInfo], threads: int, lock: str) -> Line:
@@ -182,8 +183,8 @@ def _cautions(sides: Sides) -> Iterable[str]:
     ]
     if unknown:
         yield (
-            f"{words(unknown)} did not measure its noise (the program against itself), so a change is judged by its "
-            "interval alone."
+            f"The noise, the program against itself, was not measured in {words(unknown)}. Where no campaign has it, "
+            "a change is judged by its interval alone."
         )
     tested = [one for line in sides.lines for one in line.changes if one]
     if len(tested) >= 20:
