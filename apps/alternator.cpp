@@ -5,8 +5,9 @@
 // is how far a lock's reader count has to travel from processor to processor. BRAVO's readers each
 // stay at a slot of their own.
 //
-// Waiting is busy-waiting, as in the paper; with more threads than processors a thread that waits
-// gives its processor away, or each hand-over would take a time slice.
+// Waiting is busy-waiting, as in the paper; but a thread that has waited for much longer than a
+// hand-over takes gives its processor away, and with more threads than processors at once: or each
+// hand-over to a thread that is not running would take a time slice.
 //
 // Prints the lines of common/report.h; an operation is a notification. Exit status 1: a
 // notification got lost. Plain pthread API; --help shows the options.
@@ -30,7 +31,7 @@ class alignas(128) Worker {
   std::uint64_t writes = 0;
 
   Worker(pthread_rwlock_t& lock, Seat& mine, Seat& right, bool alone_on_processor)
-      : lock_(lock), mine_(mine), right_(right), spins_(alone_on_processor ? 1 << 20 : 0) {}
+      : lock_(lock), mine_(mine), right_(right), spins_(alone_on_processor ? kSpins : 0) {}
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
@@ -47,6 +48,8 @@ class alignas(128) Worker {
   }
 
  private:
+  static constexpr unsigned kSpins = 10'000;  // 10 us or more
+
   // 0: stopped.
   std::uint64_t wait(const std::atomic<bool>& stop) {
     for (unsigned round = 0;; ++round) {
