@@ -108,7 +108,7 @@ def test_without_tails() -> None:
 
 def test_the_library_counts_the_same_acquisitions() -> None:
     """What a program says that it did is what reached the lock."""
-    warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50}
+    warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
     for line in (
         "pairs --seconds 0.1 --tails 0 --threads 3",
         "pairs --seconds 0.1 --tails 0 --threads 3 --writes 0.25",
