@@ -85,12 +85,7 @@ class Rounds:
         return "all_ns" if reference is not None and least < self.kept(reference) / 2 else "live_ns"
 
     def ratio(self, subject: Hashable, base: Hashable, name: str) -> dict:
-        """Rounds in which nothing was live have no figure, and so no pair."""
-        pairs = zip(self.values(subject, name), self.values(base, name), strict=True)
-        good = [pair for pair in pairs if min(pair) > 0]
-        if not good:
-            return {"ratio": 0.0, "low": 0.0, "high": 0.0, "pairs": 0, "measured": False, "of": name}
-        r = ratio([a for a, _ in good], [b for _, b in good])
+        r = ratio(self.values(subject, name), self.values(base, name))
         narrow = r["high"] - r["ratio"] <= WIDEST and r["ratio"] - r["low"] <= WIDEST
         busy = name in ("live_ns", "all_ns") and max(map(self.kept, self.subjects)) < LEAST_KEPT
         return r | {"measured": narrow and r["pairs"] >= LEAST_PAIRS and not busy, "busy": busy, "of": name}

@@ -9,6 +9,7 @@ the latter. Needs ./run.sh build; `instructions` needs valgrind, `writers` the w
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -54,7 +55,11 @@ def rounds_of(n: int, locks: list[str], measure) -> dict[str, list[float]]:
 
 
 def ratio(values: list[float], base: list[float]) -> dict[str, float]:
-    r = paired_ratio(values, base)
+    """Rounds in which nothing was live have no figure, and so no pair."""
+    pairs = [pair for pair in zip(values, base, strict=True) if min(pair) > 0]
+    if not pairs:
+        return {"ratio": math.nan, "low": math.nan, "high": math.nan, "pairs": 0}
+    r = paired_ratio([a for a, _ in pairs], [b for _, b in pairs])
     return {"ratio": r.estimate, "low": r.low, "high": r.high, "pairs": r.n}
 
 
