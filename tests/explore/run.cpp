@@ -27,8 +27,8 @@ const char* const kRunUsage =
 
 namespace {
 
-constexpr std::uint64_t kSamples = 50'000;
-constexpr std::uint64_t kQuickSamples = 1'000;
+constexpr std::uint64_t kSamples = 200'000;
+constexpr std::uint64_t kQuickSamples = 5'000;
 
 [[noreturn]] void bad_usage(const std::string& what) {
   std::fprintf(stderr, "lockswap-explore: %s (see lockswap-explore help)\n", what.c_str());

@@ -16,7 +16,7 @@ struct Method {
   MemoryModel memory = MemoryModel::c11;
   Schedule schedule = Schedule::dfs;
   std::uint64_t seed = 1;
-  int depth = 3;  // of pct
+  int depth = 5;  // of pct
 };
 
 struct Limits {

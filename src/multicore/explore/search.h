@@ -37,7 +37,7 @@ class Search {
   static constexpr int kActors = 2 * kMaxThreads;
 
   // `depth` is for pct: 1 or more.
-  void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 3);
+  void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 1);
   void begin_execution();
 
   // One of 0..options-1: which value is read, whether a deadline passes.
