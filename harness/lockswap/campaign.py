@@ -1,8 +1,6 @@
 """A campaign: what to run in which order, and the loop that runs it."""
 
 import os
-import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,13 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lockswap import judge, machine, runner, summary
-from lockswap.paths import Paths
+from lockswap.clock import Clock
 from lockswap.recipes import KINDS, Recipe
 from lockswap.registry import BASELINES, NONE, PTHREAD
 from lockswap.rounds import Key, Rounds, Turn, width
 from lockswap.server_spec import Server
 from lockswap.store import GIVEN_UP, NUMBER_COLUMNS, Folder, RawWriter, Row, scrub
 from lockswap.text import plural, words
+from lockswap.workplace import build, lacks_room
 
 # Above this share of stolen time, or below this share of CPUs, a run says more about the neighbours.
 STEAL_LIMIT = 0.10
@@ -135,7 +134,7 @@ class _Execution:
         self.began = time.monotonic()
         self.notes: list[str] = []
         self.failed: Counter = Counter()
-        self.clock = _Clock(campaign.jobs)
+        self.clock = Clock(campaign.jobs)
         self.checks: list[dict[str, Any]] = []
         self.unfit: dict[tuple[str, str], tuple[str, str]] = {}
         self.available: float | None = None
@@ -174,7 +173,7 @@ class _Execution:
     def _prepare(self) -> None:
         """Build what is not there, and see what cannot run at all."""
         for job in self.campaign.jobs:
-            problem = None if job.own else self._build(job.recipe) or _lacks_room(job.recipe)
+            problem = None if job.own else self._build(job.recipe) or lacks_room(job.recipe)
             if problem:
                 self.watcher.says(f"{job.recipe.name}: {problem}")
                 for lock in self.campaign.locks:
@@ -358,77 +357,5 @@ class _Execution:
         self.campaign.folder.write_failure(name, scrub(text, self.campaign.setup.paths.root))
 
 
-def build(paths: Paths, recipe: Recipe) -> str | None:
-    """Run a recipe's build script; None, or why the program is not there afterwards."""
-    script = paths.root / "apps" / (recipe.build or "")
-    if not script.is_file():
-        return f"its build script apps/{recipe.build} is not there"
-    env = os.environ | {
-        "LOCKSWAP_ROOT": str(paths.root),
-        "LOCKSWAP_BUILD": str(paths.build),
-        "LOCKSWAP_APPS": str(paths.apps),
-    }
-    paths.apps.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        ["bash", script],
-        cwd=paths.root / "apps",
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        return f"cannot be built: {scrub(reason, paths.root)}"
-    if not recipe.program_present(paths.apps):
-        return f"its build script left no {recipe.missing_program(paths.apps)}"
-    return None
-
-
-def _lacks_room(recipe: Recipe) -> str | None:
-    if recipe.memory_mb and machine.memory_mb() < recipe.memory_mb:
-        return f"needs {recipe.memory_mb} MB of memory, {machine.memory_mb()} MB are available"
-    free = shutil.disk_usage(runner.scratch_root() or "/tmp").free >> 20
-    if recipe.tmp_mb and free < recipe.tmp_mb:
-        return f"needs {recipe.tmp_mb} MB of scratch space on tmpfs, {free} MB are free"
-    return None
-
-
 def _ended_s(row: Row) -> float:
     return row.numbers.get("started_s", 0) + row.numbers.get("wall_s", 0)
-
-
-class _Clock:
-    """Foretells how long runs take: first from what was asked for, then from what was seen."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self.jobs = {job.recipe.name: job for job in jobs}
-        self.seen: dict[Key, list[float]] = {}
-        self.seen_check: dict[str, list[float]] = {}
-        self.spent = 0.0
-
-    def expect(self, key: Key) -> float:
-        times = self.seen.get(key)
-        if times:
-            return sum(times) / len(times)
-        others = [time for other, times in self.seen.items() if other[0] == key[0] for time in times]
-        if others:
-            return sum(others) / len(others)
-        job = self.jobs[key[0]]
-        if job.recipe.fixed_work:
-            checks = self.seen_check.get(key[0])
-            return sum(checks) / len(checks) if checks else 3.0
-        return job.seconds + 0.5
-
-    def saw(self, key: Key, took: float) -> None:
-        self.spent += took
-        self.seen.setdefault(key, []).append(took)
-
-    def check(self, recipe: Recipe) -> float:
-        times = self.seen_check.get(recipe.name)
-        return sum(times) / len(times) if times else recipe.lock_check.seconds + 0.5
-
-    def saw_check(self, recipe: Recipe, took: float) -> None:
-        self.seen_check.setdefault(recipe.name, []).append(took)

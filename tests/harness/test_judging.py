@@ -19,6 +19,7 @@ def campaign(
     rounds: int = 8,
     locks: list[str] | None = None,
     change: Callable[[Row], None] = lambda row: None,
+    env: dict | None = None,
     **about,
 ) -> Campaign:
     """One workload with 2 threads: value(lock, round, twin) is what the run gives; a number is the first figure's."""
@@ -34,7 +35,7 @@ def campaign(
             change(rows[-1])
     about = {"locks": locks, "finished": True, "repeats": rounds, "name": "c", **about}
     info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True}
-    return Campaign(about, {}, rows, [workload_of(info, about, rows)])
+    return Campaign(about, env or {}, rows, [workload_of(info, about, rows)])
 
 
 def steady(factor: float = 1.0, noise: float = 0.01, seed: int = 1) -> Callable:
@@ -195,6 +196,7 @@ def heaps(lock, number, twin):
     [
         (lambda: campaign(steady(), rounds=3, repeats=3), "Use --repeats 7"),
         (lambda: campaign(steady(), rounds=3, repeats=7), "--budget was spent"),
+        (lambda: campaign(steady(), repeats=20, budget_min=2.0), "spent after 8 of 20 rounds"),
         (lambda: campaign(steady(noise=0.3), until=0.05, budget_min=2.0), "Half the width takes four times the rounds"),
         (lambda: campaign(steady(), change=lambda row: row.numbers.update(steal_share=0.3)), "hypervisor"),
         (lambda: campaign(steady(), change=lambda row: setattr(row, "disturbed", 1)), "something else was running"),
@@ -210,6 +212,7 @@ def heaps(lock, number, twin):
             "all threads were live for less than 20 %",
         ),
         (lambda: campaign(steady(noise=0.6)), "differ by more than 50 %"),
+        (lambda: campaign(steady(), env={"cpu": {"usable": 1}, "perf_events": []}), "There is one CPU"),
     ],
 )
 def test_warnings_name_cause_and_cure(found, says):
