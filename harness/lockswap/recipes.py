@@ -7,15 +7,15 @@ import math
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lockswap import server_spec
 from lockswap.errors import UserError
 from lockswap.server_spec import Server
+from lockswap.toml_table import Table
 
 SCHEMA = 1
 ROLES = ("reads", "writes", "total", "time", "info")
@@ -218,7 +218,7 @@ class _Reader:
         self.path = path
 
     def recipe(self, data: dict) -> Recipe:
-        top = _Table(self, "", data)
+        top = Table(self.fail, "", data)
         schema = top.take("schema", int, required=True)
         if schema != SCHEMA:
             self.fail("schema", f"is {schema}; this harness reads schema {SCHEMA}")
@@ -245,7 +245,7 @@ class _Reader:
             build=top.take("build", str),
             prepare=self._commands(top, "prepare"),
             cleanup=self._commands(top, "cleanup"),
-            server=server_spec.read(top.table("server"), self.fail),
+            server=server_spec.read(top.table("server")),
             takes=tuple(top.list_of("takes", str, default=["rwlock"])),
             env=self._env(top),
             threads_label=top.take("threads_label", str, default="threads"),
@@ -314,7 +314,7 @@ class _Reader:
         if recipe.fixed_work and any(metric.per == "second" for metric in recipe.metrics):
             self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
 
-    def _params(self, top: "_Table") -> tuple[dict, dict]:
+    def _params(self, top: Table) -> tuple[dict, dict]:
         table = top.table("params")
         default = table.raw("default") or {}
         quick = table.raw("quick") or {}
@@ -327,7 +327,7 @@ class _Reader:
                     self.fail(f"params.{key}", "is a placeholder of the harness; choose another name")
         return default, quick
 
-    def _variant(self, table: "_Table") -> Variant:
+    def _variant(self, table: Table) -> Variant:
         variant = Variant(
             name=table.take("name", str, required=True),
             title=table.take("title", str, required=True),
@@ -340,20 +340,20 @@ class _Reader:
             self.fail(f"{table.where}.params", "must be a table")
         return variant
 
-    def _commands(self, top: "_Table", key: str) -> tuple[tuple[str, ...], ...]:
+    def _commands(self, top: Table, key: str) -> tuple[tuple[str, ...], ...]:
         commands = top.list_of(key, list)
         for command in commands:
             if not command or not all(isinstance(word, str) for word in command):
                 self.fail(key, "must be a list of commands, each a list of strings")
         return tuple(tuple(command) for command in commands)
 
-    def _env(self, top: "_Table") -> dict[str, str]:
+    def _env(self, top: Table) -> dict[str, str]:
         env = top.raw("env") or {}
         if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
             self.fail("env", "must be a table of strings")
         return env
 
-    def _metric(self, table: "_Table") -> Metric:
+    def _metric(self, table: Table) -> Metric:
         metric = Metric(
             name=table.take("name", str, required=True),
             role=table.one_of("role", ROLES, required=True),
@@ -377,7 +377,7 @@ class _Reader:
             self.fail(table.where, "'work' turns seconds into a rate: it needs better = \"higher\", and no 'per'")
         return metric
 
-    def _work(self, table: "_Table") -> tuple[str | float, ...]:
+    def _work(self, table: Table) -> tuple[str | float, ...]:
         """A product such as '2 * {threads} * {records}'; nothing else, so that it needs no evaluation."""
         text = table.take("work", str)
         if text is None:
@@ -389,7 +389,7 @@ class _Reader:
             )
         return tuple(match[1] or float(match[2]) for match in factors)
 
-    def _expectation(self, table: "_Table") -> Expectation:
+    def _expectation(self, table: Table) -> Expectation:
         expectation = Expectation(
             why=table.take("why", str, required=True),
             stream=table.one_of("stream", STREAMS, default="both"),
@@ -409,7 +409,7 @@ class _Reader:
             self.fail(table.where, "'regex' goes with 'at_least' or 'at_most', and they with it")
         return expectation
 
-    def _lock_check(self, table: "_Table") -> LockCheck:
+    def _lock_check(self, table: Table) -> LockCheck:
         check = LockCheck(
             threads=table.take("threads", int, default=2),
             seconds=table.take("seconds", int, default=1),
@@ -429,82 +429,5 @@ class _Reader:
             self.fail("lock_check", "'..._per_operation' needs 'operations', the regex that counts them")
         return check
 
-    def fail(self, key: str, message: str) -> None:
+    def fail(self, key: str, message: str) -> NoReturn:
         raise UserError(f"{self.path}: {key}: {message} (docs/recipes.md has the format)")
-
-
-class _Table:
-    """A TOML table that remembers which of its keys were read, so that a misspelt one is an error."""
-
-    def __init__(self, reader: _Reader, where: str, data: Any) -> None:
-        self.reader = reader
-        self.where = where
-        if not isinstance(data, dict):
-            reader.fail(where, "must be a table")
-        self.data = dict(data)
-
-    def _key(self, key: str) -> str:
-        return f"{self.where}.{key}" if self.where else key
-
-    def raw(self, key: str) -> Any:
-        return self.data.pop(key, None)
-
-    def take(self, key: str, kind: type, *, required: bool = False, default: Any = None) -> Any:
-        if key not in self.data:
-            if required:
-                near = get_close_matches(key, self.data, n=1)
-                self.reader.fail(self._key(key), "is missing" + (f"; is '{near[0]}' meant?" if near else ""))
-            return default
-        value = self.data.pop(key)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            self.reader.fail(self._key(key), f"must be {_KINDS[kind]}")
-        return value
-
-    def list_of(self, key: str, kind: type, *, required: bool = False, default: Iterable = ()) -> list:
-        values = self.take(key, list, required=required, default=list(default))
-        if not all(isinstance(value, kind) for value in values):
-            self.reader.fail(self._key(key), f"must be a list, each entry {_KINDS[kind]}")
-        return values
-
-    def one_of(self, key: str, allowed: tuple, *, required: bool = False, default: Any = None) -> Any:
-        value = self.take(key, str, required=required, default=default)
-        if value is not None and value not in allowed:
-            self.reader.fail(self._key(key), f"is '{value}'; it may be {', '.join(allowed)}")
-        return value
-
-    def regex(self, key: str, groups: int = 0) -> str | None:
-        pattern = self.take(key, str)
-        if pattern is None:
-            return None
-        try:
-            found = re.compile(pattern, re.MULTILINE).groups
-        except re.error as error:
-            self.reader.fail(self._key(key), f"is no regex: {error}")
-        if found < groups:
-            self.reader.fail(self._key(key), f"needs {groups} group{'s' if groups > 1 else ''} (...)")
-        return pattern
-
-    def table(self, key: str) -> "_Table":
-        return _Table(self.reader, self._key(key), self.data.pop(key, {}))
-
-    def tables(self, key: str) -> list["_Table"]:
-        return [
-            _Table(self.reader, f"{self._key(key)}[{index}]", entry)
-            for index, entry in enumerate(self.list_of(key, dict))
-        ]
-
-    def done(self) -> None:
-        for key in self.data:
-            self.reader.fail(self._key(key), "is not a key that recipes have")
-
-
-_KINDS = {
-    str: "a string",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
-}

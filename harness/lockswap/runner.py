@@ -19,9 +19,9 @@ from lockswap.paths import Paths
 from lockswap.preload import clean_environment, lock_variables
 from lockswap.processes import Brood
 from lockswap.recipes import Recipe, fill
-from lockswap.server import Run, serve, signal_name
+from lockswap.server import serve, signal_name
 from lockswap.server_spec import Ready, Server
-from lockswap.steps import Interrupts, Program
+from lockswap.steps import Interrupts, Program, Run
 
 # The rest of the harness asks here for how runs end.
 __all__ = ["CRASHED", "FAILED", "HUNG", "NO_LOCK", "OK", "SKIPPED", "WRONG", "Outcome", "Setup", "measure"]
@@ -108,7 +108,8 @@ class _Job:
         """Run the recipe's preparation or cleanup; why it did not work. All of a cleanup is tried."""
         problem = None
         for words in commands:
-            problem = problem or self._command(what, self.recipe.fill(words, values), run)
+            failed = self._command(what, self.recipe.fill(words, values), run)
+            problem = problem or failed
             if problem and what == "preparation":
                 break
         return problem
@@ -164,10 +165,14 @@ class _Job:
         if self.exit_helper and server.stop_signal == signal.SIGKILL:
             server = replace(server, stop="TERM")
         command = self.recipe.fill(server.command, values)
+        try:
+            ready = Ready.parse(fill(server.ready, values))
+        except ValueError as error:  # only the values of the placeholders made it wrong
+            return Outcome(SKIPPED, f"server.ready: {error}")
         served = serve(
             run,
             server,
-            Ready.parse(fill(server.ready, values)),
+            ready,
             self._wrapped(run, swap, command),
             [str(self.setup.paths.meter), "run", str(run.folder / "load-meter"), *load],
             _without_preload(run.env, swap),
@@ -178,7 +183,7 @@ class _Job:
         if served.problem:
             outcome.status, outcome.detail = served.problem.status, served.problem.detail
         # The account is the server's; how long it took, and how it ended, the load's.
-        of_load = usage.of(run.folder / "load-meter", run.folder / "none")
+        of_load = usage.of(run.folder / "load-meter")
         of_server = usage.of(run.folder / "meter", run.folder / "perf")
         outcome.usage = {key: value for key, value in of_server.items() if key not in ("exit", "signal")}
         outcome.usage |= {key: of_load[key] for key in ("exit", "signal", "wall_s") if key in of_load}

@@ -3,30 +3,18 @@
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from lockswap import usage
 from lockswap.outcome import CRASHED, FAILED, HUNG, SKIPPED
 from lockswap.processes import Brood
 from lockswap.server_spec import Ready, Server
-from lockswap.steps import Interrupts, Program
+from lockswap.steps import Program, Run
 from lockswap.text import words
 
 # An interrupted campaign does not wait as long for a polite end.
 _HURRIED_STOP_S = 2.0
 # Workers may need a moment longer than the process that told them to end.
 _WORKERS_STOP_S = 2.0
-
-
-@dataclass(frozen=True)
-class Run:
-    """What the steps of one run share."""
-
-    folder: Path  # for files of the harness
-    cwd: Path
-    env: Mapping[str, str]
-    limit: float  # seconds for the program, or the load of a server
-    interrupts: Interrupts
 
 
 @dataclass(frozen=True)

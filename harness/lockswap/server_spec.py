@@ -3,9 +3,9 @@
 import re
 import signal
 from dataclasses import dataclass
-from typing import Any
 
 from lockswap import ports
+from lockswap.toml_table import Table
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def signal_of(text: str) -> signal.Signals:
         raise ValueError(f"there is no signal '{text}'; write it as TERM, INT or QUIT") from None
 
 
-def read(table: Any, fail: Any) -> Server | None:
-    """From a recipe's [server] table; `table` and `fail` are those of recipes.py."""
+def read(table: Table) -> Server | None:
+    """From a recipe's [server] table; None if it has none."""
     if not table.data:
         return None
     server = Server(
@@ -85,16 +85,16 @@ def read(table: Any, fail: Any) -> Server | None:
     )
     table.done()
     if not server.command:
-        fail("server.command", "is empty")
+        table.fail("server.command", "is empty")
     for key in ("ready_timeout", "stop_timeout"):
         if getattr(server, key) <= 0:
-            fail(f"server.{key}", "must be more than 0")
+            table.fail(f"server.{key}", "must be more than 0")
     try:
         server.stop_signal  # noqa: B018
     except ValueError as error:
-        fail("server.stop", str(error))
+        table.fail("server.stop", str(error))
     try:
         Ready.parse(server.ready.replace("{port}", "1"))
     except ValueError as error:
-        fail("server.ready", str(error))
+        table.fail("server.ready", str(error))
     return server

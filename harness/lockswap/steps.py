@@ -67,6 +67,17 @@ class Interrupts:
         return True
 
 
+@dataclass(frozen=True)
+class Run:
+    """What the steps of one run share."""
+
+    folder: Path  # for files of the harness
+    cwd: Path
+    env: Mapping[str, str]
+    limit: float  # seconds for the program, or the load of a server
+    interrupts: Interrupts
+
+
 @dataclass
 class Program:
     """A started program; its output goes to files: a pipe would slow a talkative one down, and a left-over child

@@ -15,7 +15,7 @@ def meter(path: Path) -> dict[str, float]:
     return {key: float(value) for key, _, value in (line.partition(" ") for line in lines) if value}
 
 
-def of(account: Path, counted: Path) -> dict[str, float]:
+def of(account: Path, counted: Path | None = None) -> dict[str, float]:
     """The columns of raw.csv, and `exit` or `signal`."""
     usage = meter(account)
     if "wall_ns" in usage:
@@ -23,7 +23,7 @@ def of(account: Path, counted: Path) -> dict[str, float]:
         usage["cpu_s"] = usage["user_s"] + usage["sys_s"]
         usage["context_switches"] = usage["switches_voluntary"] + usage["switches_involuntary"]
         usage["page_faults"] = usage["faults_minor"] + usage["faults_major"]
-    if counted.exists():
+    if counted and counted.exists():
         events = perf.parse(counted.read_text())
         for event, key in (
             ("context-switches", "context_switches"),

@@ -70,7 +70,7 @@ class Lockswap:
         return [sys.executable, "-m", "lockswap", *map(str, args)]
 
     def __call__(self, *args: object, **more) -> subprocess.CompletedProcess:
-        more.setdefault("timeout", 60)
+        more.setdefault("timeout", 600)  # a guard: the machine may be very busy
         env = self.env | more.pop("env", {})
         return subprocess.run(
             self.command(*args),
