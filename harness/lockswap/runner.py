@@ -203,9 +203,8 @@ class _Job:
             line = [*traces.wrap(self.trace, run.folder), *line]
         elif setup.events:
             line = [*perf.wrap(setup.events, run.folder / "perf"), *line]
-        if shutil.which("setpriv"):
-            line = ["setpriv", "--pdeathsig", "KILL", "--", *line]  # it ends if the harness is killed
-        return line
+        # It ends if the harness is killed.
+        return [str(setup.paths.meter), "guard", str(os.getpid()), *line]
 
 
 _CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")

@@ -2,6 +2,7 @@
 //
 //   lockswap-meter run OUT CMD...    run CMD; its process id, and in the end its exit status and
 //                                    resource usage, go to OUT as "key value" lines
+//   lockswap-meter guard PID CMD...  become CMD, which dies when its parent PID dies
 //   lockswap-meter probe MS          print how many CPUs were really available during MS
 //                                    milliseconds
 //
@@ -76,6 +77,14 @@ static int run(const char* out_path, char** command) {
   return by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static int guard(const char* parent, char** command) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Dead already: then nobody will be told.
+  if (getppid() != strtol(parent, NULL, 10)) return 125;
+  execvp(command[0], command);
+  return die(command[0]);
+}
+
 // One slice is long against a timer tick's work and short against a time slice of the scheduler.
 enum { slice_ns = 250000 };
 
@@ -136,10 +145,11 @@ static int probe(long ms) {
 
 int main(int argc, char** argv) {
   if (argc >= 4 && strcmp(argv[1], "run") == 0) return run(argv[2], argv + 3);
+  if (argc >= 4 && strcmp(argv[1], "guard") == 0) return guard(argv[2], argv + 3);
   if (argc == 3 && strcmp(argv[1], "probe") == 0) {
     long ms = strtol(argv[2], NULL, 10);
     if (ms > 0 && ms <= 10000) return probe(ms);
   }
-  fputs("usage: lockswap-meter run OUT CMD... | lockswap-meter probe MILLISECONDS\n", stderr);
+  fputs("usage: lockswap-meter run OUT CMD... | guard PID CMD... | probe MILLISECONDS\n", stderr);
   return 2;
 }
