@@ -9,7 +9,7 @@ run_check() {
   configure
   say "ThreadSanitizer: the lock templates under stress (the table's scan in its scalar form)"
   nice cmake --build "$BUILD" -j "$JOBS" --target rw_stress_tsan
-  nice "$BUILD/tests/unit/rw_stress_tsan" 30000 || failed+=(ThreadSanitizer)
+  nice "$BUILD/tests/unit/rw_stress_tsan" 10000 || failed+=(ThreadSanitizer)
 
   say "spin: the protocol of BRAVO, 3 readers and 2 writers"
   nice "$venv/bin/python" tests/models/spin.py || failed+=(spin)

@@ -12,6 +12,7 @@ SOURCES = ROOT / "src"
 # What instantiates the locks. The other objects of the explorer are used as they were built.
 UNITS = ("cases", "script")
 TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
+LIBRARY = "lockswap_core.dir"  # the preload library's objects
 
 
 class Explorer:
@@ -20,11 +21,9 @@ class Explorer:
     def __init__(self, build: Path) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         # A source may belong to other programs, too.
-        self.commands = {
-            Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"]))
-            for e in entries
-            if any(target in e["command"] for target in TARGETS)
-        }
+        own = [e for e in entries if any(target in e["command"] for target in (*TARGETS, LIBRARY))]
+        self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in own}
+        self.units = [Path(e["file"]) for e in own if LIBRARY not in e["command"]]
 
     def object_of(self, source: Path) -> Path:
         """Where the build leaves the object of `source`."""
@@ -41,7 +40,7 @@ class Explorer:
     def build(self, overlay: Path, program: Path) -> Path:
         """An explorer of the headers in `overlay`; those that are not there come from src/."""
         changed, kept, compiler = [], [], ""
-        for source in self.commands:
+        for source in self.units:
             if source.name.startswith(UNITS):
                 changed.append(program.with_name(source.name + ".o"))
                 self.compile(source, overlay, changed[-1], "-O1", "-g0", "-w")

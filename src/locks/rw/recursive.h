@@ -213,7 +213,8 @@ class Recursive {
 
   // The object may be reused after this. Like glibc's, it never fails.
   static void destroy(Frame& f) noexcept {
-    if ((flags_of(f.contract.load(acquire)) & kMarked) == 0) return;
+    // relaxed: a mark happened before, by the program's own doing.
+    if ((flags_of(f.contract.load(relaxed)) & kMarked) == 0) return;
     for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
       P::step_aside(round);
     }
@@ -359,10 +360,12 @@ class Recursive {
   // Waits for extra holds; shuts a marked lock to new ones.
   [[gnu::noinline]] static int shut(Frame& f, Patience patience) noexcept {
     for (;;) {
-      std::uint64_t v = f.contract.load(acquire);  // pairs with release_any
+      // relaxed: unmarked, a thread ends its extra holds before the one below, which the lock below
+      // has acquired. Marked, the compare-exchange acquires.
+      std::uint64_t v = f.contract.load(relaxed);
       if (extra_of(v) == 0) {
         if ((v & kMarked) == 0) return 0;
-        // acquire: as above. Fails if a reader was faster.
+        // acquire: pairs with release_extra. Fails if a reader was faster.
         if (f.contract.compare_exchange(v, v | kActive, acquire)) return 0;
         continue;
       }
@@ -390,8 +393,10 @@ class Recursive {
     if ((f.contract.load(relaxed) & kMarked) != 0) return;
     P::template global<Disputed<P>>().insert(
         static_cast<std::uint32_t>(f.contract.load(relaxed) >> kLifeShift));
-    // acq_rel: a recursive read is before the mark, and then its extra hold is seen, or after it.
-    f.contract.fetch_or(kMarked, acq_rel);
+    // One word: a recursive read is before the mark, and then its extra hold is counted, or after
+    // it. release: who sees the mark also sees the arrival of the hold that is being released;
+    // pairs with release_extra.
+    f.contract.fetch_or(kMarked, release);
   }
 
   // The token's slot did not simply name this lock.

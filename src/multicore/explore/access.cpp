@@ -1,4 +1,5 @@
 // What an operation on an atom does.
+#include <algorithm>
 #include <cstdio>
 
 #include "multicore/explore/machine.h"
@@ -21,10 +22,8 @@ Order Machine::order_of(Op op, Order order, const Site& site) {
   if (op == Op::load && me().caller.set) op = Op::await;
   if (sites != nullptr && order != relaxed) {
     const Site& s = site_of(op, site);
-    bool known = false;
-    for (const Mutation& m : *sites)
-      known |= m.at(op, order, s);
-    if (!known) {
+    if (std::none_of(sites->begin(), sites->end(),
+                     [&](const Mutation& m) { return m.at(op, order, s); })) {
       sites->push_back(Mutation{.name = "",
                                 .file = file_of(s),
                                 .function = s.function_name(),
