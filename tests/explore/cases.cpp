@@ -32,6 +32,10 @@ const Script kGeneral[] = {
     {"timed-write", {"W u", "timedW u", "R u"}},
     {"timed-write-r", {"timedW u", "R u", "R u"}},
     {"timed-write-2", {"timedW u", "timedW u", "R u"}},
+    // Who must time out: the other waits until it has.
+    {"timed-read-out", {"W +1 ?2 u", "?1 timedR! +2"}},
+    {"timed-write-out", {"W +1 ?2 u", "?1 timedW! +2"}},
+    {"timed-write-out-r", {"R +1 ?2 u", "?1 timedW! +2"}},
     // What is free must be had, also by a try and by one who comes late.
     {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
     {"late", {"W u", "lateR u", "lateW u"}},

@@ -80,9 +80,8 @@ def main() -> int:
         if quick:
             turn = int(git("rev-parse", "HEAD")[:8] or "0", 16) % SLICES
             command += ["--quick", "--slice", f"{2 * turn + half}/{2 * SLICES}"]
-            if half == 0:
-                for name in changed_headers():
-                    command += ["--order", name + " "]
+            for name in changed_headers()[half::2]:
+                command += ["--order", name + " "]
         else:
             command += ["--slice", f"{half}/2"]
         commands.append(command)

@@ -12,7 +12,7 @@ SOURCES = ROOT / "src"
 # What instantiates the locks. The other objects of the explorer are used as they were built.
 UNITS = ("cases", "script")
 TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
-LIBRARY = "lockswap_core.dir"  # the preload library's objects
+OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 
 
 class Explorer:
@@ -21,9 +21,9 @@ class Explorer:
     def __init__(self, build: Path) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         # A source may belong to other programs, too.
-        own = [e for e in entries if any(target in e["command"] for target in (*TARGETS, LIBRARY))]
+        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *TARGETS))]
         self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in own}
-        self.units = [Path(e["file"]) for e in own if LIBRARY not in e["command"]]
+        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in TARGETS)]
 
     def object_of(self, source: Path) -> Path:
         """Where the build leaves the object of `source`."""

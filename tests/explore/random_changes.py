@@ -2,8 +2,9 @@
 
 random_changes.py [--seed N] [--count N] BUILD-DIRECTORY
 
-A change counts if the library's object code differs with it. Status 1 if more than a tenth of those that count are
-missed, or one that docs/memory-ordering.md does not explain."""
+A change counts if the library's object code differs with it. What exploration misses in holds.h, of which it uses four
+entries in the thread, goes to the unit test of that header, and is counted apart. Status 1 if more than a tenth of the
+changes are missed, or one that docs/memory-ordering.md does not explain."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from pathlib import Path
 from patched import ROOT, SOURCES, Explorer, write_overlay
 
 EXPLAINED = ROOT / "docs/memory-ordering.md"
-# What the explorer runs; holds.h beyond its four entries in the thread, and disputed.h, have unit tests.
+# What the explorer runs.
 HEADERS = (
     "locks/rw/ba.h",
     "locks/rw/bravo.h",
@@ -79,6 +80,12 @@ def changes_of(line: str) -> Iterator[str]:
         yield re.sub(r"\S.*", ";", code, count=1) + rest
 
 
+def limit_time() -> None:
+    """For a child process."""
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 class Trial:
     """Compiles and explores changed headers in a folder of its own."""
 
@@ -95,7 +102,7 @@ class Trial:
 
     def run(self, header: str, text: str) -> str | None:
         """None: does not count. Otherwise how it was found, or "" if it was not."""
-        overlay = self.work / "src"
+        overlay = Path(tempfile.mkdtemp(dir=self.work))
         write_overlay(overlay, {header: text})
         try:
             if self.object_code(overlay) == self.shipped:
@@ -103,20 +110,23 @@ class Trial:
             program = self.explorer.build(overlay, self.work / "explore")
         except subprocess.CalledProcessError:
             return None  # not C++
-        finally:
-            (overlay / header).unlink()
 
-        return self.explore(program, FIRST.get(header, "core/pf-t")) or self.explore(program)
+        found = self.explore(program, FIRST.get(header, "core/pf-t")) or self.explore(program)
+        return found or (self.unit_test(overlay) if header == "locks/rw/holds.h" else "")
+
+    def unit_test(self, overlay: Path) -> str:
+        """How the unit test of holds.h finds a fault, or "" if it does not."""
+        test, program = self.work / "holds_test.o", self.work / "holds_test"
+        self.explorer.compile(ROOT / "tests/unit/holds_test.cpp", overlay, test, "-O1", "-g0", "-w")
+        link = ["c++", test, "-o", program, "-lgtest_main", "-lgtest", "-lpthread"]
+        subprocess.run(link, check=True, capture_output=True, text=True)
+        ran = subprocess.run([program], capture_output=True, text=True, check=False, preexec_fn=limit_time)
+        return "" if ran.returncode == 0 else "UNIT TEST tests/unit/holds_test.cpp"
 
     def explore(self, program: Path, *names: str) -> str:
         """How the cases of these names (none: all) find a fault, or "" if they do not."""
-
-        def limit() -> None:
-            resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
         command = [program, "run", "--quick", *names]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=limit) as ran:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=limit_time) as ran:
             assert ran.stdout
             last = ""
             for line in ran.stdout:
@@ -141,7 +151,7 @@ def main() -> int:
     texts = {name: (SOURCES / name).read_text(encoding="utf-8").splitlines() for name in HEADERS}
     places = [(name, i) for name, lines in texts.items() for i, line in enumerate(lines) if list(changes_of(line))]
     chance.shuffle(places)
-    counted = missed = unexplained = 0
+    counted = missed = unexplained = by_unit = 0
     with tempfile.TemporaryDirectory(dir=options.build.resolve()) as work:
         trial = Trial(options.build.resolve(), Path(work))
         for name, i in places:
@@ -156,13 +166,17 @@ def main() -> int:
                 continue
             counted += 1
             if found:
+                by_unit += found.startswith("UNIT TEST")
                 print(f"found   {what}\n        {found}", flush=True)
                 continue
             missed += 1
             known = f"| `{Path(name).name}: {texts[name][i].strip()} => {new.strip()}` |" in explained
             unexplained += not known
             print(f"MISSED  {what}{'' if known else ' (not explained)'}", flush=True)
-    print(f"seed {options.seed}: {counted} changes that count, {counted - missed} found; {unexplained} not explained")
+    print(
+        f"seed {options.seed}: {counted} changes that count; {counted - missed - by_unit} found by exploration, "
+        f"{by_unit} by a unit test, {missed} missed, of which {unexplained} are not explained"
+    )
     return 1 if missed * 10 > counted or unexplained else 0
 
 
