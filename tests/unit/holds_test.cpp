@@ -93,5 +93,31 @@ TEST_F(HoldsTest, StaleEntriesAreForgotten) {
     EXPECT_NE(holds.find(k * 56), nullptr) << k;
 }
 
+// Keeps what is to run at the thread's end.
+struct Exiting : Native {
+  static inline void (*hook)() = nullptr;
+  static bool on_thread_exit(void (*h)()) {
+    hook = h;
+    return true;
+  }
+};
+
+TEST(HoldsAtThreadExit, TheTableIsGivenBackAndMayBeNeededAgain) {
+  auto& holds = Exiting::local<Holds<Exiting>>();
+  for (int round = 0; round < 2; ++round) {
+    Exiting::hook = nullptr;
+    for (std::uint64_t k = 1; k <= 300; ++k)
+      holds.add(k * 56, 1, 0);
+    ASSERT_NE(Exiting::hook, nullptr) << "the table was not made anew";
+    for (std::uint64_t k = 1; k <= 300; ++k) {
+      ASSERT_NE(holds.find(k * 56), nullptr) << k;
+      holds.remove(holds.find(k * 56));
+    }
+    EXPECT_TRUE(holds.none());
+    Exiting::hook();  // also when nothing is left to give back
+    Exiting::hook();
+  }
+}
+
 }  // namespace
 }  // namespace lockswap
