@@ -24,10 +24,12 @@ class Interrupts:
         self.count = 0
 
     def __enter__(self) -> "Interrupts":
+        # A signal that this process ignores, as a job in the background does SIGINT, would be ignored by every program
+        # that it starts. One that it handles is not: so it goes on ignoring it, but by a handler.
         self.before = {
-            number: signal.signal(number, self._note)
+            number: signal.signal(number, _ignore if now is signal.SIG_IGN else self._note)
             for number in (signal.SIGINT, signal.SIGTERM)
-            if signal.getsignal(number) not in (signal.SIG_IGN, None)
+            if (now := signal.getsignal(number)) is not None
         }
         return self
 
@@ -119,6 +121,10 @@ class Program:
                 os.killpg(self.child.pid, number)
             interrupts.wait_tidily(self.ended, patience)
         self.child.wait()
+
+
+def _ignore(*_: object) -> None:
+    pass
 
 
 def _tail(path: Path) -> str:

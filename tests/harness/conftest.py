@@ -2,15 +2,11 @@
 
 import json
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
 from harness_support import LOCKS, NATIVE, RECIPE, ROOT, Lockswap, compile_c
-
-# A job in the background starts with SIGINT ignored, and so would the servers that the tests interrupt.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config) -> None:

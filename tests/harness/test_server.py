@@ -220,6 +220,19 @@ def test_a_server_that_a_signal_kills_is_counted_all_the_same(measure, stop):
     assert outcome.counts.totals["reads"] == 450 and outcome.counts.totals["writes"] == 50
 
 
+def test_a_server_hears_a_signal_that_the_harness_ignores(measure):
+    """A job in the background starts with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        outcome = measure(
+            "--plain", "", {"match = '^stopped'": "match = '^listening'", 'stop = "TERM"': 'stop = "INT"'}
+        )
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert outcome.status == "ok", outcome
+
+
 def test_a_port_of_somebody_else_is_not_measured(measure):
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         port = somebody.getsockname()[1]
@@ -249,7 +262,8 @@ def test_preparation_and_cleanup_surround_each_run_whatever_happens(measure, rep
 
 def test_what_the_preparation_starts_ends_with_the_run(measure):
     around = 'threads = [1, 2]\nprepare = [["sh", "-c", "{apps}/tiny load 1 1 --hang & echo started"]]'
-    assert measure("", "", {"threads = [1, 2]": around}).status == "ok"
+    outcome = measure("", "", {"threads = [1, 2]": around})
+    assert outcome.status == "ok", outcome
 
 
 @pytest.mark.parametrize(
