@@ -5,7 +5,7 @@ import ctypes
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -15,7 +15,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 class Process:
     pid: int
     started: int  # in clock ticks since boot: a number that is used again is another process
-    name: str = ""
+    name: str = field(default="", compare=False)  # exec changes it
 
     def send(self, number: int) -> None:
         """Send a signal, if it is still this process; a process that is gone is no error."""
