@@ -12,8 +12,8 @@ WHAT (default: all):
 Comparisons are paired: each round runs all in turn, and ratios are taken within the round. There are at least --pairs
 rounds, and more, up to --most, while an interval is wider than 0.10 either way; what is still wider then was not
 measured. Times are those of the live stretches (apps/common/live.h), or of all the time if a lock's kept share is below
-half of glibc's; on a machine too busy to run all threads they are not called measured. Writes DIR/bravo.json and
-DIR/bravo.md, and prints the latter. Needs ./run.sh build.
+half of glibc's; on a machine too busy to run all threads they are not called measured. Beside the live stretches stands
+the ratio of all the time. Writes bravo.json, bravo.md and env.json in DIR, and prints the second. Needs ./run.sh build.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import tempfile
 from collections.abc import Callable, Hashable
 from pathlib import Path
 
-from measure_costs import APPS, BUILD, GLIBC, LIBRARY, output, ratio
+from measure_costs import APPS, BUILD, GLIBC, LIBRARY, output, ratio, record_machine
 
 UNDERLYING = ["pthread", "pf-t", "ba"]
 WIDEST = 0.10  # of an interval, from the estimate to either end
@@ -88,7 +88,10 @@ class Rounds:
         r = ratio(self.values(subject, name), self.values(base, name))
         narrow = r["high"] - r["ratio"] <= WIDEST and r["ratio"] - r["low"] <= WIDEST
         busy = name in ("live_ns", "all_ns") and max(map(self.kept, self.subjects)) < LEAST_KEPT
-        return r | {"measured": narrow and r["pairs"] >= LEAST_PAIRS and not busy, "busy": busy, "of": name}
+        found = r | {"measured": narrow and r["pairs"] >= LEAST_PAIRS and not busy, "busy": busy, "of": name}
+        if name == "live_ns":
+            found["all"] = ratio(self.values(subject, "all_ns"), self.values(base, "all_ns"))
+        return found
 
 
 def at_most(value: float) -> dict:
@@ -207,17 +210,22 @@ def verdict(row: dict) -> str:
     return "yes" if reached else "no"
 
 
+def interval(r: dict) -> str:
+    return f"{r['ratio']:.3f} ({r['low']:.3f} to {r['high']:.3f})"
+
+
 def markdown(result: dict) -> str:
-    lines = [f"### {result['title']}", "", "| | (95 %) | pairs | kept | target | reached |"]
-    lines.append("| --- | ---: | ---: | ---: | ---: | --- |")
+    lines = [f"### {result['title']}", "", "| | (95 %) | all the time | pairs | kept | target | reached |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: | --- |")
     for name, row in result["rows"].items():
-        figure = (
-            f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})" if "ratio" in row else f"{row['value']:.3f}"
-        )
+        figure = interval(row) if "ratio" in row else f"{row['value']:.3f}"
         note = ", all the time" if row.get("of") == "all_ns" else ""
+        everything = interval(row["all"]) if "all" in row else ""
         kept = f"{row['kept']:.2f}" if "kept" in row else ""
         bound = f"at {'least' if row['more_is_better'] else 'most'} {row['target']:g}" if "target" in row else ""
-        lines.append(f"| {name} | {figure}{note} | {row.get('pairs', '')} | {kept} | {bound} | {verdict(row)} |")
+        lines.append(
+            f"| {name} | {figure}{note} | {everything} | {row.get('pairs', '')} | {kept} | {bound} | {verdict(row)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -239,7 +247,7 @@ def main() -> int:
     if problem:
         print(f"measure_bravo: {problem}", file=sys.stderr)
         return 2
-    args.out.mkdir(parents=True, exist_ok=True)
+    record_machine(args.out)
     results: list[dict] = []
     for name in args.what or STEPS:
         results += STEPS[name](args.pairs, args.most)

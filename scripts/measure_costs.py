@@ -3,8 +3,8 @@
 usage: PYTHONPATH=harness build/venv/bin/python scripts/measure_costs.py [--rounds N] [--out DIR] [WHAT...]
 
 WHAT: time, instructions, readers, writers, share, startup (default: all). Every comparison is paired: each round runs
-glibc and each lock in turn, and ratios are taken within the round. Writes DIR/costs.json and DIR/costs.md, and prints
-the latter. Needs ./run.sh build; `instructions` needs valgrind, `writers` the workload test_rwlock.
+glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md and env.json in DIR, and
+prints the second. Needs ./run.sh build; `instructions` needs valgrind, `writers` the workload test_rwlock.
 """
 
 import argparse
@@ -18,6 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from lockswap import machine
+from lockswap.paths import Paths
+from lockswap.registry import Registry
 from lockswap.stats import paired_ratio
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +34,15 @@ READ_TIME = {"pthread": 1.08, "pf-t": 0.95, "ba": 0.95, "bravo-pthread": 0.95, "
 READ_INSTRUCTIONS = {"pthread": 75, "pf-t": 45, "ba": 45, "bravo-pthread": 60, "bravo-pf-t": 60, "bravo-ba": 60}
 WRITE_TIME = {"pf-t": 1.4, "ba": 2.0, "bravo-pthread": 1.1, "bravo-pf-t": 1.5, "bravo-ba": 2.1}
 LIVE_READERS = {"pf-t": 0.9, "ba": 0.9, "bravo-ba": 0.2}
+
+
+def record_machine(out: Path) -> None:
+    """DIR/env.json: a figure without its machine says nothing. Makes DIR."""
+    out.mkdir(parents=True, exist_ok=True)
+    paths = Paths.find()
+    found = machine.environment(paths, Registry.load(paths), [])
+    del found["perf_events"]
+    (out / "env.json").write_text(json.dumps(found, indent=2) + "\n")
 
 
 def environment(lock: str, **more: str) -> dict[str, str]:
@@ -202,6 +214,7 @@ def main() -> int:
     if not LIBRARY.exists() or not (APPS / "pairs").exists():
         print("measure_costs: not built; run ./run.sh build", file=sys.stderr)
         return 2
+    record_machine(args.out)
     wanted = args.what or names
     steps = {
         "time": lambda: [one_thread("read", args.rounds), one_thread("write", args.rounds)],
@@ -212,7 +225,6 @@ def main() -> int:
         "startup": lambda: [startup(args.rounds)],
     }
     results = [result for name in wanted for result in steps[name]()]
-    args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "costs.json").write_text(json.dumps({"schema": 1, "results": results}, indent=1) + "\n")
     text = "\n".join(markdown(r) for r in results)
     (args.out / "costs.md").write_text(text)
