@@ -67,28 +67,18 @@ class Recursive {
   }
 
   // A new lock begins here: initialised, or found in zeroed memory. Several threads may find it at
-  // once; one adopts it, the others wait for it.
+  // once. One update, and nobody waits for it: a signal handler, or a forked child, must not find
+  // it half done.
   static void adopt(Frame& f) noexcept {
-    // acquire, here and below: pairs with the release at the end.
-    std::uint64_t v = f.contract.load(acquire);
-    while ((v & kAdopted) == 0) {
-      if (v == kAdopting) {
-        P::await(Pause::yield, f.contract, acquire,
-                 [](std::uint64_t now) { return now != kAdopting; });
-        v = f.contract.load(acquire);
-      } else if (f.contract.compare_exchange(v, kAdopting, acquire)) {
-        begin(f);
-        return;
-      }
-    }
+    const std::uint64_t first = first_word();
+    // relaxed: all else is zero already.
+    std::uint64_t v = f.contract.load(relaxed);
+    while ((v & kAdopted) == 0 && !f.contract.compare_exchange(v, first, relaxed)) {}
   }
 
-  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
-  static void begin(Frame& f) noexcept {
-    // relaxed: numbers only have to differ.
-    const std::uint64_t life = P::template global<Lives>().last.fetch_add(1, relaxed) + 1;
-    f.contract.store(life << kLifeShift | kAdopted, release);
-  }
+  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object. relaxed: the
+  // program itself hands it to other threads.
+  static void begin(Frame& f) noexcept { f.contract.store(first_word(), relaxed); }
 
   // --- acquisition; 0 or an errno
 
@@ -230,7 +220,6 @@ class Recursive {
   static constexpr std::uint64_t kExtra = 8;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static constexpr std::uint64_t kAdopted = 0x80000000;
-  static constexpr std::uint64_t kAdopting = kFlags;  // and no life: somebody is about to adopt
   static constexpr int kLifeShift = 32;
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
@@ -239,6 +228,12 @@ class Recursive {
     typename P::template atomic<std::uint32_t> last;
   };
 
+  // Of a lock that begins: adopted, with a life of its own.
+  static std::uint64_t first_word() noexcept {
+    // relaxed: numbers only have to differ.
+    const std::uint64_t life = P::template global<Lives>().last.fetch_add(1, relaxed) + 1;
+    return life << kLifeShift | kAdopted;
+  }
   // Adopted, without marks, extra holds or sleepers.
   static bool fresh(std::uint64_t v) noexcept { return static_cast<std::uint32_t>(v) == kAdopted; }
   // What the contract word is in this life whenever it is fresh: the stamp of a record.
