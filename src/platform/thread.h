@@ -6,6 +6,7 @@
 // destructor finds its state zeroed or emptied, never gone.
 #pragma once
 
+#include <climits>  // PTHREAD_DESTRUCTOR_ITERATIONS
 #include <cstdint>
 #include <pthread.h>
 
@@ -49,6 +50,11 @@ inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid
 inline void forget_thread_id() noexcept { per_thread<CachedTid>.value = 0; }
 
 // Thread exit. Hooks are registered at start-up, once; a thread that keeps something arms them.
+//
+// The destructors of thread-specific data run in rounds, and the application's may lock after ours.
+// So the hooks run in every round, and after the last one nothing is kept any more. (A thread that
+// arms them for the first time in such a destructor counts too few rounds: what it takes in the
+// very last one is lost.)
 class ThreadExit {
  public:
   using Hook = void (*)();
@@ -69,13 +75,13 @@ class ThreadExit {
     }
   }
 
-  // Asks that the hooks run when the calling thread exits. False: they will not (the thread is
-  // past that point, or no key was free), so keep nothing that must be given back.
+  // Asks that the hooks run when the calling thread exits. False: they will not (their last round
+  // has come, or no key was free), so keep nothing that must be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
     if (s.armed) [[likely]]
       return true;
-    if (!usable_ || s.ran) return false;
+    if (!usable_ || s.rounds == kRounds) return false;
     s.armed = pthread_setspecific(key_, &s) == 0;
     return s.armed;
   }
@@ -83,15 +89,15 @@ class ThreadExit {
  private:
   struct State {
     bool armed;
-    bool ran;
+    std::uint8_t rounds;  // that have begun
   };
+  static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
   // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
   static constexpr pthread_key_t kKeysWithoutMalloc = 32;
 
   static void run(void* p) {
     auto* s = static_cast<State*>(p);
-    s->armed = false;
-    s->ran = true;
+    s->armed = ++s->rounds < kRounds && pthread_setspecific(key_, s) == 0;
     for (Hook h : hooks_) {
       if (h != nullptr) h();
     }

@@ -144,7 +144,7 @@ class Holds {
       if (old[i].key != 0) insert(old[i]);
     }
     if (old != nullptr) P::unmap(old, old_capacity * sizeof(Hold));
-    P::on_thread_exit(&free_table);
+    kept_ = P::on_thread_exit(&at_thread_exit);
     return true;
   }
 
@@ -160,6 +160,7 @@ class Holds {
     }
     table_[hole].key = 0;
     --used_;
+    if (used_ == 0 && !kept_) free_table();
   }
 
   // Packs: an inline entry became free while the table has some.
@@ -176,12 +177,25 @@ class Holds {
     busy_ = false;
   }
 
-  static void free_table() noexcept {
+  // In the last round the table goes even if the thread leaves holds behind: nobody else can read
+  // the records.
+  static void at_thread_exit() noexcept {
     Holds& mine = P::template local<Holds>();
-    if (mine.table_ == nullptr || mine.used_ != 0) return;  // holds outlive their thread
-    P::unmap(mine.table_, mine.capacity_ * sizeof(Hold));
-    mine.table_ = nullptr;
-    mine.capacity_ = 0;
+    mine.kept_ = P::on_thread_exit(&at_thread_exit);
+    if (mine.used_ != 0 && mine.kept_) return;
+    mine.busy_ = true;
+    in_order();
+    mine.free_table();
+    in_order();
+    mine.busy_ = false;
+  }
+
+  // While busy.
+  void free_table() noexcept {
+    if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(Hold));
+    table_ = nullptr;
+    capacity_ = 0;
+    used_ = 0;
   }
 
   Hold first_[kInline];
@@ -190,6 +204,7 @@ class Holds {
   std::uint32_t used_;
   std::uint32_t cursor_;  // where refill looked last
   bool busy_;
+  bool kept_;  // until the thread ends; else only while something is in it
 };
 
 }  // namespace lockswap
