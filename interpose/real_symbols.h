@@ -1,10 +1,18 @@
 // The functions that this library stands before: glibc's, or those of the next library in line.
 #pragma once
 
+#include "platform/system_rwlock.h"
+
 namespace lockswap {
 
-// Fills in system_rwlock, all of it at once: looking a symbol up inside a lock call could meet the
-// loader's lock. Returns the name of a function that does not exist, or nullptr.
+// Fills in system_rwlock, all of it at once and without the loader's lock: the first lock call may
+// come while another thread holds that. Returns the name of a function that does not exist, or
+// nullptr.
 const char* resolve_real_symbols() noexcept;
+
+// Another copy of this library that the program's calls reach before this one. Two copies must not
+// both keep readers tables, so this one sends what comes to it there: fills in `ops`, all of it.
+// False: there is none.
+bool resolve_first_copy(RwOps& ops) noexcept;
 
 }  // namespace lockswap

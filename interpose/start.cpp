@@ -5,6 +5,7 @@
 #include <cstring>
 #include <pthread.h>
 
+#include "interpose/bypasses.h"
 #include "interpose/layout_check.h"
 #include "interpose/real_symbols.h"
 #include "platform/atomic.h"
@@ -48,6 +49,11 @@ void announce() noexcept {
 
 void start() noexcept {
   static constinit char message[2048];
+  static constinit RwOps first_copys{};
+  if (resolve_first_copy(first_copys)) {
+    active_rwlock = first_copys;
+    return;
+  }
   if (!read_config(config, message, sizeof message)) refuse(message);
   if (const char* name = resolve_real_symbols(); name != nullptr) {
     Text(message, sizeof message) << "lockswap: this C library has no " << name
@@ -111,7 +117,14 @@ __attribute__((constructor)) void on_load() {
 
 // Other threads may still run and lock: nothing is torn down.
 __attribute__((destructor)) void on_exit() {
-  if (config.stats != nullptr) report_stats(config);
+  if (config.stats == nullptr && !config.verbose) return;
+  static constinit Bypasses bypasses{};
+  find_bypasses(bypasses);
+  if (config.stats != nullptr) {
+    report_stats(config, bypasses);
+  } else {
+    report_bypasses(bypasses);
+  }
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ class RwLockOps {
   static int clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.clockrdlock(l, clock, at);
+    if (at == nullptr) return Contract::read_lock(frame(l), {});  // glibc's "no deadline"
     const Deadline deadline{clock, *at};
     if (!valid(deadline)) return EINVAL;
     return Contract::read_lock(frame(l), {.deadline = &deadline});
@@ -120,6 +121,7 @@ class RwLockOps {
   static int clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.clockwrlock(l, clock, at);
+    if (at == nullptr) return Contract::write_lock(frame(l));  // as in clockrdlock
     const Deadline deadline{clock, *at};
     if (!valid(deadline)) return EINVAL;
     return Contract::write_lock(frame(l), {.deadline = &deadline});

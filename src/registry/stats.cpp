@@ -215,15 +215,35 @@ Totals add_up() noexcept {
   return t;
 }
 
+void put_bypasses(Text& out, const Bypasses& b) noexcept {
+  out << b.count << (b.count == 1 ? " object calls" : " objects call")
+      << " glibc's rwlock functions, not these:";
+  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i)
+    out << (i == 0 ? " " : ", ") << b.first[i].object << " (" << b.first[i].how << ")";
+  out << (b.count > Bypasses::kMost ? ", ...\n" : "\n");
+}
+
+void put_json_bypasses(Text& out, const Bypasses& b) noexcept {
+  out << "\"bypasses\":" << b.count << ",\"bypassed_by\":[";
+  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i) {
+    out << (i == 0 ? "{\"object\":" : ",{\"object\":");
+    put_json_string(out, b.first[i].object);
+    out << ",\"how\":\"" << b.first[i].how << "\"}";
+  }
+  out << "]";
+}
+
 void put_json(Text& out, const Config& config, const Totals& t, const Counts* const* top,
-              std::size_t count) noexcept {
+              std::size_t count, const Bypasses& bypasses) noexcept {
   const auto total = [&t](Event e) { return t[e]; };
   out << "{\"schema\":1,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"pid\":"
       << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
   put_json_string(out, program_invocation_short_name);
   out << ",\"rwlock\":\"" << (config.rwlock == nullptr ? "pthread" : config.rwlock)
       << "\",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
-      << ",\"locks\":" << t.locks << ",\n\"totals\":{";
+      << ",\"locks\":" << t.locks << ",";
+  put_json_bypasses(out, bypasses);
+  out << ",\n\"totals\":{";
   put_json_counts(out, total);
   out << "},\n";
   put_json_share(out, config, total);
@@ -323,7 +343,15 @@ void reset_stats() noexcept {
   }
 }
 
-void report_stats(const Config& config) noexcept {
+void report_bypasses(const Bypasses& bypasses) noexcept {
+  if (bypasses.count == 0) return;
+  char line[2560];
+  Text text(line, sizeof line);
+  put_bypasses(text << "lockswap: ", bypasses);
+  write_all(2, line);
+}
+
+void report_stats(const Config& config, const Bypasses& bypasses) noexcept {
   if (all_locks == nullptr) return;
   for (Block* b = blocks.load(acquire); b != nullptr; b = b->next)
     hand_over(*b);
@@ -334,10 +362,11 @@ void report_stats(const Config& config) noexcept {
   Text out(buffer, sizeof buffer);
   if (config.stats[0] == 0) {
     put_text(out, config, totals, top, count);
+    if (bypasses.count != 0) put_bypasses(out << "  ", bypasses);
     write_all(2, buffer);
     return;
   }
-  put_json(out, config, totals, top, count);
+  put_json(out, config, totals, top, count, bypasses);
   char path[4096];
   Text(path, sizeof path) << config.stats << "." << static_cast<std::uint64_t>(getpid());
   const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),

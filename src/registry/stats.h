@@ -5,12 +5,24 @@
 // locks when a block's place is needed for another lock, when the thread ends, and at exit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "locks/rw/events.h"
 #include "registry/config.h"
 
 namespace lockswap {
+
+// An object of the process whose rwlock calls do not come to this library (interpose/bypasses.h).
+struct Bypass {
+  char object[240];  // its file
+  const char* how;
+};
+struct Bypasses {
+  static constexpr std::size_t kMost = 8;
+  Bypass first[kMost];  // the first of them
+  std::size_t count;
+};
 
 struct CountInTable {
   static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
@@ -21,6 +33,8 @@ bool prepare_stats() noexcept;
 // In a forked child: its counts begin at 0.
 void reset_stats() noexcept;
 // At exit: a summary on stderr, or JSON in a file (config.stats).
-void report_stats(const Config& config) noexcept;
+void report_stats(const Config& config, const Bypasses& bypasses) noexcept;
+// At exit, without LOCKSWAP_STATS: a line on stderr, if there are any.
+void report_bypasses(const Bypasses& bypasses) noexcept;
 
 }  // namespace lockswap

@@ -1,0 +1,16 @@
+// Objects whose calls of rwlock functions do not come to this library: loaded with RTLD_DEEPBIND,
+// which makes them prefer what they need themselves, or into a namespace of its own by dlmopen. If
+// such an object takes a lock that others take through this library, exclusion is broken; if it
+// has locks of its own, they are glibc's.
+#pragma once
+
+#include "registry/stats.h"
+
+namespace lockswap {
+
+// Looks at what the references of all loaded objects are bound to now. What was unloaded before,
+// pointers from dlsym, and functions bound lazily and not called yet are not seen. For the end of a
+// process: some microseconds, and a millisecond for objects with many relocations.
+void find_bypasses(Bypasses& found) noexcept;
+
+}  // namespace lockswap
