@@ -31,6 +31,7 @@ PACKAGES_tests=(
   clang-tidy
   git
   libjemalloc2
+  libmimalloc2.0
   libtcmalloc-minimal4
   shellcheck
   valgrind

@@ -1,0 +1,256 @@
+// Very many threads one after another, or very many locks, and what memory that takes.
+//
+//   churn threads N HOW   N threads in sequence, each takes locks; HOW says what else it does:
+//                           one      reads and writes one lock
+//                           many     holds 12 locks at once
+//                           late     the same again in its key destructors, in every round
+//                           leaves   ends with 12 locks held, which are made anew then
+//                           waits    waits for a lock that the main thread holds
+//   churn locks N         N locks, each used once
+//   churn held N          one thread, N read locks held at once
+//   churn deep [foreign]  one thread reads one lock until it is refused; foreign: a lock whose hold
+//                         another thread has released once. Prints the depth instead.
+//
+// Prints private memory and mapped memory in kB and the number of mappings, twice: after a tenth,
+// and at the end. Status 0, or 1 with a message if a lock call failed.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPECT(value, call)                                               \
+  do {                                                                    \
+    const int got = (call);                                               \
+    if (got != (value)) {                                                 \
+      fprintf(stderr, "line %d: %s returned %d\n", __LINE__, #call, got); \
+      exit(1);                                                            \
+    }                                                                     \
+  } while (0)
+
+enum { kLocks = 12 };
+static pthread_rwlock_t locks[kLocks];
+static pthread_key_t key;
+static pthread_barrier_t meeting;
+
+// ---- memory, without malloc
+
+static void read_file(const char* path, char* text, size_t size) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  size_t n = 0;
+  for (ssize_t r; fd >= 0 && (r = read(fd, text + n, size - 1 - n)) > 0;)
+    n += (size_t)r;
+  text[n] = 0;
+  if (fd >= 0) close(fd);
+}
+
+static long field(const char* text, const char* name) {
+  const char* at = strstr(text, name);
+  return at == NULL ? -1 : atol(at + strlen(name));
+}
+
+static void print_memory(void) {
+  static char text[1 << 20];
+  read_file("/proc/self/smaps_rollup", text, sizeof text);
+  const long private = field(text, "Private_Dirty:") + field(text, "Private_Clean:");
+  read_file("/proc/self/status", text, sizeof text);
+  const long size = field(text, "VmSize:");
+  read_file("/proc/self/maps", text, sizeof text);
+  int maps = 0;
+  for (const char* c = text; *c != 0; ++c)
+    maps += *c == '\n';
+  printf("%ld %ld %d\n", private, size, maps);
+}
+
+// ---- what threads do
+
+static void use_one(void) {
+  EXPECT(0, pthread_rwlock_rdlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_rdlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_wrlock(&locks[1]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[1]));
+}
+
+static void use_many(void) {
+  for (int i = 0; i < kLocks; ++i)
+    EXPECT(0, pthread_rwlock_rdlock(&locks[i]));
+  for (int i = 0; i < kLocks; ++i)
+    EXPECT(0, pthread_rwlock_unlock(&locks[i]));
+  use_one();
+}
+
+static void in_destructor(void* round) {
+  use_many();
+  const long n = (long)round;
+  if (n < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(key, (void*)(n + 1));
+}
+
+static void* one(void* unused) {
+  use_one();
+  return unused;
+}
+static void* many(void* unused) {
+  use_many();
+  return unused;
+}
+static void* late(void* unused) {
+  use_many();
+  pthread_setspecific(key, (void*)1L);
+  return unused;
+}
+static void* leaves(void* unused) {
+  for (int i = 0; i < kLocks; ++i)
+    EXPECT(0, pthread_rwlock_rdlock(&locks[i]));
+  return unused;
+}
+static void* waits(void* unused) {
+  pthread_barrier_wait(&meeting);
+  EXPECT(0, pthread_rwlock_rdlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_wrlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  return unused;
+}
+
+static void run_thread(void* (*body)(void*)) {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN + 64 * 1024);
+  pthread_t thread;
+  if (body == waits) EXPECT(0, pthread_rwlock_wrlock(&locks[0]));
+  EXPECT(0, pthread_create(&thread, &small, body, NULL));
+  if (body == waits) {
+    pthread_barrier_wait(&meeting);
+    sched_yield();
+    EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  }
+  EXPECT(0, pthread_join(thread, NULL));
+  if (body == leaves) {
+    for (int i = 0; i < kLocks; ++i) {
+      EXPECT(EBUSY, pthread_rwlock_trywrlock(&locks[i]));
+      EXPECT(0, pthread_rwlock_init(&locks[i], NULL));
+    }
+  }
+}
+
+static int churn_threads(long n, const char* how) {
+  const struct {
+    const char* name;
+    void* (*body)(void*);
+  } ways[] = {{"one", one}, {"many", many}, {"late", late}, {"leaves", leaves}, {"waits", waits}};
+  void* (*body)(void*) = NULL;
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i)
+    if (strcmp(how, ways[i].name) == 0) body = ways[i].body;
+  if (body == NULL) return 2;
+  EXPECT(0, pthread_key_create(&key, in_destructor));
+  EXPECT(0, pthread_barrier_init(&meeting, NULL, 2));
+  for (long i = 0; i < n; ++i) {
+    if (i == n / 10) print_memory();
+    run_thread(body);
+  }
+  print_memory();
+  use_many();
+  return 0;
+}
+
+// ---- very many locks
+
+static pthread_rwlock_t* new_locks(long n) {
+  pthread_rwlock_t* all = malloc((size_t)n * sizeof *all);
+  if (all == NULL) exit(1);
+  memset(all, 0xff, (size_t)n * sizeof *all);  // its pages are there before memory is looked at
+  memset(all, 0, (size_t)n * sizeof *all);
+  return all;
+}
+
+static int churn_locks(long n) {
+  pthread_rwlock_t* all = new_locks(n);
+  for (long i = 0; i < n; ++i) {
+    if (i == n / 10) print_memory();
+    if (i % 2 == 0) EXPECT(0, pthread_rwlock_init(&all[i], NULL));
+    EXPECT(0, pthread_rwlock_rdlock(&all[i]));
+    EXPECT(0, pthread_rwlock_unlock(&all[i]));
+    EXPECT(0, pthread_rwlock_wrlock(&all[i]));
+    EXPECT(0, pthread_rwlock_unlock(&all[i]));
+    if (i % 3 == 0) EXPECT(0, pthread_rwlock_destroy(&all[i]));
+  }
+  print_memory();
+  return 0;
+}
+
+static int churn_held(long n) {
+  pthread_rwlock_t* all = new_locks(n);
+  print_memory();
+  for (int round = 0; round < 2; ++round) {
+    for (long i = 0; i < n; ++i)
+      EXPECT(0, pthread_rwlock_rdlock(&all[i]));
+    for (long i = 0; i < n; i += n / 100 + 1)
+      EXPECT(EBUSY, pthread_rwlock_trywrlock(&all[i]));
+    for (long i = 0; i < n; ++i)
+      EXPECT(0,
+             pthread_rwlock_unlock(&all[(i * 7919) % n]));  // 7919 is prime, and does not divide n
+    for (long i = 0; i < n; ++i) {
+      EXPECT(0, pthread_rwlock_trywrlock(&all[i]));
+      EXPECT(0, pthread_rwlock_unlock(&all[i]));
+    }
+  }
+  print_memory();
+  return 0;
+}
+
+static void* read_first(void* unused) {
+  EXPECT(0, pthread_rwlock_rdlock(&locks[0]));
+  return unused;
+}
+static void* write_fails(void* unused) {
+  EXPECT(EBUSY, pthread_rwlock_trywrlock(&locks[0]));
+  return unused;
+}
+static void in_a_thread(void* (*body)(void*)) {
+  pthread_t thread;
+  EXPECT(0, pthread_create(&thread, NULL, body, NULL));
+  EXPECT(0, pthread_join(thread, NULL));
+}
+
+static int churn_deep(int foreign) {
+  if (foreign) {
+    in_a_thread(read_first);
+    EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  }
+  long depth = 0;
+  int error;
+  while ((error = pthread_rwlock_rdlock(&locks[0])) == 0)
+    ++depth;
+  EXPECT(EAGAIN, error);
+  EXPECT(EAGAIN, pthread_rwlock_tryrdlock(&locks[0]));
+  in_a_thread(write_fails);
+  for (long i = 0; i < depth; ++i) {
+    if (i == 1) EXPECT(0, pthread_rwlock_rdlock(&locks[0]));  // one has left
+    EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  }
+  in_a_thread(write_fails);
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_wrlock(&locks[0]));
+  EXPECT(0, pthread_rwlock_unlock(&locks[0]));
+  printf("%ld\n", depth);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const long n = argc > 2 ? atol(argv[2]) : 0;
+  int status = 2;
+  if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0) status = churn_threads(n, argv[3]);
+  if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
+  if (n >= 10 && argc == 3 && strcmp(argv[1], "held") == 0) status = churn_held(n);
+  if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
+  if (status == 2)
+    fprintf(stderr, "usage: churn threads N HOW | locks N | held N | deep [foreign]\n");
+  return status;
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The preload library beside others that want to be everywhere: other mallocs, and AddressSanitizer.
+
+    company.py LIBRARY REGISTRY FOLDER
+
+Exit status 1 if a test fails; what is not installed is printed as skipped.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from under import Skip, installed, need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER")
+
+
+def beside(other: Path) -> None:
+    """The same result with the other library alone, and with both in either order, under each lock."""
+    alone = under.run_well("guest", lock=None, preload=str(other)).stdout
+    for preload in (f"{under.library} {other}", f"{other} {under.library}"):
+        for lock in ["", *under.locks]:
+            said = under.run_well("guest", lock=lock, preload=preload)
+            need(said.stdout == alone, f"{preload}, {lock}: {said.stdout!r}")
+            need(said.stderr == "", f"{preload}, {lock}: {said.stderr!r}")
+        counted = under.stats("guest", lock="bravo-ba", preload=preload)
+        need(counted["calls"] > 10_000, f"{preload}: {counted['calls']} calls seen")
+
+
+def test_jemalloc() -> None:
+    beside(installed("libjemalloc.so.2"))
+
+
+def test_tcmalloc() -> None:
+    beside(installed("libtcmalloc_minimal.so.4"))
+
+
+def test_mimalloc() -> None:
+    beside(installed("libmimalloc.so.2*"))
+
+
+def test_a_malloc_that_takes_rwlocks() -> None:
+    beside(under.folder / "liblocking_malloc.so")
+
+
+def test_address_sanitizer_first() -> None:
+    """It refuses to run unless it comes first; `lockswap run` puts it there."""
+    if not (under.folder / "guest_asan").exists():
+        raise Skip("this compiler has no AddressSanitizer")
+    asan = Path(subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip())
+    need(asan.is_absolute(), "gcc does not know where its libasan.so is")
+    under.run_well("guest_asan", lock=None)
+    for lock in ["", *under.locks]:
+        said = under.run_well("guest_asan", lock=lock, preload=f"{asan} {under.library}", LOCKSWAP_VERBOSE=1)
+        need(said.stdout == "counted 600\n", f"{lock}: {said.stdout!r}")
+        need("Sanitizer" not in said.stderr and (lock or "nothing chosen") in said.stderr, f"{lock}: {said.stderr!r}")
+    behind = under.run("guest_asan", lock="ba", preload=str(under.library))
+    need(behind.returncode != 0 and "does not come first" in behind.stderr, f"it need not be first: {behind.stderr!r}")
+
+
+def test_address_sanitizer_still_finds_what_is_wrong() -> None:
+    if not (under.folder / "guest_asan").exists():
+        raise Skip("this compiler has no AddressSanitizer")
+    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
+    said = under.run("guest_asan", "overflow", lock="bravo-ba", preload=f"{asan} {under.library}")
+    need(said.returncode != 0 and "heap-buffer-overflow" in said.stderr, f"{said.returncode}, {said.stderr[-300:]!r}")
+
+
+sys.exit(run_tests(globals()))

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Libraries that come and go while the preload library is there, and ways around it.
+
+    loader.py LIBRARY REGISTRY FOLDER
+
+Exit status 1 if a test fails.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from under import need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER")
+USER, OTHER, WAITS = (under.folder / f"lib{name}.so" for name in ("user", "other_user", "waits"))
+
+
+def swapped() -> list[str]:
+    return [lock for lock in under.locks if not lock.startswith("pthread")]
+
+
+def test_the_first_lock_call_beside_a_dlopen_that_waits_for_it() -> None:
+    for lock in [None, "", *under.locks]:
+        said = under.run_well("loader", lock=lock, FIRST_CALL_LIBRARY=WAITS, LOCKSWAP_VERBOSE=1).stderr
+        need("first call\n" in said, f"{lock}: the library's constructor did not run: {said!r}")
+        if lock:  # else it would not be what it says
+            need(said.index("first call") < said.index(f"rwlock {lock}"), f"{lock}: something locked before: {said!r}")
+
+
+def test_objects_that_bypass_the_library_are_reported() -> None:
+    for lock in ["", *under.locks]:
+        for how, said in (("open", None), ("deepbind", "RTLD_DEEPBIND"), ("dlmopen", "dlmopen")):
+            found = under.stats("loader", how, USER, lock=lock)
+            expected = [] if said is None else [{"object": str(USER), "how": said}]
+            need(found["bypassed_by"] == expected, f"{lock}, {how}: {found['bypassed_by']}")
+            need(found["bypasses"] == len(expected), f"{lock}, {how}: {found['bypasses']} bypasses")
+            calls = found["calls"]
+            need((calls > 0) == (how == "open"), f"{lock}, {how}: {calls} calls seen")
+
+
+def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
+    said = under.run_well("loader", "deepbind", USER, lock="ba").stderr
+    need(said == "", f"said without being asked: {said!r}")
+    for variable in ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE"):
+        for how in ("deepbind", "dlmopen"):
+            said = under.run_well("loader", how, USER, lock="ba", **{variable: 1}).stderr
+            lines = [line for line in said.splitlines() if str(USER) in line]
+            need(len(lines) == 1 and how in lines[0].lower(), f"{variable}, {how}: {said!r}")
+        said = under.run_well("loader", "open", USER, lock="ba", **{variable: 1}).stderr
+        need(str(USER) not in said, f"{variable}: {said!r}")
+
+
+def test_a_library_where_another_one_had_its_locks() -> None:
+    for lock in [None, "", *under.locks]:
+        met = int(under.run_well("loader", "same-place", USER, OTHER, lock=lock).stdout)
+        need(met >= 10, f"{lock}: only {met} times in 60 at the same address")
+
+
+def test_two_copies_mean_the_same_locks() -> None:
+    """Readers that came through one copy are seen by writers that come through the other: one readers table."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = shutil.copy(under.library, Path(place, "copy.so"))
+        for lock in swapped():
+            for preload in (f"{under.library} {copy}", f"{copy} {under.library}", str(under.library)):
+                second = under.library if preload.startswith(str(copy)) else copy
+                under.run_well("loader", "copy", second, lock=lock, preload=preload)
+        for lock in under.locks:
+            both = under.stats("churn", "locks", 1000, lock=lock, preload=f"{under.library} {copy}")
+            alone = under.stats("churn", "locks", 1000, lock=lock)
+            need(both["totals"]["reads"] == alone["totals"]["reads"] == 1000, f"{lock}: {both['totals']}")
+            said = under.run_well("loader", lock=lock, preload=f"{copy} {under.library}", LOCKSWAP_VERBOSE=1).stderr
+            need(said.count("rwlock") == 1, f"{lock}: both copies took up the lock: {said!r}")
+
+
+sys.exit(run_tests(globals()))

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Threads and locks that come and go take no memory that glibc's locks do not take.
+
+    memory.py LIBRARY REGISTRY FOLDER [--full]
+
+Each program runs on plain glibc first, then under each lock; what it prints after a tenth of its work and at the
+end must differ by no more than under glibc, and a few pages. --full: a million threads. Exit status 1 if not.
+"""
+
+import sys
+
+from under import Skip, need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER [--full]")
+FULL = "--full" in sys.argv[4:]
+THREADS = 1_000_000 if FULL else 4_000
+PAGES = 64  # kB: stack pages and malloc's arenas vary by so much from run to run
+FIXED = 1024  # kB that the library may take, whatever the program does
+
+
+def memory(*command: object, lock: str | None) -> list[list[int]]:
+    """[private kB, mapped kB, mappings] after a tenth, and at the end."""
+    result = under.run_well("churn", *command, lock=lock, timeout=3000)
+    return [[int(n) for n in line.split()] for line in result.stdout.splitlines()]
+
+
+def compare(*command: object) -> None:
+    early, end = memory(*command, lock=None)
+    growth = end[0] - early[0]
+    print(f"        {' '.join(map(str, command)):24} glibc: {early[0]} kB, then {growth:+} kB")
+    for lock in ["", *under.locks]:
+        first, last = memory(*command, lock=lock)
+        own = last[0] - first[0]
+        name = lock or "(none)"
+        print(f"        {'':24} {name}: {first[0]} kB, then {own:+} kB, {last[2] - first[2]:+} mappings")
+        need(own <= max(growth, 0) + PAGES, f"{name}: {command} grew by {own} kB, under glibc by {growth} kB")
+        need(last[0] <= end[0] + FIXED, f"{name}: {command} takes {last[0]} kB, under glibc {end[0]} kB")
+        mapped = last[1] - first[1]
+        need(mapped <= max(end[1] - early[1], 0) + PAGES, f"{name}: {command} mapped {mapped} kB more")
+        need(last[2] <= first[2] + 4, f"{name}: {command}: {last[2] - first[2]} mappings more")
+
+
+def test_threads_that_lock_once() -> None:
+    compare("threads", THREADS, "one")
+
+
+def test_threads_that_hold_many_locks() -> None:
+    compare("threads", THREADS // 4, "many")
+
+
+def test_threads_whose_key_destructors_lock() -> None:
+    compare("threads", THREADS // 4, "late")
+
+
+def test_threads_that_end_with_locks_held() -> None:
+    compare("threads", THREADS // 4, "leaves")
+
+
+def test_threads_that_wait() -> None:
+    compare("threads", THREADS // 4, "waits")
+
+
+def test_locks_used_once() -> None:
+    compare("locks", 100_000)
+
+
+def test_very_many_locks_held_at_once() -> None:
+    # A thread's records of them: 24 bytes each in a table at most half full, that may just have doubled.
+    held = 1_000_000 if FULL else 100_000
+    for lock in [None, "", *under.locks]:
+        first, last = memory("held", held, lock=lock)
+        need(last[0] - first[0] <= held * 24 * 4 // 1024 + PAGES, f"{lock}: {last[0] - first[0]} kB for {held} holds")
+
+
+def test_a_lock_counts_as_many_holds_as_glibcs_and_then_refuses() -> None:
+    if not FULL:
+        raise Skip("takes minutes; unit/parts sets the counters by hand")
+    for foreign in ([], ["foreign"]):
+        for lock in [None, "", *under.locks]:
+            depth = int(under.run_well("churn", "deep", *foreign, lock=lock, timeout=3000).stdout)
+            print(f"        {lock or '(none)'} {' '.join(foreign)}: {depth}", flush=True)
+            need(depth >= 2**27 - 1, f"{lock}: refused at depth {depth}")
+
+
+sys.exit(run_tests(globals()))

@@ -1,0 +1,95 @@
+"""Programs under the preload library: what the checks of this folder share."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+
+class Skip(Exception):
+    pass
+
+
+class Under:
+    """The library under test, and the folder of the programs built beside this file."""
+
+    def __init__(self, library: str, registry: str, folder: str) -> None:
+        self.library, self.folder = Path(library).resolve(), Path(folder).resolve()
+        listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
+        self.locks = [lock["name"] for lock in listed["rwlocks"]]
+
+    def run(self, *command: object, lock: str | None = "", preload: str | None = None, timeout: float = 120, **variables: object):
+        """Runs a program. lock None: without the library; "": with it, nothing chosen. `preload` replaces LD_PRELOAD."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
+        if lock:
+            environment["LOCKSWAP_RWLOCK"] = lock
+        if preload is None:
+            preload = "" if lock is None else str(self.library)
+        if preload:
+            environment["LD_PRELOAD"] = preload
+        environment |= {k: str(v) for k, v in variables.items()}
+        name, *arguments = map(str, command)
+        program = self.folder / name
+        return subprocess.run(
+            [str(program), *arguments], capture_output=True, text=True, env=environment, timeout=timeout, check=False
+        )
+
+    def run_well(self, *command: object, **how: object) -> subprocess.CompletedProcess[str]:
+        result = self.run(*command, **how)
+        what = f"{' '.join(map(str, command))} {how}: status {result.returncode}, said {(result.stdout + result.stderr)[-900:]!r}"
+        need(result.returncode == 0, what)
+        return result
+
+    def stats(self, *command: object, **how: object) -> dict:
+        """The statistics that one process wrote."""
+        with tempfile.TemporaryDirectory() as place:
+            self.run_well(*command, LOCKSWAP_STATS=f"{place}/stats", **how)
+            files = list(Path(place).iterdir())
+            need(len(files) == 1, f"{len(files)} files of statistics were written")
+            return json.loads(files[0].read_text())
+
+
+def need(condition: bool, what: str) -> None:
+    if not condition:
+        raise AssertionError(what)
+
+
+def installed(pattern: str) -> Path:
+    for place in ("/usr/lib", "/lib"):
+        for found in sorted(Path(place).glob(f"*/{pattern}")):
+            return found
+    raise Skip(f"{pattern} is not installed")
+
+
+def run_tests(tests: dict) -> int:
+    """Runs what is named test_...; returns the exit status: 0 good, 1 a test failed, 77 all were skipped."""
+    outcomes = []
+    for name, test in tests.items():
+        if not name.startswith("test_"):
+            continue
+        start, why = time.monotonic(), ""
+        try:
+            test()
+            outcomes.append("ok")
+        except Skip as reason:
+            outcomes.append("skipped")
+            why = f": {reason}"
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            outcomes.append("FAILED")
+            why = f": {error}"
+        except Exception:
+            outcomes.append("FAILED")
+            why = f":\n{traceback.format_exc()}"
+        print(f"{outcomes[-1]:7} {name[5:].replace('_', ' ')} ({time.monotonic() - start:.1f} s){why}", flush=True)
+    return 1 if "FAILED" in outcomes else 0 if "ok" in outcomes else 77
+
+
+def under_test(usage: str) -> Under:
+    if len(sys.argv) < 4:
+        print(f"usage: {Path(sys.argv[0]).name} {usage}", file=sys.stderr)
+        sys.exit(2)
+    return Under(*sys.argv[1:4])
