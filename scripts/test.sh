@@ -1,22 +1,65 @@
 # shellcheck shell=bash
-# Everything that must hold. Slow tests carry the ctest label or the pytest marker `full`.
+# Everything that must hold, in parts that each say how long they took. Slow tests carry the ctest label or the
+# pytest marker `full`.
+
+PARTS=() # the table's lines
+PART=''  # the part under way
+
+# begin NAME [MINUTES]: what follows belongs to this part, which should take no longer (on two cores).
+begin() {
+  PART=$1 LIMIT=${2:-} STARTED=$SECONDS
+  say "$PART"
+}
+
+# finish RESULT
+finish() {
+  local took=$((SECONDS - STARTED)) result=$1
+  if [[ -n $LIMIT && $took -gt $((LIMIT * 60)) ]]; then result+=', over its limit'; fi
+  PARTS+=("$(printf '%-24s %4d:%02d   %-7s %s' "$PART" $((took / 60)) $((took % 60)) "${LIMIT:+$LIMIT min}" "$result")")
+  PART=''
+}
+
+# goes_on NAME MINUTES COMMAND...: a part after whose failure the others still run.
+goes_on() {
+  begin "$1" "$2"
+  if "${@:3}"; then finish passed; else finish failed && FAILED+=("$1"); fi
+}
+
+print_parts() {
+  if [[ -n $PART ]]; then finish failed; fi
+  printf '\n%-24s %7s   %-7s\n' part min:s limit
+  printf '%s\n' "${PARTS[@]}"
+  printf '%-24s %4d:%02d   %-7s\n\n' whole $((SECONDS / 60)) $((SECONDS % 60)) "${WHOLE:+$WHOLE min}"
+}
+
+run_ctest() { nice ctest --test-dir "$BUILD" --output-on-failure --no-tests=error -j "$JOBS" "$@"; }
 
 run_tests() {
-  local full=${1:-} failed=() ctest_only=(-LE '^full$') pytest_only=(-m 'not full')
-  if [[ -n $full ]]; then ctest_only=() pytest_only=(); fi
+  local full=${1:-} ctest=(-LE '^full$') pytest=(-m 'not full') limits=(4 5 4 6 3)
+  FAILED=() WHOLE=25
+  if [[ -n $full ]]; then ctest=() pytest=() limits=('' '' '' '' '') WHOLE=''; fi
 
+  trap print_parts EXIT
+  begin packages
   need_packages build tests workloads
+  finish installed
+  begin build "${limits[0]}"
   build_all
+  finish passed
+  begin 'programs to test with'
   get_workloads
-  run_lint "$full" || failed+=(lint)
-  say "ctest"
-  nice ctest --test-dir "$BUILD" --output-on-failure --no-tests=error -j "$JOBS" "${ctest_only[@]}" || failed+=(ctest)
-  say "pytest"
-  nice "$BUILD/venv/bin/python" -m pytest -q "${pytest_only[@]}" tests || failed+=(pytest)
+  finish there
+  goes_on lint '' run_lint "$full"
+  goes_on 'unit and conformance' "${limits[1]}" run_ctest "${ctest[@]}" -E '^(explore|programs)'
+  goes_on exploration "${limits[2]}" run_ctest "${ctest[@]}" -R '^explore'
+  goes_on programs "${limits[3]}" run_ctest "${ctest[@]}" -R '^programs'
+  goes_on harness "${limits[4]}" nice "$BUILD/venv/bin/python" -m pytest -q "${pytest[@]}" tests
 
-  if [[ ${#failed[@]} -gt 0 ]]; then
-    printf 'run.sh: failed: %s\n' "${failed[*]}" >&2
+  trap - EXIT
+  print_parts
+  if [[ ${#FAILED[@]} -gt 0 ]]; then
+    printf 'run.sh: failed: %s\n' "$(IFS=,; echo "${FAILED[*]}" | sed 's/,/, /g')" >&2
     return 1
   fi
-  say "lint, ctest and pytest passed"
+  say "everything passed"
 }
