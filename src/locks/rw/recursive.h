@@ -201,8 +201,12 @@ class Recursive {
     return release_any(f);
   }
 
-  // The object may be reused after this. Like glibc's, it never fails.
+  // The object may be reused after this. Like glibc's, it never fails. What the calling thread
+  // holds of it ends: else a record, a slot or a queue node would stay behind.
   static void destroy(Frame& f) noexcept {
+    if (is_own_write(f)) write_unlock(f);
+    while (find(P::template local<Holds<P>>(), f) != nullptr)
+      unlock(f);
     // relaxed: a mark happened before, by the program's own doing.
     if ((flags_of(f.contract.load(relaxed)) & kMarked) == 0) return;
     for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
