@@ -168,13 +168,19 @@ class Holds {
     if (busy_) return;
     busy_ = true;
     in_order();
+    pack(empty);
+    in_order();
+    busy_ = false;
+  }
+
+  // Until the table was marked busy a signal handler may have done it, or emptied the table.
+  void pack(Hold* empty) noexcept {
+    if (used_ == 0 || empty->key != 0) return;
     while (table_[cursor_ & (capacity_ - 1)].key == 0)
       ++cursor_;
     const std::uint32_t i = cursor_ & (capacity_ - 1);
     *empty = table_[i];
     remove_from_table(i);
-    in_order();
-    busy_ = false;
   }
 
   // In the last round the table goes even if the thread leaves holds behind: nobody else can read
