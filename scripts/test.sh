@@ -58,7 +58,9 @@ run_tests() {
   trap - EXIT
   print_parts
   if [[ ${#FAILED[@]} -gt 0 ]]; then
-    printf 'run.sh: failed: %s\n' "$(IFS=,; echo "${FAILED[*]}" | sed 's/,/, /g')" >&2
+    local list
+    list=$(printf ', %s' "${FAILED[@]}")
+    printf 'run.sh: failed: %s\n' "${list:2}" >&2
     return 1
   fi
   say "everything passed"

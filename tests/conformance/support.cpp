@@ -42,7 +42,7 @@ bool spinning() {
 
 bool glibc_underneath() {
   const std::string& name = lock_under_test();
-  return name.empty() || name == "pthread" || name == "bravo-pthread";
+  return name.empty() || name == "pthread" || name == "pthread-wp" || name == "bravo-pthread";
 }
 
 int scaled(int n) {

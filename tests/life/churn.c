@@ -7,6 +7,7 @@
 //                           leaves   ends with 12 locks held, which are made anew then
 //                           waits    waits for a lock that the main thread holds
 //   churn locks N         N locks, each used once
+//   churn ended N         N locks, each destroyed while it is held, for reading and for writing
 //   churn held N          one thread, N read locks held at once
 //   churn deep [foreign]  one thread reads one lock until it is refused; foreign: a lock whose hold
 //                         another thread has released once. Prints the depth instead.
@@ -185,6 +186,21 @@ static int churn_locks(long n) {
   return 0;
 }
 
+static int churn_ended(long n) {
+  pthread_rwlock_t* all = new_locks(n);
+  for (long i = 0; i < n; ++i) {
+    if (i == n / 10) print_memory();
+    EXPECT(0, pthread_rwlock_rdlock(&all[i]));
+    EXPECT(0, pthread_rwlock_rdlock(&all[i]));
+    EXPECT(0, pthread_rwlock_destroy(&all[i]));
+    EXPECT(0, pthread_rwlock_init(&all[i], NULL));
+    EXPECT(0, pthread_rwlock_wrlock(&all[i]));
+    EXPECT(0, pthread_rwlock_destroy(&all[i]));
+  }
+  print_memory();
+  return 0;
+}
+
 static int churn_held(long n) {
   pthread_rwlock_t* all = new_locks(n);
   print_memory();
@@ -248,9 +264,10 @@ int main(int argc, char** argv) {
   int status = 2;
   if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0) status = churn_threads(n, argv[3]);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
+  if (n >= 10 && argc == 3 && strcmp(argv[1], "ended") == 0) status = churn_ended(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "held") == 0) status = churn_held(n);
   if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
   if (status == 2)
-    fprintf(stderr, "usage: churn threads N HOW | locks N | held N | deep [foreign]\n");
+    fprintf(stderr, "usage: churn threads N HOW | locks N | ended N | held N | deep [foreign]\n");
   return status;
 }

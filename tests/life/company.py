@@ -47,7 +47,11 @@ def test_address_sanitizer_first() -> None:
     """It refuses to run unless it comes first; `lockswap run` puts it there."""
     if not (under.folder / "guest_asan").exists():
         raise Skip("this compiler has no AddressSanitizer")
-    asan = Path(subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip())
+    asan = Path(
+        subprocess.run(
+            ["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+    )
     need(asan.is_absolute(), "gcc does not know where its libasan.so is")
     under.run_well("guest_asan", lock=None)
     for lock in ["", *under.locks]:
@@ -61,7 +65,9 @@ def test_address_sanitizer_first() -> None:
 def test_address_sanitizer_still_finds_what_is_wrong() -> None:
     if not (under.folder / "guest_asan").exists():
         raise Skip("this compiler has no AddressSanitizer")
-    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
+    asan = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
+    ).stdout.strip()
     said = under.run("guest_asan", "overflow", lock="bravo-ba", preload=f"{asan} {under.library}")
     need(said.returncode != 0 and "heap-buffer-overflow" in said.stderr, f"{said.returncode}, {said.stderr[-300:]!r}")
 

@@ -22,8 +22,15 @@ class Under:
         listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
         self.locks = [lock["name"] for lock in listed["rwlocks"]]
 
-    def run(self, *command: object, lock: str | None = "", preload: str | None = None, timeout: float = 120, **variables: object):
-        """Runs a program. lock None: without the library; "": with it, nothing chosen. `preload` replaces LD_PRELOAD."""
+    def run(
+        self,
+        *command: object,
+        lock: str | None = "",
+        preload: str | None = None,
+        timeout: float = 120,
+        **variables: object,
+    ):
+        """Runs a program. lock None: without the library; "": nothing chosen. `preload` replaces LD_PRELOAD."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
         if lock:
             environment["LOCKSWAP_RWLOCK"] = lock
@@ -40,7 +47,8 @@ class Under:
 
     def run_well(self, *command: object, **how: object) -> subprocess.CompletedProcess[str]:
         result = self.run(*command, **how)
-        what = f"{' '.join(map(str, command))} {how}: status {result.returncode}, said {(result.stdout + result.stderr)[-900:]!r}"
+        said = (result.stdout + result.stderr)[-900:]
+        what = f"{' '.join(map(str, command))} {how}: status {result.returncode}, said {said!r}"
         need(result.returncode == 0, what)
         return result
 

@@ -5,7 +5,16 @@ import subprocess
 
 import pytest
 
-PARTS = ["packages", "build", "programs to test with", "lint", "unit and conformance", "exploration", "programs", "harness"]
+PARTS = [
+    "packages",
+    "build",
+    "programs to test with",
+    "lint",
+    "unit and conformance",
+    "exploration",
+    "programs",
+    "harness",
+]
 STUBS = """
 set -euo pipefail
 . scripts/common.sh
@@ -69,4 +78,6 @@ def test_a_part_over_its_limit_says_so(checkout):
     slow = STUBS.replace("run_lint() {", "run_lint() { SECONDS=$((SECONDS + 61));")
     words = ["bash", "-c", f"FAIL=nothing\n{slow}\ngoes_on slow 1 run_lint\nprint_parts"]
     result = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True)
-    assert re.search(r"^slow +1:01   1 min +passed, over its limit$", result.stdout, re.MULTILINE), result.stdout + result.stderr
+    assert re.search(r"^slow +1:01   1 min +passed, over its limit$", result.stdout, re.MULTILINE), (
+        result.stdout + result.stderr
+    )
