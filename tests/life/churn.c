@@ -58,7 +58,8 @@ static long field(const char* text, const char* name) {
 static void print_memory(void) {
   static char text[1 << 20];
   read_file("/proc/self/smaps_rollup", text, sizeof text);
-  const long private = field(text, "Private_Dirty:") + field(text, "Private_Clean:");
+  // Not the clean pages of files: whether they are private depends on other processes.
+  const long private = field(text, "Private_Dirty:") + field(text, "Swap:");
   read_file("/proc/self/status", text, sizeof text);
   const long size = field(text, "VmSize:");
   read_file("/proc/self/maps", text, sizeof text);
