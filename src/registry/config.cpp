@@ -23,7 +23,8 @@ constexpr Option kOptions[] = {
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
-    {"LOCKSWAP_VERBOSE", "0 or 1", "0", "say on stderr which lock runs"},
+    {"LOCKSWAP_VERBOSE", "0 or 1", "0",
+     "say on stderr which lock runs, and at exit which libraries bypass it"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
 };
 

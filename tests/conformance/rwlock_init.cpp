@@ -286,15 +286,13 @@ TEST(Copy, OldImageRestored) {
 }
 
 TEST(Copy, ArrayThatMovesAsItGrows) {
-  size_t count = 1;
-  auto* locks = static_cast<pthread_rwlock_t*>(calloc(count, sizeof(pthread_rwlock_t)));
-  while (count < 4096) {
-    auto* moved = static_cast<pthread_rwlock_t*>(malloc(2 * count * sizeof(pthread_rwlock_t)));
-    memset(static_cast<void*>(moved), 0xee, 2 * count * sizeof(pthread_rwlock_t));
-    memcpy(static_cast<void*>(moved), locks, count * sizeof(pthread_rwlock_t));
-    memset(static_cast<void*>(moved + count), 0, count * sizeof(pthread_rwlock_t));
-    free(locks);
-    locks = moved;
+  auto locks = std::make_unique<L[]>(1);
+  for (size_t count = 1; count < 4096;) {
+    auto moved = std::make_unique<L[]>(2 * count);
+    memset(static_cast<void*>(moved.get()), 0xee, 2 * count * sizeof(L));
+    memcpy(static_cast<void*>(moved.get()), locks.get(), count * sizeof(L));
+    memset(static_cast<void*>(moved.get() + count), 0, count * sizeof(L));
+    locks = std::move(moved);
     count *= 2;
     for (size_t i = 0; i < count; ++i) {
       ASSERT_EQ(0, pthread_rwlock_rdlock(&locks[i]));
@@ -303,7 +301,6 @@ TEST(Copy, ArrayThatMovesAsItGrows) {
       ASSERT_EQ(0, pthread_rwlock_unlock(&locks[i]));
     }
   }
-  free(locks);
 }
 
 // The type's alignment is 8: a lock may straddle cache lines and pages.

@@ -93,6 +93,32 @@ TEST_F(HoldsTest, StaleEntriesAreForgotten) {
     EXPECT_NE(holds.find(k * 56), nullptr) << k;
 }
 
+// A signal handler's holds go into the table that the interrupted code looks at, but do not move
+// it.
+TEST_F(HoldsTest, ATableThatIsLookedAtStaysWhereItIs) {
+  const Holds<Native>::Use use(holds);
+  for (std::uint64_t k = 1; k <= 200; ++k)
+    holds.add(k * 56, 9, 7);
+  Hold* in_table = holds.find(100 * 56);
+  ASSERT_NE(in_table, nullptr);
+  {
+    const Holds<Native>::Use by_the_handler(holds);
+    for (std::uint64_t k = 1001; k <= 3000; ++k)
+      holds.add(k * 56, 9, 8);
+    ASSERT_NE(holds.find(1001 * 56), nullptr) << "there was room for this one";
+    EXPECT_EQ(holds.find(3000 * 56), nullptr) << "and none for this one";
+    EXPECT_EQ(holds.find(100 * 56), in_table);
+    for (std::uint64_t k = 1001; k <= 3000; ++k) {
+      if (Hold* h = holds.find(k * 56)) holds.remove(h);
+    }
+  }
+  EXPECT_EQ(holds.find(100 * 56), in_table);
+  EXPECT_EQ(in_table->token, 7u);
+  for (std::uint64_t k = 1001; k <= 3000; ++k)
+    holds.add(k * 56, 9, 8);
+  EXPECT_NE(holds.find(3000 * 56), nullptr) << "it may grow again";
+}
+
 // Keeps what is to run at the thread's end.
 struct Exiting : Native {
   static inline void (*hook)() = nullptr;

@@ -9,7 +9,8 @@
 //
 // Signals: a handler may lock while this code is interrupted. An entry becomes valid by one store
 // of its key, written before its value, and invalid by one store. While the table is being changed
-// it is marked busy, and a handler's hold goes unrecorded. An unrecorded hold is safe: its release
+// it is marked busy, and a handler's hold goes unrecorded. While it is in use (Use), a handler's
+// holds go into it and out again, but it does not move. An unrecorded hold is safe: its release
 // counts as one by another thread (recursive.h).
 #pragma once
 
@@ -31,6 +32,18 @@ template <class P>
 class Holds {
  public:
   static constexpr std::size_t kInline = 4;
+
+  // For as long as entries that find returned are looked at.
+  class Use {
+   public:
+    explicit Use(Holds& holds) noexcept : holds_(holds) { ++holds_.users_; }
+    ~Use() { --holds_.users_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Holds& holds_;
+  };
 
   bool none() const noexcept { return first_[0].key == 0; }
   // The only hold of this thread is entry 0, and of that lock: it can be ended without packing.
@@ -132,6 +145,7 @@ class Holds {
   }
 
   bool grow() noexcept {
+    if (users_ > 1) return false;  // the code that a signal handler interrupted is one of them
     const std::uint32_t capacity = capacity_ == 0 ? 256 : capacity_ * 2;
     auto* bigger = static_cast<Hold*>(P::map(capacity * sizeof(Hold)));
     if (bigger == nullptr) return false;
@@ -209,6 +223,7 @@ class Holds {
   std::uint32_t capacity_;
   std::uint32_t used_;
   std::uint32_t cursor_;  // where refill looked last
+  std::uint32_t users_;
   bool busy_;
   bool kept_;  // until the thread ends; else only while something is in it
 };

@@ -104,6 +104,7 @@ class Recursive {
 
   static int read_lock(Frame& f, Patience patience) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
+    const typename Holds<P>::Use use(holds);
     Disputed<P>& disputed = P::template global<Disputed<P>>();
     if (disputed.any()) [[unlikely]] {
       // Records of disputed lives are of marked locks, or of locks that are no more.
@@ -178,6 +179,7 @@ class Recursive {
   // Ends a hold of whichever kind the calling thread, or another, has.
   static int unlock(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
+    const typename Holds<P>::Use use(holds);
     const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
     Hold* hold = find(holds, f);
     if (hold != nullptr && !marked) {
