@@ -41,6 +41,7 @@ static void leave(void) {
   leave();                 \
   return result
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): stdlib.h's are reserved
 EXPORT void* malloc(size_t n) { LOCKED(void*, __libc_malloc(n)); }
 EXPORT void* calloc(size_t n, size_t size) { LOCKED(void*, __libc_calloc(n, size)); }
 EXPORT void* realloc(void* p, size_t n) { LOCKED(void*, __libc_realloc(p, n)); }
@@ -56,3 +57,4 @@ EXPORT void free(void* p) {
   __libc_free(p);
   leave();
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
