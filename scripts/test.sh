@@ -48,6 +48,7 @@ run_tests() {
   finish passed
   begin 'programs to test with'
   get_workloads
+  get_programs "$full"
   finish there
   goes_on lint '' run_lint "$full"
   goes_on 'unit and conformance' "${limits[1]}" run_ctest "${ctest[@]}" -E '^(explore|programs)'

@@ -1,0 +1,19 @@
+# shellcheck shell=bash
+# The programs of tests/programs are Debian's; which packages each needs is said there. Servers are not installed, since
+# they would start with every boot, but unpacked below build/programs.
+# shellcheck disable=SC2034 # the groups are read by name
+
+# get_programs [--full]: for the quick cases; with --full for all.
+get_programs() {
+  local programs=("$PYTHON" "$ROOT/tests/programs/programs.py") packages unpacked set sets=(quick)
+  [[ -z ${1:-} ]] || sets+=(full)
+  for set in "${sets[@]}"; do
+    packages=$("${programs[@]}" packages "--$set")
+    unpacked=$("${programs[@]}" unpacked "--$set")
+    mapfile -t PACKAGES_programs <<<"$packages"
+    need_packages programs
+    mapfile -t unpacked <<<"$unpacked"
+    LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps quietly "unpack-$set" \
+      bash "$ROOT/tests/programs/unpack.sh" "$BUILD/programs/$set" "${unpacked[@]}"
+  done
+}

@@ -1,0 +1,18 @@
+"""Compressors with threads: what they wrote must be the same, and come back as it was."""
+
+import hashlib
+
+from suite.case import WAITS, case
+from suite.stage import Stage
+
+
+@case("xz-zstd", packages=["xz-utils", "zstd"], acquisitions=0, quick=True, waits=WAITS)
+def compressors(stage: Stage) -> None:
+    """xz and zstd with four threads, there and back"""
+    text = "".join(f"{n} {n * n} {n % 7}\n" for n in range(400_000))
+    stage.write("text", text)
+    stage.swapped("xz", "-k", "-1", "-T4", "--block-size=1MiB", "text")
+    stage.swapped("zstd", "-q", "-k", "-3", "-T4", "-B1MiB", "text")
+    for file, tool in (("text.xz", ["xz", "-dc", "-T4"]), ("text.zst", ["zstd", "-qdc"])):
+        stage.same(hashlib.sha256((stage.tmp / file).read_bytes()).hexdigest())
+        stage.need(stage.swapped(*tool, file).stdout == text, f"{tool[0]} did not give back what it was given")

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Unmodified programs under the locks: no crash, no hang, the same result as without the library, and the lock was used.
+
+    programs.py run BUILD CASE... [--locks A,B] [--under LOCK,WAIT | --all]
+    programs.py list | packages | unpacked  [--quick | --full]
+
+`run` without --under and --all takes one lock and wait policy for each case, by the commit that is checked out. The exit
+status is 1 if a case failed, 2 for wrong arguments.
+"""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT / "harness")]
+sys.dont_write_bytecode = True
+
+from suite.case import WAITS, Case, all_cases  # noqa: E402
+from suite.choice import combinations, commit_of, turn  # noqa: E402
+from suite.place import Place  # noqa: E402
+from suite.stage import Under  # noqa: E402
+from suite.trial import Trial  # noqa: E402
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run cases")
+    run.add_argument("build", type=Path, help="the build folder")
+    run.add_argument("cases", nargs="*", metavar="CASE", help="names of cases; default: the quick ones")
+    run.add_argument("--locks", help="locks to choose from, with commas; default: all but pthread-wp")
+    which = run.add_mutually_exclusive_group()
+    which.add_argument("--under", help="LOCK or LOCK,WAIT")
+    which.add_argument("--all", action="store_true", help="all locks, under all wait policies of the case")
+    for name, what in {
+        "list": "names of the cases",
+        "packages": "Debian packages to install",
+        "unpacked": "Debian packages to unpack",
+    }.items():
+        sub = commands.add_parser(name, help=what)
+        which = sub.add_mutually_exclusive_group()
+        which.add_argument("--quick", action="store_true", help="of the quick cases")
+        which.add_argument("--full", action="store_true", help="of the other cases")
+    return parser.parse_args()
+
+
+def locks_of(build: Path) -> list[str]:
+    """Those that the library has. Not pthread-wp: under it recursive readers may deadlock, as it says."""
+    found = subprocess.run([build / "bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
+    return [lock["name"] for lock in json.loads(found)["rwlocks"] if lock["name"] != "pthread-wp"]
+
+
+def under(text: str) -> Under:
+    lock, _, wait = text.partition(",")
+    if wait not in ("", *WAITS):
+        raise SystemExit(f"programs.py: --under {text}: '{wait}' is none of {', '.join(WAITS)}")
+    return Under(lock, wait or "park")
+
+
+def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
+    if unknown := [name for name in args.cases if name not in known]:
+        print(f"programs.py: no case '{unknown[0]}' (there are: {', '.join(known)})", file=sys.stderr)
+        return 2
+    build = args.build.resolve()
+    place = Place(build, build / "liblockswap.so")
+    locks = args.locks.split(",") if args.locks else locks_of(build)
+    commit = commit_of(ROOT)
+    good = True
+    for name in args.cases or [name for name, case in known.items() if case.quick]:
+        case = known[name]
+        # Two runs of a case, one of them of all locks, may go on side by side.
+        folder = build / "programs/out" / (f"{name}-all" if args.all else name)
+        if args.all:
+            unders = combinations(case, locks)
+        elif args.under:
+            unders = [under(args.under)]
+        else:
+            unders = [turn(case, locks, commit)]
+        good = Trial(place, case, folder).hold(unders) and good
+    return 0 if good else 1
+
+
+def main() -> int:
+    args = arguments()
+    known = all_cases()
+    if args.command == "run":
+        # Ended from outside, it ends what it started.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        return run(args, known)
+    cases = [case for case in known.values() if not (args.quick and not case.quick) and not (args.full and case.quick)]
+    if args.command == "list":
+        print(*(case.name for case in cases), sep="\n")
+    else:
+        print(*sorted({package for case in cases for package in getattr(case, args.command)}), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

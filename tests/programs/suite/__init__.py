@@ -1,0 +1,1 @@
+"""Runs unmodified programs with the library and without, and compares."""

@@ -1,0 +1,31 @@
+"""Which locks a case runs under."""
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.case import Case
+from suite.stage import Under
+
+
+def combinations(case: Case, locks: Sequence[str]) -> list[Under]:
+    """All locks under all wait policies of the case. The pass-through waits as glibc does, whatever was chosen."""
+    return [Under(lock, wait) for wait in case.waits for lock in locks if lock != "pthread" or wait == "park"]
+
+
+def turn(case: Case, locks: Sequence[str], commit: str) -> Under:
+    """One of them, another one with each commit and for each case, so that all come round."""
+    possible = combinations(case, locks)
+    number = int.from_bytes(hashlib.sha256(f"{commit} {case.name}".encode()).digest()[:8], "big")
+    return possible[number % len(possible)]
+
+
+def commit_of(folder: Path) -> str:
+    """The commit that is checked out; a fixed word where there is no git."""
+    try:
+        return subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "none"

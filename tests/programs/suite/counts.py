@@ -1,0 +1,35 @@
+"""What the library counted: the files that LOCKSWAP_STATS wrote, one for each process that left through exit()."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Counts:
+    processes: int
+    reads: int
+    writes: int
+    locks: int  # that were used; of all processes together
+    to_glibc: int
+
+    @property
+    def acquisitions(self) -> int:
+        return self.reads + self.writes
+
+    def __str__(self) -> str:
+        text = f"{self.reads:,} reads, {self.writes:,} writes, {self.locks:,} locks"
+        return text + (f", {self.to_glibc:,} calls handed to glibc" if self.to_glibc else "")
+
+
+def counts(folder: Path) -> Counts:
+    """Adds up FOLDER/stats.<pid>."""
+    found = [json.loads(file.read_text()) for file in folder.glob("stats.*")]
+    total = {name: sum(f["totals"][name] for f in found) for name in ("reads", "writes", "to_glibc")}
+    return Counts(
+        processes=len(found),
+        reads=total["reads"],
+        writes=total["writes"],
+        locks=sum(f["locks"] for f in found),
+        to_glibc=total["to_glibc"],
+    )

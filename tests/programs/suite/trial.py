@@ -1,0 +1,98 @@
+"""A case on trial: once without the library, then twice under each lock: as users run it, and counted."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.case import Case
+from suite.counts import Counts, counts
+from suite.place import Place
+from suite.stage import Stage, Under
+from suite.wrong import Wrong
+
+
+@dataclass(frozen=True)
+class Trial:
+    place: Place
+    case: Case
+    folder: Path  # for the outputs
+
+    def hold(self, unders: Sequence[Under]) -> bool:
+        """Prints a line for each lock; False if one failed."""
+        start = time.monotonic()
+        try:
+            expected = self._run("plain", None)
+        except Wrong as wrong:
+            print(f"FAILED  {self.case.name}, without the library: {wrong}; output in {self.folder}", flush=True)
+            return False
+        print(f"        {self.case.name}, without the library ({time.monotonic() - start:.1f} s)", flush=True)
+        # All of them, though one failed: which locks fail says something.
+        return all([self._under(under, expected) for under in unders])
+
+    def _under(self, under: Under, expected: list[str]) -> bool:
+        start = time.monotonic()
+        name = f"{under.lock}-{under.wait}"
+        try:
+            self._compare(self._run(name, under), expected, name)
+            counted = f"{name}-counted"
+            self._compare(self._run(counted, under, counted=True), expected, counted)
+            found = self._count(counts(self.folder / counted))
+        except Wrong as wrong:
+            print(f"FAILED  {self.case.name} under {under}: {wrong}; output in {self.folder}/{name}*", flush=True)
+            return False
+        for done in (name, counted):
+            shutil.rmtree(self.folder / done)
+        print(f"ok      {self.case.name} under {under} ({time.monotonic() - start:.1f} s): {found}", flush=True)
+        return True
+
+    def _run(self, name: str, under: Under | None, counted: bool = False) -> list[str]:
+        out = self.folder / name
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        # A server's files may still be there when it was killed, or belong to a process that is just ending.
+        with tempfile.TemporaryDirectory(prefix="lockswap-", dir=fast, ignore_cleanup_errors=True) as tmp:
+            stage = Stage(self.place, Path(tmp), out, self.case.limit, under, counted)
+            try:
+                self.case.play(stage)
+                stage.close()
+            except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+                # A check that stumbled over what it was to look at.
+                raise Wrong(f"its output cannot be checked ({type(error).__name__}: {error})") from error
+            finally:
+                stage.end()
+        for number, result in enumerate(stage.results):
+            (out / f"result-{number}").write_text(result)
+        return stage.results
+
+    def _compare(self, results: list[str], expected: list[str], name: str) -> None:
+        if results == expected:
+            return
+        if len(results) != len(expected):
+            raise Wrong(f"{len(results)} results instead of {len(expected)}")
+        number = next(i for i, pair in enumerate(zip(results, expected, strict=True)) if pair[0] != pair[1])
+        line = _first_difference(results[number], expected[number])
+        files = f"compare result-{number} of {name}/ and of plain/"
+        raise Wrong(f"another result than without the library: {line} ({files})")
+
+    def _count(self, found: Counts) -> Counts:
+        if found.processes == 0:
+            raise Wrong("no process wrote statistics: the library was not there, or none left through exit()")
+        least = self.case.acquisitions
+        if found.acquisitions < least:
+            raise Wrong(f"only {found.acquisitions} acquisitions, at least {least} were expected: is it bypassed?")
+        if found.to_glibc < self.case.to_glibc:
+            raise Wrong(f"only {found.to_glibc} calls were handed to glibc, at least {self.case.to_glibc} were expected")
+        return found
+
+
+def _first_difference(got: str, wanted: str) -> str:
+    ours, theirs = got.splitlines(), wanted.splitlines()
+    for number, (a, b) in enumerate(zip(ours, theirs, strict=False), start=1):
+        if a != b:
+            return f"line {number} is {a[:80]!r}, not {b[:80]!r}"
+    return f"{len(ours)} lines instead of {len(theirs)}"

@@ -1,0 +1,5 @@
+"""What is wrong with a run, in a line."""
+
+
+class Wrong(Exception):
+    pass

@@ -1,0 +1,169 @@
+"""What runs the cases must itself notice: crashes, hangs, other results, locks that were not taken, processes left over."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build"
+sys.path.insert(0, str(HERE))
+
+from suite.case import WAITS, Case, all_cases  # noqa: E402
+from suite.choice import combinations, turn  # noqa: E402
+from suite.place import Place  # noqa: E402
+from suite.stage import Stage, Under  # noqa: E402
+from suite.trial import Trial  # noqa: E402
+
+OURS = BUILD / "tests/programs"
+UNDER = 'test -z "$LD_PRELOAD" ||'  # in sh: do what follows only with the library
+
+
+def a_case(play, acquisitions=0, limit=60.0, waits=("park",)) -> Case:
+    return Case("tried", play, (), (), acquisitions, 0, True, waits, limit)
+
+
+@pytest.fixture
+def verdict(tmp_path, capsys):
+    """Holds a trial under ba; whether it was good, and what was printed."""
+
+    def hold(play, **about) -> tuple[bool, str]:
+        good = Trial(Place(BUILD, BUILD / "liblockswap.so"), a_case(play, **about), tmp_path).hold([Under("ba", "park")])
+        return good, capsys.readouterr().out
+
+    return hold
+
+
+def failure(verdict, play, **about) -> str:
+    good, text = verdict(play, **about)
+    assert not good
+    line = next(line for line in text.splitlines() if line.startswith("FAILED"))
+    assert "tried under ba, park" in line
+    assert "output in" in line
+    return line
+
+
+def test_a_good_program_passes_and_its_acquisitions_are_shown(verdict, tmp_path):
+    good, text = verdict(lambda s: s.same(s.swapped(OURS / "known_counts").stdout), acquisitions=1000)
+    assert good, text
+    assert "1,007 reads, 7 writes" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["plain"]  # outputs are kept of failures only
+
+
+def test_a_crash(verdict):
+    assert "died by SIGSEGV" in failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} kill -SEGV $$"))
+
+
+def test_a_bad_status_with_the_last_line(verdict):
+    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} {{ echo no luck >&2; exit 3; }}"))
+    assert "status 3: no luck" in line
+
+
+def test_another_result(verdict):
+    line = failure(verdict, lambda s: s.same(s.swapped("sh", "-c", "echo one; echo ${LOCKSWAP_RWLOCK:-plain}").stdout))
+    assert "line 2 is 'ba', not 'plain'" in line
+
+
+def test_a_check_of_its_own(verdict):
+    assert "oh dear" in failure(verdict, lambda s: s.need(s.under is None, "oh dear"))
+
+
+def test_output_that_the_check_does_not_understand(verdict):
+    line = failure(verdict, lambda s: int(s.swapped("sh", "-c", f"echo 1; {UNDER} echo x").stdout))
+    assert "cannot be checked (ValueError" in line
+
+
+def test_a_hang_is_ended_and_described(verdict, tmp_path):
+    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} sleep 1000"), limit=6.0)
+    assert "hang" in line
+    stuck = (tmp_path / "ba-park/stuck.txt").read_text()
+    assert "sleep" in stuck
+    assert "thread" in stuck
+
+
+def test_a_process_left_behind(verdict):
+    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"{UNDER} {{ setsid sleep 1000 >/dev/null 2>&1 & }}"))
+    assert "left processes behind: sleep" in line
+
+
+def test_too_few_acquisitions(verdict):
+    line = failure(verdict, lambda s: s.swapped(OURS / "known_counts"), acquisitions=10**9)
+    assert "at least 1000000000 were expected" in line
+
+
+def test_a_program_without_the_library(verdict):
+    line = failure(verdict, lambda s: s.swapped("sh", "-c", f"exec env -u LD_PRELOAD {OURS}/says_main"))
+    assert "no process wrote statistics" in line
+
+
+def test_what_fails_without_the_library_is_said_to(verdict):
+    good, text = verdict(lambda s: s.swapped("sh", "-c", "exit 4"))
+    assert not good
+    assert "without the library" in text
+    assert "status 4" in text
+
+
+def test_a_program_that_is_not_there(verdict):
+    good, text = verdict(lambda s: s.swapped("no-such-program"))
+    assert not good
+    assert "no-such-program is not there" in text
+
+
+SERVER = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    connection, _ = listener.accept()
+    word = connection.recv(100)
+    if word == b"die" and "LD_PRELOAD" in __import__("os").environ:
+        __import__("os").abort()
+    connection.sendall(word)
+    connection.close()
+"""
+CLIENT = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
+    c.sendall(sys.argv[2].encode())
+    answer = c.recv(100)
+    print(answer)
+    sys.exit(0 if answer or len(sys.argv) > 3 else 1)
+"""
+
+
+def serve(stage: Stage, *words: str) -> None:
+    port = stage.port()
+    with stage.server(sys.executable, "-c", SERVER, str(port), ready=f"tcp:{port}", dies=True):
+        stage.same(stage.plain(sys.executable, "-c", CLIENT, str(port), *words).stdout)
+
+
+def test_a_server_that_a_signal_ends_is_counted(verdict):
+    good, text = verdict(lambda s: serve(s, "hello"))
+    assert good, text
+
+
+@pytest.mark.parametrize("patience", [[], ["also without an answer"]])
+def test_a_server_that_dies_under_load(verdict, patience):
+    assert "ended under load died by SIGABRT" in failure(verdict, lambda s: serve(s, "die", *patience))
+
+
+def test_a_server_that_is_never_ready(verdict):
+    def play(stage: Stage) -> None:
+        with stage.server("sh", "-c", f"{UNDER} exit 1; exec sleep 1000", ready=stage.tmp if stage.under is None else "tcp:1"):
+            pass
+
+    assert "ended before it was ready ended with status 1" in failure(verdict, play)
+
+
+def test_each_combination_comes_round():
+    case, locks = a_case(None, waits=WAITS), ("pthread", "pf-t", "ba")
+    possible = combinations(case, locks)
+    assert len(possible) == len(set(possible)) == 7
+    assert {turn(case, locks, f"commit {n}") for n in range(300)} == set(possible)
+    assert turn(case, locks, "the same") == turn(case, locks, "the same")
+
+
+def test_the_table_of_programs_is_complete():
+    text = (HERE.parent.parent / "docs/programs.md").read_text()
+    missing = [name for name in all_cases() if f"`{name}`" not in text]
+    assert not missing, f"docs/programs.md does not have {missing}"
+    assert len(all_cases()) >= 20
