@@ -30,6 +30,11 @@ constexpr Option kOptions[] = {
 
 constexpr std::uint32_t kMostSlots = 1u << 20;
 
+// A copy of LOCKSWAP_STATS, which is needed at exit: programs that set their title, such as redis
+// and nginx, write it over their environment. With ".<pid>" it fits into a path.
+constexpr std::size_t kLongestFile = 4000;
+constinit char stats_file[kLongestFile + 1];
+
 // The environment. An executable's pre-initialisers run, and may lock, before libc has set its own
 // pointer; then it is found where the kernel left it: on the first stack, behind the arguments.
 char** environment() noexcept {
@@ -122,6 +127,17 @@ void read_wait(Reader& reader, Config& config) noexcept {
     text << (i == 0 ? " " : ", ") << waits().rows[i].name;
 }
 
+void read_stats(Reader& reader, Config& config) noexcept {
+  const char* v = value_of("LOCKSWAP_STATS");
+  if (v == nullptr || !reader.ok() || std::strcmp(v, "0") == 0) return;
+  if (std::strlen(v) > kLongestFile) {
+    reader.complain("LOCKSWAP_STATS", "...") << "is longer than " << kLongestFile << " bytes";
+    return;
+  }
+  Text(stats_file, sizeof stats_file) << (std::strcmp(v, "1") == 0 ? "" : v);
+  config.stats = stats_file;
+}
+
 // A misspelt variable would silently run something else than was meant.
 void reject_unknown(Reader& reader) noexcept {
   for (char** e = environment(); e != nullptr && *e != nullptr && reader.ok(); ++e) {
@@ -161,9 +177,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
     reader.complain("LOCKSWAP_BRAVO_SLOTS", value_of("LOCKSWAP_BRAVO_SLOTS"))
         << "is not a power of two";
   }
-  if (const char* v = value_of("LOCKSWAP_STATS"); v != nullptr && std::strcmp(v, "0") != 0) {
-    config.stats = std::strcmp(v, "1") == 0 ? "" : v;
-  }
+  read_stats(reader, config);
   return reader.ok();
 }
 

@@ -26,7 +26,8 @@ struct Config {
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
   bool verbose = false;
-  const char* stats = nullptr;  // nullptr = off, "" = to stderr, else the file's name
+  // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.
+  const char* stats = nullptr;
 };
 
 // Reads the environment. On a wrong value writes one line that lists what is valid to `message`

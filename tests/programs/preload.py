@@ -212,6 +212,11 @@ def test_statistics_of_bravo_add_up() -> None:
             need(stats["fast_read_share"] is None, f"{lock}: share {stats['fast_read_share']}")
 
 
+def test_statistics_of_a_program_that_overwrites_its_environment() -> None:
+    (stats,) = stats_of([folder / "sets_title"], "ba")
+    need(stats["totals"]["reads"] == 1, f"{stats}")
+
+
 def test_each_process_writes_its_own_statistics() -> None:
     script = f"{folder}/known_counts; {folder}/known_counts; exec {folder}/known_counts"
     found = [s for s in stats_of(["/bin/sh", "-c", script], "bravo-ba") if s["program"] == "known_counts"]

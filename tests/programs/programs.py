@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Unmodified programs under the locks: no crash, no hang, the same result as without the library, and the lock was used.
+"""Unmodified programs under the locks: no crash, no hang, the result of a run without the library, the lock was used.
 
     programs.py run BUILD CASE... [--locks A,B] [--under LOCK,WAIT | --all]
     programs.py list | packages | unpacked  [--quick | --full]
 
-`run` without --under and --all takes one lock and wait policy for each case, by the commit that is checked out. The exit
-status is 1 if a case failed, 2 for wrong arguments.
+`run` without --under and --all takes three locks and wait policies for each case, by the commit that is checked out.
+Exit status 1: a case failed; 2: wrong arguments.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
         elif args.under:
             unders = [under(args.under)]
         else:
-            unders = [turn(case, locks, commit)]
+            unders = turn(case, locks, commit)
         good = Trial(place, case, folder).hold(unders) and good
     return 0 if good else 1
 

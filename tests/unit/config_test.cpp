@@ -1,6 +1,7 @@
 #include "registry/config.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -88,6 +89,21 @@ TEST_F(ConfigTest, StatsGoToStderrOrAFile) {
   Config off;
   ASSERT_TRUE(read_config(off, message, sizeof message));
   EXPECT_EQ(off.stats, nullptr);
+}
+
+TEST_F(ConfigTest, TheFileOfStatsOutlivesTheEnvironment) {
+  setenv("LOCKSWAP_STATS", "out/stats", 1);
+  ASSERT_TRUE(read());
+  std::strcpy(getenv("LOCKSWAP_STATS"), "a title");
+  EXPECT_STREQ(config.stats, "out/stats");
+}
+
+TEST_F(ConfigTest, AFileOfStatsThatIsTooLongIsRefused) {
+  setenv("LOCKSWAP_STATS", std::string(4000, 'x').c_str(), 1);
+  EXPECT_TRUE(read());
+  setenv("LOCKSWAP_STATS", std::string(4001, 'x').c_str(), 1);
+  EXPECT_FALSE(read());
+  EXPECT_NE(std::string(message).find("LOCKSWAP_STATS=... is longer than 4000 bytes"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -1,1 +1,1 @@
-"""The programs. Each module here is imported, and registers what it has with `@case`; docs/programs.md says how to add one."""
+"""The programs. Each module here is imported and registers its cases; docs/programs.md says how to add one."""

@@ -37,8 +37,11 @@ public class Work {
       final int me = t;
       jobs.add(pool.submit(() -> {
         for (int i = 0; i < 20000; i++) {
-          if (i % 10 == 0) { lock.writeLock().lock(); try { map.merge(i, 1, Integer::sum); } finally { lock.writeLock().unlock(); } }
-          else { lock.readLock().lock(); try { map.get(i); } finally { lock.readLock().unlock(); } }
+          Lock side = i % 10 == 0 ? lock.writeLock() : lock.readLock();
+          side.lock();
+          try {
+            if (i % 10 == 0) map.merge(i, 1, Integer::sum); else map.get(i);
+          } finally { side.unlock(); }
           shared.merge(i % 100, 1, Integer::sum);
           add(i);
           if (i % 100 == 0) new String(new char[10000]).hashCode();
@@ -49,7 +52,8 @@ public class Work {
     pool.shutdown();
     System.gc();
     long squares = LongStream.range(0, 1_000_000).parallel().map(n -> n * n % 7).sum();
-    System.out.println(rung[0] + " " + map.size() + " " + shared.values().stream().mapToInt(n -> n).sum() + " " + sum + " " + squares);
+    int merged = shared.values().stream().mapToInt(n -> n).sum();
+    System.out.println(rung[0] + " " + map.size() + " " + merged + " " + sum + " " + squares);
     System.exit(0);
   }
 }

@@ -46,6 +46,6 @@ def hash_order(stage: Stage) -> None:
 @case("kcutiltest", packages=PACKAGES, acquisitions=10_000, quick=True)
 def utilities(stage: Stage) -> None:
     """Its wrappers of mutexes and condition variables, and its parallel queue"""
-    ends_well(stage, "kcutiltest", "mutex", "-th", "3", "20000")
-    ends_well(stage, "kcutiltest", "cond", "-th", "3", "10000")
-    ends_well(stage, "kcutiltest", "para", "-th", "3", "20000")
+    ends_well(stage, "kcutiltest", "mutex", "-th", "3", "2000")
+    ends_well(stage, "kcutiltest", "cond", "-th", "3", "2000")
+    ends_well(stage, "kcutiltest", "para", "-th", "3", "2000")

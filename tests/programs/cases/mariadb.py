@@ -16,14 +16,17 @@ def sysbench(stage: Stage) -> None:
         stage.same(events[1])
 
 
-@case("mariadb-sysbench", packages=["sysbench"], unpacked=["mariadb-server", "mariadb-client"], acquisitions=30, limit=600)
+@case(
+    "mariadb-sysbench", packages=["sysbench"], unpacked=["mariadb-server", "mariadb-client"], acquisitions=30, limit=600
+)
 def mariadb(stage: Stage) -> None:
     """MariaDB with transactions of four clients, then its tables checked"""
     share, port = stage.data("usr/share/mysql"), stage.port()
     socket = stage.tmp / "s"
     common = [
-        "--no-defaults", f"--datadir={stage.tmp}/data", f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets",
-        f"--tmpdir={stage.tmp}", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--user=root",
+        "--no-defaults", f"--datadir={stage.tmp}/data", f"--tmpdir={stage.tmp}",
+        f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets",
+        "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--user=root",
         "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin",
     ]  # fmt: skip
     (stage.tmp / "data/mysql").mkdir(parents=True)
@@ -34,8 +37,8 @@ def mariadb(stage: Stage) -> None:
     start = [stage.program("mariadbd"), *common]
     stage.plain("sh", "-c", '"$@" --bootstrap --skip-grant-tables <bootstrap.sql', "sh", *start)
     load = [
-        "sysbench", "oltp_read_write", "--db-driver=mysql", f"--mysql-socket={socket}", "--mysql-user=root", "--tables=2",
-        "--table-size=2000", "--threads=4", "--events=400", "--time=0",
+        "sysbench", "oltp_read_write", "--db-driver=mysql", f"--mysql-socket={socket}", "--mysql-user=root",
+        "--tables=2", "--table-size=2000", "--threads=4", "--events=400", "--time=0",
     ]  # fmt: skip
     with stage.server(*start, f"--socket={socket}", f"--port={port}", "--bind-address=127.0.0.1", "--skip-grant-tables",
                       "--thread-handling=pool-of-threads", ready=socket, dies=True):  # fmt: skip

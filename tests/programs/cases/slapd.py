@@ -18,10 +18,12 @@ def slapd(stage: Stage) -> None:
         "database mdb", "maxsize 67108864", 'suffix "dc=test"', 'rootdn "cn=admin,dc=test"', "rootpw secret",
         f"directory {stage.tmp}/db", "index cn eq", "dbnosync", "",
     ]))  # fmt: skip
-    top = "dn: dc=test\nobjectClass: dcObject\nobjectClass: organization\no: test\ndc: test\n\n"
-    stage.write("new.ldif", top + "".join(
-        f"dn: cn=p{n},dc=test\nobjectClass: inetOrgPerson\ncn: p{n}\nsn: s{n % 10}\ndescription: 0\n\n" for n in range(ENTRIES)
-    ))  # fmt: skip
+    new = ["dn: dc=test\nobjectClass: dcObject\nobjectClass: organization\no: test\ndc: test\n\n"]
+    new += [
+        f"dn: cn=p{n},dc=test\nobjectClass: inetOrgPerson\ncn: p{n}\nsn: s{n % 10}\ndescription: 0\n\n"
+        for n in range(ENTRIES)
+    ]
+    stage.write("new.ldif", "".join(new))
     changes = [
         stage.write(f"change{c}.ldif", "".join(
             f"dn: cn=p{n},dc=test\nchangetype: modify\nreplace: description\ndescription: {n * 7}\n\n"
@@ -31,10 +33,11 @@ def slapd(stage: Stage) -> None:
     ]  # fmt: skip
     me = ["-x", "-H", url, "-D", "cn=admin,dc=test", "-w", "secret"]
     search = ["ldapsearch", *me, "-LLL", "-o", "ldif-wrap=no", "-b", "dc=test"]
-    # The config's modules want the libraries that were unpacked beside them.
     with stage.server("slapd", "-d", "0", "-h", url, "-f", config, ready=f"tcp:{port}"):
         stage.plain("ldapadd", *me, "-f", "new.ldif")
-        stage.together(*(["ldapmodify", *me, "-f", change] for change in changes), *([*search, f"(sn=s{n})"] for n in range(4)))
+        stage.together(
+            *(["ldapmodify", *me, "-f", change] for change in changes), *([*search, f"(sn=s{n})"] for n in range(4))
+        )
         found = stage.plain(*search, "(cn=*)", "cn", "description").stdout
     stage.need(found.count("dn: ") == ENTRIES, "slapd does not have all entries")
     stage.same("\n\n".join(sorted(found.strip().split("\n\n"))))

@@ -17,11 +17,11 @@ class Case:
     packages: tuple[str, ...]  # of Debian; installed by the set-up
     # The same for packages with servers: unpacked only, since an installed server starts with every boot.
     unpacked: tuple[str, ...]
-    # At least so many acquisitions of swapped rwlocks must be counted in one run. 0: it takes none, or next to none, and
-    # the case shows that the library does no harm.
+    # At least so many acquisitions of swapped rwlocks must be counted in one run. 0: it takes none, or next to none,
+    # and the case shows that the library does no harm.
     acquisitions: int
     to_glibc: int  # at least so many calls on process-shared rwlocks
-    quick: bool  # light: part of the quick tests, under one lock each
+    quick: bool  # light: part of the quick tests, under three locks each
     waits: tuple[str, ...]  # the wait policies that it is run under
     limit: float  # seconds for one run; generous, since the machine may be busy with other things
 
@@ -44,7 +44,7 @@ def case(
     waits: Iterable[str] = ("park",),
     limit: float = 180,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
-    """Registers the function below as a case. It is called once a run, with a stage; see stage.py for what that can do."""
+    """Registers the function below as a case. It is called once a run; stage.py has what its argument can do."""
 
     def register(play: Callable[[Stage], None]) -> Callable[[Stage], None]:
         if name in _cases:

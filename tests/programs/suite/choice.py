@@ -8,17 +8,21 @@ from pathlib import Path
 from suite.case import Case
 from suite.stage import Under
 
+AT_A_TURN = 3
+
 
 def combinations(case: Case, locks: Sequence[str]) -> list[Under]:
     """All locks under all wait policies of the case. The pass-through waits as glibc does, whatever was chosen."""
     return [Under(lock, wait) for wait in case.waits for lock in locks if lock != "pthread" or wait == "park"]
 
 
-def turn(case: Case, locks: Sequence[str], commit: str) -> Under:
-    """One of them, another one with each commit and for each case, so that all come round."""
-    possible = combinations(case, locks)
-    number = int.from_bytes(hashlib.sha256(f"{commit} {case.name}".encode()).digest()[:8], "big")
-    return possible[number % len(possible)]
+def turn(case: Case, locks: Sequence[str], commit: str) -> list[Under]:
+    """Some of them, others with each commit and for each case, so that all come round."""
+
+    def place(under: Under) -> bytes:
+        return hashlib.sha256(f"{commit} {case.name} {under}".encode()).digest()
+
+    return sorted(combinations(case, locks), key=place)[:AT_A_TURN]
 
 
 def commit_of(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""One run of a case: it starts commands and servers in an empty folder, with the library or without, until a deadline."""
+"""One run of a case: commands and servers, with the library or without, in an empty folder, until a deadline."""
 
 import contextlib
 import ctypes
@@ -98,8 +98,8 @@ class Stage:
     ) -> Iterator[None]:
         """Runs a server with the library while the body of the `with` loads it, then stops it.
 
-        `ready` is "tcp:PORT", "udp:PORT" or the path of a socket. `dies`: the signal ends it outright, without exit handlers;
-        where acquisitions are counted it is made to exit by build/bin/lockswap-exit.so.
+        `ready` is "tcp:PORT", "udp:PORT" or the path of a socket. `dies`: the signal ends it outright, without exit
+        handlers; where acquisitions are counted it is made to exit by build/bin/lockswap-exit.so.
         """
         step = self._start(command, True, env, dies)
         self._wait(lambda: step.child.poll() is not None or _is_ready(ready), step)
@@ -196,7 +196,8 @@ class Stage:
     def _finish(self, step: "_Step", command: tuple | list, status: int) -> Output:
         self._wait(lambda: step.child.poll() is not None, step)
         if step.child.returncode != status:
-            raise Wrong(f"{' '.join([step.name, *map(str, command[1:4])])[:100]}{step.how()}")
+            line = " ".join(" ".join([step.name, *map(str, command[1:4])]).split())
+            raise Wrong(f"{line[:100]}{step.how()}")
         return step.output()
 
 
