@@ -5,15 +5,15 @@
 
 # get_programs [--full]: for the quick cases; with --full for all.
 get_programs() {
-  local programs=("$PYTHON" "$ROOT/tests/programs/programs.py") packages unpacked set sets=(quick)
+  local programs=("$PYTHON" "$ROOT/tests/programs/programs.py") set sets=(quick) names servers
   [[ -z ${1:-} ]] || sets+=(full)
   for set in "${sets[@]}"; do
-    packages=$("${programs[@]}" packages "--$set")
-    unpacked=$("${programs[@]}" unpacked "--$set")
-    mapfile -t PACKAGES_programs <<<"$packages"
+    names=$("${programs[@]}" packages "--$set")
+    mapfile -t PACKAGES_programs <<<"$names"
     need_packages programs
-    mapfile -t unpacked <<<"$unpacked"
+    names=$("${programs[@]}" unpacked "--$set")
+    mapfile -t servers <<<"$names"
     LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps quietly "unpack-$set" \
-      bash "$ROOT/tests/programs/unpack.sh" "$BUILD/programs/$set" "${unpacked[@]}"
+      bash "$ROOT/tests/programs/unpack.sh" "$BUILD/programs/$set" "${servers[@]}"
   done
 }

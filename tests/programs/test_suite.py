@@ -145,7 +145,7 @@ def test_a_server_that_a_signal_ends_is_counted(verdict):
 
 @pytest.mark.parametrize("patience", [[], ["also without an answer"]])
 def test_a_server_that_dies_under_load(verdict, patience):
-    assert "ended under load died by SIGABRT" in failure(verdict, lambda s: serve(s, "die", *patience))
+    assert "died by SIGABRT" in failure(verdict, lambda s: serve(s, "die", *patience))
 
 
 def test_a_server_that_is_never_ready(verdict):

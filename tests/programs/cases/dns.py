@@ -6,7 +6,7 @@ from suite.case import case
 from suite.stage import Stage
 
 NAMES = 2000
-ROUNDS = 5
+ROUNDS = 15
 
 
 def ask(stage: Stage, port: int) -> None:

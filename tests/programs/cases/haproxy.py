@@ -31,4 +31,4 @@ frontend tls
 """,
     )
     with stage.server("haproxy", "-db", "-f", config, ready=f"tcp:{port}", dies=True):
-        stage.same(get(stage, port, "/", requests=200))
+        stage.same(get(stage, port, "/", requests=400))
