@@ -1,4 +1,5 @@
-// Writes over its arguments and its environment, as programs do that set their title (redis, nginx), and takes a lock.
+// Writes over its arguments and its environment, as programs do that set their title (redis,
+// nginx), and takes a lock.
 #include <pthread.h>
 #include <string.h>
 

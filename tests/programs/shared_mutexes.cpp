@@ -1,5 +1,6 @@
-// std::shared_mutex and std::shared_timed_mutex in a program as anybody would write it: two values that only writers
-// change, always both. Prints how often they were changed, and how often a reader saw them differ.
+// std::shared_mutex and std::shared_timed_mutex in a program as anybody would write it: two values
+// that only writers change, always both. Prints how often they were changed, and how often a reader
+// saw them differ.
 //
 // usage: shared_mutexes plain|timed
 #include <chrono>
@@ -83,7 +84,8 @@ void run(const char* name, Work job) {
   long sum = 0;
   for (const long d : differ)
     sum += d;
-  std::printf("%s: changed %ld and %ld times, seen to differ %ld times\n", name, pair.first, pair.second, sum);
+  std::printf("%s: changed %ld and %ld times, seen to differ %ld times\n", name, pair.first,
+              pair.second, sum);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "registry/config.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -94,7 +93,9 @@ TEST_F(ConfigTest, StatsGoToStderrOrAFile) {
 TEST_F(ConfigTest, TheFileOfStatsOutlivesTheEnvironment) {
   setenv("LOCKSWAP_STATS", "out/stats", 1);
   ASSERT_TRUE(read());
-  std::strcpy(getenv("LOCKSWAP_STATS"), "a title");
+  char* in_environment = getenv("LOCKSWAP_STATS");
+  ASSERT_NE(in_environment, nullptr);
+  *in_environment = 'x';
   EXPECT_STREQ(config.stats, "out/stats");
 }
 
@@ -103,7 +104,9 @@ TEST_F(ConfigTest, AFileOfStatsThatIsTooLongIsRefused) {
   EXPECT_TRUE(read());
   setenv("LOCKSWAP_STATS", std::string(4001, 'x').c_str(), 1);
   EXPECT_FALSE(read());
-  EXPECT_NE(std::string(message).find("LOCKSWAP_STATS=... is longer than 4000 bytes"), std::string::npos) << message;
+  EXPECT_NE(std::string(message).find("LOCKSWAP_STATS=... is longer than 4000 bytes"),
+            std::string::npos)
+      << message;
 }
 
 }  // namespace
