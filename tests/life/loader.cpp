@@ -4,7 +4,7 @@
 //   loader open|deepbind|dlmopen LIB     loads user.c in that way and uses its lock
 //   loader same-place LIB OTHER          loads and unloads both in turn; prints how often one came
 //                                        to lie where the other had been
-//   loader copy COPY                     COPY is a second copy of the preloaded library, loaded
+//   loader copy|dlmopen-copy COPY        COPY is a second copy of the preloaded library, loaded
 //                                        already or to be: both must mean the same locks
 //
 // Status 0; 1 with a message on stderr if something is wrong.
@@ -73,8 +73,8 @@ void same_place(const char* const (&files)[2]) {
   std::printf("%d\n", met);
 }
 
-void copy(const char* file) {
-  void* library = dlopen(file, RTLD_NOW);
+void copy(const std::string& how, const char* file) {
+  void* library = how == "copy" ? dlopen(file, RTLD_NOW) : dlmopen(LM_ID_NEWLM, file, RTLD_NOW);
   insist(library != nullptr, file);
   const auto their_read = find<Call>(library, "pthread_rwlock_rdlock");
   const auto their_write = find<Call>(library, "pthread_rwlock_wrlock");
@@ -117,11 +117,12 @@ int main(int argc, char** argv) {
     load(what, argv[2]);
   } else if (argc == 4 && what == "same-place") {
     same_place({argv[2], argv[3]});
-  } else if (argc == 3 && what == "copy") {
-    copy(argv[2]);
+  } else if (argc == 3 && (what == "copy" || what == "dlmopen-copy")) {
+    copy(what, argv[2]);
   } else {
-    std::fprintf(stderr,
-                 "usage: loader [open|deepbind|dlmopen LIB | same-place LIB LIB | copy LIB]\n");
+    std::fprintf(
+        stderr,
+        "usage: loader [open|deepbind|dlmopen LIB | same-place LIB LIB | copy|dlmopen-copy LIB]\n");
     return 2;
   }
   return 0;

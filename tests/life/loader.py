@@ -66,6 +66,7 @@ def test_two_copies_mean_the_same_locks() -> None:
             for preload in (f"{under.library} {copy}", f"{copy} {under.library}", str(under.library)):
                 second = under.library if preload.startswith(str(copy)) else copy
                 under.run_well("loader", "copy", second, lock=lock, preload=preload)
+            under.run_well("loader", "dlmopen-copy", copy, lock=lock)
         for lock in under.locks:
             both = under.stats("churn", "locks", 1000, lock=lock, preload=f"{under.library} {copy}")
             alone = under.stats("churn", "locks", 1000, lock=lock)
