@@ -43,19 +43,22 @@ def test_a_malloc_that_takes_rwlocks() -> None:
     beside(under.folder / "liblocking_malloc.so")
 
 
+def asan() -> Path:
+    """The runtime of gcc's AddressSanitizer."""
+    if not (under.folder / "guest_asan").exists():
+        raise Skip("this compiler has no AddressSanitizer, or links its runtime statically")
+    command = ["gcc", "-print-file-name=libasan.so"]
+    found = Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+    need(found.is_absolute(), "gcc does not know where its libasan.so is")
+    return found
+
+
 def test_address_sanitizer_first() -> None:
     """It refuses to run unless it comes first; `lockswap run` puts it there."""
-    if not (under.folder / "guest_asan").exists():
-        raise Skip("this compiler has no AddressSanitizer")
-    asan = Path(
-        subprocess.run(
-            ["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
-        ).stdout.strip()
-    )
-    need(asan.is_absolute(), "gcc does not know where its libasan.so is")
+    both = f"{asan()} {under.library}"
     under.run_well("guest_asan", lock=None)
     for lock in ["", *under.locks]:
-        said = under.run_well("guest_asan", lock=lock, preload=f"{asan} {under.library}", LOCKSWAP_VERBOSE=1)
+        said = under.run_well("guest_asan", lock=lock, preload=both, LOCKSWAP_VERBOSE=1)
         need(said.stdout == "counted 600\n", f"{lock}: {said.stdout!r}")
         need("Sanitizer" not in said.stderr and (lock or "nothing chosen") in said.stderr, f"{lock}: {said.stderr!r}")
     behind = under.run("guest_asan", lock="ba", preload=str(under.library))
@@ -63,12 +66,7 @@ def test_address_sanitizer_first() -> None:
 
 
 def test_address_sanitizer_still_finds_what_is_wrong() -> None:
-    if not (under.folder / "guest_asan").exists():
-        raise Skip("this compiler has no AddressSanitizer")
-    asan = subprocess.run(
-        ["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    said = under.run("guest_asan", "overflow", lock="bravo-ba", preload=f"{asan} {under.library}")
+    said = under.run("guest_asan", "overflow", lock="bravo-ba", preload=f"{asan()} {under.library}")
     need(said.returncode != 0 and "heap-buffer-overflow" in said.stderr, f"{said.returncode}, {said.stderr[-300:]!r}")
 
 
