@@ -5,16 +5,8 @@
 #include "interpose/objects.h"
 
 namespace lockswap {
-namespace {
 
-#if defined(__x86_64__)
-constexpr const char* kOldVersion = "GLIBC_2.2.5";
-#else
-constexpr const char* kOldVersion = "GLIBC_2.17";
-#endif
-
-// Behind this library.
-void* find_next(const char* name, const char* version) noexcept {
+void* find_real_symbol(const char* name, const char* version) noexcept {
   if (const link_map* own = own_object(); own != nullptr) {
     if (void* p = find_symbol_from(own->l_next, name, version)) return p;
     if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
@@ -23,6 +15,8 @@ void* find_next(const char* name, const char* version) noexcept {
   void* p = dlvsym(RTLD_NEXT, name, version);
   return p != nullptr ? p : dlsym(RTLD_NEXT, name);
 }
+
+namespace {
 
 // Find: (name, version) -> address or nullptr.
 template <class Find>
@@ -48,7 +42,7 @@ const char* fill_in(RwOps& r, Find find) noexcept {
 
 }  // namespace
 
-const char* resolve_real_symbols() noexcept { return fill_in(system_rwlock, &find_next); }
+const char* resolve_real_symbols() noexcept { return fill_in(system_rwlock, &find_real_symbol); }
 
 bool resolve_first_copy(RwOps& ops) noexcept {
   const link_map* own = own_object();

@@ -6,9 +6,9 @@
 #include <pthread.h>
 
 #include "interpose/bypasses.h"
+#include "interpose/first_call.h"
 #include "interpose/layout_check.h"
 #include "interpose/real_symbols.h"
-#include "platform/atomic.h"
 #include "platform/syscall.h"
 #include "platform/thread.h"
 #include "registry/config.h"
@@ -76,34 +76,8 @@ void start() noexcept {
   active_rwlock = *ops;
 }
 
-// Returns false inside itself: when what start() calls takes a lock.
-bool started() noexcept {
-  static constinit NativeAtomic<std::uint32_t> starter{0};  // thread id; kOver at the end
-  constexpr std::uint32_t kOver = ~0u;
-  const auto me = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
-  std::uint32_t seen = 0;
-  if (starter.compare_exchange(seen, me, acquire)) {
-    start();
-    starter.store(kOver, release);  // pairs with the acquire load below
-    return true;
-  }
-  while ((seen = starter.load(acquire)) != kOver) {
-    if (seen == me) return false;
-    raw_syscall(SYS_sched_yield);
-  }
-  return true;
-}
-
-// What stands in active_rwlock until the library has started.
 template <auto kMember>
-struct First;
-
-template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...)>
-struct First<kMember> {
-  static int call(pthread_rwlock_t* l, Args... args) noexcept {
-    return started() ? (active_rwlock.*kMember)(l, args...) : EAGAIN;
-  }
-};
+constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
 
 void in_forked_child() noexcept {
   forget_thread_id();
@@ -111,7 +85,7 @@ void in_forked_child() noexcept {
 }
 
 __attribute__((constructor)) void on_load() {
-  started();
+  started<start>();
   pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 
@@ -130,12 +104,10 @@ __attribute__((destructor)) void on_exit() {
 }  // namespace
 
 constinit RwOps active_rwlock{
-    First<&RwOps::init>::call,        First<&RwOps::destroy>::call,
-    First<&RwOps::rdlock>::call,      First<&RwOps::tryrdlock>::call,
-    First<&RwOps::timedrdlock>::call, First<&RwOps::clockrdlock>::call,
-    First<&RwOps::wrlock>::call,      First<&RwOps::trywrlock>::call,
-    First<&RwOps::timedwrlock>::call, First<&RwOps::clockwrlock>::call,
-    First<&RwOps::unlock>::call,
+    kFirst<&RwOps::init>,        kFirst<&RwOps::destroy>,     kFirst<&RwOps::rdlock>,
+    kFirst<&RwOps::tryrdlock>,   kFirst<&RwOps::timedrdlock>, kFirst<&RwOps::clockrdlock>,
+    kFirst<&RwOps::wrlock>,      kFirst<&RwOps::trywrlock>,   kFirst<&RwOps::timedwrlock>,
+    kFirst<&RwOps::clockwrlock>, kFirst<&RwOps::unlock>,
 };
 
 }  // namespace lockswap

@@ -28,13 +28,15 @@ LAYERS = [
 # Folders outside that list, with all that they may include beside themselves.
 OTHERS = {
     "interpose": ["src/platform", "src/registry"],
+    # A preload library of its own, made of the same symbols.
+    "audit": ["src/platform", "src/registry", "interpose"],
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
 }
 
 PLATFORM = "src/platform"
 
-# The platform is the only door to the machine: elsewhere under src/ and interpose/ these may not occur.
+# The platform is the only door to the machine: elsewhere under src/, interpose/ and audit/ these may not occur.
 PLATFORM_ONLY = [
     (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
     (re.compile(r"#\s*include\s*<stdatomic\.h>|\batomic_thread_fence\b"), "atomics"),
@@ -111,7 +113,7 @@ def check_file(root: Path, file: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    files = [f for top in ("src", "interpose") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
+    files = [f for top in ("src", "interpose", "audit") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")
     return 1 if findings else 0

@@ -33,8 +33,10 @@ lint_tidy() {
 lint_layers() { "$BUILD/venv/bin/python" scripts/check_layers.py; }
 
 lint_symbols() {
-  cmake --build "$BUILD" --target liblockswap.so >/dev/null &&
-    "$BUILD/venv/bin/python" scripts/check_symbols.py "${BUILD#"$ROOT"/}/liblockswap.so" interpose/liblockswap.map
+  local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
+  cmake --build "$BUILD" --target liblockswap.so liblockswap-audit.so >/dev/null &&
+    "${check[@]}" "$tree/liblockswap.so" interpose/liblockswap.map &&
+    "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map"
 }
 
 lint_ruff() {

@@ -300,6 +300,36 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
         sides_terminal.show(found, page)
 
 
+@cli.command("audit", context_settings=PASS_ON, short_help="Run a program and say what matters before a swap.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=_Path),
+    metavar="FILE",
+    help="Write the report to FILE. Default: stderr, behind the program's own output.",
+)
+@click.option("--fail-on-findings", is_flag=True, help="Exit with 3 if there is something to look at: a gate for CI.")
+@click.option("--preload", multiple=True, metavar="LIB", help=f"{PRELOAD_HELP} Repeatable.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def audit_command(
+    as_json: bool, out: _Path | None, fail_on_findings: bool, preload: tuple[str, ...], command: tuple[str, ...]
+) -> int:
+    """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
+    what to look at. The exit status is the program's own.
+
+    \b
+    lockswap audit -- ./server --port 8080
+    lockswap audit --json --out audit.json -- ./prog
+    lockswap audit --fail-on-findings -- make check
+
+    All processes that the program starts are looked at, but for static, setuid and foreign ones.
+    """
+    from lockswap import audit
+    from lockswap.paths import Paths
+
+    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload)
+
+
 def _names(values: tuple[str, ...]) -> list[str]:
     """Names given as `--x a,b` or `--x a --x b`."""
     return [name for value in values for name in (part.strip() for part in value.split(",")) if name]

@@ -39,6 +39,15 @@ class Paths:
         return self._built(self.build / "liblockswap.so")
 
     @property
+    def audit_library(self) -> Path:
+        return self._built(self.build / "liblockswap-audit.so")
+
+    @property
+    def audit_reader(self) -> Path:
+        """Turns what the audit library leaves behind into JSON."""
+        return self._built(self.build / "bin" / "lockswap-audit-read")
+
+    @property
     def registry(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-registry")
 

@@ -65,10 +65,10 @@ class Live:
             print(f"lockswap: {text}", file=sys.stderr, flush=True)
 
 
-def open_console() -> Console:
+def open_console(stderr: bool = False) -> Console:
     """As wide as the terminal, or as COLUMNS says; in a file or pipe 120."""
-    console = Console()
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=120)
+    console = Console(stderr=stderr)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=120, stderr=stderr)
 
 
 def show(findings: Findings, page: Path | None) -> None:

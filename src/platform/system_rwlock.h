@@ -34,4 +34,16 @@ inline bool is_process_shared(const pthread_rwlock_t* l) noexcept {
   return l->__data.__shared != 0;
 }
 
+// Are glibc's own fields as an initialiser leaves them? Never while somebody holds the lock; false
+// for most free locks that were used, too.
+inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
+  const auto& d = l->__data;
+  // relaxed: a look at what other threads may be changing; it must only be true of one moment
+  return (__atomic_load_n(&d.__readers, __ATOMIC_RELAXED) |
+          __atomic_load_n(&d.__writers, __ATOMIC_RELAXED) |
+          __atomic_load_n(&d.__wrphase_futex, __ATOMIC_RELAXED) |
+          __atomic_load_n(&d.__writers_futex, __ATOMIC_RELAXED) |
+          static_cast<unsigned>(__atomic_load_n(&d.__cur_writer, __ATOMIC_RELAXED))) == 0;
+}
+
 }  // namespace lockswap

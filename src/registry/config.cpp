@@ -2,13 +2,10 @@
 
 #include <cstring>
 #include <iterator>
-#include <unistd.h>
 
+#include "registry/environment.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
-
-// The loader's: where the kernel put the argument count of the process.
-extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace lockswap {
 namespace {
@@ -25,6 +22,7 @@ constexpr Option kOptions[] = {
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "0",
      "say on stderr which lock runs, and at exit which libraries bypass it"},
+    {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
 };
 
@@ -34,27 +32,6 @@ constexpr std::uint32_t kMostSlots = 1u << 20;
 // and nginx, write it over their environment. With ".<pid>" it fits into a path.
 constexpr std::size_t kLongestFile = 4000;
 constinit char stats_file[kLongestFile + 1];
-
-// The environment. An executable's pre-initialisers run, and may lock, before libc has set its own
-// pointer; then it is found where the kernel left it: on the first stack, behind the arguments.
-char** environment() noexcept {
-  if (environ != nullptr) return environ;
-  auto* at = static_cast<char**>(__libc_stack_end);
-  if (at == nullptr) return nullptr;
-  const auto arguments = reinterpret_cast<std::uintptr_t>(*at);
-  return at + 1 + arguments + 1;
-}
-
-// A variable that is set to nothing counts as not set.
-const char* value_of(const char* name) noexcept {
-  const std::size_t n = std::strlen(name);
-  for (char** e = environment(); e != nullptr && *e != nullptr; ++e) {
-    if (std::strncmp(*e, name, n) == 0 && (*e)[n] == '=') {
-      return (*e)[n + 1] == 0 ? nullptr : *e + n + 1;
-    }
-  }
-  return nullptr;
-}
 
 class Reader {
  public:
@@ -70,7 +47,7 @@ class Reader {
 
   void number(const char* name, std::uint32_t least, std::uint32_t most,
               std::uint32_t& into) noexcept {
-    const char* v = value_of(name);
+    const char* v = environment_value(name);
     if (v == nullptr || !ok_) return;
     std::uint64_t n = 0;
     const char* p = v;
@@ -84,7 +61,7 @@ class Reader {
   }
 
   void flag(const char* name, bool& into) noexcept {
-    const char* v = value_of(name);
+    const char* v = environment_value(name);
     if (v == nullptr || !ok_) return;
     if (std::strcmp(v, "0") != 0 && std::strcmp(v, "1") != 0) {
       complain(name, v) << "is neither 0 nor 1";
@@ -100,7 +77,7 @@ class Reader {
 };
 
 void read_rwlock(Reader& reader, Config& config) noexcept {
-  const char* v = value_of("LOCKSWAP_RWLOCK");
+  const char* v = environment_value("LOCKSWAP_RWLOCK");
   if (v == nullptr || !reader.ok()) return;
   if (const RwLockInfo* lock = find_rwlock(v)) {
     config.rwlock = lock->name;
@@ -113,7 +90,7 @@ void read_rwlock(Reader& reader, Config& config) noexcept {
 }
 
 void read_wait(Reader& reader, Config& config) noexcept {
-  const char* v = value_of("LOCKSWAP_WAIT");
+  const char* v = environment_value("LOCKSWAP_WAIT");
   if (v == nullptr || !reader.ok()) return;
   for (int i = 0; i < waits().count; ++i) {
     if (same_name(waits().rows[i].name, v)) {
@@ -128,7 +105,7 @@ void read_wait(Reader& reader, Config& config) noexcept {
 }
 
 void read_stats(Reader& reader, Config& config) noexcept {
-  const char* v = value_of("LOCKSWAP_STATS");
+  const char* v = environment_value("LOCKSWAP_STATS");
   if (v == nullptr || !reader.ok() || std::strcmp(v, "0") == 0) return;
   if (std::strlen(v) > kLongestFile) {
     reader.complain("LOCKSWAP_STATS", "...") << "is longer than " << kLongestFile << " bytes";
@@ -174,7 +151,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
   reader.flag("LOCKSWAP_VERBOSE", config.verbose);
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
-    reader.complain("LOCKSWAP_BRAVO_SLOTS", value_of("LOCKSWAP_BRAVO_SLOTS"))
+    reader.complain("LOCKSWAP_BRAVO_SLOTS", environment_value("LOCKSWAP_BRAVO_SLOTS"))
         << "is not a power of two";
   }
   read_stats(reader, config);

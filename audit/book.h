@@ -1,0 +1,95 @@
+// The book: which locks there are, who holds them and who waits. A table from a lock's address to
+// its entry, in shards, each under a guard of its own.
+//
+// An entry stays until its lock is destroyed or initialised again, so the book grows with the locks
+// in use and no further. Memory comes from the kernel and is reused, never given back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "audit/guard.h"
+#include "audit/me.h"
+
+namespace lockswap::audit {
+
+// One thread's holds of one lock.
+struct Hold {
+  Hold* next{};
+  std::uint64_t serial{};  // of the thread
+  ThreadRecord* record{};  // may be nullptr, or another thread's by now
+  std::uint64_t since{};   // CLOCK_MONOTONIC, ns, of the first of them
+  std::uint64_t site{};    // where the first was taken
+  std::uint32_t tid{};
+  std::uint32_t reads{};
+  std::uint32_t writes{};  // 0 or 1
+};
+
+struct LockEntry {
+  LockEntry* next{};
+  std::uint64_t address{};
+  Hold* holds{};
+  std::uint32_t waiting_readers{};  // in a blocking or timed call that has not returned
+  std::uint32_t waiting_writers{};
+  std::uint32_t kind{};
+  std::uint32_t shared{};
+  std::uint32_t known{1};  // 0: somebody may hold it that is not in the book
+};
+
+class Shard {
+ public:
+  Guard guard;
+
+  // All of these with the guard held.
+  LockEntry* find(std::uint64_t address) noexcept;
+  LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr: no memory
+  void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
+
+  static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
+  // A new hold; nullptr: no memory.
+  Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site) noexcept;
+  // Takes it off its thread's account as well.
+  void remove_hold(LockEntry& lock, Hold* hold) noexcept;
+  void remove_holds(LockEntry& lock) noexcept;
+
+  void wait(std::uint32_t& waiting) noexcept {
+    ++waiting;
+    ++waiters_;
+  }
+  void stop_waiting(std::uint32_t& waiting) noexcept {
+    if (waiting == 0) return;  // the entry is a new one: its lock was destroyed meanwhile
+    --waiting;
+    --waiters_;
+  }
+
+  bool is_idle() const noexcept { return holds_ == 0 && waiters_ == 0; }
+  // visit(LockEntry&) for every lock.
+  template <class Visit>
+  void each(Visit visit) noexcept {
+    for (std::size_t i = 0; i < buckets_; ++i) {
+      for (LockEntry* l = bucket_[i]; l != nullptr; l = l->next)
+        visit(*l);
+    }
+  }
+
+ private:
+  LockEntry** place_of(std::uint64_t address) noexcept;
+  bool grow() noexcept;
+  void* take(std::size_t bytes) noexcept;
+
+  LockEntry** bucket_{};
+  std::size_t buckets_{};  // a power of two, or 0
+  std::size_t locks_{};
+  std::uint64_t holds_{};
+  std::uint64_t waiters_{};
+  LockEntry* free_locks_{};
+  Hold* free_holds_{};
+  char* chunk_{};
+  std::size_t left_{};  // bytes in the chunk
+};
+
+inline constexpr std::size_t kShards = 64;
+
+Shard& shard_of(const void* lock) noexcept;
+
+}  // namespace lockswap::audit

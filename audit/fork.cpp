@@ -1,0 +1,108 @@
+#include "audit/fork.h"
+
+#include <cstddef>
+
+#include "audit/report.h"
+#include "audit/world.h"
+#include "platform/memory.h"
+
+namespace lockswap::audit {
+
+// In memory of its own, which no other thread touches while the process is copied.
+struct SavedHolds {
+  struct One {
+    LockEntry lock;
+    Hold hold;
+  };
+  std::size_t bytes;
+  std::size_t count;
+  One all[1];  // as many as there is room for
+
+  static SavedHolds* make(std::uint64_t most) noexcept {
+    const std::size_t bytes = sizeof(SavedHolds) + most * sizeof(One);
+    auto* saved = static_cast<SavedHolds*>(map_pages(bytes));
+    if (saved != nullptr) saved->bytes = bytes;
+    return saved;
+  }
+  bool has_room() const noexcept {
+    return offsetof(SavedHolds, all) + (count + 1) * sizeof(One) <= bytes;
+  }
+};
+
+namespace {
+
+// What is noted of a fork: each at most once, however many locks are held.
+struct Seen {
+  bool mine = false, others = false, waiters = false;
+};
+
+void look_at_holds(const LockEntry& entry, Me& m, Seen& seen) noexcept {
+  for (const Hold* h = entry.holds; h != nullptr; h = h->next) {
+    const bool mine = h->serial == m.serial;
+    if (mine && m.saved != nullptr && m.saved->has_room())
+      m.saved->all[m.saved->count++] = {entry, *h};
+    bool& said = mine ? seen.mine : seen.others;
+    if (said) continue;
+    said = true;
+    note(mine ? Finding::fork_while_holding : Finding::fork_while_others_hold,
+         {.lock = reinterpret_cast<const void*>(entry.address),
+          .site = h->site,
+          .other_thread = h->tid});
+  }
+}
+
+void look_at(const LockEntry& entry, Me& m, Seen& seen) noexcept {
+  look_at_holds(entry, m, seen);
+  if (seen.waiters || entry.waiting_readers + entry.waiting_writers == 0) return;
+  seen.waiters = true;
+  note(Finding::fork_with_waiters,
+       {.lock = reinterpret_cast<const void*>(entry.address), .site = 0});
+}
+
+void drop_saved(Me& m) noexcept {
+  if (m.saved != nullptr) unmap_pages(m.saved, m.saved->bytes);
+  m.saved = nullptr;
+}
+
+}  // namespace
+
+void before_fork() noexcept {
+  if (me().busy) return;  // a signal handler forks in the middle of our bookkeeping
+  Me& m = known_me();
+  const std::uint64_t held = m.record == nullptr ? 0 : m.record->rwlocks.load(relaxed);
+  if (held != 0) m.saved = SavedHolds::make(held);
+  Seen seen;
+  for (Shard& shard : world().shards) {
+    const Section section(shard.guard);
+    if (!shard.is_idle()) shard.each([&](const LockEntry& entry) { look_at(entry, m, seen); });
+  }
+}
+
+void after_fork_in_parent() noexcept { drop_saved(me()); }
+
+void after_fork_in_child() noexcept {
+  empty_world_of_parent();
+  if (!me().busy) known_me();
+}
+
+void restore_holds(Me& m) noexcept {
+  for (std::size_t i = 0; i < m.saved->count; ++i) {
+    const SavedHolds::One& one = m.saved->all[i];
+    Shard& shard = shard_of(reinterpret_cast<const void*>(one.lock.address));
+    const Section section(shard.guard);
+    LockEntry* entry = shard.add(one.lock.address);
+    if (entry == nullptr) continue;
+    entry->kind = one.lock.kind;
+    entry->shared = one.lock.shared;
+    entry->known = 0;
+    if (Hold* h = shard.add_hold(*entry, m, one.hold.site)) {
+      h->reads = one.hold.reads;
+      h->writes = one.hold.writes;
+      h->since = one.hold.since;
+    }
+    if (m.record != nullptr) m.record->rwlocks.fetch_add(1, relaxed);
+  }
+  drop_saved(m);
+}
+
+}  // namespace lockswap::audit

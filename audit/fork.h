@@ -1,0 +1,18 @@
+// What becomes of the book when the process forks: the child's is empty but for the holds of the
+// thread that forked.
+#pragma once
+
+#include "audit/me.h"
+
+namespace lockswap::audit {
+
+// In fork's handlers. The first notes what is held and waited for, and saves the thread's own
+// holds.
+void before_fork() noexcept;
+void after_fork_in_parent() noexcept;
+void after_fork_in_child() noexcept;
+
+// In the child: what the thread saved goes into the book again.
+void restore_holds(Me& m) noexcept;
+
+}  // namespace lockswap::audit

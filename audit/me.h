@@ -1,0 +1,38 @@
+// What the audit keeps in each thread.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/thread.h"
+
+namespace lockswap::audit {
+
+// How many locks a thread holds. Outside the thread, since another thread may release its locks.
+// Type-stable: a record is reused for another thread, and never unmapped.
+struct ThreadRecord {
+  NativeAtomic<std::uint64_t> serial;  // of the thread that has it; 0 = free
+  NativeAtomic<std::uint32_t> tid;
+  NativeAtomic<std::uint64_t> rwlocks;  // held now
+  NativeAtomic<std::uint64_t> mutexes;
+  ThreadRecord* next;  // of all records
+};
+
+struct SavedHolds;
+
+// All zero in a new thread.
+struct Me {
+  ThreadRecord* record;      // nullptr: not counted, as in key destructors after ours
+  SavedHolds* saved;         // while it forks: what it holds
+  std::uint64_t serial;      // a number that no other thread ever has; 0 = not asked for yet
+  std::uint32_t process;     // the World's number when it was last made known
+  std::uint32_t tid;         // the kernel's number
+  std::uint32_t tid_before;  // what it was in the parent process, if this thread has forked it
+  std::uint32_t
+      inside;  // audited calls that this thread is in: above 1 only through signal handlers
+  bool busy;   // with bookkeeping: see guard.h
+};
+
+inline Me& me() noexcept { return per_thread<Me>; }
+
+}  // namespace lockswap::audit

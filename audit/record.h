@@ -1,0 +1,119 @@
+// What an audited process leaves behind: one file, mapped and shared, in which it counts and notes
+// findings as they happen. So nothing is lost when the process is killed, crashes or deadlocks.
+//
+// liblockswap-audit.so writes it, lockswap-audit-read turns it into JSON. Both are built from this
+// header; a file of another layout is refused by its schema number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap::audit {
+
+// clang-format off
+#define LOCKSWAP_AUDIT_COUNTS(X)                                                            \
+  /* calls of reader-writer locks, one for each function */                                 \
+  X(rw_init) X(rw_destroy) X(rdlock) X(tryrdlock) X(timedrdlock) X(clockrdlock)             \
+  X(wrlock) X(trywrlock) X(timedwrlock) X(clockwrlock) X(rw_unlock)                         \
+  /* what came of them */                                                                   \
+  X(reads) X(writes) X(rw_busy) X(rw_timeouts) X(rw_deadlk) X(rw_again) X(rw_invalid)       \
+  /* deadlines of timed calls */                                                            \
+  X(rw_clock_realtime) X(rw_clock_monotonic) X(rw_clock_other)                              \
+  /* reader-writer locks seen, by what their attributes or initialisers say */              \
+  X(rwlocks) X(rw_prefer_writer) X(rw_prefer_writer_nonrecursive) X(rw_process_shared)      \
+  /* calls on process-shared locks; calls that were passed on without a record */           \
+  X(rw_calls_shared) X(unrecorded)                                                          \
+  /* calls of mutexes and what came of them */                                              \
+  X(mutex_init) X(mutex_destroy) X(mutex_lock) X(mutex_trylock) X(mutex_timedlock)          \
+  X(mutex_clocklock) X(mutex_unlock)                                                        \
+  X(mutex_acquired) X(mutex_busy) X(mutex_timeouts) X(mutex_deadlk) X(mutex_owner_dead)     \
+  X(mutex_clock_realtime) X(mutex_clock_monotonic)                                          \
+  /* acquiring calls by the mutex's kind: one of four, and what else it is */               \
+  X(mutex_normal) X(mutex_recursive) X(mutex_errorcheck) X(mutex_adaptive)                  \
+  X(mutex_robust) X(mutex_inherit) X(mutex_protect) X(mutex_process_shared)                 \
+  /* condition variables: by attribute; waits by clock */                                   \
+  X(cond_init) X(cond_monotonic) X(cond_process_shared)                                     \
+  X(cond_clockwait_realtime) X(cond_clockwait_monotonic)
+
+#define LOCKSWAP_AUDIT_FINDINGS(X)                                                          \
+  X(recursive_read)          /* a thread that reads the lock reads it again */              \
+  X(recursive_read_writer_waiting)  /* the same, and a writer had called and was not in */  \
+  X(recursive_read_shut_out) /* the same on glibc's kind for writers: it waits for itself */ \
+  X(self_deadlock)           /* a thread that reads the lock waits to write it */           \
+  X(deadlk)                  /* EDEADLK was returned */                                     \
+  X(foreign_read_release)    /* a read hold released by another thread */                   \
+  X(foreign_write_release)   /* a write hold released by another thread */                  \
+  X(release_of_unheld)       /* nobody held it */                                           \
+  X(destroy_while_held) X(destroy_while_awaited)                                            \
+  X(init_while_held)                                                                        \
+  X(memory_reset_while_held) /* the bytes of a held lock became those of a fresh one */     \
+  X(used_before_seen)        /* first seen with bytes that no initialiser leaves */         \
+  X(in_signal_handler)       /* a handler locked while its thread was in a lock function */ \
+  X(fork_while_holding)      /* the forking thread held a lock */                           \
+  X(fork_while_others_hold)  /* another thread did */                                       \
+  X(fork_with_waiters)       /* a thread was waiting for a lock, or about to */             \
+  X(foreign_mutex_release)   /* a mutex released by another thread than its owner */        \
+  X(bound_elsewhere)         /* a library whose calls go around the preload */
+// clang-format on
+
+#define LOCKSWAP_AUDIT_NAME(name) name,
+enum class Count : std::uint32_t { LOCKSWAP_AUDIT_COUNTS(LOCKSWAP_AUDIT_NAME) kEnd };
+enum class Finding : std::uint32_t { LOCKSWAP_AUDIT_FINDINGS(LOCKSWAP_AUDIT_NAME) kEnd };
+#undef LOCKSWAP_AUDIT_NAME
+
+#define LOCKSWAP_AUDIT_NAME(name) #name,
+inline constexpr const char* kCountNames[] = {LOCKSWAP_AUDIT_COUNTS(LOCKSWAP_AUDIT_NAME)};
+inline constexpr const char* kFindingNames[] = {LOCKSWAP_AUDIT_FINDINGS(LOCKSWAP_AUDIT_NAME)};
+#undef LOCKSWAP_AUDIT_NAME
+
+inline constexpr std::size_t kCounts = static_cast<std::size_t>(Count::kEnd);
+inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd);
+inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
+inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
+inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
+inline constexpr std::uint32_t kSchema = 1;
+
+using Word = NativeAtomic<std::uint64_t>;
+
+// Where a call came from: an address, and the file that is mapped there, if there is one.
+struct Place {
+  std::uint64_t address;
+  std::uint64_t offset;  // in the file
+  char file[208];        // empty: not mapped from a file, or not known; cut if it is longer
+};
+
+struct Example {
+  std::uint64_t times;
+  std::uint64_t lock;          // address
+  std::uint32_t thread;        // kernel's id of the thread that did it
+  std::uint32_t other_thread;  // of the one that held the lock; 0 = none is meant
+  Place place;
+  Place other_place;  // where the hold was taken; for a library, its name
+};
+
+struct FindingRecord {
+  Word times;
+  Word examples;  // filled in; written after the example
+  Example example[kExamples];
+};
+
+struct Record {
+  std::uint64_t magic;
+  std::uint32_t schema;
+  std::uint32_t size;  // of this structure
+  std::uint32_t pid;
+  std::uint32_t parent;
+  NativeAtomic<std::uint32_t> ended;  // 1: through exit handlers
+  char program[64];
+  char exe[512];
+  Word most_rwlocks_held;  // by one thread at once
+  Word most_mutexes_held;
+  Word longest_read_ns;
+  Word longest_write_ns;
+  Word counts[kStripes][kCounts];
+  FindingRecord findings[kFindings];
+};
+
+}  // namespace lockswap::audit

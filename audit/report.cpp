@@ -1,0 +1,156 @@
+#include "audit/report.h"
+
+#include <algorithm>
+#include <cerrno>  // program_invocation_short_name
+#include <cstring>
+#include <fcntl.h>
+
+#include <sys/mman.h>
+
+#include "audit/places.h"
+#include "audit/world.h"
+#include "platform/syscall.h"
+#include "platform/thread.h"
+#include "registry/text.h"
+
+namespace lockswap::audit {
+namespace {
+
+constinit Record in_memory{};  // until the file is there, and without one
+constinit Record* mapped = &in_memory;
+constinit char prefix_of_files[4096] = {};
+
+// Not every file system can allocate without writing.
+bool has_blocks(long fd) noexcept {
+  if (raw_syscall(SYS_fallocate, fd, 0, 0, sizeof(Record)) == 0) return true;
+  static constexpr char kZeroes[4096] = {};
+  for (std::size_t left = sizeof(Record); left != 0;) {
+    const long n = raw_syscall(SYS_write, fd, reinterpret_cast<long>(kZeroes),
+                               static_cast<long>(std::min(left, sizeof kZeroes)));
+    if (n <= 0) return false;
+    left -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// Opens a new file PREFIX.<pid>.<n>, whose blocks exist: to run out of disk later, in the middle of
+// a store, would be a signal. Returns a file descriptor, or a negative number.
+long new_file(char* path, std::uint32_t size) noexcept {
+  const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
+  for (std::uint64_t n = 0;; ++n) {
+    Text(path, size) << prefix_of_files << "." << pid << "." << n;
+    const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd == -EEXIST) continue;  // before an exec, or of an older process with this number
+    if (fd < 0) return fd;
+    if (has_blocks(fd)) return fd;
+    raw_syscall(SYS_close, fd);
+    raw_syscall(SYS_unlink, reinterpret_cast<long>(path));
+    return -1;
+  }
+}
+
+// Maps a new file; at `where`, if that is not nullptr. Returns nullptr if it cannot.
+Record* map_file(Record* where, char* path, std::uint32_t size) noexcept {
+  const long fd = new_file(path, size);
+  if (fd < 0) return nullptr;
+  const long r =
+      raw_syscall(SYS_mmap, reinterpret_cast<long>(where), sizeof(Record), PROT_READ | PROT_WRITE,
+                  where != nullptr ? MAP_SHARED | MAP_FIXED : MAP_SHARED, fd, 0);
+  raw_syscall(SYS_close, fd);
+  return r < 0 && r > -4096 ? nullptr : reinterpret_cast<Record*>(r);
+}
+
+void fill_in(Record& r) noexcept {
+  r.magic = kMagic;
+  r.schema = kSchema;
+  r.size = sizeof(Record);
+  r.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+  r.parent = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
+  Text(r.program, sizeof r.program)
+      << (program_invocation_short_name != nullptr ? program_invocation_short_name : "");
+  const long n = raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
+                             reinterpret_cast<long>(r.exe), sizeof r.exe - 1);
+  r.exe[n > 0 ? n : 0] = 0;
+}
+
+Example* find_example(FindingRecord& finding, const Noted& noted) noexcept {
+  const std::uint64_t n = finding.examples.load(relaxed);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    Example& e = finding.example[i];
+    const bool same_other = noted.name != nullptr ? std::strncmp(e.other_place.file, noted.name,
+                                                                 sizeof e.other_place.file - 1) == 0
+                                                  : e.other_place.address == noted.other_site;
+    if (e.place.address == noted.site && same_other) return &e;
+  }
+  return nullptr;
+}
+
+void add_example(FindingRecord& finding, const Noted& noted) noexcept {
+  const std::uint64_t n = finding.examples.load(relaxed);
+  if (n == kExamples) return;
+  Example& e = finding.example[n];
+  e.times = 1;
+  e.lock = reinterpret_cast<std::uintptr_t>(noted.lock);
+  e.thread = me().tid;
+  e.other_thread = noted.other_thread;
+  locate(noted.site, e.place);
+  if (noted.name != nullptr) {
+    Text(e.other_place.file, sizeof e.other_place.file) << noted.name;
+  } else {
+    locate(noted.other_site, e.other_place);
+  }
+  finding.examples.store(n + 1, release);
+}
+
+}  // namespace
+
+bool open_record(const char* prefix, char* path, std::uint32_t size) noexcept {
+  if (prefix == nullptr) return true;
+  // Absolute, since the program may change its folder before it forks.
+  Text text(prefix_of_files, sizeof prefix_of_files);
+  if (prefix[0] != '/') {
+    char folder[2048] = {};
+    if (raw_syscall(SYS_getcwd, reinterpret_cast<long>(folder), sizeof folder) > 0)
+      text << folder << "/";
+  }
+  text << prefix;
+  Record* r = map_file(nullptr, path, size);
+  if (r == nullptr) return false;
+  fill_in(*r);
+  mapped = r;
+  return true;
+}
+
+void reopen_record() noexcept {
+  if (mapped == &in_memory) return;
+  char path[4200];
+  if (map_file(mapped, path, sizeof path) != nullptr) fill_in(*mapped);
+}
+
+void close_record() noexcept { mapped->ended.store(1, relaxed); }
+
+Record& record() noexcept { return *mapped; }
+
+void raise_to(Word& most, std::uint64_t value) noexcept {
+  std::uint64_t seen = most.load(relaxed);
+  while (seen < value && !most.compare_exchange(seen, value, relaxed)) {}
+}
+
+void count(Count what, std::uint64_t n) noexcept {
+  const std::size_t stripe = (thread_identity() >> 6) * 0x9E3779B97F4A7C15u >> 60;
+  mapped->counts[stripe % kStripes][static_cast<std::size_t>(what)].fetch_add(n, relaxed);
+}
+
+void note(Finding what, const Noted& noted) noexcept {
+  FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
+  finding.times.fetch_add(1, relaxed);
+  const Section section(world().report);
+  if (Example* e = find_example(finding, noted)) {
+    ++e->times;
+  } else {
+    add_example(finding, noted);
+  }
+}
+
+}  // namespace lockswap::audit

@@ -1,0 +1,34 @@
+// Counting and noting what is found, in the file that outlives the process.
+#pragma once
+
+#include <cstdint>
+
+#include "audit/record.h"
+
+namespace lockswap::audit {
+
+// At start-up. `prefix`: the record is the file PREFIX.<pid>.<n>; nullptr: kept in memory only.
+// False: the file cannot be made; `path` says which.
+bool open_record(const char* prefix, char* path, std::uint32_t size) noexcept;
+// In a forked child: a file of its own. Where none can be made (another user, another root), it
+// goes on counting in its parent's.
+void reopen_record() noexcept;
+void close_record() noexcept;  // at exit: the process ended in order
+
+// The record, for figures that are not counts.
+Record& record() noexcept;
+void raise_to(Word& most, std::uint64_t value) noexcept;
+
+void count(Count what, std::uint64_t n = 1) noexcept;
+
+struct Noted {
+  const void* lock;
+  std::uint64_t site;  // return address of the call
+  std::uint32_t other_thread = 0;
+  std::uint64_t other_site = 0;
+  const char* name = nullptr;  // of a library, instead of the other site
+};
+// By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
+void note(Finding what, const Noted& noted) noexcept;
+
+}  // namespace lockswap::audit

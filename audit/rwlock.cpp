@@ -1,0 +1,304 @@
+#include "audit/rwlock.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <type_traits>
+
+#include "audit/book.h"
+#include "audit/entry.h"
+#include "audit/report.h"
+#include "audit/world.h"
+#include "platform/clock.h"
+
+namespace lockswap::audit {
+namespace {
+
+enum class Mode { read, write };
+enum class Form { plain, attempt, timed, clock };
+
+std::uint64_t address_of(const pthread_rwlock_t* l) noexcept {
+  return reinterpret_cast<std::uintptr_t>(l);
+}
+
+Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
+  if (hold == nullptr) return {.lock = l, .site = site};
+  return {.lock = l, .site = site, .other_thread = hold->tid, .other_site = hold->site};
+}
+
+void count_object(const LockEntry& entry) noexcept {
+  count(Count::rwlocks);
+  if (entry.shared != 0) count(Count::rw_process_shared);
+  if (entry.kind == PTHREAD_RWLOCK_PREFER_WRITER_NP) count(Count::rw_prefer_writer);
+  if (entry.kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
+    count(Count::rw_prefer_writer_nonrecursive);
+}
+
+// A new entry, from the bytes of the object.
+LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
+  LockEntry* entry = shard.add(address_of(l));
+  if (entry == nullptr) {
+    count(Count::unrecorded);
+    return nullptr;
+  }
+  entry->kind = kind_of(l);
+  entry->shared = is_process_shared(l) ? 1 : 0;
+  count_object(*entry);
+  return entry;
+}
+
+// The entry of a lock in use; looks at its bytes when they can tell something.
+LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
+  LockEntry* entry = shard.find(address_of(l));
+  if (entry == nullptr) {
+    entry = add_entry(shard, l);
+    if (entry != nullptr && entry->shared == 0 && !looks_fresh(l)) {
+      entry->known = is_forked() ? 0 : 1;
+      if (entry->known != 0) note(Finding::used_before_seen, {.lock = l, .site = site});
+    }
+  } else if (entry->holds != nullptr && looks_fresh(l)) {
+    // A hold shows in the bytes for as long as it is recorded: this is another lock by now.
+    note(Finding::memory_reset_while_held, against(l, site, entry->holds));
+    shard.remove_holds(*entry);
+  }
+  return entry;
+}
+
+// --- acquiring
+
+struct Arrival {
+  bool recursive = false;
+  bool writer_waits = false;
+  std::uint64_t first_site = 0;  // where the thread's first hold was taken
+};
+
+template <Mode kMode, Form kForm>
+Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
+  Shard& shard = shard_of(l);
+  const Section section(shard.guard);
+  LockEntry* entry = see(shard, l, site);
+  if (entry == nullptr) return {};
+  if (entry->shared != 0) count(Count::rw_calls_shared);
+  const Hold* mine = Shard::hold_of(*entry, m.serial);
+  const bool reads = mine != nullptr && mine->reads != 0;
+  Arrival arrival;
+  if (kMode == Mode::read && reads) {
+    arrival = {true, entry->waiting_writers != 0, mine->site};
+    if (kForm != Form::attempt && arrival.writer_waits &&
+        entry->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {
+      note(Finding::recursive_read_shut_out, against(l, site, mine));
+    }
+  }
+  if (kMode == Mode::write && reads && kForm == Form::plain)
+    note(Finding::self_deadlock, against(l, site, mine));
+  if (kForm != Form::attempt)
+    shard.wait(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
+  return arrival;
+}
+
+void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site) noexcept {
+  Hold* mine = Shard::hold_of(entry, m.serial);
+  if (mine == nullptr) {
+    mine = shard.add_hold(entry, m, site);
+    if (mine == nullptr) {
+      count(Count::unrecorded);
+      return;
+    }
+    if (m.record != nullptr)
+      raise_to(record().most_rwlocks_held, m.record->rwlocks.fetch_add(1, relaxed) + 1);
+  }
+  if (mode == Mode::read) {
+    ++mine->reads;
+  } else {
+    mine->writes = 1;
+  }
+}
+
+void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexcept {
+  switch (error) {
+    case EBUSY:
+      count(Count::rw_busy);
+      break;
+    case ETIMEDOUT:
+      count(Count::rw_timeouts);
+      break;
+    case EAGAIN:
+      count(Count::rw_again);
+      break;
+    case EINVAL:
+      count(Count::rw_invalid);
+      break;
+    case EDEADLK:
+      count(Count::rw_deadlk);
+      note(Finding::deadlk, {.lock = l, .site = site});
+      break;
+    default:
+      break;
+  }
+}
+
+template <Mode kMode, Form kForm>
+void settle(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
+            std::uint64_t site) noexcept {
+  {
+    Shard& shard = shard_of(l);
+    const Section section(shard.guard);
+    LockEntry* entry = shard.find(address_of(l));
+    if (entry != nullptr && kForm != Form::attempt)
+      shard.stop_waiting(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
+    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site);
+  }
+  if (error != 0) {
+    count_error(l, error, site);
+    return;
+  }
+  count(kMode == Mode::read ? Count::reads : Count::writes);
+  if (!arrival.recursive) return;
+  const Noted noted{.lock = l, .site = site, .other_site = arrival.first_site};
+  note(Finding::recursive_read, noted);
+  if (arrival.writer_waits) note(Finding::recursive_read_writer_waiting, noted);
+}
+
+void count_clock(clockid_t clock) noexcept {
+  count(clock == CLOCK_REALTIME    ? Count::rw_clock_realtime
+        : clock == CLOCK_MONOTONIC ? Count::rw_clock_monotonic
+                                   : Count::rw_clock_other);
+}
+void count_clock(clockid_t clock, const timespec*) noexcept { count_clock(clock); }
+void count_clock(const timespec*) noexcept { count_clock(CLOCK_REALTIME); }
+
+template <auto kMember, Mode kMode, Form kForm, Count kCall>
+struct Acquire;
+
+template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mode kMode, Form kForm,
+          Count kCall>
+struct Acquire<kMember, kMode, kForm, kCall> {
+  static int call(pthread_rwlock_t* l, Args... args) noexcept {
+    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+    const Entry entry(l, site);
+    count(kCall);
+    if constexpr (kForm == Form::timed || kForm == Form::clock) count_clock(args...);
+    if (!entry.recorded()) return (system_rwlock.*kMember)(l, args...);
+    const Arrival arrival = arrive<kMode, kForm>(l, entry.me(), site);
+    const int error = (system_rwlock.*kMember)(l, args...);
+    settle<kMode, kForm>(l, entry.me(), error, arrival, site);
+    return error;
+  }
+};
+
+// --- releasing
+
+// The hold that a release by a thread without one ends: the writer's, else the oldest reader's.
+Hold* somebodys(const LockEntry& entry) noexcept {
+  Hold* last = entry.holds;
+  for (Hold* h = entry.holds; h != nullptr; h = h->next) {
+    if (h->writes != 0) return h;
+    last = h;
+  }
+  return last;
+}
+
+void release_one(Shard& shard, LockEntry& entry, Hold* h) noexcept {
+  const bool wrote = h->writes != 0;
+  if (wrote) {
+    h->writes = 0;
+  } else {
+    --h->reads;
+  }
+  if (h->writes != 0 || h->reads != 0) return;
+  Record& r = record();
+  raise_to(wrote ? r.longest_write_ns : r.longest_read_ns, monotonic_ns() - h->since);
+  shard.remove_hold(entry, h);
+}
+
+// Before the release itself: after it, the lock may be another thread's, or gone.
+void depart(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept {
+  Shard& shard = shard_of(l);
+  const Section section(shard.guard);
+  LockEntry* entry = see(shard, l, site);
+  if (entry == nullptr) return;
+  if (entry->shared != 0) count(Count::rw_calls_shared);
+  Hold* mine = Shard::hold_of(*entry, m.serial);
+  if (mine != nullptr) {
+    release_one(shard, *entry, mine);
+    return;
+  }
+  Hold* other = somebodys(*entry);
+  if (other != nullptr) {
+    if (entry->shared == 0) {
+      note(other->writes != 0 ? Finding::foreign_write_release : Finding::foreign_read_release,
+           against(l, site, other));
+    }
+    release_one(shard, *entry, other);
+  } else if (entry->shared == 0 && entry->known != 0) {  // else another process may hold it
+    note(Finding::release_of_unheld, {.lock = l, .site = site});
+  }
+}
+
+int unlock(pthread_rwlock_t* l) noexcept {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  const Entry entry(l, site);
+  count(Count::rw_unlock);
+  if (entry.recorded()) depart(l, entry.me(), site);
+  return system_rwlock.unlock(l);
+}
+
+// --- beginning and end of a lock
+
+int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  const Entry entry(l, site);
+  count(Count::rw_init);
+  if (!entry.recorded()) return system_rwlock.init(l, attributes);
+  Shard& shard = shard_of(l);
+  {
+    const Section section(shard.guard);
+    if (const LockEntry* old = shard.find(address_of(l))) {
+      // Fresh bytes: the memory is a new object's, and the old lock was left behind.
+      if (old->holds != nullptr && !looks_fresh(l))
+        note(Finding::init_while_held, against(l, site, old->holds));
+      shard.remove(address_of(l));
+    }
+  }
+  const int error = system_rwlock.init(l, attributes);
+  if (error == 0) {
+    const Section section(shard.guard);
+    add_entry(shard, l);
+  }
+  return error;
+}
+
+int destroy(pthread_rwlock_t* l) noexcept {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  const Entry entry(l, site);
+  count(Count::rw_destroy);
+  if (entry.recorded()) {
+    Shard& shard = shard_of(l);
+    const Section section(shard.guard);
+    if (const LockEntry* old = shard.find(address_of(l))) {
+      if (old->holds != nullptr && !looks_fresh(l))
+        note(Finding::destroy_while_held, against(l, site, old->holds));
+      if (old->waiting_readers + old->waiting_writers != 0)
+        note(Finding::destroy_while_awaited, {.lock = l, .site = site});
+      shard.remove(address_of(l));
+    }
+  }
+  return system_rwlock.destroy(l);
+}
+
+}  // namespace
+
+constinit const RwOps audited_rwlock{
+    init,
+    destroy,
+    Acquire<&RwOps::rdlock, Mode::read, Form::plain, Count::rdlock>::call,
+    Acquire<&RwOps::tryrdlock, Mode::read, Form::attempt, Count::tryrdlock>::call,
+    Acquire<&RwOps::timedrdlock, Mode::read, Form::timed, Count::timedrdlock>::call,
+    Acquire<&RwOps::clockrdlock, Mode::read, Form::clock, Count::clockrdlock>::call,
+    Acquire<&RwOps::wrlock, Mode::write, Form::plain, Count::wrlock>::call,
+    Acquire<&RwOps::trywrlock, Mode::write, Form::attempt, Count::trywrlock>::call,
+    Acquire<&RwOps::timedwrlock, Mode::write, Form::timed, Count::timedwrlock>::call,
+    Acquire<&RwOps::clockwrlock, Mode::write, Form::clock, Count::clockwrlock>::call,
+    unlock,
+};
+
+}  // namespace lockswap::audit

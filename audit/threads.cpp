@@ -1,0 +1,65 @@
+#include "audit/threads.h"
+
+#include <cstddef>
+
+#include "platform/memory.h"
+
+namespace lockswap::audit {
+
+void Threads::add_records() noexcept {
+  constexpr std::size_t kInChunk = 128;
+  auto* chunk = static_cast<ThreadRecord*>(map_pages(kInChunk * sizeof(ThreadRecord)));
+  if (chunk == nullptr) return;
+  for (std::size_t i = 0; i < kInChunk; ++i) {
+    chunk[i].next = all_;
+    all_ = &chunk[i];
+  }
+}
+
+ThreadRecord* Threads::free_record() noexcept {
+  for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->serial.load(relaxed) == 0) return r;
+  }
+  return nullptr;
+}
+
+ThreadRecord* Threads::take(const Me& m) noexcept {
+  const Section section(guard_);
+  ThreadRecord* r = free_record();
+  if (r == nullptr) {
+    add_records();
+    r = free_record();
+  }
+  if (r == nullptr) return nullptr;
+  r->rwlocks.store(0, relaxed);
+  r->mutexes.store(0, relaxed);
+  r->tid.store(m.tid, relaxed);
+  r->serial.store(m.serial, relaxed);
+  return r;
+}
+
+void Threads::give(ThreadRecord* record) noexcept {
+  const Section section(guard_);
+  record->serial.store(0, relaxed);
+}
+
+void Threads::took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept {
+  if (record == nullptr) return;
+  if (serial == me().serial) {
+    lower(record->rwlocks);
+    return;
+  }
+  const Section section(guard_);
+  if (record->serial.load(relaxed) == serial) lower(record->rwlocks);
+}
+
+void Threads::took_mutex_from(std::uint32_t tid) noexcept {
+  const Section section(guard_);
+  for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->serial.load(relaxed) == 0 || r->tid.load(relaxed) != tid) continue;
+    lower(r->mutexes);
+    return;
+  }
+}
+
+}  // namespace lockswap::audit

@@ -1,0 +1,35 @@
+// The records of all threads of the process.
+#pragma once
+
+#include <cstdint>
+
+#include "audit/guard.h"
+#include "audit/me.h"
+
+namespace lockswap::audit {
+
+class Threads {
+ public:
+  // A record for the calling thread; nullptr: no memory.
+  ThreadRecord* take(const Me& m) noexcept;
+  void give(ThreadRecord* record) noexcept;
+
+  // That thread holds one lock less, whoever released it. Nothing happens if it has ended.
+  void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
+  void took_mutex_from(std::uint32_t tid) noexcept;
+
+ private:
+  ThreadRecord* free_record() noexcept;
+  void add_records() noexcept;
+
+  Guard guard_;  // of the list, and of who has each record
+  ThreadRecord* all_{};
+};
+
+// Never below 0, whoever counts at the same time.
+inline void lower(NativeAtomic<std::uint64_t>& held) noexcept {
+  std::uint64_t seen = held.load(relaxed);
+  while (seen != 0 && !held.compare_exchange(seen, seen - 1, relaxed)) {}
+}
+
+}  // namespace lockswap::audit

@@ -1,0 +1,84 @@
+#include "audit/world.h"
+
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "audit/fork.h"
+#include "audit/report.h"
+#include "platform/memory.h"
+#include "platform/syscall.h"
+#include "platform/thread.h"
+
+namespace lockswap::audit {
+namespace {
+
+constexpr std::uint32_t kNew = 0, kBeginning = 1, kReady = 2;
+
+constinit World without_memory{};
+constinit World* current = &without_memory;
+constinit NativeAtomic<std::uint32_t> worlds{0};
+constinit NativeAtomic<std::uint64_t> serials{0};
+
+std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)); }
+
+[[gnu::noinline]] void begin(World& w) noexcept {
+  const Busy busy;
+  std::uint32_t seen = kNew;
+  if (w.state.compare_exchange(seen, kBeginning, acquire)) {
+    w.pid = process_id();
+    w.number = worlds.fetch_add(1, relaxed) + 1;
+    if (is_forked()) reopen_record();
+    w.state.store(kReady, release);  // pairs with the loads of known_me and below
+  }
+  while (w.state.load(acquire) != kReady)
+    raw_syscall(SYS_sched_yield);
+}
+
+[[gnu::noinline]] void make_known(World& w, Me& m) noexcept {
+  const Busy busy;
+  if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
+  m.tid_before = m.tid;
+  m.tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
+  m.process = w.number;
+  if (m.saved != nullptr) restore_holds(m);
+}
+
+void on_thread_exit() noexcept {
+  Me& m = me();
+  if (m.record == nullptr) return;
+  if (m.process == world().number) world().threads.give(m.record);
+  m.record = nullptr;
+}
+
+}  // namespace
+
+World& world() noexcept { return *current; }
+
+void prepare_world() noexcept {
+  ThreadExit::prepare();
+  ThreadExit::add(&on_thread_exit);
+  void* p = map_pages(sizeof(World));
+  if (p == nullptr) return;
+  raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
+  current = static_cast<World*>(p);
+}
+
+Me& known_me() noexcept {
+  World& w = world();
+  Me& m = me();
+  if (w.state.load(acquire) != kReady) [[unlikely]]
+    begin(w);
+  if (m.process != w.number) [[unlikely]]
+    make_known(w, m);
+  return m;
+}
+
+void empty_world_of_parent() noexcept {
+  World& w = world();
+  if (w.state.load(acquire) != kNew && w.pid != process_id())
+    std::memset(static_cast<void*>(&w), 0, sizeof w);
+}
+
+}  // namespace lockswap::audit

@@ -1,0 +1,41 @@
+// What the audit knows of this process, in one mapping that the kernel empties in each child
+// (MADV_WIPEONFORK, Linux 4.14). So a child, also one of _Fork or clone, finds every guard free and
+// every table empty, whatever other threads were doing; fork takes no guard, and nobody waits for
+// it. A child that shares its parent's memory (vfork, posix_spawn) is no other process here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "audit/book.h"
+#include "audit/guard.h"
+#include "audit/threads.h"
+#include "platform/atomic.h"
+
+namespace lockswap::audit {
+
+struct World {
+  NativeAtomic<std::uint32_t> state;  // 0: nobody has been here in this process
+  std::uint32_t number;               // 1, and one more in each generation of children
+  std::uint32_t pid;
+  Guard report;  // of the examples
+  Threads threads;
+  Shard shards[kShards];
+};
+
+World& world() noexcept;
+
+// At start-up. Without memory the world lies in the library's own, where only fork's handlers can
+// empty it.
+void prepare_world() noexcept;
+
+// The calling thread, made known at its first call in this process. Not while it is busy.
+Me& known_me() noexcept;
+
+// Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
+inline bool is_forked() noexcept { return world().number > 1; }
+
+// In a forked child, on kernels that do not empty the mapping.
+void empty_world_of_parent() noexcept;
+
+}  // namespace lockswap::audit

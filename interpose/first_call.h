@@ -1,0 +1,46 @@
+// Start-up at the first call of any exported function, or in the constructor, whichever is earlier.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+// Runs kStart once; one thread starts, others that come meanwhile wait. Returns false inside
+// itself: when what kStart calls takes a lock.
+template <void (*kStart)()>
+bool started() noexcept {
+  static constinit NativeAtomic<std::uint32_t> starter{0};  // thread id; kOver at the end
+  constexpr std::uint32_t kOver = ~0u;
+  const auto me = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  std::uint32_t seen = 0;
+  if (starter.compare_exchange(seen, me, acquire)) {
+    kStart();
+    starter.store(kOver, release);  // pairs with the acquire load below
+    return true;
+  }
+  while ((seen = starter.load(acquire)) != kOver) {
+    if (seen == me) return false;
+    raw_syscall(SYS_sched_yield);
+  }
+  return true;
+}
+
+// FirstCall<kTable, kMember, kStart, kInside>::call stands in a table of functions until kStart has
+// filled the table in: it starts the library and then calls what has taken its place. Inside the
+// start it returns kInside.
+template <auto& kTable, auto kMember, void (*kStart)(), int kInside>
+struct FirstCall;
+
+template <class Table, Table& kTable, class... Args, int (*Table::*kMember)(Args...),
+          void (*kStart)(), int kInside>
+struct FirstCall<kTable, kMember, kStart, kInside> {
+  static int call(Args... args) noexcept {
+    return started<kStart>() ? (kTable.*kMember)(args...) : kInside;
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,400 @@
+// Programs for test_audit.py, each of which does one thing that the audit must see, and no other.
+//   audit_cases NAME        prints "done"
+// Nothing here waits for time: a thread that is to block is watched until it does.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#define EXPECT(value, call)                                         \
+  do {                                                              \
+    int got = (call);                                               \
+    if (got != (value)) {                                           \
+      fprintf(stderr, "line %d: %s is %d\n", __LINE__, #call, got); \
+      exit(1);                                                      \
+    }                                                               \
+  } while (0)
+#define UNTIL(condition) \
+  do {                   \
+    while (!(condition)) \
+      sched_yield();     \
+  } while (0)
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t other = PTHREAD_RWLOCK_INITIALIZER;
+
+// glibc's bit for a writer that is next, while readers are still in.
+static int writer_waits(void) {
+  return (__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) & 2) != 0;
+}
+
+static void* read_lock(void* l) {
+  EXPECT(0, pthread_rwlock_rdlock(l));
+  return NULL;
+}
+static void* write_lock(void* l) {
+  EXPECT(0, pthread_rwlock_wrlock(l));
+  return NULL;
+}
+static void* write_once(void* l) {
+  EXPECT(0, pthread_rwlock_wrlock(l));
+  EXPECT(0, pthread_rwlock_unlock(l));
+  return NULL;
+}
+static pthread_t start(void* (*work)(void*), void* with) {
+  pthread_t thread;
+  EXPECT(0, pthread_create(&thread, NULL, work, with));
+  return thread;
+}
+static void run(void* (*work)(void*), void* with) { pthread_join(start(work, with), NULL); }
+
+static void clean(void) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT(0, pthread_rwlock_rdlock(&lock));
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+  }
+  run(write_once, &lock);
+  pthread_rwlock_t* own = malloc(sizeof *own);
+  for (int i = 0; i < 3; ++i) {
+    memset(own, 0x5a, sizeof *own);
+    EXPECT(0, pthread_rwlock_init(own, NULL));
+    EXPECT(0, pthread_rwlock_wrlock(own));
+    EXPECT(0, pthread_rwlock_unlock(own));
+    EXPECT(0, pthread_rwlock_destroy(own));
+  }
+  free(own);
+}
+
+static void no_locks(void) {}
+
+static void recursive(void) {
+  read_lock(&lock);
+  read_lock(&lock);
+  EXPECT(0, pthread_rwlock_tryrdlock(&lock));
+  for (int i = 0; i < 3; ++i)
+    EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+
+static void recursive_waiting(void) {
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  read_lock(&lock);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(writer, NULL);
+}
+
+static void init_writers_first(void) {
+  pthread_rwlockattr_t a;
+  pthread_rwlockattr_init(&a);
+  pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  EXPECT(0, pthread_rwlock_init(&lock, &a));
+}
+
+static void shut_out(void) {
+  const struct timespec past = {1, 0};
+  init_writers_first();
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  EXPECT(ETIMEDOUT, pthread_rwlock_timedrdlock(&lock, &past));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(writer, NULL);
+}
+
+static void* upgrade(void* unused) {
+  read_lock(&lock);
+  write_lock(&lock);  // never comes back
+  return unused;
+}
+static void self_deadlock(void) {
+  start(upgrade, NULL);
+  UNTIL(writer_waits());
+  puts("done");
+  fflush(stdout);
+  kill(getpid(), SIGKILL);
+}
+
+static void deadlk(void) {
+  write_lock(&lock);
+  EXPECT(EDEADLK, pthread_rwlock_rdlock(&lock));
+  EXPECT(EDEADLK, pthread_rwlock_wrlock(&lock));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+
+static void foreign_read(void) {
+  run(read_lock, &lock);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  read_lock(&lock);  // nobody's second read
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+static void foreign_write(void) {
+  run(write_lock, &lock);
+  pthread_rwlock_unlock(&lock);
+}
+static void unheld(void) { pthread_rwlock_unlock(&lock); }
+
+static void destroy_held(void) {
+  read_lock(&lock);
+  pthread_rwlock_destroy(&lock);
+}
+static void destroy_awaited(void) {
+  read_lock(&lock);
+  start(write_once, &lock);
+  UNTIL(writer_waits());
+  pthread_rwlock_destroy(&lock);
+  puts("done");
+  fflush(stdout);
+  _exit(0);
+}
+static void init_held(void) {
+  read_lock(&lock);
+  EXPECT(0, pthread_rwlock_init(&lock, NULL));
+}
+static void reset_held(void) {
+  read_lock(&lock);
+  memset(&lock, 0, sizeof lock);
+  write_once(&lock);
+}
+static void copied(void) {
+  write_once(&lock);
+  memcpy(&other, &lock, sizeof lock);
+  write_once(&other);
+}
+
+static volatile sig_atomic_t handled;
+static void on_signal(int number) {
+  (void)number;
+  // NOLINTNEXTLINE(bugprone-signal-handler): what the audit is to find
+  handled = pthread_rwlock_tryrdlock(&other) == 0 && pthread_rwlock_unlock(&other) == 0;
+}
+static void in_handler(void) {
+  signal(SIGUSR1, on_signal);
+  write_lock(&lock);
+  pthread_t reader = start(read_lock, &lock);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  pthread_kill(reader, SIGUSR1);
+  UNTIL(handled);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(reader, NULL);
+}
+
+static void in_child(void (*work)(void)) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (work) work();
+    exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT(0, status);
+}
+static void unlock_it(void) { EXPECT(0, pthread_rwlock_unlock(&lock)); }
+static void fork_holding(void) {
+  read_lock(&lock);
+  in_child(unlock_it);
+  unlock_it();
+}
+static void begin_anew(void) {  // as atfork handlers do
+  EXPECT(0, pthread_rwlock_init(&lock, NULL));
+  write_once(&lock);
+}
+static void fork_others(void) {
+  run(read_lock, &lock);
+  in_child(begin_anew);
+}
+static void fork_waiters(void) {
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  in_child(NULL);
+  unlock_it();
+  pthread_join(writer, NULL);
+}
+static void write_lock_once(void) { write_once(&lock); }
+static void fork_clean(void) {
+  write_once(&lock);
+  for (int i = 0; i < 3; ++i)
+    in_child(write_lock_once);
+}
+
+static void kinds(void) {
+  static pthread_rwlock_t fixed = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  init_writers_first();
+  write_once(&lock);
+  write_once(&fixed);
+}
+static void shared(void) {
+  pthread_rwlockattr_t a;
+  pthread_rwlockattr_init(&a);
+  pthread_rwlockattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+  EXPECT(0, pthread_rwlock_init(&lock, &a));
+  run(read_lock, &lock);
+  unlock_it();  // across processes that would be usual
+}
+static void clocks(void) {
+  struct timespec past = {1, 0};
+  write_lock(&lock);
+  for (int i = 0; i < 2; ++i)
+    EXPECT(EDEADLK, pthread_rwlock_timedrdlock(&lock, &past));
+  unlock_it();
+  EXPECT(0, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &past));
+  EXPECT(ETIMEDOUT, pthread_rwlock_clockwrlock(&lock, CLOCK_REALTIME, &past));
+  EXPECT(EINVAL, pthread_rwlock_clockwrlock(&lock, CLOCK_BOOTTIME, &past));
+  unlock_it();
+}
+
+static void many(void) {
+  enum { kMany = 5000 };
+  pthread_rwlock_t* locks = calloc(kMany, sizeof *locks);
+  for (int i = 0; i < kMany; ++i)
+    EXPECT(0, (i % 2 ? pthread_rwlock_rdlock : pthread_rwlock_wrlock)(&locks[i]));
+  for (int i = 0; i < kMany; ++i)
+    EXPECT(0, pthread_rwlock_unlock(&locks[i]));
+  for (int i = 0; i < kMany; ++i)
+    EXPECT(0, pthread_rwlock_destroy(&locks[i]));
+  free(locks);
+}
+
+static void* busy(void* unused) {
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT(0, (i % 10 ? pthread_rwlock_rdlock : pthread_rwlock_wrlock)(i % 3 ? &lock : &other));
+    EXPECT(0, pthread_rwlock_unlock(i % 3 ? &lock : &other));
+  }
+  return unused;
+}
+static void threads(void) {
+  pthread_t all[200];
+  for (int i = 0; i < 200; ++i)
+    all[i] = start(busy, NULL);
+  for (int i = 0; i < 200; ++i)
+    pthread_join(all[i], NULL);
+}
+
+static void one_mutex(int type, int robust, int protocol) {
+  pthread_mutex_t m;
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  EXPECT(0, pthread_mutexattr_settype(&a, type));
+  EXPECT(0, pthread_mutexattr_setrobust(&a, robust));
+  EXPECT(0, pthread_mutexattr_setprotocol(&a, protocol));
+  EXPECT(0, pthread_mutex_init(&m, &a));
+  EXPECT(0, pthread_mutex_lock(&m));
+  if (type == PTHREAD_MUTEX_RECURSIVE) {
+    EXPECT(0, pthread_mutex_lock(&m));
+    EXPECT(0, pthread_mutex_unlock(&m));
+  }
+  EXPECT(0, pthread_mutex_unlock(&m));
+  EXPECT(0, pthread_mutex_destroy(&m));
+}
+static void mutexes(void) {
+  const struct timespec past = {1, 0};
+  one_mutex(PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+  one_mutex(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+  one_mutex(PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+  one_mutex(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
+  one_mutex(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
+  static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+  EXPECT(0, pthread_mutex_lock(&a));
+  EXPECT(EBUSY, pthread_mutex_trylock(&a));
+  EXPECT(ETIMEDOUT, pthread_mutex_timedlock(&a, &past));
+  EXPECT(0, pthread_mutex_clocklock(&b, CLOCK_MONOTONIC, &past));
+  EXPECT(0, pthread_mutex_unlock(&a));
+  EXPECT(0, pthread_mutex_unlock(&b));
+  pthread_cond_t condition;
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  EXPECT(0, pthread_cond_init(&condition, &clock));
+  EXPECT(0, pthread_mutex_lock(&a));
+  EXPECT(ETIMEDOUT, pthread_cond_clockwait(&condition, &a, CLOCK_MONOTONIC, &past));
+  EXPECT(0, pthread_mutex_unlock(&a));
+}
+
+static void* lock_mutex(void* m) {
+  EXPECT(0, pthread_mutex_lock(m));
+  return NULL;
+}
+static void foreign_mutex(void) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t owner = start(lock_mutex, &mutex);
+  pthread_join(owner, NULL);
+  EXPECT(0, pthread_mutex_unlock(&mutex));
+}
+
+static const char* library;
+static void deepbind(void) {
+  void* opened = dlopen(library, RTLD_NOW | RTLD_DEEPBIND);
+  EXPECT(1, opened != NULL);
+  ((void (*)(void))dlsym(opened, "use_a_lock"))();
+}
+static void namespaces(void) { EXPECT(1, dlmopen(LM_ID_NEWLM, library, RTLD_NOW) != NULL); }
+static void plain_dlopen(void) {
+  void* opened = dlopen(library, RTLD_NOW);
+  EXPECT(1, opened != NULL);
+  ((void (*)(void))dlsym(opened, "use_a_lock"))();
+}
+
+static void exec_it(void) {
+  write_once(&lock);
+  execl("/proc/self/exe", "audit_cases", "recursive", (char*)NULL);
+}
+
+static const struct {
+  const char* name;
+  void (*work)(void);
+} cases[] = {
+    {"clean", clean},
+    {"no_locks", no_locks},
+    {"recursive", recursive},
+    {"recursive_waiting", recursive_waiting},
+    {"shut_out", shut_out},
+    {"self_deadlock", self_deadlock},
+    {"deadlk", deadlk},
+    {"foreign_read", foreign_read},
+    {"foreign_write", foreign_write},
+    {"unheld", unheld},
+    {"destroy_held", destroy_held},
+    {"destroy_awaited", destroy_awaited},
+    {"init_held", init_held},
+    {"reset_held", reset_held},
+    {"copied", copied},
+    {"in_handler", in_handler},
+    {"fork_holding", fork_holding},
+    {"fork_others", fork_others},
+    {"fork_waiters", fork_waiters},
+    {"fork_clean", fork_clean},
+    {"kinds", kinds},
+    {"shared", shared},
+    {"clocks", clocks},
+    {"many", many},
+    {"threads", threads},
+    {"mutexes", mutexes},
+    {"foreign_mutex", foreign_mutex},
+    {"deepbind", deepbind},
+    {"namespaces", namespaces},
+    {"dlopen", plain_dlopen},
+    {"exec", exec_it},
+};
+
+int main(int argc, char** argv) {
+  library = argc > 2 ? argv[2] : "";
+  for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; ++i) {
+    if (strcmp(cases[i].name, argv[1]) != 0) continue;
+    cases[i].work();
+    puts("done");
+    return 0;
+  }
+  fprintf(stderr, "no such case\n");
+  return 2;
+}

@@ -1,0 +1,336 @@
+"""`lockswap audit`: each finding from a program that shows it and nothing else; what is said of it; real programs."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+PROGRAMS = BUILD / "tests/audit"
+CASES = PROGRAMS / "audit_cases"
+LIBRARY = PROGRAMS / "libaudit_uses_rwlock.so"
+SAFE = "safe: nothing in this run stands against swapping the rwlocks"
+
+
+sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.audit_findings import MEANINGS  # noqa: E402
+
+
+def lockswap(*words: object, **more) -> subprocess.CompletedProcess:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")} | more.pop("env", {})
+    env |= {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "lockswap", *map(str, words)],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=600,
+        **more,
+    )
+
+
+@pytest.fixture
+def audit(tmp_path):
+    """audit(COMMAND..., options=[...]): the JSON report; the program's stdout and status are checked."""
+
+    def run(*command: object, stdout: str | None = "done\n", status: int = 0, options: tuple = (), **more) -> dict:
+        out = tmp_path / "audit.json"
+        done = lockswap("audit", "--json", "--out", out, *options, "--", *command, **more)
+        assert done.returncode == status, done
+        assert stdout is None or done.stdout == stdout
+        report = json.loads(out.read_text())
+        assert report["schema"] == 1 and report["safe"] == (not report["look_at"])
+        assert report["verdict"].startswith("safe: " if report["safe"] else "look at: ")
+        assert report["verdict"] in done.stderr
+        return report
+
+    return run
+
+
+def found(report: dict) -> dict[str, int]:
+    return {finding["name"]: finding["times"] for finding in report["findings"]}
+
+
+def test_every_finding_has_a_meaning():
+    text = (ROOT / "audit/record.h").read_text()
+    names = re.findall(r"X\((\w+)\)", text[text.index("LOCKSWAP_AUDIT_FINDINGS(X)") : text.index("// clang-format on")])
+    assert sorted(names) == sorted(MEANINGS) and len(names) > 10
+
+
+CLEAN = ("clean", "no_locks", "fork_clean", "kinds", "shared", "many", "threads", "mutexes", "dlopen")
+
+
+@pytest.mark.parametrize("case", CLEAN)
+def test_nothing_is_found_where_there_is_nothing(audit, case):
+    report = audit(CASES, case, LIBRARY)
+    assert found(report) == {}
+    assert report["safe"]
+    if case not in ("no_locks", "mutexes", "shared"):
+        assert report["verdict"] == SAFE
+
+
+NOTES = {
+    "recursive": {"recursive_read": 2},
+    "recursive_waiting": {"recursive_read": 1, "recursive_read_writer_waiting": 1},
+    "deadlk": {"deadlk": 2},
+    "foreign_read": {"foreign_read_release": 1},
+    "reset_held": {"memory_reset_while_held": 1},
+    "fork_holding": {"fork_while_holding": 1},
+    "fork_others": {"fork_while_others_hold": 1},
+    "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
+    "foreign_mutex": {"foreign_mutex_release": 1},
+    "exec": {"recursive_read": 2},
+}
+GRAVE = {
+    "shut_out": {"recursive_read_shut_out": 1},
+    "foreign_write": {"foreign_write_release": 1},
+    "unheld": {"release_of_unheld": 1},
+    "destroy_held": {"destroy_while_held": 1},
+    "destroy_awaited": {"destroy_while_held": 1, "destroy_while_awaited": 1},
+    "init_held": {"init_while_held": 1},
+    "copied": {"used_before_seen": 1},
+    "in_handler": {"in_signal_handler": 2},
+    "deepbind": {"bound_elsewhere": 1},
+    "namespaces": {"bound_elsewhere": 1},
+}
+
+
+@pytest.mark.parametrize("case", NOTES)
+def test_what_a_swap_may_bear_is_a_note(audit, case):
+    report = audit(CASES, case)
+    assert found(report) == NOTES[case]
+    assert {finding["level"] for finding in report["findings"]} == {"note"}
+    assert report["safe"]
+
+
+@pytest.mark.parametrize("case", GRAVE)
+def test_what_must_be_looked_at_is_in_the_verdict(audit, case):
+    report = audit(CASES, case, LIBRARY)
+    assert found(report) == GRAVE[case]
+    assert not report["safe"]
+    for finding in report["findings"]:
+        assert (finding["title"] in report["verdict"]) == (finding["level"] == "look")
+
+
+def test_a_program_that_waits_for_itself_and_is_killed_is_still_told_about(audit):
+    report = audit(CASES, "self_deadlock", status=128 + 9)
+    assert found(report) == {"self_deadlock": 1}
+    assert "write by a thread that reads (1 time)" in report["verdict"]
+    (example,) = report["findings"][0]["examples"]
+    assert example["at"].startswith("write_lock, cases.c:")
+    assert example["other_at"].startswith("read_lock, cases.c:")
+    assert report["counts"]["reads"] == 1
+
+
+def test_call_sites_are_the_program_s(audit):
+    (finding,) = audit(CASES, "foreign_read")["findings"]
+    (example,) = finding["examples"]
+    assert example["place"]["file"] == str(CASES)
+    source = (ROOT / "tests/audit/cases.c").read_text().splitlines()
+    line = 1 + next(n for n, text in enumerate(source) if "run(read_lock, &lock);" in text)
+    assert f"foreign_read, cases.c:{line + 1} " in example["at"]
+    assert example["thread"] != example["other_thread"] != 0
+
+
+def test_a_library_that_goes_around_the_preload_is_named(audit):
+    for case, how in (("deepbind", "RTLD_DEEPBIND"), ("namespaces", "dlmopen")):
+        (finding,) = audit(CASES, case, LIBRARY)["findings"]
+        assert finding["examples"][0]["other_place"]["file"] == f"{LIBRARY} ({how})"
+
+
+def test_counts_by_form_and_clock(audit):
+    counts = audit(CASES, "clocks")["counts"]
+    want = {"writes": 1, "reads": 1, "rw_deadlk": 2, "rw_timeouts": 1, "rw_invalid": 1, "timedrdlock": 2}
+    want |= {"rw_clock_realtime": 3, "rw_clock_monotonic": 1, "rw_clock_other": 1, "clockwrlock": 2, "rwlocks": 1}
+    assert {name: counts[name] for name in want} == want
+
+
+def test_objects_kinds_and_holds(audit):
+    counts = audit(CASES, "kinds")["counts"]
+    assert (counts["rwlocks"], counts["rw_prefer_writer_nonrecursive"]) == (2, 2)
+    report = audit(CASES, "shared")
+    assert report["counts"]["rw_process_shared"] == 1 and report["counts"]["rw_calls_shared"] == 2
+    assert report["verdict"].startswith("safe: all locks are process-shared")
+    report = audit(CASES, "many")
+    assert report["most_rwlocks_held"] == 5000
+    counts = audit(CASES, "clean")["counts"]
+    assert (counts["rwlocks"], counts["reads"], counts["writes"], counts["rw_destroy"]) == (4, 10, 4, 3)
+
+
+def test_many_threads_are_counted_exactly(audit):
+    report = audit(CASES, "threads")
+    assert (report["counts"]["reads"], report["counts"]["writes"]) == (200 * 900, 200 * 100)
+    assert report["most_rwlocks_held"] == 1 and report["counts"]["unrecorded"] == 0
+
+
+def test_mutexes_and_condition_variables(audit):
+    report = audit(CASES, "mutexes")
+    counts = report["counts"]
+    want = {"mutex_recursive": 2, "mutex_errorcheck": 1, "mutex_adaptive": 1, "mutex_robust": 1, "mutex_inherit": 1}
+    want |= {"mutex_busy": 1, "mutex_timeouts": 1, "mutex_trylock": 1, "mutex_clocklock": 1, "cond_monotonic": 1}
+    want |= {"mutex_clock_monotonic": 1, "mutex_clock_realtime": 1, "cond_clockwait_monotonic": 1, "mutex_init": 5}
+    assert {name: counts[name] for name in want} == want
+    assert report["most_mutexes_held"] == 2
+    assert report["verdict"].startswith("safe: no rwlock function was called")
+
+
+def exported(library: Path) -> set[str]:
+    lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", library], capture_output=True)
+    return {line.split()[-1] for line in lines.stdout.decode().splitlines() if " A " not in line}
+
+
+def test_its_functions_are_glibc_s_at_each_version():
+    maps = Path("/proc/self/maps").read_text().split()
+    glibc = exported(next(Path(word) for word in maps if re.search(r"/libc\.so\.6$", word)))
+    ours = exported(BUILD / "liblockswap-audit.so")
+    assert ours <= glibc, ours - glibc
+    wanted = re.compile(r"(__)?pthread_(rwlock_(?!attr)|mutex_(init|destroy|unlock|(try|timed|clock)?lock)@)")
+    assert {name for name in glibc if wanted.match(name)} <= ours
+
+
+def test_programs_of_both_vintages_reach_it(audit):
+    new = {"rw_init": 1, "rw_destroy": 1, "rdlock": 1, "tryrdlock": 1, "timedrdlock": 1, "clockrdlock": 1, "wrlock": 2}
+    new |= {"trywrlock": 1, "timedwrlock": 1, "clockwrlock": 1, "rw_unlock": 5}
+    old = new | {
+        "rw_init": 2,
+        "rw_destroy": 2,
+        "rdlock": 2,
+        "tryrdlock": 3,
+        "trywrlock": 3,
+        "wrlock": 3,
+        "rw_unlock": 8,
+    }
+    for name, want in (("bound_new", new), ("bound_old", old)):
+        counts = audit(BUILD / "tests/conformance" / name, stdout="")["counts"]
+        assert {function: counts[function] for function in want} == want
+
+
+def test_every_process_is_looked_at(audit):
+    report = audit("sh", "-c", f"{CASES} recursive; {CASES} exec; {CASES} fork_clean", stdout=None)
+    assert found(report) == {"recursive_read": 4}
+    names = [process["program"] for process in report["processes"]]
+    assert names.count("audit_cases") == 1 + 2 + 4, names
+    assert report["counts"]["writes"] == 1 + 4
+
+
+def test_the_exit_status_is_the_programs(audit):
+    audit("sh", "-c", "exit 5", stdout="", status=5)
+    audit("sh", "-c", "kill -TERM $$", stdout="", status=128 + 15)
+    audit(CASES, "unheld", options=("--fail-on-findings",), status=3)
+    audit(CASES, "recursive", options=("--fail-on-findings",))
+    audit("sh", "-c", f"{CASES} unheld; exit 5", options=("--fail-on-findings",), status=5)
+
+
+def test_the_report_for_people(tmp_path):
+    done = lockswap("audit", "--", CASES, "foreign_write")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    lines = done.stderr.splitlines()
+    assert lines[-1] == "look at: write hold released by another thread (1 time)"
+    assert "Let the writer release." in done.stderr and "cases.c:" in done.stderr
+    assert not any(line.endswith(" ") for line in lines)
+    out = tmp_path / "audit.txt"
+    done = lockswap("audit", "--out", out, "--", CASES, "clean")
+    assert done.stderr == f"lockswap audit: {SAFE}; the report is in {out}\n"
+    assert out.read_text().splitlines()[-1] == SAFE
+
+
+def test_what_a_preload_does_not_reach_is_told_before_the_run(audit):
+    report = audit(PROGRAMS / "audit_defines_rwlock")
+    assert "defines pthread_rwlock_rdlock itself" in report["hindrances"][0]
+    assert "what a preload does not reach" in report["verdict"]
+    static = BUILD / "tests/programs/known_counts_static"
+    if static.exists():
+        report = audit(static)
+        assert "statically linked" in report["hindrances"][0]
+        assert report["verdict"].startswith("look at: no process of it could be looked at")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--", "no-such-program"], "not found in PATH"),
+        (["--out", "/no/such/folder/x", "--", "true"], "--out"),
+        (["--", "/etc"], "is a folder"),
+        (["--preload", "no-such-library", "--", "true"], "is installed"),
+    ],
+)
+def test_bad_input_is_one_line(words, says):
+    done = lockswap("audit", *words)
+    assert done.returncode == 2 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and says in done.stderr
+
+
+def installed(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def stats(tmp_path: Path, command: list[str]) -> dict:
+    """The same program by LOCKSWAP_STATS."""
+    file = tmp_path / "stats"
+    done = lockswap("run", "--rwlock", "pthread", "--stats", file, "--", *command)
+    assert done.returncode == 0, done.stderr
+    (written,) = tmp_path.glob("stats.*")
+    return json.loads(written.read_text())
+
+
+# One thread: what it calls does not depend on the order of threads.
+REAL = {
+    "known_counts": [BUILD / "tests/programs/known_counts"],
+    "kccachetest": ["kccachetest", "order", "-th", "1", "2000"],
+    "kcprototest": ["kcprototest", "order", "-th", "1", "2000"],
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_counts_agree_with_those_of_the_library(audit, tmp_path, name):
+    command = [installed(str(REAL[name][0])), *REAL[name][1:]]
+    counted = stats(tmp_path, command)
+    report = audit(*command, stdout=None)
+    counts, totals = report["counts"], counted["totals"]
+    pairs = {"reads": "reads", "writes": "writes", "rw_busy": "failed_tries", "rw_timeouts": "timeouts"}
+    assert {ours: counts[ours] for ours in pairs} == {ours: totals[theirs] for ours, theirs in pairs.items()}
+    assert counts["reads"] + counts["writes"] > 1000
+    assert report["safe"], report["verdict"]
+
+
+@pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc"])
+def test_inside_a_malloc_that_locks(audit, allocator):
+    report = audit(CASES, "threads", options=("--preload", allocator))
+    assert (report["counts"]["reads"], report["counts"]["writes"]) == (200 * 900, 200 * 100)
+    assert found(report) == {}
+    if allocator == "jemalloc":
+        assert report["counts"]["mutex_acquired"] > 0, "its mutexes come through the audit"
+
+
+def test_real_programs_with_threads(audit, tmp_path):
+    report = audit(installed("kccachetest"), "wicked", "-th", "4", "2000", stdout=None)
+    assert report["safe"], report["verdict"]
+    assert report["counts"]["reads"] + report["counts"]["writes"] > 1000
+    words = ("--benchmarks=fillseq,readrandom", "--num=2000", "--threads=4", f"--db={tmp_path}/db")
+    report = audit(installed("db_bench"), *words, stdout=None)
+    assert report["safe"], report["verdict"]
+    assert report["counts"]["writes"] > 0 and report["counts"]["mutex_acquired"] > 0
+
+
+def test_output_and_input_are_the_programs(audit):
+    before = subprocess.run(["sort", "-r"], input="a\nb\n", capture_output=True, text=True)
+    done = lockswap("audit", "--", "sort", "-r", input="a\nb\n")
+    assert (done.stdout, done.returncode) == (before.stdout, 0)
+    assert done.stderr.startswith("lockswap audit: sort -r\n")
+
+
+def test_a_program_in_python_with_threads(audit):
+    work = "import hashlib, threading\nt=[threading.Thread(target=hashlib.new, args=('sha256',)) for _ in range(20)]\n"
+    work += "[x.start() for x in t]; [x.join() for x in t]; print(hashlib.new('sha256', b'x').hexdigest()[:8])"
+    report = audit("/usr/bin/python3", "-c", work, stdout="2d711642\n")
+    assert report["safe"], report["verdict"]
