@@ -12,8 +12,8 @@
 //   churn deep [foreign]  one thread reads one lock until it is refused; foreign: a lock whose hold
 //                         another thread has released once. Prints the depth instead.
 //
-// Prints private memory and mapped memory in kB and the number of mappings, twice: after a tenth,
-// and at the end. Status 0, or 1 with a message if a lock call failed.
+// Prints memory of its own and mapped memory in kB and the number of mappings, twice: after a
+// tenth, and at the end. Status 0, or 1 with a message if a lock call failed.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -58,15 +58,15 @@ static long field(const char* text, const char* name) {
 static void print_memory(void) {
   static char text[1 << 20];
   read_file("/proc/self/smaps_rollup", text, sizeof text);
-  // Not the clean pages of files: whether they are private depends on other processes.
-  const long private = field(text, "Private_Dirty:") + field(text, "Swap:");
+  // Not the pages of files: whether they are private, or dirty, depends on others.
+  const long own = field(text, "Anonymous:") + field(text, "Swap:");
   read_file("/proc/self/status", text, sizeof text);
   const long size = field(text, "VmSize:");
   read_file("/proc/self/maps", text, sizeof text);
   int maps = 0;
   for (const char* c = text; *c != 0; ++c)
     maps += *c == '\n';
-  printf("%ld %ld %d\n", private, size, maps);
+  printf("%ld %ld %d\n", own, size, maps);
 }
 
 // ---- what threads do

@@ -20,7 +20,7 @@ COUNTED = "bravo-ba, counted"  # with LOCKSWAP_STATS
 
 
 def memory(*command: object, lock: str | None) -> list[list[int]]:
-    """[private kB, mapped kB, mappings] after a tenth, and at the end."""
+    """[own kB, mapped kB, mappings] after a tenth, and at the end."""
     counted = {"LOCKSWAP_STATS": 1} if lock == COUNTED else {}
     result = under.run_well("churn", *command, lock="bravo-ba" if counted else lock, timeout=3000, **counted)
     return [[int(n) for n in line.split()] for line in result.stdout.splitlines()]
