@@ -39,27 +39,38 @@ class Arena {
 
   // Never fails: at the limit of memory or nodes it waits until one is given back.
   static Handle take() noexcept {
-    Handle& mine = per_thread<Cache>.handle;
-    if (mine != 0) [[likely]] {
-      const Handle h = mine;
-      mine = 0;
-      return h;
+    Cache& mine = per_thread<Cache>;
+    if (mine.handle != 0 && mine.busy == 0) [[likely]] {
+      mine.busy = 1;
+      signal_fence();
+      const Handle h = mine.handle;  // a handler may have been faster
+      mine = {};
+      signal_fence();
+      if (h != 0) [[likely]]
+        return h;
     }
     return take_shared();
   }
 
   static void give(Handle h) noexcept {
-    Handle& mine = per_thread<Cache>.handle;
-    if (mine == 0 && ThreadExit::arm()) [[likely]] {
-      mine = h;
-    } else {
-      push(h);
+    Cache& mine = per_thread<Cache>;
+    if (mine.handle == 0 && mine.busy == 0 && ThreadExit::arm()) [[likely]] {
+      mine.busy = 1;
+      signal_fence();
+      const Handle before = mine.handle;  // as above
+      if (before == 0) mine.handle = h;
+      signal_fence();
+      mine.busy = 0;
+      if (before == 0) [[likely]]
+        return;
     }
+    push(h);
   }
 
  private:
-  struct Cache {
+  struct alignas(8) Cache {
     Handle handle;
+    std::uint32_t busy;  // a signal handler leaves it alone: it may take a node and keep it
   };
   static constexpr std::uint32_t kMostNodes = 1u << 24;
   static constexpr std::uint32_t kChunkNodes = 4096;
@@ -108,9 +119,13 @@ class Arena {
   }
 
   static void on_thread_exit() noexcept {
-    Handle& mine = per_thread<Cache>.handle;
-    if (mine != 0) push(mine);
-    mine = 0;
+    Cache& mine = per_thread<Cache>;
+    mine.busy = 1;
+    signal_fence();
+    if (mine.handle != 0) push(mine.handle);
+    mine.handle = 0;
+    signal_fence();
+    mine.busy = 0;
   }
 
   static inline constinit T* base_ = nullptr;

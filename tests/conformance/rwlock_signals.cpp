@@ -167,21 +167,28 @@ void try_fresh_in_handler(int) {
   errno = saved;
 }
 
-// Runs `step` in a thread that signals rain on, for a while and until some were handled.
-void amid_signals(void (*handler)(int), const std::function<void()>& step) {
+// Runs `step` in a thread that signals rain on, for a while and until some were handled, and
+// `at_end` there when no more come.
+void amid_signals(
+    void (*handler)(int), const std::function<void()>& step,
+    const std::function<void()>& at_end = [] {}) {
   on_signal(SIGUSR1, handler, SA_RESTART);
-  std::atomic<bool> over{false};
+  std::atomic<bool> over{false}, quiet{false};
   std::thread worker([&] {
     while (!over)
       step();
+    quiet.wait(false);
+    at_end();
   });
   {
     Pelter pelter(worker.native_handle());
     const std::int64_t end = milliseconds() + scaled(400);
     while (milliseconds() < end || handled < 20)
       usleep(5'000);
+    over = true;
   }
-  over = true;
+  quiet = true;
+  quiet.notify_all();
   worker.join();
   EXPECT_EQ(0, failures.load());
 }
@@ -222,6 +229,60 @@ TEST(Signals, HandlersInterruptTheFirstCallOnALock) {
     EXPECT_EQ(0, pthread_rwlock_unlock(&lock));
   });
   expect_works(&lock);
+}
+
+// Handlers that leave with a lock held, for the interrupted thread to release. What a lock keeps
+// for each thread must not be given out twice.
+namespace {
+
+constexpr int kPool = 6;
+Guarded pool[kPool];
+thread_local int kept = -1;
+
+void keep_in_handler(int) {
+  const int saved = errno;
+  if (kept < 0) {
+    const int i = static_cast<int>(draw() % kPool);
+    if (pthread_rwlock_trywrlock(&pool[i].lock) == 0) kept = i;
+    ++handled;
+  }
+  errno = saved;
+}
+
+}  // namespace
+
+TEST(Signals, HandlersThatKeepALock) {
+  static Guarded guarded;
+  const auto step = [] {
+    EXPECT_EQ(0, pthread_rwlock_wrlock(&guarded.lock));
+    guarded.write_inside();
+    EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
+    if (kept < 0) return;
+    Guarded& g = pool[kept];
+    g.write_inside();
+    EXPECT_EQ(0, pthread_rwlock_unlock(&g.lock));
+    kept = -1;
+  };
+  const auto release_kept = [] {
+    // No signals come any more.
+    if (kept >= 0) {
+      EXPECT_EQ(0, pthread_rwlock_unlock(&pool[kept].lock));
+    }
+  };
+  std::atomic<bool> over{false};
+  std::thread second([&] {
+    while (!over)
+      step();
+  });
+  amid_signals(keep_in_handler, step, release_kept);
+  over = true;
+  second.join();
+  EXPECT_EQ(0u, guarded.violations.load());
+  for (Guarded& g : pool) {
+    EXPECT_EQ(0u, g.violations.load());
+    expect_works(&g.lock);
+  }
+  expect_works(&guarded.lock);
 }
 
 // A wait that a signal interrupts goes on: no call returns EINTR, or early, or without the lock.
