@@ -10,7 +10,7 @@ worker.onmessage = (m) => { document.getElementById('out').textContent = 'worker
 </script>"""
 
 
-@case("chromium", packages=["chromium"], acquisitions=50, limit=300)
+@case("chromium", packages=["chromium"], acquisitions=50)
 def chromium(stage: Stage) -> None:
     """A page with a worker, loaded and printed"""
     page = stage.write("page.html", PAGE)

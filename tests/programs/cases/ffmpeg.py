@@ -4,7 +4,7 @@ from suite.case import case
 from suite.stage import Stage
 
 
-@case("ffmpeg-x265", packages=["ffmpeg"], acquisitions=30, limit=300)
+@case("ffmpeg-x265", packages=["ffmpeg"], acquisitions=30)
 def x265(stage: Stage) -> None:
     """Two seconds of a test picture encoded and decoded, frame by frame the same"""
     stage.swapped(

@@ -42,7 +42,7 @@ def case(
     to_glibc: int = 0,
     quick: bool = False,
     waits: Iterable[str] = ("park",),
-    limit: float = 180,
+    limit: float = 300,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
     """Registers the function below as a case. It is called once a run; stage.py has what its argument can do."""
 
