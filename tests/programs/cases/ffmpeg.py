@@ -3,29 +3,24 @@
 from suite.case import case
 from suite.stage import Stage
 
+FRAMES = 50
+
 
 @case("ffmpeg-x265", packages=["ffmpeg"], acquisitions=30)
 def x265(stage: Stage) -> None:
-    """Two seconds of a test picture encoded and decoded, frame by frame the same"""
+    """Two seconds of a test picture encoded, and each frame decoded to what the encoder had"""
+    # With frame threads x265 does not always make the same bytes, also without the library, when the machine is busy.
+    # But it can write a checksum of every plane that it encoded, and the decoder says what it thinks of it.
     stage.swapped(
-        "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=320x240:rate=25:duration=2",
-        "-c:v", "libx265", "-preset", "fast", "-x265-params", "pools=4:frame-threads=3:log-level=error",
-        "-bitexact", "-f", "hevc", "out.hevc",
+        "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size=320x240:rate=25:duration={FRAMES // 25}",
+        "-pix_fmt", "yuv420p", "-c:v", "libx265", "-preset", "fast",
+        "-x265-params", "pools=4:frame-threads=3:log-level=error:hash=1", "-f", "hevc", "out.hevc",
     )  # fmt: skip
-    decode = [
-        "ffmpeg",
-        "-nostdin",
-        "-v",
-        "error",
-        "-threads",
-        "4",
-        "-i",
-        "out.hevc",
-        "-bitexact",
-        "-f",
-        "framemd5",
-        "-",
-    ]
-    frames = stage.swapped(*decode).stdout
-    stage.need(frames.count("\n0,") == 50, "ffmpeg did not give back 50 frames")
-    stage.same(frames)
+    said = stage.swapped(
+        "ffmpeg", "-nostdin", "-v", "debug", "-threads", "4", "-err_detect", "crccheck+explode", "-i", "out.hevc",
+        "-f", "null", "-",
+    ).stderr  # fmt: skip
+    stage.need("mismatching checksum" not in said, "a decoded frame is not what x265 encoded")
+    # The first frame is looked at once more, when the file is opened.
+    good = said.count(" - correct ")
+    stage.need(good >= 3 * FRAMES, f"the checksums of {good} planes were right, not of {3 * FRAMES}")
