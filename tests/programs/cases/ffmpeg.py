@@ -11,8 +11,9 @@ def x265(stage: Stage) -> None:
     """Two seconds of a test picture encoded, and each frame decoded to what the encoder had"""
     # With frame threads x265 does not always make the same bytes, also without the library, when the machine is busy.
     # But it can write a checksum of every plane that it encoded, and the decoder says what it thinks of it.
+    picture = f"testsrc=size=320x240:rate=25:duration={FRAMES // 25}"
     stage.swapped(
-        "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size=320x240:rate=25:duration={FRAMES // 25}",
+        "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", picture,
         "-pix_fmt", "yuv420p", "-c:v", "libx265", "-preset", "fast",
         "-x265-params", "pools=4:frame-threads=3:log-level=error:hash=1", "-f", "hevc", "out.hevc",
     )  # fmt: skip
