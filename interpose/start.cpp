@@ -9,6 +9,7 @@
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
 #include "interpose/real_symbols.h"
+#include "platform/process.h"
 #include "platform/syscall.h"
 #include "platform/thread.h"
 #include "registry/config.h"
@@ -80,7 +81,8 @@ template <auto kMember>
 constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
 
 void in_forked_child() noexcept {
-  forget_thread_id();
+  Process::forked();
+  thread_id();  // so that it is known who survived before there are other threads
   if (config.stats != nullptr) reset_stats();
 }
 

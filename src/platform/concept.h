@@ -7,6 +7,15 @@
 //   P::self()                    a number that tells live threads apart; input for hashing
 //   P::tid()                     the kernel's thread id
 //   P::tid_if_known()            the same, or 0 if the thread never asked
+//   P::process()                 this process's stamp, which none of its ancestors has: not 0, no
+//                                bits but kStampMask, always kStampTop
+//   P::is_process(word)          whether the word's lower 40 bits are that and nothing else; cheap;
+//                                false also if nobody has asked yet
+//   P::survivor(tid, stamp)      who a thread of that process, an ancestor, is here: the id of the
+//                                thread that forked, or tid itself
+//   P::is_shared(address)        whether other processes see what is stored there; dear
+//   P::system_is_written(lock), P::system_renew(lock, written)
+//                                of the system's own lock, in a forked child; see system_rwlock.h
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over

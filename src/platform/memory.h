@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <sys/mman.h>
 
@@ -23,6 +26,21 @@ inline void unmap_pages(void* p, std::size_t bytes) noexcept {
 inline bool open_pages(void* p, std::size_t bytes) noexcept {
   return raw_syscall(SYS_mprotect, reinterpret_cast<long>(p), static_cast<long>(bytes),
                      PROT_READ | PROT_WRITE) == 0;
+}
+
+// Whether other processes see what is stored at `p`, which has been written to (MAP_SHARED memory).
+// False also where the kernel does not say. Three system calls: some microseconds.
+inline bool is_shared_memory(const void* p) noexcept {
+  constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;  // private ones are no file's
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/pagemap"),
+                              O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const auto page = reinterpret_cast<std::uintptr_t>(p) / static_cast<std::size_t>(getpagesize());
+  std::uint64_t entry = 0;
+  const long got = raw_syscall(SYS_pread64, fd, reinterpret_cast<long>(&entry), sizeof entry,
+                               static_cast<long>(page * sizeof entry));
+  raw_syscall(SYS_close, fd);
+  return got == sizeof entry && (entry & kFileOrShared) != 0;
 }
 
 }  // namespace lockswap

@@ -9,6 +9,8 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/futex.h"
+#include "platform/memory.h"
+#include "platform/process.h"
 #include "platform/scan.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
@@ -36,6 +38,18 @@ struct Native {
     ThreadExit::add(hook);
     return ThreadExit::arm();
   }
+
+  // --- processes: what a lock may have come from
+  static constexpr std::uint64_t kStampMask = Process::kStampMask;
+  static constexpr std::uint64_t kStampTop = Process::kStampTop;
+  static std::uint64_t process() noexcept { return Process::stamp(); }
+  static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
+  static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
+    return Survivor::id_of(tid, process);
+  }
+  static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
+  static bool system_is_written(const pthread_rwlock_t* l) noexcept { return is_written(l); }
+  static void system_renew(pthread_rwlock_t* l, bool written) noexcept { renew(l, written); }
 
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }

@@ -2,6 +2,8 @@
 // in symbol order), which interpose fills in before the first lock is taken.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <ctime>
 #include <pthread.h>
 
@@ -44,6 +46,20 @@ inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
           __atomic_load_n(&d.__wrphase_futex, __ATOMIC_RELAXED) |
           __atomic_load_n(&d.__writers_futex, __ATOMIC_RELAXED) |
           static_cast<unsigned>(__atomic_load_n(&d.__cur_writer, __ATOMIC_RELAXED))) == 0;
+}
+
+// Whether a thread is in for writing; by glibc's own field.
+inline bool is_written(const pthread_rwlock_t* l) noexcept { return l->__data.__cur_writer != 0; }
+// Makes glibc's part of a lock that is written anew, in a process that has no other threads: nobody
+// waits, and the writer goes on, or is gone.
+inline void renew(pthread_rwlock_t* l, bool written) noexcept {
+  constexpr std::size_t kState = offsetof(pthread_rwlock_t, __data.__cur_writer);
+  pthread_rwlock_t other{};
+  other.__data.__flags = l->__data.__flags;
+  if (written) system_rwlock.wrlock(&other);
+  std::memcpy(l, &other, kState);  // none of it depends on the address
+  // The last: until then it says that there is something to be done, if the process forks again.
+  if (!written) __atomic_store_n(&l->__data.__cur_writer, 0, __ATOMIC_RELEASE);
 }
 
 }  // namespace lockswap

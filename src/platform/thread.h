@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <pthread.h>
 
+#include "platform/atomic.h"
+#include "platform/process.h"
 #include "platform/syscall.h"
 
 namespace lockswap {
@@ -30,24 +32,55 @@ inline std::uintptr_t thread_identity() noexcept {
 #endif
 }
 
-// The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth.
+// The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth. It is
+// asked for once in a thread's life, and again after a fork.
 struct CachedTid {
   std::uint32_t value;
+  std::uint64_t process;  // the stamp of the process that it is of
 };
 
-[[gnu::always_inline]] inline std::uint32_t thread_id() noexcept {
-  std::uint32_t& cached = per_thread<CachedTid>.value;
-  if (cached == 0) [[unlikely]] {
-    cached = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+// The one thread of a forked child, and which it was in the processes before.
+class Survivor {
+ public:
+  // In the child: it was `before` in the parent, and is `here`.
+  static void is(CachedTid before, std::uint32_t here) noexcept {
+    if (here_.load(relaxed) != before.value) {
+      // The parent's survivor was another thread, so what that one was says nothing here.
+      for (auto& id : ids_)
+        id.store(0, relaxed);
+    }
+    ids_[Process::number_of(before.process)].store(before.value, relaxed);
+    here_.store(here, relaxed);
   }
-  return cached;
+  // Who thread `tid` of the ancestor with that stamp is here: the one that survived, or a ghost.
+  static std::uint32_t id_of(std::uint32_t tid, std::uint64_t process) noexcept {
+    const bool survived = ids_[Process::number_of(process)].load(relaxed) == tid;
+    return survived ? here_.load(relaxed) : tid;
+  }
+
+ private:
+  // relaxed, all: written by the survivor, as a rule before it creates threads. If not, a lock that
+  // it holds for writing may go on showing its old id.
+  static inline constinit NativeAtomic<std::uint32_t> ids_[Process::kNumbers]{};  // by ancestor
+  static inline constinit NativeAtomic<std::uint32_t> here_{0};
+};
+
+[[gnu::noinline]] inline std::uint32_t ask_thread_id() noexcept {
+  CachedTid& cached = per_thread<CachedTid>;
+  const auto id = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  if (cached.value != 0) Survivor::is(cached, id);
+  cached = {id, Process::stamp()};
+  return id;
 }
 
-// The same without a call: 0 if the thread has not asked for its id yet.
-inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
+[[gnu::always_inline]] inline std::uint32_t thread_id() noexcept {
+  const CachedTid& cached = per_thread<CachedTid>;
+  return Process::is(cached.process) ? cached.value : ask_thread_id();
+}
 
-// In a forked child: the one thread there has a new id.
-inline void forget_thread_id() noexcept { per_thread<CachedTid>.value = 0; }
+// The same without a call: 0 if the thread has not asked for its id yet. After a fork, until it
+// asks again, the one that it had before.
+inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
 
 // Thread exit. Hooks are registered at start-up, once; a thread that keeps something arms them.
 //

@@ -1,7 +1,7 @@
 // fork, and locks that several processes share.
 //
 // In a child, holds stay what they were: the forking thread's are its own, other threads' are held
-// for ever. Waiters do not exist there. Cases marked so ask for what glibc itself cannot do.
+// for ever. Those that waited at the fork have a file of their own: rwlock_fork_waiters.cpp.
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -253,80 +253,6 @@ TEST(Fork, AtforkHandlersThatLock) {
   over = true;
   busy.finish();
   expect_works(&handled);
-}
-
-// ---- beyond glibc: design rule "every hold stays; only queues of waiters are dropped"
-
-TEST(Fork, BeyondGlibcWriteHoldOfTheForkingThreadIsItsOwnInTheChild) {
-  if (glibc_underneath())
-    GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
-  L lock = PTHREAD_RWLOCK_INITIALIZER;
-  ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
-  EXPECT_GOOD_CHILD([&] {
-    Actor other;
-    other.run([&] { EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock)); });
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-    expect_works(&lock);
-    return 0;
-  });
-  EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-  expect_works(&lock);
-}
-
-TEST(Fork, BeyondGlibcAWriterThatWaitedForTheForkingReaderIsGone) {
-  if (glibc_underneath())
-    GTEST_SKIP() << "glibc's child hands the lock to a writer that does not exist there";
-  L lock = PTHREAD_RWLOCK_INITIALIZER;
-  for (int reads : {0, 3000}) {
-    warm_up_readers(&lock, reads);
-    Actor writer, second;
-    ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
-    for (Actor* a : {&writer, &second}) {
-      a->start([&] {
-        EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
-        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-      });
-      EXPECT_TRUE(a->blocked());
-    }
-    EXPECT_GOOD_CHILD([&] {
-      EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
-      EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-      EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-      expect_works(&lock);
-      return 0;
-    });
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-    writer.finish();
-    second.finish();
-    expect_works(&lock);
-  }
-}
-
-TEST(Fork, BeyondGlibcThreadsThatWaitedForTheForkingWriterAreGone) {
-  if (glibc_underneath())
-    GTEST_SKIP() << "glibc cannot release a write hold in the child: its thread id differs";
-  L lock = PTHREAD_RWLOCK_INITIALIZER;
-  Actor reader, writer;
-  ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
-  reader.start([&] {
-    EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-  });
-  writer.start([&] {
-    EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-  });
-  EXPECT_TRUE(reader.blocked());
-  EXPECT_TRUE(writer.blocked());
-  EXPECT_GOOD_CHILD([&] {
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-    expect_works(&lock);
-    return 0;
-  });
-  EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-  reader.finish();
-  writer.finish();
-  expect_works(&lock);
 }
 
 // ---- process-shared locks

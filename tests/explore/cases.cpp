@@ -97,6 +97,47 @@ const Script kContract[] = {
     {"exit-reading-3", {"R +1 exit ?2 R u", "?1 free +2", "W u"}},
     {"exit-writing", {"W +1 exit R u", "?1 free"}},
 };
+// In a forked child: what stays, and who is gone. The other threads are anywhere.
+const Script kFork[] = {
+    {"fork-reader", {"fork tryW u tryR u tryW u", "R u R u"}},
+    {"fork-writer", {"fork tryR u tryW u", "W u W u"}},
+    {"fork-1w1r", {"fork tryW u tryR u", "W u", "R u"}},
+    {"fork-2w", {"fork tryR u tryW u", "W u", "W u"}},
+    {"fork-timed", {"fork tryW u tryR u", "W u", "timedR u"}},
+    {"fork-timed-w", {"fork tryW u tryR u", "R u", "timedW u"}},
+    {"fork-recursive", {"fork tryW u tryR u", "R R u u", "W u"}},
+    {"fork-hold", {"R fork R tryW! u u u tryW u", "W u", "R u"}},
+    {"fork-hold-2w", {"R fork tryR=0 tryW! u u u tryW=0 u", "W u", "W u"}},
+    {"fork-hold-timed", {"R fork u tryW u tryR u", "timedW u", "timedR u"}},
+    {"fork-hold-stays", {"R +2 ?1 fork tryW! u u tryW! u tryR=0 u tryW!", "?2 R +1", "?1 W u"}},
+    // Nobody else can hold what the survivor writes.
+    {"fork-write", {"W fork x u W u R u", "R u", "W u"}},
+    {"fork-write-2r", {"W fork u W u R u", "R u", "R u"}},
+    {"fork-write-2w", {"W fork u R u W u", "W u", "W u"}},
+    {"fork-write-timed", {"W fork u W u R u", "timedR u", "timedW u"}},
+    // Threads of the child come to the lock at once.
+    {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}},
+    {"fork-crowd-r", {"R fork u", "W u | tryW u tryR u", "R u | tryR u"}},
+    {"fork-crowd", {"fork", "W u | tryW u", "R u | tryW u tryR u"}},
+    // While the child's threads clear it up, it forks again.
+    {"fork-again", {"fork fork tryW u tryR u", "R u | tryR u", "W u | tryW u"}},
+    {"fork-again-w", {"W fork fork u W u R u", "R u | tryR! u timedW!", "W u | tryW!"}},
+    {"fork-again-r", {"R fork fork u tryW u", "W u | tryW! u tryR u", "R u"}},
+    // A release by another thread, before and after.
+    {"fork-foreign", {"R +1 ?2 fork tryR u tryW u", "?1 free +2 W u", "R u"}},
+    {"fork-foreign-w", {"R +1 ?2 W fork u W u", "?1 free +2 R u", "?2 W u"}},
+    {"fork-foreign-r", {"R +1 ?2 fork tryR u tryW u", "?1 free +2", "?2 W u"}},
+    // What an earlier writer has told is not what the one has to tell that has just come: one with
+    // the same node; one in the child.
+    {"fork-told", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
+    {"fork-told-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
+    {"fork-init", {"R fork init W u R u", "W u", "R u"}},
+};
+// Nobody has used it: another thread is about to adopt it.
+const Script kForkNew = {"fork-new", {"fork tryW u tryR u", "R u", "W u | tryR u"}};
+// The same over glibc's lock, of which only what it does itself can be asked.
+constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-hold-stays",
+                                        "fork-write",  "fork-crowd-w",   "fork-again-w"};
 const Script kManyContract[] = {
     {"4t-recursive", {"R R u u", "R u R R u u", "W u", "timedW u"}},
     {"4t-foreign", {"R +1 R u", "?1 free R u", "W u", "R u"}},
@@ -137,7 +178,16 @@ class Builder {
       add_case(name, &contract, s).sampled = true;
     for (const char* script : kEach)
       add_case(name + "-zeroed", &contract, general(script)).zeroed = true;
+    for (const Script& s : kFork)
+      add_case(name, &contract, s);
+    add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
     add_bravo<Core, Wait>("bravo-" + name);
+    static ContractLock<Core, Wait, true> bravo;
+    for (const Script& s : kFork)
+      add_biased("bravo-" + name, &bravo, s);
+    for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
+      add_biased("bravo-" + name + "-cold", &bravo, fork(script)).biased = false;
+    }
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
@@ -176,6 +226,11 @@ class Builder {
       zeroed.biased = false;
       zeroed.zeroed = true;
     }
+    if constexpr (std::is_same_v<Core<Explored, Wait<Explored>>,
+                                 Pthread<Explored, Wait<Explored>>>) {
+      for (const char* script : kForkSystems)
+        add_biased(name, &bravo, fork(script));
+    }
     // Two readers at once find a lock whose bias never was on.
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
   }
@@ -185,6 +240,10 @@ class Builder {
  private:
   static const Script& general(const std::string& name) {
     return *std::find_if(std::begin(kGeneral), std::end(kGeneral),
+                         [&](const Script& s) { return name == s.name; });
+  }
+  static const Script& fork(const std::string& name) {
+    return *std::find_if(std::begin(kFork), std::end(kFork),
                          [&](const Script& s) { return name == s.name; });
   }
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {

@@ -24,6 +24,8 @@ class GlibcModel {
   // From now on the system's functions are these, and the lock is a free one.
   static void install() {
     Explored::global<State>();
+    Explored::system_is_written = is_written;
+    Explored::system_renew = renew;
     system_rwlock = {nullptr, nullptr,   rdlock,  tryrdlock,   nullptr, clockrdlock,
                      wrlock,  trywrlock, nullptr, clockwrlock, unlock};
   }
@@ -76,6 +78,14 @@ class GlibcModel {
     s.readers = 0;
     frame(l).writer.store(Explored::tid(), relaxed);
     return true;
+  }
+
+  static bool is_written(const pthread_rwlock_t* l) {
+    return frame(const_cast<pthread_rwlock_t*>(l)).writer.load(relaxed) != 0;
+  }
+  static void renew(pthread_rwlock_t* l, bool written) {
+    state().word.store(written ? kWriter : 0, relaxed);
+    if (!written) frame(l).writer.store(0, release);
   }
 
   template <class Try, class Allowed>

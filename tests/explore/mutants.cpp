@@ -95,15 +95,11 @@ std::vector<SeededFault> seeded_faults() {
            "core/ba/spin/2w1r"),
       weak("ba: a writer leaves with relaxed", "ba.h", "write_unlock", Op::fetch_sub, release,
            relaxed, "core/ba/spin/1w2r"),
-      weak("ba: a drained count is put back with relaxed", "ba.h", "wait_to_drain", Op::store,
-           release, relaxed, "ba/spin/foreign-beside-reader"),
       silent("ba: a gate is opened without a wake", "ba.h", "open", "core/ba/park/2w1r"),
 
       // --- the contract
       weak("recursive: extra holds are released with relaxed", "recursive.h", "release_extra",
            Op::compare_exchange, release, relaxed, "pf-t/spin/foreign-one-of-two"),
-      weak("recursive: a release looks for extra holds with relaxed", "recursive.h",
-           "release_extra", Op::load, acquire, relaxed, "pf-t/spin/foreign-of-extra"),
   };
 }
 

@@ -4,12 +4,13 @@ namespace lockswap::explore {
 
 void Observer::reset(const Claims& claims) {
   claims_ = claims;
-  lost_ = false;
+  lost_ = forked_ = false;
   arrivals_ = writers_inside_ = 0;
   for (Thread& t : threads_) {
     t.activities.clear();
-    t.waits = false;
+    t.waits = t.releases = false;
   }
+  ghosts_.clear();
 }
 
 void Observer::begins(bool is_write, How how) {
@@ -32,6 +33,11 @@ void Observer::at_doorway(int thread) {
 void Observer::acquired() {
   Thread& t = me();
   t.waits = false;
+  for (const Ghost& g : ghosts_) {
+    if (g.holds && !lost_ && (g.is_write || t.activities.back().is_write)) {
+      machine.fail("acquired beside a hold from before the fork");
+    }
+  }
   if (!t.activities.back().is_write) return;
   ++writers_inside_;
   if (lost_) return;
@@ -65,6 +71,9 @@ void Observer::failed() {
 
 // Whether anything may have been there that excludes `mine`, the newest of the calling thread.
 bool Observer::stood_in_the_way(const Activity& mine) {
+  for (const Ghost& g : ghosts_) {
+    if (g.is_write || mine.is_write) return true;
+  }
   for (int i = 0; i < kMaxThreads; ++i) {
     for (const Activity& a : threads_[i].activities) {
       if (&a == &mine || !(a.is_write || mine.is_write)) continue;
@@ -76,9 +85,44 @@ bool Observer::stood_in_the_way(const Activity& mine) {
 
 void Observer::begins_release(bool is_write) {
   if (is_write) --writers_inside_;
+  me().releases = true;
 }
 
-void Observer::released() { end_newest(); }
+void Observer::released() {
+  me().releases = false;
+  end_newest();
+}
+
+void Observer::forks() {
+  bool all_wait = true;  // of those that are in the middle of a call
+  bool read = false, written = false;
+  const auto note_hold = [&](const Activity& a) { (a.is_write ? written : read) = true; };
+  std::vector<Ghost> perhaps;
+  for (int i = 0; i < kMaxThreads; ++i) {
+    Thread& t = threads_[i];
+    const bool mine = i == machine.current();
+    for (const Activity& a : t.activities) {
+      if (a.over) continue;
+      const bool in_a_call = (t.waits || t.releases) && &a == &t.activities.back();
+      if (in_a_call) {
+        perhaps.push_back({a.is_write, false});
+        all_wait &= t.waits && machine.blocked(i);
+      } else {
+        note_hold(a);
+        if (!mine) ghosts_.push_back({a.is_write, true});
+      }
+    }
+    if (mine) continue;
+    t.activities.clear();
+    t.waits = t.releases = false;
+  }
+  for (const Ghost& g : perhaps) {
+    if (!all_wait && !written && !(g.is_write && read)) ghosts_.push_back(g);
+  }
+  forked_ = true;
+  // The first update of a call may now be one that adopts the lock.
+  claims_ = {};
+}
 
 void Observer::end_newest() {
   auto& activities = me().activities;

@@ -6,6 +6,11 @@
 //                                      had not ended, by the program's own happens-before, when it
 //                                      began
 //   ETIMEDOUT                          only if the deadline has passed
+//   fork                               in the child nobody gets in beside a hold of a thread that
+//                                      is gone. Where such a thread was in the middle of a call,
+//                                      that may have had its effect or not, if it goes together
+//                                      with the other holds; but if all of them were waiting, none
+//                                      has acquired
 //
 // Mutual exclusion is the race detector's (plain.h); deadlocks and lost wake-ups are the machine's.
 #pragma once
@@ -32,6 +37,10 @@ class Observer {
   void failed();
   void begins_release(bool is_write);
   void released();
+  // The machine forks: all threads but the calling one are gone.
+  void forks();
+  // Threads that are gone may hold the lock.
+  bool has_ghosts() const { return !ghosts_.empty() || (forked_ && lost_); }
   // A hold is released by a thread that did not acquire it. From here on it is not known whose are
   // left, so nothing more is checked.
   void lose_track() { lost_ = true; }
@@ -46,6 +55,7 @@ class Observer {
   struct Thread {
     std::vector<Activity> activities;
     bool waits;
+    bool releases;
     How how;
     int arrival;  // 0: it has not arrived yet
     int phases;   // writers' sections that it has seen while it waited
@@ -53,14 +63,21 @@ class Observer {
   };
 
   Thread& me() { return threads_[machine.current()]; }
+  // Of a thread that is gone.
+  struct Ghost {
+    bool is_write;
+    bool holds;  // false: perhaps
+  };
   bool stood_in_the_way(const Activity& mine);
   void end_newest();
 
   Claims claims_;
   bool lost_ = false;
+  bool forked_ = false;
   int arrivals_ = 0;
   int writers_inside_ = 0;
   std::array<Thread, kMaxThreads> threads_;
+  std::vector<Ghost> ghosts_;
 };
 
 }  // namespace lockswap::explore

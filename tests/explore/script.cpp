@@ -34,7 +34,7 @@ void* fixed_memory() {
 
 namespace {
 
-enum class Do { acquire, release, release_foreign, access, set, wait, exit, destroy, init };
+enum class Do { acquire, release, release_foreign, access, set, wait, exit, destroy, init, fork };
 struct Step {
   Do what;
   bool is_write = false;
@@ -94,6 +94,8 @@ Steps parse(const std::string& script) {
       s.what = Do::destroy;
     } else if (w == "init") {
       s.what = Do::init;
+    } else if (w == "fork") {
+      s.what = Do::fork;
     } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
       s.what = w[0] == '+' ? Do::set : Do::wait;
       s.number = w[1] - '0';
@@ -177,6 +179,9 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         machine.note("makes a new lock");
         lock.begin();
         break;
+      case Do::fork:
+        machine.fork([&world] { world.observer.forks(); });
+        break;
     }
   }
 }
@@ -214,9 +219,14 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
 
 Scenario Case::scenario() const {
   auto world = std::make_shared<World>();
-  auto steps = std::make_shared<std::vector<Steps>>();
-  for (const std::string& t : threads)
-    steps->push_back(parse(t));
+  // What each thread does in each process: the scripts' parts between `|`.
+  auto steps = std::make_shared<std::vector<std::vector<Steps>>>();
+  for (const std::string& t : threads) {
+    steps->emplace_back();
+    std::istringstream parts(t);
+    for (std::string part; std::getline(parts, part, '|');)
+      steps->back().push_back(parse(part));
+  }
   Scenario s;
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world] {
@@ -244,9 +254,14 @@ Scenario Case::scenario() const {
       if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no bias");
     }
   };
-  s.body = [this, world, steps](int i) { run_steps((*steps)[i], *lock, *world); };
+  s.body = [this, world, steps](int i) { run_steps((*steps)[i].at(0), *lock, *world); };
+  s.after_fork = [this, world, steps](int i) {
+    const auto process = static_cast<std::size_t>(machine.process());
+    if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *lock, *world);
+  };
   if (!destroys) {
     s.finish = [this, world] {
+      if (world->observer.has_ghosts()) return;
       if (!lock->at_rest()) machine.fail("at the end the lock is not at rest");
       if (lock->write(How::only_try) != 0) machine.fail("at the end a try to write fails");
       world->data.write();

@@ -11,6 +11,8 @@
 //   exit             the thread ends, another begins in its place
 //   destroy          destroy the lock: nothing but wakes of its address may follow
 //   init             make a new lock at the same address
+//   fork             the process forks. The execution goes on in the child, where the other threads
+//                    begin anew behind their `|`; without one they are gone. Again for a grandchild
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 

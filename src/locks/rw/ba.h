@@ -26,6 +26,9 @@
 //   leaves rtail alone: the next writer of that phase overwrites it. A writer that found the queue
 //   empty may have to wait on rin for the one before to finish leaving. Timed readers wait on rin,
 //   because a reader cannot leave the list. None of this changes who enters when.
+// Fork: in a child, readers that arrived after what the node at whead tells waited for a writer
+//   that does not exist, and so did writers in the queue: clear_up() drops both. Who may have
+//   arrived before is a holder. The nodes of those that waited are lost.
 // Destroy is safe: without a successor and without queued readers the writer's last access is the
 //   subtraction from rin; with either, somebody is still inside lock() until the last access. A
 //   reader's last access is the fetch-add on rout, except the last one of a drain, whose writer
@@ -46,6 +49,9 @@ template <class P>
 struct alignas(64) BaNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else next writer
   typename P::template atomic<std::uint32_t> gate;  // kGateShut, kGateParked; 0 = open
+  // Of the writer that has its turn: how many readers had arrived when it set PRES, and kTold. For
+  // forked children.
+  typename P::template atomic<std::uint32_t> told;
 };
 
 template <class P, class W>
@@ -150,12 +156,15 @@ class Ba {
       Nodes::give(me);
       return false;
     }
-    whead_.store(me, relaxed);  // as in own
+    stand_at_head(me);
     v = rin_.load(relaxed);
     // A glance at PRES and rout each round; the compare-exchange finds out readers that came since.
     while ((v & kPresent) == 0 && all_left(v)) {
       close_list(v);
-      if (rin_.compare_exchange(v, with_next_phase(v), release)) return true;  // as in enter_phase
+      if (rin_.compare_exchange(v, with_next_phase(v), release)) {  // as in enter_phase
+        tell(me, v);
+        return true;
+      }
       v = rin_.load(relaxed);
     }
     if (!leave_queue(me)) hand_over(me);
@@ -199,6 +208,32 @@ class Ba {
     return (rin_.load(relaxed) & kCount) - left >= kCount / 2;
   }
 
+  // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
+  // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
+  // True: there are holds and nothing else. Does not change anything.
+  bool is_tidy(bool written) const noexcept {
+    const std::uint32_t v = rin_.load(relaxed);
+    const Handle tail = wtail_.load(relaxed);
+    if ((v & kPresent) == 0 || !written) return (v & kPresent) == 0 && !written && tail == 0;
+    return tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
+           (v & (kQueued | kParked)) == 0 && all_left(v);
+  }
+  // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
+  // left says the same.
+  void clear_up(bool written) noexcept {
+    const std::uint32_t v = rin_.load(relaxed);
+    const Handle head = whead_.load(relaxed);
+    const std::uint32_t told = (v & kPresent) == 0 ? 0 : Nodes::at(head).told.load(relaxed);
+    const std::uint32_t readers = ((told & kTold) == 0 ? v : told) & kCount;
+    if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(readers - kDrain, relaxed);
+    if (written) {
+      rtail_[(v & kPhaseId) >> kPhaseIdShift].store(kClosed, relaxed);
+      Nodes::at(head).link.store(0, relaxed);
+    }
+    rin_.store(readers | (v & (written ? kPhase : kPhaseId)), relaxed);
+    wtail_.store(written ? head : 0, relaxed);
+  }
+
  private:
   static constexpr std::uint32_t kPresent = 1;  // a writer has its turn
   static constexpr std::uint32_t kPhaseId = 2;  // toggles with each writer
@@ -209,6 +244,8 @@ class Ba {
   static constexpr std::uint32_t kCount = ~(kReader - 1);
   static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
   static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0; who gets there opens
+
+  static constexpr std::uint32_t kTold = 1;  // beside a count in a node's `told`
 
   static constexpr Handle kOpen = 0;
   static constexpr Handle kClosed = ~Handle{0};
@@ -281,15 +318,24 @@ class Ba {
   // The writer is at the head of the queue; only it may set PRES.
   template <class F>
   void own(Handle me, const F& before_drain) noexcept {
-    // relaxed: read by readers after drain mode (release), and by this writer's unlock.
-    whead_.store(me, relaxed);
+    stand_at_head(me);
     const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
     // The writer before may have left the queue but not yet rin. relaxed: what it did under the
     // lock came with the queue, from leave_queue or from open.
     if (!gone(rin_.load(relaxed))) [[unlikely]] {
       W::until(rin_, relaxed, kParked, kAnyChannel, nullptr, gone);
     }
-    drain(me, enter_phase(), before_drain);
+    drain(me, enter_phase(me), before_drain);
+  }
+
+  void stand_at_head(Handle me) noexcept {
+    Nodes::at(me).told.store(0, relaxed);  // as in tell
+    // relaxed: read by readers after drain mode (release), and by this writer's unlock.
+    whead_.store(me, relaxed);
+  }
+  static void tell(Handle me, std::uint32_t v) noexcept {
+    // relaxed: read after a fork only, which hands everything on.
+    Nodes::at(me).told.store((v & kCount) | kTold, relaxed);
   }
 
   void close_list(std::uint32_t v) noexcept {
@@ -302,11 +348,13 @@ class Ba {
   }
 
   // Returns how many readers had arrived, as rout counts them.
-  std::uint32_t enter_phase() noexcept {
+  std::uint32_t enter_phase(Handle me) noexcept {
     const std::uint32_t v = rin_.load(relaxed);  // the low bits do not change while PRES is clear
     close_list(v);
     // release: rtail is closed before a reader sees PRES; pairs with read_arrive.
-    return rin_.fetch_add(with_next_phase(v) - v, release) & kCount;
+    const std::uint32_t seen = rin_.fetch_add(with_next_phase(v) - v, release);
+    tell(me, seen);
+    return seen & kCount;
   }
 
   template <class F>

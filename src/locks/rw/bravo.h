@@ -30,10 +30,13 @@
 //   not after: see write_lock. A writer that gives up puts the bias back, since slots may still
 //   name the lock. Try forms: readers try the table first; a writer looks at the table before it
 //   disturbs anybody.
+// Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
+//   readers that were about to back out: clear_up() frees them.
 // Destroy is safe: a fast reader's last access is to the table, which is never freed.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "locks/rw/claims.h"
@@ -66,18 +69,18 @@ class Bravo {
     if ((f.bias.load(relaxed) & kOn) == 0) [[unlikely]]
       return kBiasOff;
     const Table& table = Tables::of(f);
-    const std::uint32_t i = table.index_of(f.key());
+    const std::size_t token = table.token_of(f.key());
     std::uint64_t free = 0;
     // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
-    if (!table.slots[i].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
+    if (!table.slots[token - 1].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
       return kCollision;
     // As an acquire it pairs with the release in slow_read: the writers before are seen.
     if ((f.bias.load(seq_cst) & kOn) == 0) [[unlikely]]
-      return kRaced | i;
+      return kRaced | static_cast<Attempt>(token);
     Count::on(&f, Event::read);
     Count::on(&f, Event::fast_read);
-    if (i >= kMostSlots) __builtin_unreachable();  // so is_in need not be asked
-    return i + 1;
+    if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
+    return static_cast<Attempt>(token);
   }
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
@@ -185,6 +188,19 @@ class Bravo {
     return (f.bias.load(acquire) & kNamed) != 0;
   }
 
+  // After a fork; see recursive.h.
+  static bool is_tidy(Frame& f, bool written) noexcept {
+    const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, here and below: as in pf-t.h
+    if (bias == kStarting || (has_been_on(bias) && (bias & kNamed) == 0 && names(f))) return false;
+    return f.core.is_tidy(written);
+  }
+  static void clear_up(Frame& f, bool written) noexcept {
+    const std::uint64_t bias = f.bias.load(relaxed);
+    if (bias == kStarting) f.bias.store(0, relaxed);  // to be started again
+    if (has_been_on(bias) && (bias & kNamed) == 0) clear_slots(f);
+    f.core.clear_up(written);
+  }
+
  private:
   static constexpr std::uint64_t kOn = 1;
   static constexpr std::uint64_t kNamed = 2;
@@ -200,7 +216,7 @@ class Bravo {
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
-  static constexpr Attempt kRaced = 1u << 31;  // with the index of the slot that was published
+  static constexpr Attempt kRaced = 1u << 31;  // with the token of the slot that was published
   static constexpr std::uint32_t kRevokerChannel = 1;
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
@@ -213,12 +229,12 @@ class Bravo {
   }
 
   static typename Table::Slot& slot_of(const Frame& f, std::uint32_t token) noexcept {
-    return Tables::of(f).slots[token - 1];
+    return Tables::of(f).slots[std::size_t{token} - 1];
   }
 
   // False: another thread has cleared the slot, in the place of a hold that it meant to release.
-  static bool back_out(Frame& f, std::uint32_t i) noexcept {
-    auto& slot = Tables::of(f).slots[i];
+  static bool back_out(Frame& f, std::uint32_t token) noexcept {
+    auto& slot = slot_of(f, token);
     if (clear(slot, f.key())) return true;
     // acquire: that hold is this reader's now, and the writers before it must be seen. Pairs with
     // the release in that thread's clear: slots only change by updates, so each value continues it.
@@ -288,8 +304,7 @@ class Bravo {
       // caller's may have left an extra hold for it (recursive.h), and that must be seen.
       std::uint64_t bias = f.bias.load(acquire);
       if ((bias & kEnded) != 0) return (bias & kNamed) != 0;
-      // A bias that never was on has no slots. Those that name the lock are of one that is no more.
-      const std::uint64_t ended = bias == 0 || bias == kStarting ? kEnded : kEnded | kNamed;
+      const std::uint64_t ended = has_been_on(bias) ? kEnded | kNamed : kEnded;
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
       if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
     }
@@ -323,13 +338,19 @@ class Bravo {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
     if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
     bias = kStarting;
+    clear_slots(f);
+    return true;
+  }
+
+  static void clear_slots(Frame& f) noexcept {
     const Table& table = Tables::of(f);
     P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       clear(table.slots[i], f.key());
       return true;
     });
-    return true;
   }
+  // Slots of a lock whose bias never was on are of one that is no more.
+  static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }
 
   static std::uint64_t doubt_of(std::uint64_t bias) noexcept {
     return (bias & kDoubt) >> kDoubtShift;

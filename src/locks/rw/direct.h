@@ -59,6 +59,10 @@ struct Direct {
     return f.core.write_lock_until(deadline);
   }
   static bool try_write_lock(Frame& f) noexcept { return f.core.try_write_lock(); }
+
+  // After a fork; see recursive.h.
+  static bool is_tidy(const Frame& f, bool written) noexcept { return f.core.is_tidy(written); }
+  static void clear_up(Frame& f, bool written) noexcept { f.core.clear_up(written); }
 };
 
 }  // namespace lockswap

@@ -6,10 +6,11 @@
 //   turn among writers, then marks rin "writer present" with its phase and waits until as many
 //   readers have left as had arrived. A reader that arrives meanwhile waits for that one phase
 //   only: when the bits change, in whichever way, it is in. So readers and writers alternate.
-// State (16 bytes, zero = free):
+// State (24 bytes, zero = free):
 //   word  64 bits: rin (high 32) | wout (24) | parked flags, PRES (8)
 //   rout  32 bits: readers that left (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
+//   told  64 bits: how many readers had arrived when ticket so-and-so set PRES. For forked children
 // Invariants: PRES is set only by the holder of ticket wout. While PRES is set, nobody who arrived
 //   later is in. rout never passes rin. In drain mode rout counts up to 0 instead of to rin.
 // Fairness: phase-fair; writers first come, first served among themselves. Timed readers too; a
@@ -22,6 +23,8 @@
 //   exactly the last reader wake a sleeping writer, without looking at the lock again. Readers that
 //   give up take their arrival back, they never count themselves out: a writer may be draining.
 //   Neither changes who enters when.
+// Fork: in a child, readers that arrived after `told` waited for a writer that does not exist, and
+//   so did writers in line: clear_up() drops both. Who may have arrived before is a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
@@ -126,7 +129,10 @@ class PfT {
     for (;;) {
       // The compare-exchange finds out readers that came since; only flags may change besides.
       // relaxed: what the readers did was acquired in all_left.
-      if (word_.compare_exchange(v, v | kPresent, relaxed)) return true;
+      if (word_.compare_exchange(v, v | kPresent, relaxed)) {
+        tell(turn(v), arrived(v));
+        return true;
+      }
       if (!all_left(v)) break;
     }
     write_unlock();  // no phase was opened: this only passes the turn on
@@ -169,6 +175,34 @@ class PfT {
     return ((arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
   }
 
+  // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
+  // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
+  // True: there are holds and nothing else. Does not change anything.
+  bool is_tidy(bool written) const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    if (((v & kPresent) != 0) != written || (v & (kReadersParked | kWritersParked)) != 0) {
+      return false;
+    }
+    const std::uint32_t next = turn(v) + (written ? 1 : 0);
+    return ((win_.load(relaxed) - next) & kTicketMask) == 0 && (!written || all_left(v));
+  }
+  // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
+  // left says the same.
+  void clear_up(bool written) noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    const std::uint64_t told = told_.load(relaxed);
+    const bool is_told = (v & kPresent) != 0 && told >> 32 == (turn(v) | kTold);
+    const std::uint32_t readers = is_told ? static_cast<std::uint32_t>(told) : arrived(v);
+    if ((rout_.load(relaxed) & kDrain) != 0) {
+      rout_.fetch_add((readers << kLeftShift) - kDrain, relaxed);
+    }
+    // Without a writer the turn passes on, so that no two writers have the same ticket in `told`.
+    const std::uint64_t next = (turn(v) + 1) & kTicketMask;
+    const std::uint64_t phase = written ? v & kPhase : next << kTurnShift;
+    word_.store(std::uint64_t{readers} << 32 | phase, relaxed);
+    win_.store(static_cast<std::uint32_t>(next), relaxed);
+  }
+
  private:
   static constexpr std::uint64_t kPresent = 2;        // a writer has its turn
   static constexpr std::uint64_t kReadersParked = 4;  // a reader sleeps until the phase is over
@@ -182,6 +216,8 @@ class PfT {
   static constexpr std::uint32_t kDrain = 1;  // rout counts up to 0, whoever gets there wakes
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
+
+  static constexpr std::uint32_t kTold = kTicketMask + 1;  // beside the ticket in told's high half
 
   // Channels of the futex on word's low half, so that a release wakes all readers and one writer.
   static constexpr std::uint32_t kReadersChannel = 1u << 0;
@@ -218,7 +254,13 @@ class PfT {
     }
     // relaxed: readers before the phase are awaited at rout, readers after it need no data.
     const std::uint64_t seen = word_.fetch_add(kPresent, relaxed);
+    tell(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;
+  }
+
+  void tell(std::uint32_t ticket, std::uint32_t readers) noexcept {
+    // relaxed: read after a fork only, which hands everything on.
+    told_.store(std::uint64_t{ticket | kTold} << 32 | readers, relaxed);
   }
 
   bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
@@ -245,6 +287,7 @@ class PfT {
   typename P::template atomic<std::uint64_t> word_{};
   typename P::template atomic<std::uint32_t> rout_{};
   typename P::template atomic<std::uint32_t> win_{};
+  typename P::template atomic<std::uint64_t> told_{};
 };
 
 }  // namespace lockswap

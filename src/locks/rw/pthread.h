@@ -6,6 +6,9 @@
 //   interpose checks that at start-up by a trial run.
 // Fairness: glibc's: readers first unless the kind says otherwise; writers can starve.
 // Destroy is safe as in glibc.
+// Fork: as in glibc, but that a lock that was held for writing is made anew, and then taken again
+//   if that hold stays. Nobody else can have held it, so only those that waited are dropped.
+//   glibc's counters of readers do not say who waits.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +62,16 @@ class Pthread {
   bool has_writer() const noexcept { return false; }
   bool too_many_readers() const noexcept { return false; }
 
+  // After a fork; see recursive.h. Who waits can only be told of a lock that is written.
+  bool is_tidy(bool) const noexcept { return !P::system_is_written(lock()); }
+  void clear_up(bool written) noexcept {
+    if (P::system_is_written(lock())) P::system_renew(lock(), written);
+  }
+
  private:
+  const pthread_rwlock_t* lock() const noexcept {
+    return reinterpret_cast<const pthread_rwlock_t*>(this);
+  }
   pthread_rwlock_t* lock() noexcept { return reinterpret_cast<pthread_rwlock_t*>(this); }
 
   std::byte glibc_[kCoreBytes];

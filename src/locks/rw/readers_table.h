@@ -4,6 +4,7 @@
 // lock with one fast reader. Bit 0 of an occupied slot: a revoker sleeps on it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lockswap {
@@ -24,18 +25,22 @@ struct ReadersTable {
   // The thread remembers the last one: hashing costs more than looking. (Should a signal handler
   // mix the two words up: any slot will do, a hold remembers its own.)
   std::uint32_t index_of(std::uint64_t key) const noexcept {
+    return static_cast<std::uint32_t>(token_of(key)) - 1;
+  }
+  // The index, and 1: what a hold remembers.
+  std::size_t token_of(std::uint64_t key) const noexcept {
     Last& last = P::template local<Last>();
     if (last.key != key) [[unlikely]] {
-      last.index = hash(key) & mask;
+      last.token = std::size_t{hash(key) & mask} + 1;
       last.key = key;
     }
-    return last.index;
+    return last.token;
   }
 
  private:
   struct Last {
     std::uint64_t key;
-    std::uint32_t index;
+    std::size_t token;
   };
 
   static std::uint32_t hash(std::uint64_t key) noexcept {

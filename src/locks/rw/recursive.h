@@ -2,17 +2,19 @@
 // thread. It goes over any lock of the shape of direct.h or bravo.h.
 //
 // Why: phase-fair and task-fair locks let a reader wait behind a waiting writer. A thread that
-// reads
-//   a lock, and reads it again while a writer waits, would wait for itself. glibc's default admits
-//   it, and programs rely on that. Programs also release a read hold by another thread.
+//   reads a lock, and reads it again while a writer waits, would wait for itself. glibc's default
+//   admits it, and programs rely on that. Programs also release a read hold by another thread.
 // Idea: a thread records its read holds (holds.h). A recursive read is admitted by that record; it
 //   does not touch the counters of the lock below, only a count of "extra" holds here. A release by
 //   a thread without a record marks the lock. On a marked lock nobody trusts a record: readers are
 //   admitted whenever no writer is active, as extra holds if a writer is waiting.
+// Fork: in a child every hold stays, and nobody waits: the threads that did do not exist. Locks are
+//   listed nowhere, so each is cleared up by the first call on it, which finds the parent's stamp.
 // Lives: memory that was a lock may become another one while a record of the first is left, in a
 //   thread that never released it. So each lock that begins gets a number, its life, and a record
 //   is of one life only.
-// State: the frame's contract word. High half: the life. Bit 31: adopted (frame.h). Below:
+// State: the frame's contract word. Bits 40 to 63: the life. Bits 31 to 39: the stamp of the
+//   process that adopted the lock (P::process). Below:
 //   extra     read holds that are not in the lock below
 //   kMarked   records about this lock mean nothing, from now until it is initialised again
 //   kActive   (marked locks only) a writer is in; no extra hold may be added
@@ -60,25 +62,45 @@ class Recursive {
 
   static bool prepare() noexcept { return Lock::prepare(); }
 
-  // --- adoption: every call on an object that is not adopted yet comes here first
+  // --- adoption: every call on an object that this process has not adopted comes here first
 
   static bool adopted(const Frame& f) noexcept {
-    return (f.contract.load(relaxed) & kAdopted) != 0;
+    // acquire: pairs with the release in clear_up.
+    return P::is_process(stamp_in(f.contract.load(acquire)));
   }
 
-  // A new lock begins here: initialised, or found in zeroed memory. Several threads may find it at
-  // once. One update, and nobody waits for it: a signal handler, or a forked child, must not find
-  // it half done.
+  // A new lock, in zeroed memory, begins here; one that was last used before a fork is cleared up.
+  // Several threads may find it at once.
   static void adopt(Frame& f) noexcept {
-    const std::uint64_t first = first_word();
-    // relaxed: all else is zero already.
-    std::uint64_t v = f.contract.load(relaxed);
-    while ((v & kAdopted) == 0 && !f.contract.compare_exchange(v, first, relaxed)) {}
+    const std::uint64_t mine = P::process();
+    const std::uint64_t at_it = mine & ~P::kStampTop;
+    for (;;) {
+      std::uint64_t v = f.contract.load(acquire);  // as in adopted
+      if (stamp_in(v) == mine) return;
+      if (stamp_in(v) == at_it) {
+        // relaxed: the next round acquires.
+        P::await(Pause::yield, f.contract, relaxed,
+                 [at_it](std::uint64_t now) { return stamp_in(now) != at_it; });
+        continue;
+      }
+      // relaxed, all: what is in the lock was handed on by the fork, or it is new.
+      if (v >> kLifeShift == 0) {
+        if (f.contract.compare_exchange(v, new_life(f), relaxed)) return;
+      } else if (is_tidy(f, v)) {
+        if (f.contract.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
+      } else if (P::is_shared(&f)) {
+        return;  // who waits may be a thread of another process
+      } else if (f.contract.compare_exchange(v, with_stamp(v, at_it), relaxed)) {
+        clear_up(f, v);
+        return;
+      }
+    }
   }
 
-  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object. relaxed: the
-  // program itself hands it to other threads.
-  static void begin(Frame& f) noexcept { f.contract.store(first_word(), relaxed); }
+  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  static void begin(Frame& f) noexcept {
+    f.contract.store(new_life(f), relaxed);  // relaxed: the program hands the object on
+  }
 
   // --- acquisition; 0 or an errno
 
@@ -86,8 +108,9 @@ class Recursive {
   // number returned in read_rest (kNotBegun: nothing was done yet).
   static std::uint32_t read_fast(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
-    // relaxed: a mark that matters to this thread happened before, by the program's own doing.
-    const std::uint64_t stamp = f.contract.load(relaxed);
+    // acquire: as in adopted. A mark that matters to this thread happened before, by the program's
+    // own doing.
+    const std::uint64_t stamp = f.contract.load(acquire);
     if (!fresh(stamp) || !holds.none()) [[unlikely]]
       return kNotBegun;
     const Attempt a = Lock::read_begin(f);
@@ -225,8 +248,9 @@ class Recursive {
   static constexpr std::uint64_t kParked = 4;
   static constexpr std::uint64_t kExtra = 8;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
-  static constexpr std::uint64_t kAdopted = 0x80000000;
-  static constexpr int kLifeShift = 32;
+  static_assert((kFlags & P::kStampMask) == 0);
+  static constexpr int kLifeShift = 40;
+  static constexpr std::uint32_t kMostLives = (1u << 24) - 1;
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
 
@@ -234,22 +258,37 @@ class Recursive {
     typename P::template atomic<std::uint32_t> last;
   };
 
-  // Of a lock that begins: adopted, with a life of its own.
-  static std::uint64_t first_word() noexcept {
-    // relaxed: numbers only have to differ.
-    const std::uint64_t life = P::template global<Lives>().last.fetch_add(1, relaxed) + 1;
-    return life << kLifeShift | kAdopted;
+  // The contract word of a new lock.
+  static std::uint64_t new_life(const Frame& f) noexcept {
+    // A hold of what was here before is no hold of this lock.
+    Holds<P>& holds = P::template local<Holds<P>>();
+    if (Hold* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
+    std::uint32_t life;
+    do {
+      // relaxed: numbers only have to differ. 0 is of no lock; when they come round, those that are
+      // noted as disputed are left out.
+      life = (P::template global<Lives>().last.fetch_add(1, relaxed) + 1) & kMostLives;
+    } while (life == 0 || P::template global<Disputed<P>>().names(life));
+    return std::uint64_t{life} << kLifeShift | P::process();
   }
-  // Adopted, without marks, extra holds or sleepers.
-  static bool fresh(std::uint64_t v) noexcept { return static_cast<std::uint32_t>(v) == kAdopted; }
-  // What the contract word is in this life whenever it is fresh: the stamp of a record.
+
+  // Adopted by this process, without marks, extra holds or sleepers.
+  static bool fresh(std::uint64_t v) noexcept { return P::is_process(v); }
+  // The stamp of the process that adopted it; without its highest bit, of the one that is at it.
+  static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & P::kStampMask; }
+  static std::uint64_t with_stamp(std::uint64_t v, std::uint64_t stamp) noexcept {
+    return (v & ~P::kStampMask) | stamp;
+  }
+  // What the contract word is, in this life and process, whenever it is fresh: the stamp of a
+  // record.
   static std::uint64_t stamp_of(const Frame& f) noexcept {
-    return f.contract.load(relaxed) & ~kFlags;  // relaxed: life and adopted do not change
+    return f.contract.load(relaxed) & ~kFlags;  // relaxed: life and process do not change
   }
   // The thread's record of this lock, if it has one. Drops one of a lock that is no more.
   static Hold* find(Holds<P>& holds, const Frame& f) noexcept {
     Hold* hold = holds.find(f.key());
-    if (hold == nullptr || hold->stamp == stamp_of(f)) return hold;
+    // A hold from before a fork is of the same life.
+    if (hold == nullptr || hold->stamp >> kLifeShift == stamp_of(f) >> kLifeShift) return hold;
     holds.remove(hold);
     return nullptr;
   }
@@ -262,13 +301,40 @@ class Recursive {
     return EBUSY;
   }
 
+  // --- after a fork. Only the thread that forked exists here; what the others left in the lock is
+  // as if they stood still for ever. Holds stay. `v` is the contract word.
+
+  // Whether there is nothing else than holds. Does not change anything.
+  static bool is_tidy(Frame& f, std::uint64_t v) noexcept {
+    const bool written = writer_is_in(f, v);
+    const std::uint64_t active = written && (v & kMarked) != 0 ? kActive : 0;
+    return (v & (kActive | kParked)) == active && Lock::is_tidy(f, written) &&
+           (!written || heir(f, v) == f.writer.load(relaxed));
+  }
+  // This thread is at it: no other acquires or, but for plain_read_release, releases.
+  [[gnu::noinline]] static void clear_up(Frame& f, std::uint64_t v) noexcept {
+    // A writer's hold is one from when it says so to its release; who is between that and the lock
+    // below was still to get it, or is done.
+    const bool written = writer_is_in(f, v);
+    if (written) f.writer.store(heir(f, v), relaxed);  // relaxed: only a thread's own id matters
+    Lock::clear_up(f, written);
+    v = with_stamp(v, P::process()) & ~(kActive | kParked);
+    if (written && (v & kMarked) != 0) v |= kActive;
+    // release: pairs with the acquires in adopted and adopt.
+    f.contract.store(v, release);
+  }
+  static std::uint32_t heir(const Frame& f, std::uint64_t v) noexcept {
+    return P::survivor(f.writer.load(relaxed), stamp_in(v));
+  }
+
   // Whether what a thread without a record releases is a write hold. A core that names its writer
   // does so when fast readers and extra holds may still be in. relaxed: a thread that releases one
   // of those has seen the change that made it, and it is not undone before this release.
-  static bool writer_is_in(Frame& f) noexcept {
+  static bool writer_is_in(Frame& f) noexcept { return writer_is_in(f, f.contract.load(relaxed)); }
+  static bool writer_is_in(Frame& f, std::uint64_t v) noexcept {
     if (f.writer.load(relaxed) == 0) return false;
     if constexpr (!Frame::kCoreNamesWriter) return true;
-    const std::uint64_t v = flags_of(f.contract.load(relaxed));
+    v = flags_of(v);
     return !Lock::may_have_fast_readers(f) && (v & ~kParked) == (v & (kMarked | kActive)) &&
            (v & (kMarked | kActive)) != kMarked;
   }

@@ -35,9 +35,10 @@ struct Bounds {
 // What threads do, from the beginning of the world to its end.
 struct Scenario {
   int threads = 0;
-  std::function<void()> setup;    // alone, before
-  std::function<void(int)> body;  // thread i
-  std::function<void()> finish;   // alone, after all have ended
+  std::function<void()> setup;          // alone, before
+  std::function<void(int)> body;        // thread i
+  std::function<void(int)> after_fork;  // thread i, created in a forked child
+  std::function<void()> finish;         // alone, after all have ended
 };
 
 // A predicate over an atom's value, without its type.
@@ -79,7 +80,14 @@ class Machine {
   void expect_exit_hook(void (*hook)());
   // The thread ends, and another begins in its place that knows what it knew: a join and a create.
   void end_and_begin_thread();
-  int generation() const { return threads_[current_].generation; }
+  int generation(int thread) const { return threads_[thread].generation; }
+  // The process forks, and the execution goes on in the child: all other threads are gone, wherever
+  // they were, and new ones begin in their places. `at_fork` runs when they stand still.
+  void fork(const std::function<void()>& at_fork);
+  int process() const { return process_; }  // how many forks there were
+  int survivor() const { return survivor_; }
+  // A thread, from before the fork, waits for something that is not so.
+  bool blocked(int thread) const;
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }
   std::function<void(int thread)> on_doorway;
@@ -154,6 +162,7 @@ class Machine {
 
   Thread& me() { return threads_[current_]; }
   static void thread_main();
+  static void forked_main();
   void end_execution();
   void reset(const Scenario& scenario);
   void run_alone(const std::function<void()>& part);
@@ -203,6 +212,8 @@ class Machine {
   const std::function<void()>* part_ = nullptr;
   int count_ = 0;
   int current_ = kMain;
+  int process_ = 0;
+  int survivor_ = kMain;  // of the newest fork
   Bounds left_;
   int steps_ = 0;
   int idle_rounds_ = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <pthread.h>
 #include <type_traits>
 
 #include "multicore/explore/machine.h"
@@ -210,14 +211,29 @@ struct Explored {
   static inline std::array<std::uint64_t, kMaxThreads> identities{};
   static std::uint64_t self() { return identities[machine.current()]; }
   // A thread that follows in another's place has that one's identity, but a kernel id of its own.
-  static std::uint32_t tid() {
-    return 100u + static_cast<std::uint32_t>(100 * machine.generation() + machine.current());
-  }
+  static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
   }
+
+  // So has one that survived a fork.
+  static constexpr std::uint64_t kStampMask = std::uint64_t{0x1ff} << 31;
+  static constexpr std::uint64_t kStampTop = std::uint64_t{1} << 31;
+  static std::uint64_t process() {
+    return kStampTop | static_cast<std::uint64_t>(machine.process() + 1) << 32;
+  }
+  static bool is_process(std::uint64_t word) { return word << 24 == process() << 24; }
+  static std::uint32_t survivor(std::uint32_t id, std::uint64_t stamp) {
+    const int ancestor = static_cast<int>(stamp >> 32) - 1;
+    const int thread = machine.survivor();
+    return id == tid_of(ancestor, thread) ? tid_of(machine.process(), thread) : id;
+  }
+  static bool is_shared(const void*) { return false; }
+  // What a model of the system's lock says of itself.
+  static inline bool (*system_is_written)(const pthread_rwlock_t*) = nullptr;
+  static inline void (*system_renew)(pthread_rwlock_t*, bool written) = nullptr;
 
   // The clock stands still, so that what has begun is over at once, or goes on by one at each look.
   // Deadlines pass by choice.
@@ -272,6 +288,12 @@ struct Explored {
     }
     machine.fence(Op::scan_leave, acquire, s);
     return all;
+  }
+
+ private:
+  static std::uint32_t tid_of(int process, int thread) {
+    return 100u +
+           static_cast<std::uint32_t>(10'000 * process + 100 * machine.generation(thread) + thread);
   }
 };
 

@@ -60,7 +60,7 @@ void Machine::reset(const Scenario& scenario) {
   count_ = scenario.threads;
   memory_.reset(model);
   search.begin_execution();
-  steps_ = idle_rounds_ = 0;
+  steps_ = idle_rounds_ = process_ = 0;
   writes_ = 0;
   failure_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
@@ -94,6 +94,53 @@ void Machine::thread_main() {
   machine.me().finished = true;
   machine.let_others();
   __builtin_unreachable();
+}
+
+void Machine::forked_main() {
+  machine.scenario_->after_fork(machine.current_);
+  machine.note("has nothing more to do");
+  machine.me().finished = true;
+  machine.let_others();
+  __builtin_unreachable();
+}
+
+// The kernel copies the memory while the other threads go on, page by page, but each of them stops
+// at its first store to a page that has been copied, and no copy is of a later time: so the child
+// sees what each thread did up to some point, and all of that.
+void Machine::fork(const std::function<void()>& at_fork) {
+  point();
+  at_fork();
+  note("forks: the other threads are gone");
+  for (int i = 0; i < count_; ++i)
+    drain(i);
+  View& known = memory_.thread(current_).now;
+  for (int i = 0; i < count_; ++i)
+    known.join(memory_.thread(i).now);
+  ++process_;
+  survivor_ = current_;
+  for (int i = 0; i < count_; ++i) {
+    if (i == current_) continue;
+    Thread& t = threads_[i];
+    t.finished = t.expired = t.woken = t.timed = t.at_doorway = false;
+    ++t.generation;
+    t.exit_hooks.clear();
+    t.caller = Caller{};
+    t.wait = Thread::Wait::none;
+    for (auto hook : new_threads_)
+      hook(i);
+    memory_.thread(i) = ThreadView{known, {}, {}};
+    ++memory_.thread(i).now.clock(i);
+    t.fiber.reset(&forked_main);
+  }
+  ++known.clock(current_);
+}
+
+bool Machine::blocked(int thread) const {
+  const Thread& t = threads_[thread];
+  if (t.finished || ready(thread)) return false;
+  // Of a sleeper that is about to be woken it is not said.
+  if (t.wait != Thread::Wait::parked || !t.caller.set) return true;
+  return !t.caller.condition(memory_.newest_value(t.caller.condition.location));
 }
 
 void Machine::expect_exit_hook(void (*hook)()) {

@@ -1,0 +1,150 @@
+#include "platform/process.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <signal.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "platform/memory.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+namespace {
+
+std::uint32_t real_id() { return static_cast<std::uint32_t>(gettid()); }
+
+// 0 where f returned true.
+int in_child(pid_t pid, const std::function<bool()>& f) {
+  if (pid == 0) _exit(f() ? 0 : 1);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+TEST(Process, HasAStampOfTheRightForm) {
+  const std::uint64_t mine = Process::stamp();
+  EXPECT_EQ(mine & Process::kStampTop, Process::kStampTop);
+  EXPECT_EQ(mine & ~Process::kStampMask, 0u);
+  EXPECT_NE(Process::number_of(mine), 0u);
+  EXPECT_EQ(Process::stamp(), mine);
+  EXPECT_TRUE(Process::is(mine));
+  EXPECT_FALSE(Process::is(0));
+  EXPECT_FALSE(Process::is(mine | 1));
+  EXPECT_FALSE(Process::is(mine & ~Process::kStampTop));
+  EXPECT_TRUE(Process::is(mine | std::uint64_t{5} << 40));
+}
+
+TEST(Process, AChildHasAnother) {
+  const std::uint64_t mine = Process::stamp();
+  const auto is_new = [mine] {
+    // Nobody has asked yet.
+    if (Process::is(mine) || Process::is(0)) return false;
+    const std::uint64_t its = Process::stamp();
+    if (its == mine || !Process::is(its)) return false;
+    return in_child(fork(), [mine, its] {
+             return Process::stamp() != mine && Process::stamp() != its;
+           }) == 0;
+  };
+  EXPECT_EQ(in_child(fork(), is_new), 0);
+  EXPECT_EQ(in_child(_Fork(), is_new), 0);
+  EXPECT_EQ(in_child(static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)), is_new), 0);
+  EXPECT_TRUE(Process::is(mine));
+}
+
+// NOLINTBEGIN(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork): it is vfork's
+TEST(Process, AChildInTheSameMemoryHasNot) {
+  const std::uint64_t mine = Process::stamp();
+  const pid_t pid = vfork();
+  if (pid == 0) _exit(Process::is(mine) ? 0 : 1);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(Process::is(mine));
+}
+// NOLINTEND(clang-analyzer-unix.Vfork,clang-analyzer-security.insecureAPI.vfork)
+
+// One child in another.
+TEST(Process, ManyGenerationsDifferFromTheLastOnes) {
+  std::uint64_t before[3] = {Process::stamp(), 0, 0};
+  for (int i = 1; i < 40; ++i) {
+    const pid_t pid = fork();
+    if (pid != 0) {
+      int status = -1;
+      waitpid(pid, &status, 0);
+      if (i > 1) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+      EXPECT_EQ(status, 0);
+      return;
+    }
+    const std::uint64_t now = Process::stamp();
+    for (std::uint64_t& s : before) {
+      if (s == now || (now & ~Process::kStampMask) != 0 || Process::number_of(now) == 0) _exit(1);
+    }
+    before[i % 3] = now;
+  }
+  _exit(0);
+}
+
+TEST(Survivor, IsKnownByItsIdsInAllAncestors) {
+  const std::uint64_t process = Process::stamp();
+  const std::uint32_t me = thread_id();
+  EXPECT_EQ(me, real_id());
+  EXPECT_EQ(in_child(fork(),
+                     [=] {
+                       const std::uint32_t child = thread_id();
+                       const std::uint64_t its_process = Process::stamp();
+                       if (child != real_id() || child == me) return false;
+                       if (Survivor::id_of(me, process) != child) return false;
+                       if (Survivor::id_of(me + 1, process) != me + 1) return false;
+                       return in_child(fork(), [=] {
+                                const std::uint32_t grandchild = thread_id();
+                                return grandchild == real_id() &&
+                                       Survivor::id_of(me, process) == grandchild &&
+                                       Survivor::id_of(child, its_process) == grandchild &&
+                                       Survivor::id_of(child, process) == child;
+                              }) == 0;
+                     }),
+            0);
+  EXPECT_EQ(thread_id(), me);
+}
+
+TEST(SharedMemory, IsToldFromPrivate) {
+  static int data = 1, zeroes;
+  data = zeroes = 2;
+  int stack = 3;
+  const auto heap = std::make_unique<int>(4);
+  const auto map = [](int flags, int fd) {
+    void* p = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, flags, fd, 0);
+    EXPECT_NE(p, MAP_FAILED);
+    *static_cast<int*>(p) = 5;
+    return p;
+  };
+  const int fd = memfd_create("test", 0);
+  ASSERT_EQ(ftruncate(fd, 4096), 0);
+  const void* mine = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  const void* mine_of_file = map(MAP_PRIVATE, fd);
+  const void* shared = map(MAP_SHARED | MAP_ANONYMOUS, -1);
+  const void* shared_file = map(MAP_SHARED, fd);
+  const auto right = [&] {
+    for (const void* p : {static_cast<const void*>(&data), static_cast<const void*>(&zeroes),
+                          static_cast<const void*>(&stack), static_cast<const void*>(heap.get()),
+                          mine, mine_of_file}) {
+      if (is_shared_memory(p)) return false;
+    }
+    // A page that this process has not touched yet is not known to it.
+    for (const void* p : {shared, shared_file}) {
+      if (*static_cast<const volatile int*>(p) != 5 || !is_shared_memory(p)) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(right());
+  EXPECT_EQ(in_child(fork(), right), 0);
+  close(fd);
+}
+
+}  // namespace
+}  // namespace lockswap
