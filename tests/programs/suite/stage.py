@@ -115,6 +115,9 @@ class Stage:
             raise
         if step.child.poll() is not None:
             raise Wrong(f"{step.name} ended under load{step.how()}")
+        if dies and self.counted:
+            # It is made to call exit(), which a server that is still starting, busy machine, may not survive: wait until it rests.
+            self._wait(lambda: step.child.poll() is not None or _sleeps(step.child.pid), step)
         step.child.send_signal(stop)
         self._deadline = max(self._deadline, time.monotonic() + _STOP_S)
         self._wait(lambda: step.child.poll() is not None, step, f"after {signal.Signals(stop).name}")
@@ -226,6 +229,16 @@ class _Step:
 
 def _die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _sleeps(pid: int) -> bool:
+    """Does its first thread sleep, as often as one looks?"""
+    stat = Path(f"/proc/{pid}/stat")
+    for _ in range(20):
+        if stat.read_text().rpartition(") ")[2][:1] != "S":
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def _is_ready(ready: str | Path) -> bool:
