@@ -116,7 +116,7 @@ class Stage:
         if step.child.poll() is not None:
             raise Wrong(f"{step.name} ended under load{step.how()}")
         if dies and self.counted:
-            # It is made to call exit(), which a server that is still starting, busy machine, may not survive: wait until it rests.
+            # It is made to call exit(), which a server may not survive while it still starts. So let it come to rest.
             self._wait(lambda: step.child.poll() is not None or _sleeps(step.child.pid), step)
         step.child.send_signal(stop)
         self._deadline = max(self._deadline, time.monotonic() + _STOP_S)
