@@ -15,7 +15,7 @@ from measure_bravo import LEAST_PAIRS, Rounds, at_least, at_most, verdict
 def rounds_of(**figures) -> Rounds:
     """Subjects whose runs have these figures, each a list that is repeated for ever."""
     endless = {
-        subject: {name: itertools.cycle(values) for name, values in ({"kept": [1]} | run).items()}
+        subject: {name: itertools.cycle(values) for name, values in ({"kept": [1], "all_ns": [30]} | run).items()}
         for subject, run in figures.items()
     }
     return Rounds(list(figures), lambda subject: {name: next(values) for name, values in endless[subject].items()})
@@ -59,6 +59,16 @@ def test_all_the_time_counts_when_little_was_live():
     assert rounds.time_of("good", reference="glibc") == "live_ns"
     assert rounds.time_of("good", "poor", reference="glibc") == "all_ns"
     assert rounds.time_of("good", "poor") == "live_ns"
+
+
+def test_all_the_time_stands_beside_live_stretches():
+    rounds = rounds_of(a={"live_ns": [20], "all_ns": [90]}, b={"live_ns": [10]})
+    (found,) = rounds.go(LEAST_PAIRS, LEAST_PAIRS, lambda: [rounds.ratio("a", "b", "live_ns")])
+    assert (found["ratio"], found["all"]["ratio"]) == pytest.approx((2, 3))
+    rows = {"a / b": found | at_most(9)}
+    assert "| 2.000 (2.000 to 2.000) | 3.000 (3.000 to 3.000) |" in measure_bravo.markdown({"title": "", "rows": rows})
+    (found,) = rounds.go(LEAST_PAIRS, LEAST_PAIRS, lambda: [rounds.ratio("a", "b", "all_ns")])
+    assert "all" not in found
 
 
 def test_a_busy_machine_measures_nothing():
