@@ -103,7 +103,7 @@ std::string threads_of(pid_t pid) {
             contents(task.path() / "syscall");
   }
   if (access("/usr/bin/gdb", X_OK) == 0) {
-    const std::string command = "timeout 20 gdb -p " + std::to_string(pid) +
+    const std::string command = "timeout -k 5 20 gdb -p " + std::to_string(pid) +
                                 " -batch -ex 'set pagination off' -ex 'thread apply all bt 12' "
                                 "2>/dev/null | grep -E '^(Thread|#)'";
     if (FILE* pipe = popen(command.c_str(), "r")) {

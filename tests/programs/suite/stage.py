@@ -232,12 +232,12 @@ def _die_with_parent() -> None:
 
 
 def _sleeps(pid: int) -> bool:
-    """Does its first thread sleep, as often as one looks?"""
+    """Does its first thread sleep, as often as one looks for a second?"""
     stat = Path(f"/proc/{pid}/stat")
-    for _ in range(20):
+    for _ in range(50):
         if stat.read_text().rpartition(") ")[2][:1] != "S":
             return False
-        time.sleep(0.01)
+        time.sleep(0.02)
     return True
 
 
