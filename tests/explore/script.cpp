@@ -210,8 +210,8 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
   if (auto it = known.find(slot); it != known.end()) return it->second;
   for (std::uint64_t id = 1;; ++id) {
     Explored::identities[Machine::kMain] = id;
-    table.index_of(key + 64);  // the thread remembers its last key: let it forget ours
-    if (table.index_of(key) == static_cast<std::uint32_t>(slot)) return known[slot] = id;
+    table.token_of(key + 64);  // the thread remembers its last key: let it forget ours
+    if (table.token_of(key) == static_cast<std::size_t>(slot) + 1) return known[slot] = id;
   }
 }
 

@@ -24,10 +24,7 @@ struct ReadersTable {
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
   // The thread remembers the last one: hashing costs more than looking. (Should a signal handler
   // mix the two words up: any slot will do, a hold remembers its own.)
-  std::uint32_t index_of(std::uint64_t key) const noexcept {
-    return static_cast<std::uint32_t>(token_of(key)) - 1;
-  }
-  // The index, and 1: what a hold remembers.
+  // A token is the slot's index, and 1: what a hold remembers.
   std::size_t token_of(std::uint64_t key) const noexcept {
     Last& last = P::template local<Last>();
     if (last.key != key) [[unlikely]] {
