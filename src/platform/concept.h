@@ -16,6 +16,7 @@
 //   P::is_shared(address)        whether other processes see what is stored there; dear
 //   P::system_is_written(lock), P::system_renew(lock, written)
 //                                of the system's own lock, in a forked child; see system_rwlock.h
+//   P::NoSignals                 while one exists, the calling thread runs no signal handler
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over

@@ -12,6 +12,7 @@
 #include "platform/memory.h"
 #include "platform/process.h"
 #include "platform/scan.h"
+#include "platform/signals.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
 
@@ -44,6 +45,7 @@ struct Native {
   static constexpr std::uint64_t kStampTop = Process::kStampTop;
   static std::uint64_t process() noexcept { return Process::stamp(); }
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
+  using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
     return Survivor::id_of(tid, process);
   }

@@ -10,9 +10,7 @@
 //   admitted whenever no writer is active, as extra holds if a writer is waiting.
 // Fork: in a child every hold stays, and nobody waits: the threads that did do not exist. Locks are
 //   listed nowhere, so each is cleared up by the first call on it, which finds the parent's stamp.
-// Lives: memory that was a lock may become another one while a record of the first is left, in a
-//   thread that never released it. So each lock that begins gets a number, its life, and a record
-//   is of one life only.
+// Lives: a record is of one life of a lock (lives.h), and says nothing about the next one.
 // State: the frame's contract word. Bits 40 to 63: the life. Bits 31 to 39: the stamp of the
 //   process that adopted the lock (P::process). Below:
 //   extra     read holds that are not in the lock below
@@ -37,10 +35,10 @@
 #include <cstdint>
 
 #include "locks/rw/claims.h"
-#include "locks/rw/disputed.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "locks/rw/holds.h"
+#include "locks/rw/lives.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -84,15 +82,19 @@ class Recursive {
         continue;
       }
       // relaxed, all: what is in the lock was handed on by the fork, or it is new.
-      if (v >> kLifeShift == 0) {
+      if (life_in(v) == 0) {
         if (f.contract.compare_exchange(v, new_life(f), relaxed)) return;
       } else if (is_tidy(f, v)) {
         if (f.contract.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
       } else if (P::is_shared(&f)) {
         return;  // who waits may be a thread of another process
-      } else if (f.contract.compare_exchange(v, with_stamp(v, at_it), relaxed)) {
-        clear_up(f, v);
-        return;
+      } else {
+        // A handler that met this lock meanwhile would wait for the thread that it interrupted.
+        const typename P::NoSignals blocked;
+        if (f.contract.compare_exchange(v, with_stamp(v, at_it), relaxed)) {
+          clear_up(f, v);
+          return;
+        }
       }
     }
   }
@@ -128,13 +130,10 @@ class Recursive {
   static int read_lock(Frame& f, Patience patience) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
-    Disputed<P>& disputed = P::template global<Disputed<P>>();
-    if (disputed.any()) [[unlikely]] {
+    if (lives().any_disputed()) [[unlikely]] {
       // Records of disputed lives are of marked locks, or of locks that are no more.
-      holds.forget_if([&](const Hold& h) {
-        return h.key != f.key() &&
-               disputed.names(static_cast<std::uint32_t>(h.stamp >> kLifeShift));
-      });
+      holds.forget_if(
+          [&](const Hold& h) { return h.key != f.key() && lives().is_disputed(life_in(h.stamp)); });
     }
     Hold* hold = find(holds, f);
     if (hold != nullptr) {
@@ -250,26 +249,23 @@ class Recursive {
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static_assert((kFlags & P::kStampMask) == 0);
   static constexpr int kLifeShift = 40;
-  static constexpr std::uint32_t kMostLives = (1u << 24) - 1;
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
 
-  struct Lives {
-    typename P::template atomic<std::uint32_t> last;
-  };
+  static constexpr std::uint32_t kMostLives = (1u << (64 - kLifeShift)) - 1;
+  static auto& lives() noexcept { return P::template global<Lives<P, kMostLives>>(); }
+  // 0: of no lock.
+  static std::uint32_t life_in(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> kLifeShift);
+  }
 
   // The contract word of a new lock.
   static std::uint64_t new_life(const Frame& f) noexcept {
     // A hold of what was here before is no hold of this lock.
     Holds<P>& holds = P::template local<Holds<P>>();
     if (Hold* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
-    std::uint32_t life;
-    do {
-      // relaxed: numbers only have to differ. 0 is of no lock; when they come round, those that are
-      // noted as disputed are left out.
-      life = (P::template global<Lives>().last.fetch_add(1, relaxed) + 1) & kMostLives;
-    } while (life == 0 || P::template global<Disputed<P>>().names(life));
-    return std::uint64_t{life} << kLifeShift | P::process();
+    const Life life = lives().begin();
+    return std::uint64_t{life.number} << kLifeShift | P::process() | (life.trusted ? 0 : kMarked);
   }
 
   // Adopted by this process, without marks, extra holds or sleepers.
@@ -288,7 +284,7 @@ class Recursive {
   static Hold* find(Holds<P>& holds, const Frame& f) noexcept {
     Hold* hold = holds.find(f.key());
     // A hold from before a fork is of the same life.
-    if (hold == nullptr || hold->stamp >> kLifeShift == stamp_of(f) >> kLifeShift) return hold;
+    if (hold == nullptr || life_in(hold->stamp) == life_in(stamp_of(f))) return hold;
     holds.remove(hold);
     return nullptr;
   }
@@ -458,8 +454,7 @@ class Recursive {
 
   static void mark(Frame& f) noexcept {
     if ((f.contract.load(relaxed) & kMarked) != 0) return;
-    P::template global<Disputed<P>>().insert(
-        static_cast<std::uint32_t>(f.contract.load(relaxed) >> kLifeShift));
+    lives().dispute(life_in(f.contract.load(relaxed)));
     // One word: a recursive read is before the mark, and then its extra hold is counted, or after
     // it. release: who sees the mark also sees the arrival of the hold that is being released;
     // pairs with release_extra.

@@ -231,6 +231,9 @@ struct Explored {
     return id == tid_of(ancestor, thread) ? tid_of(machine.process(), thread) : id;
   }
   static bool is_shared(const void*) { return false; }
+  struct NoSignals {
+    NoSignals() {}  // there are none
+  };
   // What a model of the system's lock says of itself.
   static inline bool (*system_is_written)(const pthread_rwlock_t*) = nullptr;
   static inline void (*system_renew)(pthread_rwlock_t*, bool written) = nullptr;

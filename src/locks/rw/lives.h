@@ -1,0 +1,75 @@
+// The lives of locks. Memory that was a lock may become another one while a thread still has a
+// record of the first (holds.h). So each lock that begins gets a number, its life, and a record is
+// of one life only.
+//
+// Disputed lives: those in which a thread without a record released a read hold. That leaves a
+// stale record in the thread that had acquired. It does no harm to the lock, which is marked
+// (recursive.h). But a thread that never meets the lock again would keep the record for ever, and
+// with it a place that its hot path needs. So the life is noted here, and a thread drops its
+// records of noted lives when it comes by.
+// The set only grows and is of fixed size. When it is full, stale records merely stay.
+//
+// Numbers come round after kMost locks. Disputed ones are left out from then on. If there were more
+// of them than the set can hold, a stale record may be of any number: then records of new locks are
+// not to be trusted at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+struct Life {
+  std::uint32_t number;  // from 1 to kMost
+  bool trusted;          // whether records of it may be
+};
+
+template <class P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
+class Lives {
+ public:
+  Life begin() noexcept {
+    for (;;) {
+      // relaxed: numbers only have to differ.
+      const std::uint64_t n = begun_.fetch_add(1, relaxed);
+      const auto number = static_cast<std::uint32_t>(n % kMost) + 1;
+      if (n < kMost) return {number, true};
+      if (!is_disputed(number)) return {number, !overflowed_.load(relaxed)};
+    }
+  }
+
+  // relaxed, all: nothing but the number is handed on. A number comes round after the release that
+  // disputed it: the program has seen to that, or the memory could not be another lock.
+  void dispute(std::uint32_t number) noexcept {
+    any_.store(1, relaxed);
+    for (std::size_t i = hash(number), n = 0; n < kProbes; ++n, i = (i + 1) % kSlots) {
+      std::uint32_t seen = slots_[i].load(relaxed);
+      if (seen == number || (seen == 0 && slots_[i].compare_exchange(seen, number, relaxed)) ||
+          seen == number) {
+        return;
+      }
+    }
+    overflowed_.store(1, relaxed);
+  }
+  bool any_disputed() const noexcept { return any_.load(relaxed) != 0; }
+  bool is_disputed(std::uint32_t number) const noexcept {
+    for (std::size_t i = hash(number), n = 0; n < kProbes; ++n, i = (i + 1) % kSlots) {
+      const std::uint32_t seen = slots_[i].load(relaxed);
+      if (seen == number) return true;
+      if (seen == 0) break;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kProbes = kSlots < 32 ? kSlots : 32;
+  static std::size_t hash(std::uint32_t number) noexcept { return number * 0x9E3779B1u % kSlots; }
+
+  typename P::template atomic<std::uint64_t> begun_{};
+  typename P::template atomic<std::uint32_t> any_{};
+  typename P::template atomic<std::uint32_t> overflowed_{};
+  typename P::template atomic<std::uint32_t> slots_[kSlots]{};
+};
+
+}  // namespace lockswap
