@@ -97,7 +97,7 @@ __attribute__((destructor)) void on_exit() {
   static constinit Bypasses bypasses{};
   find_bypasses(bypasses);
   if (config.stats != nullptr) {
-    report_stats(config, bypasses);
+    report_stats(config, &bypasses);
   } else {
     report_bypasses(bypasses);
   }
@@ -113,3 +113,13 @@ constinit RwOps active_rwlock{
 };
 
 }  // namespace lockswap
+
+extern "C" {
+__attribute__((visibility("default"))) void lockswap_write_stats();
+
+// For programs that end without exit(), for signal handlers and debuggers: it is async-signal-safe.
+// So it does not look for bypasses, which needs the loader's lock.
+void lockswap_write_stats() {
+  if (lockswap::config.stats != nullptr) lockswap::report_stats(lockswap::config, nullptr);
+}
+}

@@ -39,7 +39,7 @@ def list_command(as_json: bool) -> None:
     is_flag=False,
     flag_value="1",
     metavar="[FILE]",
-    help="Count acquisitions: text on stderr at exit, or JSON in FILE.<pid>.",
+    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid>.",
 )
 @click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{PRELOAD_HELP} Repeatable.")

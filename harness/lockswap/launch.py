@@ -29,6 +29,8 @@ def run(
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
     others = beside.resolve(preload)
+    if stats not in (None, "0") and rwlock != NONE:
+        others.append(str(paths.stats_on_signal))
 
     env = clean_environment(os.environ)
     if rwlock == NONE:

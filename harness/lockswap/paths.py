@@ -56,9 +56,9 @@ class Paths:
         return self._built(self.build / "bin" / "lockswap-meter")
 
     @property
-    def exit_helper(self) -> Path:
-        """A library that turns deadly signals into exit(): see its source."""
-        return self._built(self.build / "bin" / "lockswap-exit.so")
+    def stats_on_signal(self) -> Path:
+        """A library that lets a program write its statistics before a signal ends it."""
+        return self._built(self.build / "bin" / "lockswap-stats-on-signal.so")
 
     @staticmethod
     def _built(path: Path) -> Path:

@@ -63,12 +63,7 @@ def measure(
 
     `cwd` None means the run's scratch folder.
     """
-    job = _Job(setup, recipe, lock, threads, seconds, params, count, cwd, trace)
-    outcome = job.once()
-    if count and job.ended_without_exit and outcome.status == OK:
-        # The signal that stops this server ends it before it can write its counts.
-        outcome = replace(job, exit_helper=True).once()
-    return outcome
+    return _Job(setup, recipe, lock, threads, seconds, params, count, cwd, trace).once()
 
 
 @dataclass
@@ -82,8 +77,6 @@ class _Job:
     count: bool
     cwd: Path | None
     trace: tuple[str, ...]
-    exit_helper: bool = False
-    ended_without_exit: bool = False
 
     def once(self) -> Outcome:
         """Prepare, run, clean up. Whatever was started has ended afterwards, also on Ctrl-C."""
@@ -141,7 +134,9 @@ class _Job:
 
     def _run(self, run: Run, values: Mapping[str, object]) -> Outcome:
         stats = run.folder / "stats" if self.count else None
-        beside = [*self.setup.preload, *([str(self.setup.paths.exit_helper)] if self.exit_helper else [])]
+        beside = list(self.setup.preload)
+        if self.count and self.recipe.server:  # the signal that stops it may be its end
+            beside.append(str(self.setup.paths.stats_on_signal))
         swap = lock_variables(
             self.setup.paths.library,
             self.lock,
@@ -162,7 +157,7 @@ class _Job:
         return _judged(outcome, self.recipe, values) if outcome.status == OK else outcome
 
     def _serve(self, run: Run, server: Server, swap: Mapping, load: list[str], values: Mapping) -> Outcome:
-        if self.exit_helper and server.stop_signal == signal.SIGKILL:
+        if self.count and server.stop_signal == signal.SIGKILL:  # of which a program does not hear
             server = replace(server, stop="TERM")
         command = self.recipe.fill(server.command, values)
         try:
@@ -177,7 +172,6 @@ class _Job:
             [str(self.setup.paths.meter), "run", str(run.folder / "load-meter"), *load],
             _without_preload(run.env, swap),
         )
-        self.ended_without_exit = served.without_exit
         outcome = Outcome(OK, output=Output(*served.load_output, served.server_output))
         outcome.command = f"{shlex.join(command)} & {shlex.join(load)}"
         if served.problem:

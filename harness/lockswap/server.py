@@ -30,8 +30,6 @@ class Served:
     problem: Problem | None = None
     server_output: str = ""
     load_output: tuple[str, str] = ("", "")
-    # Ended by the default action of a signal, so without exit handlers: no statistics can have been written.
-    without_exit: bool = False
 
 
 def serve(
@@ -56,7 +54,6 @@ def serve(
         problem = server.stop()
     served.problem = served.problem or problem
     served.server_output = "\n".join(program.output())
-    served.without_exit = "signal" in usage.meter(run.folder / "meter")
     return served
 
 

@@ -1,41 +1,26 @@
 #include "registry/stats.h"
 
-#include <cerrno>  // program_invocation_short_name
 #include <cstddef>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "platform/atomic.h"
 #include "platform/memory.h"
 #include "platform/syscall.h"
 #include "platform/thread.h"
-#include "registry/text.h"
+#include "registry/counts.h"
 
 namespace lockswap {
 namespace {
 
-constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);
-constexpr std::size_t kLocks = 1 << 16;    // in the table of all locks; the last one is "others"
 constexpr std::size_t kLocksInBlock = 64;  // in a thread's block
-constexpr std::size_t kBusiest = 10;
+constexpr int kLooks = 8;                  // at counts that are on the move
 
 using Word = NativeAtomic<std::uint64_t>;
 
-// All words are atomics because the report reads what running threads write. All orders are
-// relaxed: they are statistics.
-struct Counts {
-  Word key;  // the lock's address; 0 = free
-  Word n[kEvents];
-
-  void add(Event e, std::uint64_t by) noexcept {
-    n[static_cast<std::size_t>(e)].fetch_add(by, relaxed);
-  }
-  std::uint64_t get(Event e) const noexcept { return n[static_cast<std::size_t>(e)].load(relaxed); }
-};
-
+// A thread's own. Orders are relaxed but around a hand-over, which a report must not see half done.
 struct Block {
   NativeAtomic<std::uint32_t> used;
   Block* next;
+  Word begun, ended;  // hand-overs
   Counts counts[kLocksInBlock];
 };
 
@@ -48,36 +33,37 @@ struct MyBlock {
 
 std::size_t hash(std::uint64_t key) noexcept { return (key * 0x9E3779B97F4A7C15u) >> 40; }
 
-Counts& counts_of(std::uint64_t key) noexcept {
+Counts& counts_of(Counts* table, std::uint64_t key) noexcept {
   for (std::size_t n = 0, i = hash(key); n < 64; ++n, ++i) {
-    Counts& c = all_locks[i % (kLocks - 1)];
+    Counts& c = table[i % (kLocks - 1)];
     std::uint64_t seen = c.key.load(relaxed);
     if (seen == key || (seen == 0 && c.key.compare_exchange(seen, key, relaxed)) || seen == key) {
       return c;
     }
   }
-  return all_locks[kLocks - 1];
+  return table[kLocks - 1];
 }
 
-void hand_over(Counts& from) noexcept {
+// By the block's thread, which may be interrupted by itself, in a signal handler: so its words
+// change by single updates. From now on the place is for lock `next`. Who sees a word as it is
+// after that sees that the hand-over has begun (release here and in on(), acquire in add_to).
+void hand_over(Block& block, Counts& from, std::uint64_t next) noexcept {
   const std::uint64_t key = from.key.load(relaxed);
-  if (key == 0) return;
-  Counts& to = counts_of(key);
-  for (std::size_t e = 0; e < kEvents; ++e) {
-    if (const std::uint64_t n = from.n[e].exchange(0, relaxed); n != 0)
-      to.n[e].fetch_add(n, relaxed);
+  if (key == next) return;
+  block.begun.fetch_add(1, relaxed);
+  for (std::size_t e = 0; key != 0 && e < kEvents; ++e) {
+    if (const std::uint64_t n = from.n[e].exchange(0, acq_rel); n != 0)
+      counts_of(all_locks, key).n[e].fetch_add(n, release);
   }
-}
-
-void hand_over(Block& block) noexcept {
-  for (Counts& c : block.counts)
-    hand_over(c);
+  from.key.store(next, release);
+  block.ended.fetch_add(1, release);
 }
 
 void on_thread_exit() noexcept {
   MyBlock& mine = per_thread<MyBlock>;
   if (mine.block == nullptr) return;
-  hand_over(*mine.block);
+  for (Counts& c : mine.block->counts)
+    hand_over(*mine.block, c, 0);
   mine.block->used.store(0, release);  // pairs with my_block: the next owner finds it handed over
   mine.block = nullptr;
 }
@@ -107,200 +93,35 @@ Block* my_block() noexcept {
   return mine.block;
 }
 
-// --- the report
+// --- a copy of all counts
 
-struct Totals {
-  std::uint64_t n[kEvents] = {};
-  std::uint64_t locks = 0;
-  std::uint64_t operator[](Event e) const noexcept { return n[static_cast<std::size_t>(e)]; }
-};
-
-struct Field {
-  const char* name;
-  Event event;
-};
-constexpr Field kFields[] = {
-    {"reads", Event::read},
-    {"fast_reads", Event::fast_read},
-    {"slow_reads_bias_off", Event::slow_read_bias_off},
-    {"slow_reads_collision", Event::slow_read_collision},
-    {"recursive_reads", Event::recursive_read},
-    {"writes", Event::write},
-    {"revocations", Event::revocation},
-    {"revocation_ns", Event::revocation_ns},
-    {"failed_tries", Event::failed_try},
-    {"timeouts", Event::timeout},
-    {"foreign_releases", Event::foreign_release},
-    {"to_glibc", Event::to_glibc},
-};
-
-bool has_bias(const Config& config) noexcept {
-  const char* n = config.rwlock;
-  return n != nullptr && n[0] == 'b' && n[1] == 'r';
-}
-
-// fast / reads with six places.
-void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
-  const auto millionths =
-      static_cast<std::uint64_t>(static_cast<double>(fast) * 1e6 / static_cast<double>(reads));
-  char places[8];
-  for (int i = 6, v = static_cast<int>(millionths % 1'000'000); i-- > 0; v /= 10) {
-    places[i] = static_cast<char>('0' + v % 10);
-  }
-  places[6] = 0;
-  out << millionths / 1'000'000 << "." << places;
-}
-
-template <class Get>
-void put_json_counts(Text& out, Get get) noexcept {
-  for (const Field& f : kFields) {
-    out << (f.event == Event::read ? "\"" : ",\"") << f.name << "\":" << get(f.event);
-  }
-}
-
-template <class Get>
-void put_json_share(Text& out, const Config& config, Get get) noexcept {
-  out << "\"fast_read_share\":";
-  if (has_bias(config) && get(Event::read) != 0) {
-    put_share(out, get(Event::fast_read), get(Event::read));
-  } else {
-    out << "null";
-  }
-}
-
-void put_json_string(Text& out, const char* s) noexcept {
-  out << "\"";
-  for (; *s != 0; ++s) {
-    const char one[2] = {*s, 0};
-    const auto c = static_cast<unsigned char>(*s);
-    if (c == '"' || c == '\\') {
-      out << "\\" << one;
-    } else if (c < 0x20) {
-      out << "?";
-    } else {
-      out << one;
-    }
-  }
-  out << "\"";
-}
-
-std::uint64_t acquisitions(const Counts& c) noexcept {
-  return c.get(Event::read) + c.get(Event::write);
-}
-
-// The busiest locks, most acquisitions first.
-std::size_t find_busiest(const Counts* (&top)[kBusiest]) noexcept {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < kLocks - 1; ++i) {
-    const Counts& c = all_locks[i];
-    if (c.key.load(relaxed) == 0 || acquisitions(c) == 0) continue;
-    if (n == kBusiest && acquisitions(*top[n - 1]) >= acquisitions(c)) continue;
-    std::size_t at = n < kBusiest ? n++ : n - 1;
-    for (; at > 0 && acquisitions(*top[at - 1]) < acquisitions(c); --at)
-      top[at] = top[at - 1];
-    top[at] = &c;
-  }
+std::uint64_t hand_overs(Word Block::*which, Order order) noexcept {
+  std::uint64_t n = 0;
+  for (Block* b = blocks.load(acquire); b != nullptr; b = b->next)
+    n += (b->*which).load(order);
   return n;
 }
 
-Totals add_up() noexcept {
-  Totals t;
+void add_to(Counts* table, const Counts& from, std::uint64_t key) noexcept {
+  for (std::size_t e = 0; e < kEvents; ++e) {
+    const std::uint64_t n = from.n[e].load(acquire);  // before the hand-overs are counted again
+    if (n != 0) (key == 0 ? table[kLocks - 1] : counts_of(table, key)).n[e].fetch_add(n, relaxed);
+  }
+}
+
+// True: no hand-over came between, so each count is in the copy.
+bool copy_to(Counts* table) noexcept {
+  const std::uint64_t ended = hand_overs(&Block::ended, acquire);
   for (std::size_t i = 0; i < kLocks; ++i) {
-    const Counts& c = all_locks[i];
-    if (i < kLocks - 1 && c.key.load(relaxed) == 0) continue;
-    if (i < kLocks - 1) ++t.locks;
-    for (std::size_t e = 0; e < kEvents; ++e)
-      t.n[e] += c.n[e].load(relaxed);
+    const std::uint64_t key = all_locks[i].key.load(relaxed);
+    if (key != 0 || i == kLocks - 1) add_to(table, all_locks[i], key);
   }
-  return t;
-}
-
-void put_bypasses(Text& out, const Bypasses& b) noexcept {
-  out << b.count << (b.count == 1 ? " object calls" : " objects call")
-      << " glibc's rwlock functions, not these:";
-  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i)
-    out << (i == 0 ? " " : ", ") << b.first[i].object << " (" << b.first[i].how << ")";
-  out << (b.count > Bypasses::kMost ? ", ...\n" : "\n");
-}
-
-void put_json_bypasses(Text& out, const Bypasses& b) noexcept {
-  out << "\"bypasses\":" << b.count << ",\"bypassed_by\":[";
-  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i) {
-    out << (i == 0 ? "{\"object\":" : ",{\"object\":");
-    put_json_string(out, b.first[i].object);
-    out << ",\"how\":\"" << b.first[i].how << "\"}";
-  }
-  out << "]";
-}
-
-void put_json(Text& out, const Config& config, const Totals& t, const Counts* const* top,
-              std::size_t count, const Bypasses& bypasses) noexcept {
-  const auto total = [&t](Event e) { return t[e]; };
-  out << "{\"schema\":1,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"pid\":"
-      << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
-  put_json_string(out, program_invocation_short_name);
-  out << ",\"rwlock\":\"" << (config.rwlock == nullptr ? "pthread" : config.rwlock)
-      << "\",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
-      << ",\"locks\":" << t.locks << ",";
-  put_json_bypasses(out, bypasses);
-  out << ",\n\"totals\":{";
-  put_json_counts(out, total);
-  out << "},\n";
-  put_json_share(out, config, total);
-  out << ",\n\"busiest\":[";
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto one = [&](Event e) { return top[i]->get(e); };
-    out << (i == 0 ? "\n" : ",\n") << "{\"address\":\"";
-    out.hex(top[i]->key.load(relaxed)) << "\",";
-    put_json_counts(out, one);
-    out << ",";
-    put_json_share(out, config, one);
-    out << "}";
-  }
-  out << "]}\n";
-}
-
-void put_text(Text& out, const Config& config, const Totals& t, const Counts* const* top,
-              std::size_t count) noexcept {
-  out << "lockswap: " << program_invocation_short_name << " (pid "
-      << static_cast<std::uint64_t>(getpid()) << "), rwlock "
-      << (config.rwlock == nullptr ? "pthread" : config.rwlock) << ", wait " << config.wait << ": "
-      << t[Event::call] << " calls seen, " << t.locks << " locks\n";
-  if (t[Event::call] == 0) {
-    out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";
-    return;
-  }
-  for (const Field& f : kFields) {
-    if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
-  }
-  if (has_bias(config) && t[Event::read] != 0) {
-    out << "  share of fast reads ";
-    put_share(out, t[Event::fast_read], t[Event::read]);
-    out << "\n";
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    out << "  lock ";
-    out.hex(top[i]->key.load(relaxed))
-        << ": " << top[i]->get(Event::read) << " reads, " << top[i]->get(Event::write) << " writes";
-    if (has_bias(config)) {
-      out << ", " << top[i]->get(Event::fast_read) << " fast, " << top[i]->get(Event::revocation)
-          << " revocations";
+  for (Block* b = blocks.load(acquire); b != nullptr; b = b->next) {
+    for (const Counts& c : b->counts) {
+      if (const std::uint64_t key = c.key.load(acquire); key != 0) add_to(table, c, key);
     }
-    out << "\n";
   }
-}
-
-void write_all(int fd, const char* s) noexcept {
-  std::size_t n = 0;
-  while (s[n] != 0)
-    ++n;
-  while (n != 0) {
-    const long r = raw_syscall(SYS_write, fd, reinterpret_cast<long>(s), static_cast<long>(n));
-    if (r == -EINTR) continue;
-    if (r <= 0) return;
-    s += r;
-    n -= static_cast<std::size_t>(r);
-  }
+  return hand_overs(&Block::begun, relaxed) == ended;
 }
 
 }  // namespace
@@ -309,17 +130,16 @@ void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
   const auto key = reinterpret_cast<std::uintptr_t>(lock);
   Block* block = my_block();
   if (block == nullptr) {
-    counts_of(key).add(event, n);
+    counts_of(all_locks, key).add(event, n);
     return;
   }
   Counts& c = block->counts[hash(key) % kLocksInBlock];
   if (c.key.load(relaxed) != key) [[unlikely]] {
-    hand_over(c);
-    c.key.store(key, relaxed);
+    hand_over(*block, c, key);
   }
-  // Only this thread adds here: a load and a store are enough.
+  // Only this thread adds here: a load and a store are enough. Release: see hand_over.
   Word& w = c.n[static_cast<std::size_t>(event)];
-  w.store(w.load(relaxed) + n, relaxed);
+  w.store(w.load(relaxed) + n, release);
 }
 
 bool prepare_stats() noexcept {
@@ -334,6 +154,8 @@ void reset_stats() noexcept {
               MADV_DONTNEED);
   // Blocks of threads that do not exist here are free; the thread that forked keeps its own.
   for (Block* b = blocks.load(acquire); b != nullptr; b = b->next) {
+    b->begun.store(0, relaxed);
+    b->ended.store(0, relaxed);
     for (Counts& c : b->counts) {
       c.key.store(0, relaxed);
       for (Word& w : c.n)
@@ -343,42 +165,17 @@ void reset_stats() noexcept {
   }
 }
 
-void report_bypasses(const Bypasses& bypasses) noexcept {
-  if (bypasses.count == 0) return;
-  char line[2560];
-  Text text(line, sizeof line);
-  put_bypasses(text << "lockswap: ", bypasses);
-  write_all(2, line);
+Counts* take_counts() noexcept {
+  if (all_locks == nullptr) return nullptr;
+  for (int looks = 0;;) {
+    auto* table = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
+    // Where threads hand over all the time, the last look must do: it may miss what is on its way
+    // from a block to the table, as it has seen the table first, and has nothing twice.
+    if (table == nullptr || copy_to(table) || ++looks == kLooks) return table;
+    give_back(table);
+  }
 }
 
-void report_stats(const Config& config, const Bypasses& bypasses) noexcept {
-  if (all_locks == nullptr) return;
-  for (Block* b = blocks.load(acquire); b != nullptr; b = b->next)
-    hand_over(*b);
-  const Counts* top[kBusiest] = {};
-  const std::size_t count = find_busiest(top);
-  const Totals totals = add_up();
-  static constinit char buffer[16384];
-  Text out(buffer, sizeof buffer);
-  if (config.stats[0] == 0) {
-    put_text(out, config, totals, top, count);
-    if (bypasses.count != 0) put_bypasses(out << "  ", bypasses);
-    write_all(2, buffer);
-    return;
-  }
-  put_json(out, config, totals, top, count, bypasses);
-  char path[4096];
-  Text(path, sizeof path) << config.stats << "." << static_cast<std::uint64_t>(getpid());
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
-                              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) {
-    char line[4200];
-    Text(line, sizeof line) << "lockswap: cannot write LOCKSWAP_STATS to " << path << "\n";
-    write_all(2, line);
-    return;
-  }
-  write_all(static_cast<int>(fd), buffer);
-  raw_syscall(SYS_close, fd);
-}
+void give_back(Counts* table) noexcept { unmap_pages(table, kLocks * sizeof(Counts)); }
 
 }  // namespace lockswap

@@ -2,7 +2,8 @@
 // that without it the locks carry no trace of it.
 //
 // Each thread counts in a block of its own, a few locks at a time, and hands over to a table of all
-// locks when a block's place is needed for another lock, when the thread ends, and at exit.
+// locks when a block's place is needed for another lock, and when the thread ends. A report reads
+// both.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,10 @@ struct CountInTable {
 bool prepare_stats() noexcept;
 // In a forked child: its counts begin at 0.
 void reset_stats() noexcept;
-// At exit: a summary on stderr, or JSON in a file (config.stats).
-void report_stats(const Config& config, const Bypasses& bypasses) noexcept;
+// What has been counted until now: a summary on stderr, or JSON in a file (config.stats), which is
+// written anew each time. Two threads take turns. Async-signal-safe; called from a handler that
+// interrupts a report of the same thread, it does nothing. `bypasses` nullptr: nobody looked.
+void report_stats(const Config& config, const Bypasses* bypasses) noexcept;
 // At exit, without LOCKSWAP_STATS: a line on stderr, if there are any.
 void report_bypasses(const Bypasses& bypasses) noexcept;
 

@@ -28,8 +28,8 @@ def make_checkout(root: Path) -> Path:
     compile_c(NATIVE / "steady.c", root / "build/apps/steady", "-pthread")
     compile_c(NATIVE / "tiny.c", root / "build/apps/tiny", "-pthread")
     compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
-    helper = root / "build/bin/lockswap-exit.so"
-    compile_c(ROOT / "harness/native/exit_on_signal.c", helper, "-shared", "-fPIC", "-pthread")
+    helper = root / "build/bin/lockswap-stats-on-signal.so"
+    compile_c(ROOT / "harness/native/stats_on_signal.c", helper, "-shared", "-fPIC", "-pthread")
     registry = {
         "schema": 1,
         "version": "0.1.0",

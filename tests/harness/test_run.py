@@ -66,6 +66,12 @@ def test_stats_go_to_a_file_per_process(lockswap, repo, tmp_path):
     assert [count["totals"]["reads"] for count in counts if count["program"] == "rwbench"] == [1800]
 
 
+def test_stats_are_written_before_a_signal_ends_the_program(lockswap, repo):
+    done = lockswap("run", "--rwlock", "ba", "--stats", "counts", "--", "sh", "-c", "kill -TERM $$")
+    assert done.returncode == -signal.SIGTERM
+    assert [json.loads(file.read_text())["program"] for file in repo.glob("counts.*")] == ["sh"]
+
+
 def test_stats_without_a_file_go_to_stderr(lockswap, repo):
     done = lockswap("run", "--rwlock", "ba", "--stats", "--", repo / "build/apps/rwbench", 1, 10)
     assert '"reads":9' in done.stderr and "reads/s" in done.stdout

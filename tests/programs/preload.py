@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -222,6 +223,57 @@ def test_each_process_writes_its_own_statistics() -> None:
     found = [s for s in stats_of(["/bin/sh", "-c", script], "bravo-ba") if s["program"] == "known_counts"]
     need(len(found) == 3, f"{len(found)} files of known_counts")
     need({s["totals"]["reads"] for s in found} == {1007}, f"{[s['totals']['reads'] for s in found]}")
+
+
+def test_reports_midway() -> None:
+    for lock in ("pthread", "bravo-ba"):  # they count in two places: before glibc's functions, and in the lock
+        for locks in (1, 200):
+            with tempfile.TemporaryDirectory() as tmp:
+                reports = Path(tmp, "stats")
+                result = run([folder / "reports_midway", reports, locks], RWLOCK=lock, STATS=reports)
+                need(result.returncode == 0, f"{lock}, {locks} locks: {result.stdout}{result.stderr}")
+                (last,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
+                have, want = last["totals"]["reads"], int(result.stdout)
+                need(have == want, f"{lock}, {locks} locks: {have} reads in the last report, the program made {want}")
+
+
+def stats_at_the_end(way: str) -> tuple[int, list[dict]]:
+    """How ways_to_end ended beside lockswap-stats-on-signal.so, and its reports."""
+    beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
+    with tempfile.TemporaryDirectory() as tmp:
+        result = run([folder / "ways_to_end", way], preload=beside, RWLOCK="ba", STATS=f"{tmp}/stats")
+        need(result.stderr == "", result.stderr)
+        return result.returncode, [json.loads(f.read_text()) for f in Path(tmp).iterdir()]
+
+
+def test_statistics_of_a_program_that_a_signal_ends() -> None:
+    ways = {
+        "killed": -signal.SIGTERM,
+        "killed by its own handler": -signal.SIGTERM,
+        "killed in sigsuspend": -signal.SIGTERM,
+        "killed in a child of vfork": -signal.SIGTERM,
+        "asks for the default action": -signal.SIGTERM,
+        "handles it": 5,
+        "ignores it": 6,
+        "_exit": 7,
+    }
+    for way, status in ways.items():
+        ended, found = stats_at_the_end(way)
+        need(ended == status, f"{way}: status {ended}")
+        need([stats["totals"]["reads"] for stats in found] == [10], f"{way}: {found}")
+        need((found[0]["bypasses"] is None) == (status < 0 or status == 7), f"{way}: {found[0]['bypasses']} bypasses")
+    ended, found = stats_at_the_end("killed in a forked child")
+    need(ended == 0 and sorted(stats["totals"]["reads"] for stats in found) == [0, 10], f"{ended}: {found}")
+    for _ in range(20):
+        ended, found = stats_at_the_end("killed among busy threads")
+        need(ended == -signal.SIGTERM and len(found) == 1 and found[0]["totals"]["reads"] > 1000, f"{ended}: {found}")
+
+
+def test_ctrl_c_stays_pythons() -> None:
+    program = "import os, signal\ntry: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('heard')"
+    beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
+    result = run([sys.executable, "-c", program], preload=beside, RWLOCK="ba", STATS=1)
+    need(result.stdout == "heard\n" and "calls seen" in result.stderr, f"{result}")
 
 
 def test_statistics_that_cannot_be_written() -> None:

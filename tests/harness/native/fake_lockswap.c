@@ -49,7 +49,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return next_unlock(lock);
 }
 
-__attribute__((destructor)) static void finish(void) {
+__attribute__((destructor)) void lockswap_write_stats(void) {
   const char* stats = getenv("LOCKSWAP_STATS");
   if (!stats || !*stats) return;
   char path[4096];

@@ -66,7 +66,7 @@ def pdns_server(stage: Stage) -> None:
         "receiver-threads=2", "distributor-threads=2", "cache-ttl=60", "write-pid=no", "disable-syslog=yes",
         "security-poll-suffix=", "loglevel=3", "",
     ]))  # fmt: skip
-    with stage.server("pdns_server", f"--config-dir={stage.tmp}", ready=f"udp:{port}", dies=True):
+    with stage.server("pdns_server", f"--config-dir={stage.tmp}", ready=f"udp:{port}"):
         ask(stage, port)
 
 

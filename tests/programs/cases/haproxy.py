@@ -30,5 +30,5 @@ frontend tls
   http-request return status 200 content-type text/plain file {stage.tmp}/page.txt
 """,
     )
-    with stage.server("haproxy", "-db", "-f", config, ready=f"tcp:{port}", dies=True):
+    with stage.server("haproxy", "-db", "-f", config, ready=f"tcp:{port}"):
         stage.same(get(stage, port, "/", requests=400))

@@ -43,7 +43,7 @@ def mariadb(stage: Stage) -> None:
         "--tables=2", "--table-size=2000", "--threads=4", "--events=400", "--time=0",
     ]  # fmt: skip
     with stage.server(*start, f"--socket={socket}", f"--port={port}", "--bind-address=127.0.0.1", "--skip-grant-tables",
-                      "--thread-handling=pool-of-threads", ready=socket, dies=True):  # fmt: skip
+                      "--thread-handling=pool-of-threads", ready=socket):  # fmt: skip
         stage.plain(*load, "prepare")
         output = stage.plain(*load, "run").stdout
         query = ["mariadb", "--no-defaults", f"--socket={socket}", "-N", "sbtest", "-e"]

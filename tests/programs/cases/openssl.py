@@ -18,7 +18,7 @@ def s_server(stage: Stage) -> None:
     port = stage.port()
     with stage.server(
         "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", "cert.pem", "-key", "key.pem", "-WWW", "-quiet",
-        ready=f"tcp:{port}", dies=True,
+        ready=f"tcp:{port}",
     ):  # fmt: skip
         load = stage.plain(
             "openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", "1", "-www", "/page.txt"

@@ -1,4 +1,4 @@
-"""What the library counted: the files that LOCKSWAP_STATS wrote, one for each process that left through exit()."""
+"""What the library counted: the files that LOCKSWAP_STATS wrote, one for each process that wrote its own."""
 
 import json
 from dataclasses import dataclass

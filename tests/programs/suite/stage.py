@@ -93,15 +93,13 @@ class Stage:
         return [self._finish(step, command, 0) for step, command in started]
 
     @contextlib.contextmanager
-    def server(
-        self, *command: str | Path, ready: str | Path, dies: bool = False, stop: int = signal.SIGTERM, **env: str
-    ) -> Iterator[None]:
+    def server(self, *command: str | Path, ready: str | Path, stop: int = signal.SIGTERM, **env: str) -> Iterator[None]:
         """Runs a server with the library while the body of the `with` loads it, then stops it.
 
-        `ready` is "tcp:PORT", "udp:PORT" or the path of a socket. `dies`: the signal ends it outright, without exit
-        handlers; where acquisitions are counted it is made to exit by build/bin/lockswap-exit.so.
+        `ready` is "tcp:PORT", "udp:PORT" or the path of a socket. The signal may end it outright: where acquisitions
+        are counted, build/bin/lockswap-stats-on-signal.so is preloaded as well.
         """
-        step = self._start(command, True, env, dies)
+        step = self._start(command, True, env, is_server=True)
         self._wait(lambda: step.child.poll() is not None or _is_ready(ready), step)
         if step.child.poll() is not None:
             raise Wrong(f"{step.name} ended before it was ready{step.how()}")
@@ -115,9 +113,6 @@ class Stage:
             raise
         if step.child.poll() is not None:
             raise Wrong(f"{step.name} ended under load{step.how()}")
-        if dies and self.counted:
-            # It is made to call exit(), which a server may not survive while it still starts. So let it come to rest.
-            self._wait(lambda: step.child.poll() is not None or _sleeps(step.child.pid), step)
         step.child.send_signal(stop)
         self._deadline = max(self._deadline, time.monotonic() + _STOP_S)
         self._wait(lambda: step.child.poll() is not None, step, f"after {signal.Signals(stop).name}")
@@ -153,7 +148,7 @@ class Stage:
 
     # ---- inside
 
-    def _environment(self, swapped: bool, env: Mapping[str, str], dies: bool) -> dict[str, str]:
+    def _environment(self, swapped: bool, env: Mapping[str, str], is_server: bool) -> dict[str, str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
         clean |= {"HOME": str(self.tmp), "TMPDIR": str(self.tmp), "LC_ALL": "C.UTF-8"}
         if libraries := self.place.libraries():
@@ -164,15 +159,15 @@ class Stage:
         preload = [self.place.library]
         if self.counted:
             clean["LOCKSWAP_STATS"] = str(self._out / "stats")
-            if dies:
-                preload.append(self.place.build / "bin/lockswap-exit.so")
+            if is_server:
+                preload.append(self.place.build / "bin/lockswap-stats-on-signal.so")
         return clean | {
             "LD_PRELOAD": " ".join(map(str, preload)),
             "LOCKSWAP_RWLOCK": self.under.lock,
             "LOCKSWAP_WAIT": self.under.wait,
         }
 
-    def _start(self, command: tuple | list, swapped: bool, env: Mapping[str, str], dies: bool = False) -> "_Step":
+    def _start(self, command: tuple | list, swapped: bool, env: Mapping[str, str], is_server: bool = False) -> "_Step":
         first = str(command[0])
         line = [first if "/" in first else self.place.program(first), *map(str, command[1:])]
         self._steps += 1
@@ -181,8 +176,8 @@ class Stage:
         with stdout.open("wb") as out, stderr.open("wb") as err:
             try:
                 child = subprocess.Popen(
-                    line, cwd=self.tmp, env=self._environment(swapped, env, dies), stdin=subprocess.DEVNULL, stdout=out,
-                    stderr=err, start_new_session=True, preexec_fn=_die_with_parent,
+                    line, cwd=self.tmp, env=self._environment(swapped, env, is_server), stdin=subprocess.DEVNULL,
+                    stdout=out, stderr=err, start_new_session=True, preexec_fn=_die_with_parent,
                 )  # fmt: skip
             except OSError as error:
                 raise Wrong(f"{name} cannot be started: {error}") from error
@@ -229,16 +224,6 @@ class _Step:
 
 def _die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-def _sleeps(pid: int) -> bool:
-    """Does its first thread sleep, as often as one looks for a second?"""
-    stat = Path(f"/proc/{pid}/stat")
-    for _ in range(50):
-        if stat.read_text().rpartition(") ")[2][:1] != "S":
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def _is_ready(ready: str | Path) -> bool:

@@ -81,7 +81,7 @@ class Trial:
 
     def _count(self, found: Counts) -> Counts:
         if found.processes == 0:
-            raise Wrong("no process wrote statistics: the library was not there, or none left through exit()")
+            raise Wrong("no process wrote statistics: the library was not there, or none could before it ended")
         least = self.case.acquisitions
         if found.acquisitions < least:
             raise Wrong(f"only {found.acquisitions} acquisitions, at least {least} were expected: is it bypassed?")

@@ -1,0 +1,32 @@
+// What has been counted, lock by lock: between stats.cpp, which counts, and stats_report.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/rw/events.h"
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::kCount);
+inline constexpr std::size_t kLocks = 1 << 16;  // in a table of locks; the last one is "others"
+
+// All words are atomics because a report reads what running threads write.
+struct Counts {
+  NativeAtomic<std::uint64_t> key;  // the lock's address; 0 = free
+  NativeAtomic<std::uint64_t> n[kEvents];
+
+  void add(Event e, std::uint64_t by) noexcept {
+    n[static_cast<std::size_t>(e)].fetch_add(by, relaxed);
+  }
+  std::uint64_t get(Event e) const noexcept { return n[static_cast<std::size_t>(e)].load(relaxed); }
+};
+
+// A table of all that has been counted until now, kLocks of them; give it back. nullptr: there is
+// no memory for it, or nothing is counted. Changes nothing that is counted, so it may be taken at
+// any time, also while other threads lock and in signal handlers. Some milliseconds.
+Counts* take_counts() noexcept;
+void give_back(Counts* table) noexcept;
+
+}  // namespace lockswap

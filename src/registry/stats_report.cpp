@@ -1,0 +1,288 @@
+// The report on what stats.cpp counted. Async-signal-safe: no libc but what is so, and little
+// stack.
+#include <cerrno>  // program_invocation_short_name
+#include <cstddef>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "platform/atomic.h"
+#include "platform/syscall.h"
+#include "registry/counts.h"
+#include "registry/stats.h"
+#include "registry/text.h"
+
+namespace lockswap {
+namespace {
+
+constexpr std::size_t kBusiest = 10;
+
+struct Totals {
+  std::uint64_t n[kEvents] = {};
+  std::uint64_t locks = 0;
+  std::uint64_t operator[](Event e) const noexcept { return n[static_cast<std::size_t>(e)]; }
+};
+
+struct Field {
+  const char* name;
+  Event event;
+};
+constexpr Field kFields[] = {
+    {"reads", Event::read},
+    {"fast_reads", Event::fast_read},
+    {"slow_reads_bias_off", Event::slow_read_bias_off},
+    {"slow_reads_collision", Event::slow_read_collision},
+    {"recursive_reads", Event::recursive_read},
+    {"writes", Event::write},
+    {"revocations", Event::revocation},
+    {"revocation_ns", Event::revocation_ns},
+    {"failed_tries", Event::failed_try},
+    {"timeouts", Event::timeout},
+    {"foreign_releases", Event::foreign_release},
+    {"to_glibc", Event::to_glibc},
+};
+
+bool has_bias(const Config& config) noexcept {
+  const char* n = config.rwlock;
+  return n != nullptr && n[0] == 'b' && n[1] == 'r';
+}
+
+// fast / reads with six places.
+void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
+  const auto millionths =
+      static_cast<std::uint64_t>(static_cast<double>(fast) * 1e6 / static_cast<double>(reads));
+  char places[8];
+  for (int i = 6, v = static_cast<int>(millionths % 1'000'000); i-- > 0; v /= 10) {
+    places[i] = static_cast<char>('0' + v % 10);
+  }
+  places[6] = 0;
+  out << millionths / 1'000'000 << "." << places;
+}
+
+template <class Get>
+void put_json_counts(Text& out, Get get) noexcept {
+  for (const Field& f : kFields) {
+    out << (f.event == Event::read ? "\"" : ",\"") << f.name << "\":" << get(f.event);
+  }
+}
+
+template <class Get>
+void put_json_share(Text& out, const Config& config, Get get) noexcept {
+  out << "\"fast_read_share\":";
+  if (has_bias(config) && get(Event::read) != 0) {
+    put_share(out, get(Event::fast_read), get(Event::read));
+  } else {
+    out << "null";
+  }
+}
+
+void put_json_string(Text& out, const char* s) noexcept {
+  out << "\"";
+  for (; *s != 0; ++s) {
+    const char one[2] = {*s, 0};
+    const auto c = static_cast<unsigned char>(*s);
+    if (c == '"' || c == '\\') {
+      out << "\\" << one;
+    } else if (c < 0x20) {
+      out << "?";
+    } else {
+      out << one;
+    }
+  }
+  out << "\"";
+}
+
+std::uint64_t acquisitions(const Counts& c) noexcept {
+  return c.get(Event::read) + c.get(Event::write);
+}
+
+// The busiest locks, most acquisitions first.
+std::size_t find_busiest(const Counts* table, const Counts* (&top)[kBusiest]) noexcept {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < kLocks - 1; ++i) {
+    const Counts& c = table[i];
+    if (c.key.load(relaxed) == 0 || acquisitions(c) == 0) continue;
+    if (n == kBusiest && acquisitions(*top[n - 1]) >= acquisitions(c)) continue;
+    std::size_t at = n < kBusiest ? n++ : n - 1;
+    for (; at > 0 && acquisitions(*top[at - 1]) < acquisitions(c); --at)
+      top[at] = top[at - 1];
+    top[at] = &c;
+  }
+  return n;
+}
+
+Totals add_up(const Counts* table) noexcept {
+  Totals t;
+  for (std::size_t i = 0; i < kLocks; ++i) {
+    const Counts& c = table[i];
+    if (i < kLocks - 1 && c.key.load(relaxed) == 0) continue;
+    if (i < kLocks - 1) ++t.locks;
+    for (std::size_t e = 0; e < kEvents; ++e)
+      t.n[e] += c.n[e].load(relaxed);
+  }
+  return t;
+}
+
+void put_bypasses(Text& out, const Bypasses& b) noexcept {
+  out << b.count << (b.count == 1 ? " object calls" : " objects call")
+      << " glibc's rwlock functions, not these:";
+  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i)
+    out << (i == 0 ? " " : ", ") << b.first[i].object << " (" << b.first[i].how << ")";
+  out << (b.count > Bypasses::kMost ? ", ...\n" : "\n");
+}
+
+void put_json_bypasses(Text& out, const Bypasses* found) noexcept {
+  if (found == nullptr) {
+    out << "\"bypasses\":null,\"bypassed_by\":null";
+    return;
+  }
+  const Bypasses& b = *found;
+  out << "\"bypasses\":" << b.count << ",\"bypassed_by\":[";
+  for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i) {
+    out << (i == 0 ? "{\"object\":" : ",{\"object\":");
+    put_json_string(out, b.first[i].object);
+    out << ",\"how\":\"" << b.first[i].how << "\"}";
+  }
+  out << "]";
+}
+
+void put_json(Text& out, const Config& config, const Totals& t, const Counts* const* top,
+              std::size_t count, const Bypasses* bypasses) noexcept {
+  const auto total = [&t](Event e) { return t[e]; };
+  out << "{\"schema\":1,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"pid\":"
+      << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
+  put_json_string(out, program_invocation_short_name);
+  out << ",\"rwlock\":\"" << (config.rwlock == nullptr ? "pthread" : config.rwlock)
+      << "\",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
+      << ",\"locks\":" << t.locks << ",";
+  put_json_bypasses(out, bypasses);
+  out << ",\n\"totals\":{";
+  put_json_counts(out, total);
+  out << "},\n";
+  put_json_share(out, config, total);
+  out << ",\n\"busiest\":[";
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto one = [&](Event e) { return top[i]->get(e); };
+    out << (i == 0 ? "\n" : ",\n") << "{\"address\":\"";
+    out.hex(top[i]->key.load(relaxed)) << "\",";
+    put_json_counts(out, one);
+    out << ",";
+    put_json_share(out, config, one);
+    out << "}";
+  }
+  out << "]}\n";
+}
+
+void put_text(Text& out, const Config& config, const Totals& t, const Counts* const* top,
+              std::size_t count) noexcept {
+  out << "lockswap: " << program_invocation_short_name << " (pid "
+      << static_cast<std::uint64_t>(getpid()) << "), rwlock "
+      << (config.rwlock == nullptr ? "pthread" : config.rwlock) << ", wait " << config.wait << ": "
+      << t[Event::call] << " calls seen, " << t.locks << " locks\n";
+  if (t[Event::call] == 0) {
+    out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";
+    return;
+  }
+  for (const Field& f : kFields) {
+    if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
+  }
+  if (has_bias(config) && t[Event::read] != 0) {
+    out << "  share of fast reads ";
+    put_share(out, t[Event::fast_read], t[Event::read]);
+    out << "\n";
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    out << "  lock ";
+    out.hex(top[i]->key.load(relaxed))
+        << ": " << top[i]->get(Event::read) << " reads, " << top[i]->get(Event::write) << " writes";
+    if (has_bias(config)) {
+      out << ", " << top[i]->get(Event::fast_read) << " fast, " << top[i]->get(Event::revocation)
+          << " revocations";
+    }
+    out << "\n";
+  }
+}
+
+void write_all(int fd, const char* s) noexcept {
+  std::size_t n = 0;
+  while (s[n] != 0)
+    ++n;
+  while (n != 0) {
+    const long r = raw_syscall(SYS_write, fd, reinterpret_cast<long>(s), static_cast<long>(n));
+    if (r == -EINTR) continue;
+    if (r <= 0) return;
+    s += r;
+    n -= static_cast<std::size_t>(r);
+  }
+}
+
+// One report at a time. A child of a process that was about to write one finds it free.
+class Turn {
+ public:
+  // False: this very thread is writing a report, and a signal handler or a debugger wants another.
+  bool take() noexcept {
+    const std::uint64_t pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+    const std::uint64_t me = pid << 32 | static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    for (std::uint64_t seen = 0; !whose_.compare_exchange(seen, me, acquire);) {
+      if (seen == me) return false;
+      if (seen >> 32 != pid) continue;
+      raw_syscall(SYS_sched_yield);
+      seen = 0;
+    }
+    return true;
+  }
+  void give_back() noexcept { whose_.store(0, release); }
+
+ private:
+  NativeAtomic<std::uint64_t> whose_;  // process and thread
+};
+
+void write_file(const char* name, const char* what) noexcept {
+  static constinit char path[4096];
+  Text(path, sizeof path) << name << "." << static_cast<std::uint64_t>(getpid());
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    write_all(2, "lockswap: cannot write LOCKSWAP_STATS to ");
+    write_all(2, path);
+    write_all(2, "\n");
+    return;
+  }
+  write_all(static_cast<int>(fd), what);
+  raw_syscall(SYS_close, fd);
+}
+
+}  // namespace
+
+void report_bypasses(const Bypasses& bypasses) noexcept {
+  if (bypasses.count == 0) return;
+  char line[2560];
+  Text text(line, sizeof line);
+  put_bypasses(text << "lockswap: ", bypasses);
+  write_all(2, line);
+}
+
+void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
+  static constinit Turn turn{};
+  static constinit char buffer[16384];
+  if (!turn.take()) return;
+  if (Counts* table = take_counts(); table != nullptr) {
+    const Counts* top[kBusiest] = {};
+    const std::size_t count = find_busiest(table, top);
+    const Totals totals = add_up(table);
+    Text out(buffer, sizeof buffer);
+    if (config.stats[0] == 0) {
+      put_text(out, config, totals, top, count);
+      if (bypasses != nullptr && bypasses->count != 0) put_bypasses(out << "  ", *bypasses);
+      write_all(2, buffer);
+    } else {
+      put_json(out, config, totals, top, count, bypasses);
+      write_file(config.stats, buffer);
+    }
+    give_back(table);
+  } else {
+    write_all(2, "lockswap: no memory for the report of LOCKSWAP_STATS\n");
+  }
+  turn.give_back();
+}
+
+}  // namespace lockswap
