@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-extern char** environ;
 extern "C" bool conformance_hook_wanted;
 
 namespace conformance {
@@ -83,8 +82,8 @@ void use_locks_at_exit() {
   for (int i = 0; i < 100; ++i) {
     insist(pthread_rwlock_rdlock(&exit_new) == 0, "rdlock");
     insist(pthread_rwlock_rdlock(&exit_new) == 0, "rdlock again");
-    insist(pthread_rwlock_unlock(&exit_new) == 0 && pthread_rwlock_unlock(&exit_new) == 0,
-           "unlock");
+    insist(pthread_rwlock_unlock(&exit_new) == 0, "unlock");
+    insist(pthread_rwlock_unlock(&exit_new) == 0, "unlock again");
     insist(pthread_rwlock_wrlock(&exit_new) == 0, "wrlock");
     insist(pthread_rwlock_wrlock(&exit_new) == EDEADLK, "wrlock twice");
     insist(pthread_rwlock_unlock(&exit_new) == 0, "unlock of a write");
