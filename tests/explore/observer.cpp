@@ -103,7 +103,7 @@ void Observer::forks() {
     const bool mine = i == machine.current();
     for (const Activity& a : t.activities) {
       if (a.over) continue;
-      const bool in_a_call = (t.waits || t.releases) && &a == &t.activities.back();
+      const bool in_a_call = (t.waits || t.releases) && &a == newest(t);
       if (in_a_call) {
         perhaps.push_back({a.is_write, false});
         all_wait &= t.waits && machine.blocked(i);
@@ -124,14 +124,18 @@ void Observer::forks() {
   claims_ = {};
 }
 
-void Observer::end_newest() {
-  auto& activities = me().activities;
-  for (std::size_t i = activities.size(); i-- != 0;) {
-    if (activities[i].over) continue;
-    activities[i].over = true;
-    activities[i].end = machine.view().clock(machine.current());
-    return;
+Observer::Activity* Observer::newest(Thread& t) {
+  for (std::size_t i = t.activities.size(); i-- != 0;) {
+    if (!t.activities[i].over) return &t.activities[i];
   }
+  return nullptr;
+}
+
+void Observer::end_newest() {
+  Activity* const a = newest(me());
+  if (a == nullptr) return;
+  a->over = true;
+  a->end = machine.view().clock(machine.current());
 }
 
 }  // namespace lockswap::explore

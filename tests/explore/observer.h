@@ -69,6 +69,7 @@ class Observer {
     bool holds;  // false: perhaps
   };
   bool stood_in_the_way(const Activity& mine);
+  static Activity* newest(Thread& t);  // that is not over: what a call under way is about
   void end_newest();
 
   Claims claims_;
