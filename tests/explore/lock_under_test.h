@@ -91,7 +91,8 @@ class ContractLock final : public LockUnderTest {
   struct Over<true, Dummy> {
     using Type = Bravo<Explored, W, Core, CountNothing>;
   };
-  using Contract = Recursive<Explored, W, typename Over<kBravo, void>::Type, CountNothing>;
+  using Lock = typename Over<kBravo, void>::Type;
+  using Contract = Recursive<Explored, W, Lock, CountNothing>;
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
   static constexpr bool kSystems = !requires(Core & core) { core.idle(); };
@@ -137,6 +138,9 @@ class ContractLock final : public LockUnderTest {
   std::uint64_t key() const override { return f_->key(); }
   bool at_rest() override {
     if (f_->writer.load(relaxed) != 0) return false;
+    if constexpr (kBravo) {
+      if (Lock::has_ended(*f_) && !Contract::is_marked(*f_)) return false;
+    }
     if constexpr (kSystems) {
       return GlibcModel<Frame>::idle();
     } else {

@@ -145,5 +145,18 @@ TEST(HoldsAtThreadExit, TheTableIsGivenBackAndMayBeNeededAgain) {
   }
 }
 
+TEST(HoldsAtThreadExit, WhatIsHeldIsKeptForLaterDestructors) {
+  auto& holds = Exiting::local<Holds<Exiting>>();
+  for (std::uint64_t k = 1; k <= 300; ++k)
+    holds.add(k * 56, 1, 0);
+  Exiting::hook();
+  for (std::uint64_t k = 1; k <= 300; ++k) {
+    ASSERT_NE(holds.find(k * 56), nullptr) << k;
+    holds.remove(holds.find(k * 56));
+  }
+  Exiting::hook();
+  EXPECT_TRUE(holds.none());
+}
+
 }  // namespace
 }  // namespace lockswap

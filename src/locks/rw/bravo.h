@@ -182,6 +182,9 @@ class Bravo {
     return false;
   }
 
+  // For tests: only on a lock with a release by another thread may it be over with the bias.
+  static bool has_ended(const Frame& f) noexcept { return (f.bias.load(relaxed) & kEnded) != 0; }
+
   static bool may_have_fast_readers(Frame& f) noexcept {
     // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
     // this writer. acquire: without kNamed, pairs with release_any_slot.

@@ -225,6 +225,11 @@ class Recursive {
     return release_any(f);
   }
 
+  // Whether a hold was released by a thread that had no record of it. For tests.
+  static bool is_marked(const Frame& f) noexcept {
+    return (f.contract.load(relaxed) & kMarked) != 0;
+  }
+
   // The object may be reused after this. Like glibc's, it never fails. What the calling thread
   // holds of it ends: else a record, a slot or a queue node would stay behind.
   static void destroy(Frame& f) noexcept {
