@@ -250,8 +250,14 @@ Scenario Case::scenario() const {
       }
     }
     if (biased) {
-      // A slow read switches the bias on.
-      if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no bias");
+      // A slow read switches the bias on, so the next one is fast.
+      if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no first read");
+      if (lock->read(How::wait) != 0) machine.fail("no second read");
+      bool fast = false;
+      for (const auto& slot : world->slots)
+        fast |= slot.load(relaxed) == lock->key();
+      if (!fast) machine.fail("no fast read");
+      if (lock->unlock(false) != 0) machine.fail("no release");
     }
   };
   s.body = [this, world, steps](int i) { run_steps((*steps)[i].at(0), *lock, *world); };
