@@ -29,6 +29,8 @@ class LockUnderTest {
   virtual void destroy() = 0;
   virtual std::uint64_t key() const = 0;
   virtual bool at_rest() = 0;  // nobody holds it or waits
+  // A writer that locks again gets EDEADLK.
+  virtual bool tells_deadlocks() const { return false; }
   virtual Claims claims() const = 0;
 };
 
@@ -147,6 +149,7 @@ class ContractLock final : public LockUnderTest {
       return f_->core.idle();
     }
   }
+  bool tells_deadlocks() const override { return true; }
   Claims claims() const override { return Contract::kClaims; }
 
  private:

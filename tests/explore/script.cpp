@@ -271,6 +271,10 @@ Scenario Case::scenario() const {
       if (!lock->at_rest()) machine.fail("at the end the lock is not at rest");
       if (lock->write(How::only_try) != 0) machine.fail("at the end a try to write fails");
       world->data.write();
+      if (lock->tells_deadlocks() &&
+          (lock->read(How::wait) != EDEADLK || lock->write(How::wait) != EDEADLK)) {
+        machine.fail("at the end a writer that locks again is not told");
+      }
       if (lock->unlock(true) != 0) machine.fail("at the end a writer cannot release");
       if (lock->read(How::only_try) != 0) machine.fail("at the end a try to read fails");
       if (lock->unlock(false) != 0) machine.fail("at the end a reader cannot release");
