@@ -54,7 +54,8 @@ run_tests() {
   goes_on 'unit and conformance' "${limits[1]}" run_ctest "${ctest[@]}" -E '^(explore|programs)'
   goes_on exploration "${limits[2]}" run_ctest "${ctest[@]}" -R '^explore'
   goes_on programs "${limits[3]}" run_ctest "${ctest[@]}" -R '^programs'
-  goes_on harness "${limits[4]}" nice "$BUILD/venv/bin/python" -m pytest -q "${pytest[@]}" tests
+  # A file is one process's: its tests share what took long to make.
+  goes_on harness "${limits[4]}" nice "$BUILD/venv/bin/python" -m pytest -q -n "$JOBS" --dist loadfile "${pytest[@]}" tests
 
   trap - EXIT
   print_parts

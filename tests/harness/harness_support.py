@@ -50,6 +50,17 @@ acquisitions_per_operation = 1.0
 """
 
 
+def stays_after(runs: int, folder: Path) -> str:
+    """A preparation for `sh -c`: of the next run after so many of FOLDER/raw.csv, it takes until the harness is
+    interrupted; and no time once `goes_on` was called."""
+    raw = folder / "raw.csv"
+    return f"[ -e {folder}/goes-on ] || [ ! -e {raw} ] || [ $(wc -l <{raw}) -le {runs} ] || exec sleep 600"
+
+
+def goes_on(folder: Path) -> None:
+    (folder / "goes-on").touch()
+
+
 def compile_c(source: Path, target: Path, *options: str) -> None:
     subprocess.run(["cc", "-O1", "-g0", "-o", target, source, *options], check=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import one_line_error
+from harness_support import goes_on, one_line_error, stays_after
 from lockswap import machine, perf
 from lockswap.machine import Cpu
 
@@ -103,7 +103,7 @@ def test_a_hung_program_is_ended_and_not_tried_again(campaign, recipe):
 
 
 def test_a_lock_that_misbehaves_does_not_spoil_the_others(campaign, recipe):
-    recipe("rw", timeout=0.5)
+    recipe("rw", timeout=5)  # on a very busy machine the others need some of it
     folder, done = campaign("-w", "rw", "-l", "crashes,hangs,bypassed,ba")
     assert done.returncode == 0
     found = {(row["lock"], row["status"]) for row in rows(folder)}
@@ -149,9 +149,10 @@ def test_raw_data_is_in_the_planned_order(campaign, recipe):
 
 
 def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, recipe, repo):
-    recipe("slow")
     folder = repo / "results/c"
-    child = lockswap.start("compare", "-w", "slow", "-l", "ba", "-t", "1", "-r", "8", "--name", "c")
+    prepare = f"""prepare = [["sh", "-c", '{stays_after(4, folder)}']]\n"""
+    recipe("stays", timeout=600, replace={"fixed_work": prepare + "fixed_work"})
+    child = lockswap.start("compare", "-w", "stays", "-l", "ba", "-t", "1", "-r", "2", "--name", "c")
     deadline = time.monotonic() + 600
     while time.monotonic() < deadline and (not (folder / "raw.csv").exists() or len(rows(folder)) < 4):
         time.sleep(0.02)
@@ -160,29 +161,30 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     assert child.returncode == 130, err
     assert "interrupted" in err and "Traceback" not in err
     kept = rows(folder)
-    assert 4 <= len(kept) < 32
+    assert len(kept) == 4
     assert "report.html" in out and (folder / "report.html").exists()
     assert "was interrupted after" in (folder / "report.html").read_text()
     assert tomllib.loads((folder / "campaign.toml").read_text())["finished"] is False
 
+    goes_on(folder)
     done = lockswap("compare", "--resume", folder, "--no-report")
     assert done.returncode == 0, done.stderr
     complete = rows(folder)
     assert complete[: len(kept)] == kept
-    assert [int(row["run"]) for row in complete] == list(range(1, 33))
+    assert [int(row["run"]) for row in complete] == list(range(1, 9))
     assert "finished" in one_line_error(lockswap.inside("compare", "--resume", folder))
 
 
 def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(campaign, repo):
     # Its own figure: the time of a program that does nothing varies by more than 0.1 % on any machine.
     folder, done = campaign(
-        "-l", "ba", "--until", "0.1%", "--budget", "0.05", "--", repo / "build/apps/rwbench", "1", "9"
+        "-l", "ba", "--until", "0.1%", "--budget", "0.02", "--", repo / "build/apps/rwbench", "1", "9"
     )
     assert done.returncode == 0, done.stderr
-    assert "until every interval is within 0.1 %, or 0.05 minutes are spent" in done.stderr
+    assert "until every interval is within 0.1 %, or 0.02 minutes are spent" in done.stderr
     about = tomllib.loads((folder / "campaign.toml").read_text())
-    assert about["until"] == 0.001 and about["notes"] == ["the budget of 0.05 min was spent"] and about["finished"]
-    assert "The budget of 0.05 min was spent before every interval was within 0.10 %" in done.stdout
+    assert about["until"] == 0.001 and about["notes"] == ["the budget of 0.02 min was spent"] and about["finished"]
+    assert "The budget of 0.02 min was spent before every interval was within 0.10 %" in done.stdout
 
     shutil.rmtree(folder)
     wide = ("--until", "100%", "--budget", "9", "--metric", "reads.s: ([0-9]).*")
@@ -213,7 +215,7 @@ def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
 
 def test_what_an_interrupted_campaign_spent_counts_in_the_budget(lockswap, repo):
     folder = repo / "results/c"
-    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.05", "--name", "c", "--no-report")
+    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.02", "--name", "c", "--no-report")
     assert lockswap("compare", *options, "--", repo / "build/apps/rwbench", "1", "9").returncode == 0
     measured = rows(folder)[:8]
     measured[-1]["started_s"] = "1000"
@@ -226,7 +228,7 @@ def test_what_an_interrupted_campaign_spent_counts_in_the_budget(lockswap, repo)
     done = lockswap("compare", "--resume", folder, "--no-report")
     assert done.returncode == 0, done.stderr
     assert len(rows(folder)) == len(measured)
-    assert "budget of 0.05 min was spent" in (folder / "campaign.toml").read_text()
+    assert "budget of 0.02 min was spent" in (folder / "campaign.toml").read_text()
 
 
 def test_a_campaign_of_an_older_lockswap_is_not_resumed(lockswap, tmp_path):
