@@ -210,12 +210,13 @@ class Ba {
 
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
   // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
-  // True: there are holds and nothing else. Does not change anything.
+  // True: there are holds and nothing else. Does not change anything. Another thread may be faster,
+  // and use the lock already: then this reads any mixture, and what comes of it is not used.
   bool is_tidy(bool written) const noexcept {
     const std::uint32_t v = rin_.load(relaxed);
     const Handle tail = wtail_.load(relaxed);
     if ((v & kPresent) == 0 || !written) return (v & kPresent) == 0 && !written && tail == 0;
-    return tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
+    return tail != 0 && tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
            (v & (kQueued | kParked)) == 0 && all_left(v);
   }
   // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
