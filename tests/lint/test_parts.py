@@ -17,6 +17,7 @@ PARTS = [
 ]
 STUBS = """
 set -euo pipefail
+JOBS=2
 . scripts/common.sh
 . scripts/test.sh
 need_packages() { :; }
