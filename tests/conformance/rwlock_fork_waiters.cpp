@@ -84,35 +84,44 @@ void expect_all_forms(L* lock) {
   }
 }
 
+// In a child of a process where this thread holds the lock and a crowd waits for it. `reads`: that
+// the lock has seen before.
+void in_child_beside(const char* crowd, int (*acquire)(L*), int reads,
+                     const std::function<void(L*)>& body) {
+  SCOPED_TRACE(crowd);
+  L lock = PTHREAD_RWLOCK_INITIALIZER;
+  warm_up_readers(&lock, reads);
+  ASSERT_RC(0, acquire(&lock));
+  Crowd waiting(&lock, crowd);
+  EXPECT_GOOD_CHILD([&] {
+    at_most(50);
+    body(&lock);
+    return 0;
+  });
+  EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+}
+
 }  // namespace
 
 // ---- the forking thread's own holds
 
 TEST(ForkWaiters, OfTheForkingReaderAreGone) {
   if (glibc_underneath()) GTEST_SKIP() << "glibc's counters of readers do not say who waits";
-  for (const char* forms : crowds()) {
+  for (const char* crowd : crowds()) {
     for (int reads : {0, 3000}) {
-      SCOPED_TRACE(forms);
-      L lock = PTHREAD_RWLOCK_INITIALIZER;
-      warm_up_readers(&lock, reads);
-      ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
-      Crowd crowd(&lock, forms);
-      EXPECT_GOOD_CHILD([&] {
-        at_most(50);
-        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
-        EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
-        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+      in_child_beside(crowd, pthread_rwlock_rdlock, reads, [](L* lock) {
+        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(lock));
+        EXPECT_RC(0, pthread_rwlock_rdlock(lock));
+        EXPECT_RC(0, pthread_rwlock_unlock(lock));
         Actor other;
         other.run([&] {
-          EXPECT_RC(ETIMEDOUT, timed_write(&lock));
-          EXPECT_RC(0, pthread_rwlock_rdlock(&lock));  // no writer waits any more
-          EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+          EXPECT_RC(ETIMEDOUT, timed_write(lock));
+          EXPECT_RC(0, pthread_rwlock_rdlock(lock));  // no writer waits any more
+          EXPECT_RC(0, pthread_rwlock_unlock(lock));
         });
-        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-        expect_all_forms(&lock);
-        return 0;
+        EXPECT_RC(0, pthread_rwlock_unlock(lock));
+        expect_all_forms(lock);
       });
-      EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     }
   }
 }
@@ -120,46 +129,31 @@ TEST(ForkWaiters, OfTheForkingReaderAreGone) {
 // The release is the child's first call.
 TEST(ForkWaiters, OfTheForkingReaderAreGoneAfterItsRelease) {
   if (glibc_underneath()) GTEST_SKIP() << "glibc's counters of readers do not say who waits";
-  for (const char* forms : crowds()) {
-    SCOPED_TRACE(forms);
-    L lock = PTHREAD_RWLOCK_INITIALIZER;
-    ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
-    Crowd crowd(&lock, forms);
-    EXPECT_GOOD_CHILD([&] {
-      at_most(50);
-      EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-      expect_all_forms(&lock);
-      return 0;
+  for (const char* crowd : crowds()) {
+    in_child_beside(crowd, pthread_rwlock_rdlock, 0, [](L* lock) {
+      EXPECT_RC(0, pthread_rwlock_unlock(lock));
+      expect_all_forms(lock);
     });
-    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
   }
 }
 
 TEST(ForkWaiters, OfTheForkingWriterAreGone) {
   if (plain_glibc()) GTEST_SKIP() << "glibc cannot release a write hold in the child";
-  for (const char* forms : crowds()) {
+  for (const char* crowd : crowds()) {
     for (int reads : {0, 3000}) {
-      SCOPED_TRACE(forms);
-      L lock = PTHREAD_RWLOCK_INITIALIZER;
-      warm_up_readers(&lock, reads);
-      ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
-      Crowd crowd(&lock, forms);
-      EXPECT_GOOD_CHILD([&] {
-        at_most(50);
-        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
-        EXPECT_RC(EDEADLK, pthread_rwlock_rdlock(&lock));
-        EXPECT_RC(EDEADLK, pthread_rwlock_wrlock(&lock));
+      in_child_beside(crowd, pthread_rwlock_wrlock, reads, [](L* lock) {
+        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(lock));
+        EXPECT_RC(EDEADLK, pthread_rwlock_rdlock(lock));
+        EXPECT_RC(EDEADLK, pthread_rwlock_wrlock(lock));
         Actor other;
         other.run([&] {
-          EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
-          EXPECT_RC(ETIMEDOUT, timed_read(&lock));
-          EXPECT_RC(ETIMEDOUT, timed_write(&lock));
+          EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(lock));
+          EXPECT_RC(ETIMEDOUT, timed_read(lock));
+          EXPECT_RC(ETIMEDOUT, timed_write(lock));
         });
-        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
-        expect_all_forms(&lock);
-        return 0;
+        EXPECT_RC(0, pthread_rwlock_unlock(lock));
+        expect_all_forms(lock);
       });
-      EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     }
   }
 }

@@ -81,7 +81,9 @@ class Recursive {
                  [at_it](std::uint64_t now) { return stamp_in(now) != at_it; });
         continue;
       }
-      // relaxed, all: what is in the lock was handed on by the fork, or it is new.
+      // relaxed, all: what is in the lock was handed on by the fork, or it is new. Until this
+      // thread has changed the word another may be faster, and use the lock while is_tidy looks at
+      // it.
       if (life_in(v) == 0) {
         if (f.contract.compare_exchange(v, new_life(f), relaxed)) return;
       } else if (is_tidy(f, v)) {
@@ -140,7 +142,7 @@ class Recursive {
       if (const int result = read_again(f, *hold); result >= 0) return result;
       holds.remove(hold);  // the lock is marked
     }
-    if ((f.contract.load(relaxed) & kMarked) != 0) return read_marked(f, patience);
+    if (is_marked(f)) return read_marked(f, patience);
     if (patience.only_try) return try_read(f, holds);
     const Attempt a = Lock::read_begin(f);
     if (!Lock::is_in(a)) return read_on(f, holds, a, patience.deadline);
@@ -202,7 +204,7 @@ class Recursive {
   static int unlock(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
-    const bool marked = (f.contract.load(relaxed) & kMarked) != 0;
+    const bool marked = is_marked(f);
     Hold* hold = find(holds, f);
     if (hold != nullptr && !marked) {
       if (hold->again != 0) {
@@ -225,7 +227,8 @@ class Recursive {
     return release_any(f);
   }
 
-  // Whether a hold was released by a thread that had no record of it. For tests.
+  // Whether a hold was released by a thread that had no record of it. relaxed: a mark that matters
+  // to a thread happened before, by the program's own doing.
   static bool is_marked(const Frame& f) noexcept {
     return (f.contract.load(relaxed) & kMarked) != 0;
   }
@@ -236,8 +239,7 @@ class Recursive {
     if (is_own_write(f)) write_unlock(f);
     while (find(P::template local<Holds<P>>(), f) != nullptr)
       unlock(f);
-    // relaxed: a mark happened before, by the program's own doing.
-    if ((flags_of(f.contract.load(relaxed)) & kMarked) == 0) return;
+    if (!is_marked(f)) return;
     for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
       P::step_aside(round);
     }
@@ -458,7 +460,7 @@ class Recursive {
   // --- releasing
 
   static void mark(Frame& f) noexcept {
-    if ((f.contract.load(relaxed) & kMarked) != 0) return;
+    if (is_marked(f)) return;
     lives().dispute(life_in(f.contract.load(relaxed)));
     // One word: a recursive read is before the mark, and then its extra hold is counted, or after
     // it. release: who sees the mark also sees the arrival of the hold that is being released;
