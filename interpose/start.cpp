@@ -8,10 +8,12 @@
 #include "interpose/bypasses.h"
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
+#include "interpose/objects.h"
 #include "interpose/real_symbols.h"
 #include "platform/process.h"
 #include "platform/syscall.h"
 #include "platform/thread.h"
+#include "platform/topology.h"
 #include "registry/config.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
@@ -67,6 +69,7 @@ void start() noexcept {
         "lockswap: bravo-pthread cannot run on this glibc, which uses all of its "
         "pthread_rwlock_t; choose bravo-ba or bravo-pf-t");
   }
+  find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   const char* why = nullptr;
   const RwOps* ops = prepare_rwlock(config, why);
   if (ops == nullptr) {

@@ -17,9 +17,14 @@
 
 namespace lockswap {
 
-// T must be zero-initialisable and have a member `NativeAtomic<uint32_t> link` that the arena may
-// use while the node is free.
 template <class T>
+struct SizeOf {
+  static constexpr std::size_t bytes() noexcept { return sizeof(T); }
+};
+
+// T must be zero-initialisable and have a member `NativeAtomic<uint32_t> link` that the arena may
+// use while the node is free. `Size` is for nodes with a tail, of a length known at start-up.
+template <class T, class Size = SizeOf<T>>
 class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
@@ -28,14 +33,23 @@ class Arena {
   static bool prepare() noexcept {
     if (base_ != nullptr) return true;
     for (std::uint32_t n = kMostNodes; n >= kChunkNodes && base_ == nullptr; n /= 4) {
-      base_ = static_cast<T*>(map_pages(std::size_t{n} * sizeof(T), PROT_NONE));
+      if (n * Size::bytes() > kMostBytes) continue;
+      base_ = static_cast<std::byte*>(map_pages(n * Size::bytes(), PROT_NONE));
       capacity_ = n;
     }
     ThreadExit::add(&on_thread_exit);
     return base_ != nullptr;
   }
 
-  static T& at(Handle h) noexcept { return base_[h]; }
+  static T& at(Handle h) noexcept { return *reinterpret_cast<T*>(base_ + h * Size::bytes()); }
+  // The handle of what lies at that address, or 0 if no node does. Any address may be asked for.
+  static Handle handle_at(std::uint64_t address) noexcept {
+    const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(base_);
+    const std::uint64_t h = offset / Size::bytes();
+    return offset % Size::bytes() == 0 && h < next_.load(relaxed) && h < capacity_  // relaxed: see
+               ? static_cast<Handle>(h)                                             // fresh
+               : 0;
+  }
 
   // Never fails: at the limit of memory or nodes it waits until one is given back.
   static Handle take() noexcept {
@@ -73,6 +87,7 @@ class Arena {
     std::uint32_t busy;  // a signal handler leaves it alone: it may take a node and keep it
   };
   static constexpr std::uint32_t kMostNodes = 1u << 24;
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 40;
   static constexpr std::uint32_t kChunkNodes = 4096;
 
   [[gnu::noinline]] static Handle take_shared() noexcept {
@@ -92,7 +107,8 @@ class Arena {
     // finds its chunk closed opens it as well: opening twice is harmless.
     const std::uint32_t chunk = h / kChunkNodes;
     if (opened_.load(acquire) <= chunk) {  // pairs with the store below
-      if (!open_pages(base_ + std::size_t{chunk} * kChunkNodes, kChunkNodes * sizeof(T))) return 0;
+      const std::size_t bytes = kChunkNodes * Size::bytes();
+      if (!open_pages(base_ + chunk * bytes, bytes)) return 0;
       std::uint32_t seen = opened_.load(relaxed);
       while (seen == chunk && !opened_.compare_exchange(seen, chunk + 1, release)) {}
     }
@@ -128,7 +144,7 @@ class Arena {
     mine.busy = 0;
   }
 
-  static inline constinit T* base_ = nullptr;
+  static inline constinit std::byte* base_ = nullptr;
   static inline constinit std::uint32_t capacity_ = 0;
   static inline constinit NativeAtomic<std::uint32_t> next_{1};
   static inline constinit NativeAtomic<std::uint32_t> opened_{0};  // chunks

@@ -29,6 +29,12 @@
 //   P::park(atom, low, channels, deadline), P::unpark(&atom, channels)
 //                                a futex on an atom's low 32 bits; wake-ups may be stray
 //   P::nodes<T>                  prepare, take, give, at: type-stable nodes with 32-bit handles
+//   P::blocks<Head, Part>        prepare, parts, take, give, part, is_block: type-stable
+//                                memory for what does not fit into an object (platform/blocks.h)
+//   P::prepare_topology()        at start-up, by who asks for the next four
+//   P::cpus(), P::node_count()   how many there can be
+//   P::cpu(), P::node()          where the calling thread runs, below those; may be over at once
+//   P::kMostInARow               how often a lock prefers one side before the other has its turn
 //   P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr
 //   P::scan(table, n, key, on_hit)
@@ -52,6 +58,8 @@ concept Platform = requires(typename P::template atomic<std::uint64_t> a, const 
   { P::self() } -> std::same_as<std::uint64_t>;
   { P::tid() } -> std::same_as<std::uint32_t>;
   { P::now() } -> std::same_as<std::uint64_t>;
+  { P::cpu() } -> std::same_as<std::uint32_t>;
+  { P::node() } -> std::same_as<std::uint32_t>;
   { P::spin_budget() } -> std::same_as<std::uint32_t>;
   P::relax();
   P::park(a, 0u, 1u, d);

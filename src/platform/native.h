@@ -6,6 +6,7 @@
 
 #include "platform/arena.h"
 #include "platform/atomic.h"
+#include "platform/blocks.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/futex.h"
@@ -15,6 +16,7 @@
 #include "platform/signals.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
+#include "platform/topology.h"
 
 namespace lockswap {
 
@@ -52,6 +54,16 @@ struct Native {
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
   static bool system_is_written(const pthread_rwlock_t* l) noexcept { return is_written(l); }
   static void system_renew(pthread_rwlock_t* l, bool written) noexcept { renew(l, written); }
+
+  // --- the machine
+  static void set_pretence(Pretence pretence) noexcept { pretence_ = pretence; }
+  static void prepare_topology() noexcept { read_topology(pretence_); }
+  static std::uint32_t cpus() noexcept { return topology.cpus; }
+  static std::uint32_t node_count() noexcept { return topology.nodes; }
+  static std::uint32_t cpu() noexcept { return current_cpu(); }
+  static std::uint32_t node() noexcept { return current_node(); }
+
+  static constexpr std::uint32_t kMostInARow = 32;
 
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }
@@ -113,9 +125,11 @@ struct Native {
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }
   static void unmap(void* p, std::size_t bytes) noexcept { unmap_pages(p, bytes); }
 
-  // --- queue nodes
+  // --- queue nodes, and memory beside locks
   template <class T>
   using nodes = Arena<T>;
+  template <class Head, class Part>
+  using blocks = Blocks<Head, Part>;
 
   // --- the revocation scan: see platform/scan.h. on_hit(index) says whether to go on.
   template <class OnHit>
@@ -136,6 +150,7 @@ struct Native {
   template <class T>
   static inline constinit T process_state{};
   static inline constinit std::uint32_t spin_budget_ = 50;
+  static inline constinit Pretence pretence_{};
 };
 
 static_assert(Platform<Native>);

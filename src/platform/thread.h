@@ -138,7 +138,7 @@ class ThreadExit {
 
   static inline constinit pthread_key_t key_ = 0;
   static inline constinit bool usable_ = false;
-  static inline constinit Hook hooks_[4] = {};
+  static inline constinit Hook hooks_[8] = {};
 };
 
 }  // namespace lockswap

@@ -18,6 +18,8 @@ constexpr Option kOptions[] = {
      "slots in BRAVO's visible readers table"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
+    {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
+     "for tests: pretend N nodes of C cores of T threads; unset: ask the system"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "0",
@@ -115,6 +117,32 @@ void read_stats(Reader& reader, Config& config) noexcept {
   config.stats = stats_file;
 }
 
+void read_pretence(Reader& reader, Config& config) noexcept {
+  const char* v = environment_value("LOCKSWAP_TOPOLOGY");
+  if (v == nullptr || !reader.ok()) return;
+  std::uint32_t n[3] = {};
+  int i = 0;
+  const char* p = v;
+  for (bool digits = false; *p != 0; ++p) {
+    if (*p >= '0' && *p <= '9' && n[i] < 100'000) {
+      n[i] = n[i] * 10 + static_cast<unsigned>(*p - '0');
+      digits = true;
+    } else if (*p == 'x' && digits && i < 2) {
+      ++i;
+      digits = false;
+    } else {
+      break;
+    }
+  }
+  config.topology = {n[0], n[1], n[2]};
+  if (*p != 0 || !config.topology.valid()) {
+    reader.complain("LOCKSWAP_TOPOLOGY", v)
+        << "is no topology; write nodes x cores of a node x threads of a core, as 2x18x2, with at "
+           "most "
+        << kMostCpus << " CPUs";
+  }
+}
+
 // A misspelt variable would silently run something else than was meant.
 void reject_unknown(Reader& reader) noexcept {
   for (char** e = environment(); e != nullptr && *e != nullptr && reader.ok(); ++e) {
@@ -149,6 +177,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
+  read_pretence(reader, config);
   reader.flag("LOCKSWAP_VERBOSE", config.verbose);
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
     reader.complain("LOCKSWAP_BRAVO_SLOTS", environment_value("LOCKSWAP_BRAVO_SLOTS"))

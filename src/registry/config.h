@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "platform/topology.h"
+
 namespace lockswap {
 
 // One row of the table, for `lockswap list` and for error messages.
@@ -25,6 +27,7 @@ struct Config {
   std::uint32_t spin = 50;           // pauses before parking
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
+  Pretence topology;
   bool verbose = false;
   // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.
   const char* stats = nullptr;

@@ -1,7 +1,6 @@
 // Prints the registry as JSON: what `lockswap list` and the harness know comes from here.
 
 #include <cstdio>
-#include <pthread.h>
 
 #include "registry/config.h"
 #include "registry/rwlocks.h"
@@ -27,6 +26,10 @@ void field(const char* name, const char* value, const char* before = ",") {
 
 int main() {
   using namespace lockswap;
+  Config config;
+  char message[2048];
+  // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
+  if (!read_config(config, message, sizeof message)) config.topology = {};
   std::printf("{\"schema\":1,\"version\":\"%s\",\n\"rwlocks\":[", LOCKSWAP_VERSION);
   for (int i = 0; i < rwlocks().count; ++i) {
     const RwLockInfo& lock = rwlocks().rows[i];
@@ -40,7 +43,7 @@ int main() {
     field("summary", lock.summary);
     field("source", lock.source);
     field("fairness", lock.fairness);
-    std::printf(",\"footprint_bytes\":%zu", sizeof(pthread_rwlock_t));
+    std::printf(",\"footprint_bytes\":%zu", footprint_of(lock, config));
     // recursive.h adds the last two to every lock of ours, and glibc's default kind has them.
     std::printf(",\"capabilities\":[\"try\",\"timed\"%s,\"foreign-release\"]",
                 same_name(lock.name, "pthread-wp") ? "" : ",\"recursive-read\"");

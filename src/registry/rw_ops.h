@@ -52,6 +52,7 @@ class RwLockOps {
 
   static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
     Count::on(l, Event::call);
+    Contract::before_init(frame(l));
     const int error = system_rwlock.init(l, attributes);  // zeroes, then sets shared and kind
     if (error == 0 && frame(l).shared == 0) Contract::begin(frame(l));
     return error;

@@ -6,7 +6,9 @@
 
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
+#include "locks/rw/cohort.h"
 #include "locks/rw/direct.h"
+#include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/pthread.h"
 #include "locks/rw/readers_table.h"
@@ -30,6 +32,9 @@ constexpr Claims claims_of_direct =
 template <template <class, class> class Core>
 constexpr Claims claims_of_bravo =
     Bravo<Native, Spin<Native>, Core<Native, Spin<Native>>, CountNothing>::kClaims;
+
+template <template <class, class> class Core>
+constexpr auto bytes_beside = &Core<Native, Spin<Native>>::block_bytes;
 
 constexpr RwLockInfo kRwLocks[] = {
     {"pthread",
@@ -60,6 +65,22 @@ constexpr RwLockInfo kRwLocks[] = {
      "phase-fair, writers first come first served; timed writers only when nobody is in",
      "no effect: readers and writers alternate",
      claims_of_direct<Ba>},
+    {"cohort",
+     {"C-RW-WP", nullptr},
+     "NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",
+     "Calciu and others 2013, section 3.3, C-RW-WP",
+     "writers first; after 32 of them, or when none waits, the readers that wait",
+     "no effect: writers go first",
+     claims_of_direct<CohortRw>,
+     bytes_beside<CohortRw>},
+    {"per-cpu",
+     {"PerCPU", nullptr},
+     "a BA lock for each CPU: readers take their CPU's, writers all",
+     "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
+     "phase-fair, writers first come first served; timed writers only when nobody is in",
+     "no effect: readers and writers alternate",
+     claims_of_direct<PerCpu>,
+     bytes_beside<PerCpu>},
     {"bravo-pthread",
      {nullptr},
      "BRAVO reader bias over glibc's lock",
@@ -81,6 +102,22 @@ constexpr RwLockInfo kRwLocks[] = {
      "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
      "no effect: readers and writers alternate",
      claims_of_bravo<Ba>},
+    {"bravo-cohort",
+     {"bravo-C-RW-WP", nullptr},
+     "BRAVO reader bias over cohort",
+     "Dice and Kogan 2019, listing 1",
+     "cohort's while unbiased; biased readers go first",
+     "no effect: writers go first",
+     claims_of_bravo<CohortRw>,
+     bytes_beside<CohortRw>},
+    {"bravo-per-cpu",
+     {"bravo-PerCPU", nullptr},
+     "BRAVO reader bias over per-cpu",
+     "Dice and Kogan 2019, listing 1",
+     "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo<PerCpu>,
+     bytes_beside<PerCpu>},
 };
 
 constexpr WaitInfo kWaits[] = {
@@ -115,9 +152,13 @@ template <class W, class Count>
 Choice choose_lock(const char* name) noexcept {
   if (same_name(name, "pf-t")) return direct<PfT, W, Count>();
   if (same_name(name, "ba")) return direct<Ba, W, Count>();
+  if (same_name(name, "cohort")) return direct<CohortRw, W, Count>();
+  if (same_name(name, "per-cpu")) return direct<PerCpu, W, Count>();
   if (same_name(name, "bravo-pthread")) return bravo<Pthread, W, Count>();
   if (same_name(name, "bravo-pf-t")) return bravo<PfT, W, Count>();
   if (same_name(name, "bravo-ba")) return bravo<Ba, W, Count>();
+  if (same_name(name, "bravo-cohort")) return bravo<CohortRw, W, Count>();
+  if (same_name(name, "bravo-per-cpu")) return bravo<PerCpu, W, Count>();
   return {};
 }
 
@@ -148,6 +189,13 @@ bool prepare_readers_table(const Config& config) noexcept {
 RwLocks rwlocks() noexcept { return {kRwLocks, static_cast<int>(std::size(kRwLocks))}; }
 Waits waits() noexcept { return {kWaits, static_cast<int>(std::size(kWaits))}; }
 
+std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
+  if (lock.block_bytes == nullptr) return sizeof(pthread_rwlock_t);
+  Native::set_pretence(config.topology);
+  Native::prepare_topology();
+  return sizeof(pthread_rwlock_t) + lock.block_bytes();
+}
+
 const RwLockInfo* find_rwlock(const char* name) noexcept {
   for (const RwLockInfo& lock : kRwLocks) {
     if (same_name(lock.name, name)) return &lock;
@@ -175,6 +223,7 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
     return nullptr;
   }
   Native::set_spin_budget(config.spin);
+  Native::set_pretence(config.topology);
   const Choice c =
       count ? choose<CountInTable>(name, config.wait) : choose<CountNothing>(name, config.wait);
   if (c.ops == nullptr) {
@@ -182,7 +231,7 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
     return nullptr;
   }
   if (!c.prepare()) {
-    why = "no address space for queue nodes; raise the limit (ulimit -v)";
+    why = "no address space for queue nodes and for locks; raise the limit (ulimit -v)";
     return nullptr;
   }
   return c.ops;

@@ -1,6 +1,8 @@
 // The registry of reader-writer locks: what a user may type, and what runs behind it.
 #pragma once
 
+#include <cstddef>
+
 #include "locks/rw/claims.h"
 #include "platform/system_rwlock.h"
 #include "registry/config.h"
@@ -15,6 +17,8 @@ struct RwLockInfo {
   const char* fairness;  // who goes first
   const char* kinds;     // what becomes of glibc's writer-preference kinds
   Claims claims;         // the lock's own
+  // Bytes beside the pthread object, once the topology is known; nullptr: none.
+  std::size_t (*block_bytes)() = nullptr;
 };
 
 struct WaitInfo {
@@ -33,6 +37,10 @@ struct Waits {
   int count;
 };
 Waits waits() noexcept;
+
+// Bytes of one such lock on this machine: the pthread object, and what lies beside it. Reads the
+// topology.
+std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept;
 
 // nullptr: there is none of that name or alias, in whichever case.
 const RwLockInfo* find_rwlock(const char* name) noexcept;

@@ -378,7 +378,13 @@ TEST(Init, ManyLocksCostNoMemoryOfTheirOwn) {
       ASSERT_EQ(0, pthread_rwlock_wrlock(&locks[i]));
       ASSERT_EQ(0, pthread_rwlock_unlock(&locks[i]));
     }
-  EXPECT_LT(resident_bytes() - before, 4 << 20) << "bytes more for " << kLocks << " locks";
+  // The large locks have a block beside the object, for as long as they are not destroyed: at
+  // most 2 kB on the machines that tests pretend.
+  const bool is_large =
+      lock_under_test().ends_with("cohort") || lock_under_test().ends_with("per-cpu");
+  const std::int64_t beside = is_large ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
+  EXPECT_LT(resident_bytes() - before, beside + (4 << 20))
+      << "bytes more for " << kLocks << " locks";
 }
 
 TEST(Init, LifeCyclesCostNoMemory) {

@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "locks/rw/ba.h"
+#include "locks/rw/cohort.h"
+#include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/pthread.h"
 #include "wait/park.h"
@@ -50,6 +52,8 @@ const Script kMany[] = {
     {"5t", {"W u", "W u R u", "R u", "R u", "timedR u"}},
     {"6t", {"W u", "W u", "R u R u", "R u", "tryW u", "timedR u"}},
 };
+// Both readers on one of the two CPUs or nodes.
+const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
 // Who ends with `destroy` knows that the other has the lock or had it.
 const Script kDestroy[] = {
     {"destroy-after-w", {"W +1 u", "?1 W u destroy"}},
@@ -163,6 +167,7 @@ class Builder {
   void add(const std::string& name) {
     static CoreLock<Core, Wait> core;
     static ContractLock<Core, Wait, false> contract;
+    is_large_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
       add_case("core/" + name, &core, s);
     for (const Script& s : kDestroy)
@@ -174,6 +179,7 @@ class Builder {
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
     add_each<Core, Wait>(name);
+    if (is_large_) add_case("core/" + name, &core, kSamePlace);
     for (const Script& s : kContract)
       add_case(name, &contract, s);
     for (const Script& s : kDestroy)
@@ -192,6 +198,7 @@ class Builder {
     for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
       add_biased("bravo-" + name + "-cold", &bravo, fork(script)).biased = false;
     }
+    is_large_ = false;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
@@ -255,7 +262,7 @@ class Builder {
                       .lock = lock,
                       .threads = s.threads,
                       .bounds = kFull,
-                      .quick_bounds = s.threads.size() > 2 ? kSmall : kFull,
+                      .quick_bounds = s.threads.size() > 2 || is_large_ ? kSmall : kFull,
                       .sampled = false,
                       .slots = {},
                       .biased = false,
@@ -268,10 +275,12 @@ class Builder {
     Case& c = add_case(lock_name, lock, s);
     c.slots = {0, 1, 2, 3, 0, 1};
     c.biased = true;
+    if (is_large_) c.quick_bounds.moves = 0;  // without BRAVO they move
     return c;
   }
 
   std::vector<Case> cases_;
+  bool is_large_ = false;  // two threads are many, with a state on each CPU or node
 };
 
 }  // namespace
@@ -282,11 +291,19 @@ std::vector<Case> all_cases() {
   b.add<PfT, Park>("pf-t/park");
   b.add<Ba, Spin>("ba/spin");
   b.add<Ba, Park>("ba/park");
+  b.add<CohortRw, Spin>("cohort/spin");
+  b.add<CohortRw, Park>("cohort/park");
+  b.add<PerCpu, Spin>("per-cpu/spin");
+  b.add<PerCpu, Park>("per-cpu/park");
   // The same source as spin but for what the processor does meanwhile.
   b.add_each<PfT, Yield>("pf-t/yield");
   b.add_each<Ba, Yield>("ba/yield");
+  b.add_each<CohortRw, Yield>("cohort/yield");
+  b.add_each<PerCpu, Yield>("per-cpu/yield");
   b.add_each_bravo<PfT, Yield>("bravo-pf-t/yield");
   b.add_each_bravo<Ba, Yield>("bravo-ba/yield");
+  b.add_each_bravo<CohortRw, Yield>("bravo-cohort/yield");
+  b.add_each_bravo<PerCpu, Yield>("bravo-per-cpu/yield");
   // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
   b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
   b.add_bravo<Pthread, Park>("bravo-pthread/park");

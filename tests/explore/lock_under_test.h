@@ -9,6 +9,7 @@
 #include "glibc_model.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
 #include "locks/rw/direct.h"
 #include "locks/rw/events.h"
 #include "locks/rw/recursive.h"
@@ -45,19 +46,22 @@ void* fixed_memory();
 template <template <class, class> class CoreOf, template <class> class WaitOf>
 class CoreLock final : public LockUnderTest {
   using Core = CoreOf<Explored, WaitAt<WaitOf<Explored>>>;
+  using Reads = CoreReads<Core>;
 
  public:
   void begin() override {
     Core::prepare();
     machine.heal(fixed_memory());
     core_ = new (fixed_memory()) Core{};
+    if constexpr (requires { core_->use(); }) core_->use();
   }
   void begin_zeroed() override { begin(); }
   int read(How how) override {
-    if (how == How::only_try) return core_->try_read_lock() ? 0 : EBUSY;
+    std::uint32_t& token = token_[machine.current()];  // these scripts do not read recursively
+    if (how == How::only_try) return Reads::try_lock(*core_, token) ? 0 : EBUSY;
     const Deadline* deadline = deadline_for(how);
-    const std::uint32_t phase = core_->read_arrive();
-    return phase == 0 || core_->read_wait(phase, deadline) ? 0 : ETIMEDOUT;
+    token = core_->read_arrive();
+    return Reads::is_in(token) || Reads::wait(*core_, token, deadline) ? 0 : ETIMEDOUT;
   }
   int write(How how) override {
     if (how == How::only_try) return core_->try_write_lock() ? 0 : EBUSY;
@@ -68,16 +72,21 @@ class CoreLock final : public LockUnderTest {
     return 0;
   }
   int unlock(bool is_write) override {
-    is_write ? core_->write_unlock() : core_->read_unlock();
+    if (!is_write) return Reads::unlock(*core_, token_[machine.current()]) ? 0 : EPERM;
+    core_->write_unlock();
     return 0;
   }
-  void destroy() override { machine.poison(core_, sizeof *core_); }
+  void destroy() override {
+    if constexpr (requires { core_->destroy(); }) core_->destroy();
+    machine.poison(core_, sizeof *core_);
+  }
   std::uint64_t key() const override { return reinterpret_cast<std::uintptr_t>(core_); }
   bool at_rest() override { return core_->idle() && !core_->has_readers() && !core_->has_writer(); }
   Claims claims() const override { return Core::kClaims; }
 
  private:
   Core* core_ = nullptr;
+  std::uint32_t token_[kMaxThreads] = {};
 };
 
 // A lock behind the contract of POSIX, called as registry/rw_ops.h calls it.
@@ -103,6 +112,8 @@ class ContractLock final : public LockUnderTest {
   void begin() override {
     begin_zeroed();
     Contract::begin(*f_);
+    // Whose first use is an update of its own, before the doorway.
+    if constexpr (requires { f_->core.use(); }) f_->core.use();
   }
   void begin_zeroed() override {
     Contract::prepare();

@@ -97,6 +97,38 @@ std::vector<SeededFault> seeded_faults() {
            relaxed, "core/ba/spin/1w2r"),
       silent("ba: a gate is opened without a wake", "ba.h", "open", "core/ba/park/2w1r"),
 
+      // --- per-cpu
+      weak("per-cpu: a reader leaves with relaxed", "ba.h", "read_unlock", Op::fetch_add, acq_rel,
+           relaxed, "core/per-cpu/spin/1w2r"),
+
+      // --- cohort: the Dekker pair of counting in and appearing, and the rest
+      weak("cohort: a reader counts in with acq_rel", "reader_indicator.h", "arrive", Op::fetch_add,
+           seq_cst, acq_rel, "core/cohort/spin/1w2r"),
+      weak("cohort: a reader looks for a writer with acquire", "cohort.h", "enter", Op::load,
+           seq_cst, acquire, "core/cohort/spin/1w2r"),
+      weak("cohort: a writer appears with acq_rel", "cohort.h", "appear", Op::compare_exchange,
+           seq_cst, acq_rel, "core/cohort/spin/1w2r"),
+      weak("cohort: a writer looks for arrivals with acquire", "reader_indicator.h", "is_empty",
+           Op::load, seq_cst, acquire, "core/cohort/spin/1w2r"),
+      weak("cohort: a writer looks for departures with relaxed", "reader_indicator.h", "is_empty",
+           Op::load, acquire, relaxed, "core/cohort/spin/1w2r"),
+      weak("cohort: a reader leaves with relaxed", "reader_indicator.h", "depart",
+           Op::compare_exchange, release, relaxed, "core/cohort/spin/1w2r"),
+      weak("cohort: a writer leaves with relaxed", "cohort.h", "leave", Op::compare_exchange,
+           release, relaxed, "core/cohort/spin/1w2r"),
+      silent("cohort: the last reader does not wake the writer", "reader_indicator.h", "depart",
+             "core/cohort/park/destroy-after-r"),
+      silent("cohort: a writer that leaves wakes no reader", "cohort.h", "leave",
+             "core/cohort/park/destroy-by-r"),
+      silent("cohort: the last reader that waited does not wake the writer", "cohort.h",
+             "stop_waiting", "core/cohort/park/2w1r"),
+      weak("ticket: released with relaxed", "ticket.h", "unlock", Op::compare_exchange, release,
+           relaxed, "core/cohort/spin/2w1r"),
+      weak("ticket: a release looks for sleepers with relaxed", "ticket.h", "unlock", Op::load,
+           acquire, relaxed, "core/cohort/park/3w"),
+      silent("ticket: a release wakes nobody", "ticket.h", "unlock",
+             "core/cohort/park/destroy-after-w"),
+
       // --- the contract
       weak("recursive: extra holds are released with relaxed", "recursive.h", "release_extra",
            Op::compare_exchange, release, relaxed, "pf-t/spin/foreign-one-of-two"),

@@ -21,6 +21,9 @@ class Under:
         self.library, self.folder = Path(library).resolve(), Path(folder).resolve()
         listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
         self.locks = [lock["name"] for lock in listed["rwlocks"]]
+        # Bytes of a block beside the pthread object, of locks that do not fit into it.
+        least = min(lock["footprint_bytes"] for lock in listed["rwlocks"])
+        self.beside = {lock["name"]: lock["footprint_bytes"] - least for lock in listed["rwlocks"]}
 
     def run(
         self,

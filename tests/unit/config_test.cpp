@@ -63,11 +63,15 @@ TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
 
 TEST_F(ConfigTest, WrongValuesAreRefused) {
   const char* wrong[][2] = {
-      {"LOCKSWAP_WAIT", "sleep"},    {"LOCKSWAP_SPIN", "-1"},
-      {"LOCKSWAP_SPIN", "many"},     {"LOCKSWAP_BRAVO_SLOTS", "1000"},
-      {"LOCKSWAP_BRAVO_SLOTS", "8"}, {"LOCKSWAP_BRAVO_SLOTS", "99999999999999999999"},
-      {"LOCKSWAP_BRAVO_N", "9x"},    {"LOCKSWAP_VERBOSE", "yes"},
-      {"LOCKSWAP_RWLOK", "ba"},
+      {"LOCKSWAP_WAIT", "sleep"},         {"LOCKSWAP_SPIN", "-1"},
+      {"LOCKSWAP_SPIN", "many"},          {"LOCKSWAP_BRAVO_SLOTS", "1000"},
+      {"LOCKSWAP_BRAVO_SLOTS", "8"},      {"LOCKSWAP_BRAVO_SLOTS", "99999999999999999999"},
+      {"LOCKSWAP_BRAVO_N", "9x"},         {"LOCKSWAP_VERBOSE", "yes"},
+      {"LOCKSWAP_RWLOK", "ba"},           {"LOCKSWAP_TOPOLOGY", "2"},
+      {"LOCKSWAP_TOPOLOGY", "2x18"},      {"LOCKSWAP_TOPOLOGY", "2x18x2x1"},
+      {"LOCKSWAP_TOPOLOGY", "2x18x"},     {"LOCKSWAP_TOPOLOGY", "0x1x1"},
+      {"LOCKSWAP_TOPOLOGY", "2x-1x1"},    {"LOCKSWAP_TOPOLOGY", "4096x4096x4096"},
+      {"LOCKSWAP_TOPOLOGY", "2 x 1 x 1"}, {"LOCKSWAP_TOPOLOGY", "x1x1"},
   };
   for (const auto& [name, value] : wrong) {
     setenv(name, value, 1);
@@ -75,6 +79,16 @@ TEST_F(ConfigTest, WrongValuesAreRefused) {
     EXPECT_NE(std::string(message).find(name), std::string::npos) << message;
     unsetenv(name);
   }
+}
+
+TEST_F(ConfigTest, ATopologyIsThreeNumbers) {
+  ASSERT_TRUE(read());
+  EXPECT_EQ(config.topology.nodes, 0u);
+  setenv("LOCKSWAP_TOPOLOGY", "2x18x3", 1);
+  ASSERT_TRUE(read()) << message;
+  EXPECT_EQ(config.topology.nodes, 2u);
+  EXPECT_EQ(config.topology.cores, 18u);
+  EXPECT_EQ(config.topology.smt, 3u);
 }
 
 TEST_F(ConfigTest, StatsGoToStderrOrAFile) {

@@ -15,7 +15,9 @@
 
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
+#include "locks/rw/cohort.h"
 #include "locks/rw/direct.h"
+#include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/recursive.h"
 #include "platform/native.h"
@@ -139,6 +141,10 @@ void all(const char* wait, int milliseconds) {
   };
   run("pf-t", static_cast<Direct<Native, PfT<Native, W>, CountNothing>*>(nullptr));
   run("ba", static_cast<Direct<Native, Ba<Native, W>, CountNothing>*>(nullptr));
+  run("cohort", static_cast<Direct<Native, CohortRw<Native, W>, CountNothing>*>(nullptr));
+  run("bravo-cohort", static_cast<Bravo<Native, W, CohortRw<Native, W>, CountNothing>*>(nullptr));
+  run("per-cpu", static_cast<Direct<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
+  run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
   run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));
 }
@@ -155,6 +161,8 @@ int main(int argc, char** argv) {
   Native::global<ReadersTable<Native>>() = {slots, 63, 9};
   ThreadExit::prepare();
   prepare_scan();
+  // Each thread on a CPU of its own, three on each node: or the large locks would have few parts.
+  Native::set_pretence({2, 4, 1});
   all<Park<Native>>("park", milliseconds);
   all<Yield<Native>>("yield", milliseconds);
   all<Spin<Native>>("spin", milliseconds);

@@ -65,6 +65,9 @@ class Ba {
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
+  // What read_arrive returns has no other bits than these.
+  static constexpr std::uint32_t kPhaseBits = 3;
+
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
   // on with read_wait or read_withdraw.
   std::uint32_t read_arrive() noexcept {
@@ -244,6 +247,7 @@ class Ba {
   static constexpr std::uint32_t kReader = 16;
   static constexpr std::uint32_t kCount = ~(kReader - 1);
   static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
+  static_assert(kPhase == kPhaseBits);
   static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0; who gets there opens
 
   static constexpr std::uint32_t kTold = 1;  // beside a count in a node's `told`

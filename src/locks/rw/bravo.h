@@ -40,6 +40,7 @@
 #include <cstdint>
 
 #include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "locks/rw/readers_table.h"
@@ -60,7 +61,8 @@ class Bravo {
   static bool prepare() noexcept { return Core::prepare(); }
 
   // A read's attempt: the token of a fast hold, 1 + the slot's index; or why there is none, and
-  // once read_continue has arrived at the underlying lock, the phase to wait for there.
+  // once read_continue has arrived at the underlying lock, what to wait for there. The token of a
+  // slow hold: 0, or of_core() the core's own token.
   using Attempt = std::uint32_t;
 
   // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
@@ -99,12 +101,14 @@ class Bravo {
     }
     a = f.core.read_arrive();
     Count::on(&f, why);
-    if (a != 0) return false;
+    if (!Reads::is_in(a)) return false;
+    a = of_core(a);
     slow_read(f);
     return true;
   }
-  static bool read_wait(Frame& f, Attempt a, const Deadline* deadline) noexcept {
-    if (!f.core.read_wait(a, deadline)) return false;
+  static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
+    if (!Reads::wait(f.core, a, deadline)) return false;
+    a = of_core(a);
     slow_read(f);
     return true;
   }
@@ -118,7 +122,8 @@ class Bravo {
     token = 0;
     if (a >= kRaced && !back_out(f, a & ~kRaced)) {  // as in read_continue
       Count::on(&f, Event::read);
-    } else if (f.core.try_read_lock()) {
+    } else if (Reads::try_lock(f.core, token)) {
+      token = of_core(token);
       slow_read(f);
     } else {
       return false;
@@ -129,19 +134,14 @@ class Bravo {
 
   // False: the hold that the token stands for has been released by another thread.
   static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
-    if (token == 0) {
-      f.core.read_unlock();
-      return true;
-    }
+    if (is_slow(token)) return Reads::unlock(f.core, token & ~kOfCore);
     return clear(slot_of(f, token), f.key());
   }
   // The same as a hot path: false also when a revoker sleeps on the slot; then go on with
   // read_unlock.
   static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
-    if (token == 0) [[unlikely]] {
-      f.core.read_unlock();
-      return true;
-    }
+    if (is_slow(token)) [[unlikely]]
+      return Reads::unlock(f.core, token & ~kOfCore);
     std::uint64_t seen = f.key();
     return slot_of(f, token).compare_exchange(seen, 0, release);  // as in clear
   }
@@ -217,12 +217,22 @@ class Bravo {
   // for which a writer would have waited without a bias too.
   static constexpr std::uint64_t kMostBlame = 8192;  // ns
   static constexpr std::uint32_t kMostSlots = 1u << 20;
+  static constexpr std::uint32_t kOfCore = 1u << 29;  // a token of the core's
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
   static constexpr Attempt kRaced = 1u << 31;  // with the token of the slot that was published
   static constexpr std::uint32_t kRevokerChannel = 1;
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
+
+  using Reads = CoreReads<Core>;
+  static_assert(kMostSlots < kOfCore && kMustWait <= kOfCore);
+  static constexpr std::uint32_t of_core(std::uint32_t token) noexcept {
+    return Reads::kHasTokens ? token | kOfCore : 0;
+  }
+  static constexpr bool is_slow(std::uint32_t token) noexcept {
+    return token == 0 || (Reads::kHasTokens && token >= kOfCore);
+  }
 
   static void divert(Frame& f) noexcept {
     std::uint64_t bias = f.bias.load(relaxed);

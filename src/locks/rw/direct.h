@@ -2,12 +2,13 @@
 //
 // The shape: static functions over a frame. A read begins with an attempt, one number that the hot
 // path keeps in a register; if that did not do, it goes on with read_continue and read_wait. The
-// token of a hold goes to its release; 0 says that the hold is in the core.
+// token of a hold goes to its release: the core's own (core_reads.h), or 0 where holds are alike.
 #pragma once
 
 #include <cstdint>
 
 #include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "platform/clock.h"
@@ -17,36 +18,37 @@ namespace lockswap {
 template <class P, class Core, class Count>
 struct Direct {
   using Frame = RwFrame<P, Core>;
-  static constexpr bool kHasTokens = false;
+  using Reads = CoreReads<Core>;
+  static constexpr bool kHasTokens = Reads::kHasTokens;
   static constexpr Claims kClaims = Core::kClaims;
 
-  // 0, or the phase to wait for.
+  // The core's: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
   static bool prepare() noexcept { return Core::prepare(); }
 
   static Attempt read_begin(Frame& f) noexcept {
     const Attempt a = f.core.read_arrive();
-    if (a == 0) Count::on(&f, Event::read);
+    if (is_in(a)) Count::on(&f, Event::read);
     return a;
   }
-  static constexpr bool is_in(Attempt a) noexcept { return a == 0; }
-  static constexpr std::uint32_t token_of(Attempt) noexcept { return 0; }
+  static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
+  static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
   static bool read_continue(Frame&, Attempt&) noexcept { return false; }
-  static bool read_wait(Frame& f, Attempt a, const Deadline* deadline) noexcept {
-    if (!f.core.read_wait(a, deadline)) return false;
+  static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
+    if (!Reads::wait(f.core, a, deadline)) return false;
     Count::on(&f, Event::read);
     return true;
   }
   static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
-  static bool try_read_lock(Frame& f, std::uint32_t&) noexcept {
-    if (!f.core.try_read_lock()) return false;
+  static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
+    if (!Reads::try_lock(f.core, token)) return false;
     Count::on(&f, Event::read);
     return true;
   }
-  static bool read_unlock(Frame& f, std::uint32_t) noexcept {
-    f.core.read_unlock();
-    return true;
+  // False: the hold that the token stands for has been released by another thread.
+  static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
+    return Reads::unlock(f.core, token);
   }
   static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
     return read_unlock(f, token);

@@ -35,6 +35,7 @@
 #include <cstdint>
 
 #include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
 #include "locks/rw/holds.h"
@@ -239,14 +240,23 @@ class Recursive {
     if (is_own_write(f)) write_unlock(f);
     while (find(P::template local<Holds<P>>(), f) != nullptr)
       unlock(f);
-    if (!is_marked(f)) return;
-    for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
-      P::step_aside(round);
+    if (is_marked(f)) {
+      for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
+        P::step_aside(round);
+      }
     }
+    if constexpr (requires { f.core.destroy(); }) f.core.destroy();
+  }
+
+  // Under pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that was
+  // here and was not destroyed, or anything.
+  static void before_init(Frame& f) noexcept {
+    if constexpr (requires { f.core.before_init(); }) f.core.before_init();
   }
 
  private:
   using Attempt = typename Lock::Attempt;
+  using Reads = CoreReads<decltype(Frame::core)>;
   static constexpr std::uint32_t kNotBegun = ~0u;
 
   static constexpr std::uint64_t kMarked = 1;
@@ -354,17 +364,17 @@ class Recursive {
   // The attempt did not get the lock at once, and the thread has no record of it.
   [[gnu::noinline]] static int read_on(Frame& f, Holds<P>& holds, Attempt a,
                                        const Deadline* deadline) noexcept {
-    std::uint32_t token = 0;
-    if (Lock::read_continue(f, a)) {
-      token = Lock::token_of(a);
-    } else if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
-      Lock::read_withdraw(f, a);
-      return EDEADLK;
-    } else if (!Lock::read_wait(f, a, deadline)) {
-      Count::on(&f, Event::timeout);
-      return ETIMEDOUT;
+    if (!Lock::read_continue(f, a)) {
+      if (f.writer.load(relaxed) == P::tid()) {  // relaxed: only this thread stores its id
+        Lock::read_withdraw(f, a);
+        return EDEADLK;
+      }
+      if (!Lock::read_wait(f, a, deadline)) {
+        Count::on(&f, Event::timeout);
+        return ETIMEDOUT;
+      }
     }
-    holds.add(f.key(), stamp_of(f), token);
+    holds.add(f.key(), stamp_of(f), Lock::token_of(a));
     return 0;
   }
 
@@ -385,9 +395,10 @@ class Recursive {
 
   // Readers first: a reader is admitted whenever no writer is active.
   static int read_marked(Frame& f, Patience patience) noexcept {
+    std::uint32_t token;  // who releases will not trust it
     for (;;) {
       if (f.core.too_many_readers()) return EAGAIN;
-      if (f.core.try_read_lock()) break;
+      if (Reads::try_lock(f.core, token)) break;
       // relaxed: only this thread can have stored its own id.
       if (f.writer.load(relaxed) == P::tid()) {
         return patience.only_try ? busy(f) : EDEADLK;
@@ -475,10 +486,8 @@ class Recursive {
 
   // Releases one hold of a marked lock, whichever; they are alike.
   [[gnu::noinline]] static int release_any(Frame& f) noexcept {
-    if (Lock::release_any_slot(f) || release_extra(f)) return 0;
-    if (!f.core.has_readers()) return EPERM;  // nobody holds it: a bug of the program
-    f.core.read_unlock();
-    return 0;
+    if (Lock::release_any_slot(f) || release_extra(f) || Reads::unlock_any(f.core)) return 0;
+    return EPERM;  // nobody holds it: a bug of the program
   }
 
   static bool release_extra(Frame& f) noexcept {

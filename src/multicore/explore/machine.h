@@ -30,6 +30,7 @@ struct Bounds {
                      // tso: stores that are delayed
   int spurious = 1;  // wake-ups for no reason: stray wakes, EINTR
   int timeouts = 1;  // deadlines that pass while another thread could go on
+  int moves = 1;     // of a thread to another CPU
 };
 
 // What threads do, from the beginning of the world to its end.
@@ -129,6 +130,9 @@ class Machine {
   const Deadline* deadline(bool over = false);
   bool deadline_is_over() { return me().expired; }
 
+  // The CPU, or node, that the thread is on: its own number's at first; it may move at each look.
+  std::uint32_t place(std::uint32_t places);
+
   // The place that called the wait policy, and what it waits for; see wait_at.h.
   struct Caller {
     Site site{};
@@ -147,6 +151,7 @@ class Machine {
     bool expired;     // its deadline has passed
     bool at_doorway;  // its next update is to be reported
     int generation;   // how many threads were here before it
+    unsigned place;
     std::vector<void (*)()> exit_hooks;
     Caller caller;
 

@@ -192,11 +192,75 @@ class ExploredNodes {
   static Shared& shared() { return Renewed<Shared, 1>::at(0); }
 };
 
+// Blocks as platform/blocks.h gives them out, with two parts each; without the cache of a thread.
+template <class Head, class Part>
+class ExploredBlocks {
+ public:
+  static bool prepare(std::uint32_t parts) { return parts <= kParts; }
+  static std::uint32_t parts() { return kParts; }
+
+  static Head& take() {
+    Shared& s = shared();
+    const int i = s.free != 0 ? s.stack[--s.free] : s.used++;
+    if (i >= kBlocks) machine.fail("too many blocks");
+    if (s.known[i] != 0) machine.take_over(s.known[i] - 1);
+    return block(i).head;
+  }
+  static void give(Head& head) {
+    Shared& s = shared();
+    const int i = index_of(head);
+    for (int k = 0; k < s.free; ++k) {
+      if (s.stack[k] == i) machine.fail("block %d is given back twice", i);
+    }
+    s.known[i] = machine.hand_on() + 1;
+    s.stack[s.free++] = i;
+  }
+  static Part& part(Head& head, std::uint32_t i) { return block(index_of(head)).parts[i]; }
+  static bool is_block(std::uint64_t address) {
+    for (int i = 0; i < shared().used; ++i) {
+      if (reinterpret_cast<std::uintptr_t>(&block(i).head) == address) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kBlocks = 6;
+  static constexpr std::uint32_t kParts = 2;
+  struct Block {
+    Head head{};
+    Part parts[kParts]{};
+  };
+  struct Shared {
+    int stack[kBlocks];
+    int free;
+    int used;
+    int known[kBlocks];  // a parcel's number, and one
+  };
+  static Block& block(int i) { return Renewed<Block, kBlocks>::at(i); }
+  static int index_of(const Head& head) {
+    for (int i = 0; i < kBlocks; ++i) {
+      if (&block(i).head == &head) return i;
+    }
+    machine.fail("no block lies there");
+  }
+  static Shared& shared() { return Renewed<Shared, 1>::at(0); }
+};
+
 struct Explored {
   template <class T>
   using atomic = ExploredAtomic<T>;
   template <class T>
   using nodes = ExploredNodes<T>;
+  template <class Head, class Part>
+  using blocks = ExploredBlocks<Head, Part>;
+
+  // Two CPUs, on a node each.
+  static void prepare_topology() {}
+  static std::uint32_t cpus() { return 2; }
+  static std::uint32_t node_count() { return 2; }
+  static std::uint32_t cpu() { return machine.place(2); }
+  static std::uint32_t node() { return machine.place(2); }
+  static constexpr std::uint32_t kMostInARow = 1;
 
   template <class T>
   static T& local() {

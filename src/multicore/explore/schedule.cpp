@@ -68,6 +68,7 @@ void Machine::reset(const Scenario& scenario) {
     memory_.thread(i).now.clock(i) = 1;
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = false;
     t.generation = 0;
+    t.place = static_cast<unsigned>(i);
     t.exit_hooks.clear();
     t.caller = Caller{};
     t.wait = Thread::Wait::none;
@@ -141,6 +142,16 @@ bool Machine::blocked(int thread) const {
   // Of a sleeper that is about to be woken it is not said.
   if (t.wait != Thread::Wait::parked || !t.caller.set) return true;
   return !t.caller.condition(memory_.newest_value(t.caller.condition.location));
+}
+
+std::uint32_t Machine::place(std::uint32_t places) {
+  unsigned& place = me().place;
+  if (!alone() && places > 1 && left_.moves > 0 && search.choose(2) == 1) {
+    --left_.moves;
+    ++place;
+    note("moves to CPU %u of %u", place % places, places);
+  }
+  return place % places;
 }
 
 void Machine::expect_exit_hook(void (*hook)()) {

@@ -1,0 +1,65 @@
+// cohort: a lock for each node, and a global one that a node keeps for a while.
+//
+// Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
+//   locks" (PPoPP 2012), section 2.
+// Idea: who wants the lock takes the local lock of its node, then the global one. When it releases
+//   and another thread of the node waits, it leaves the global lock to that one and releases only
+//   the local one: lock and data stay in the node's caches. After `kMost` times in a row it
+//   releases both.
+// State: the global lock, and for each node a local one and `kept`: 0, the node does not have the
+//   global lock; else it does, and so many times it was handed on. The caller says where they lie.
+// Invariants: `kept` is changed by the holder of the local lock alone, and is not 0 while the local
+//   lock is free.
+// Fairness: the locks' own, between nodes and within one; at most kMost + 1 threads of a node in a
+//   row.
+// Space: the locks'.
+// Deviations: none. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
+// Destroy is safe: the last access is the local lock's, which must be waited for (idle): the global
+//   one is released before.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+// Global: any thread may release it. Local: contended() tells whether another thread waits. Both:
+// lock, try_lock, unlock, contended, idle.
+template <class P, class Global, class Local, std::uint32_t kMost>
+class Cohort {
+ public:
+  struct Node {
+    Local lock;
+    typename P::template atomic<std::uint32_t> kept;
+  };
+
+  static void lock(Global& global, Node& node) noexcept {
+    node.lock.lock();
+    // relaxed, all of `kept`: it comes with the local lock.
+    if (node.kept.load(relaxed) == 0) global.lock();
+  }
+  static bool try_lock(Global& global, Node& node) noexcept {
+    if (!node.lock.try_lock()) return false;
+    if (global.try_lock()) return true;  // `kept` is 0: nobody waited for the local lock
+    node.lock.unlock();
+    return false;
+  }
+  static void unlock(Global& global, Node& node) noexcept {
+    const std::uint32_t kept = node.kept.load(relaxed);
+    if (kept < kMost && node.lock.contended()) {
+      node.kept.store(kept + 1, relaxed);
+    } else {
+      node.kept.store(0, relaxed);
+      global.unlock();
+    }
+    node.lock.unlock();
+  }
+
+  // For the holder: whether another thread waits. It will not go away.
+  static bool contended(const Global& global, const Node& node) noexcept {
+    return node.lock.contended() || global.contended();
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,332 @@
+// cohort: C-RW-WP, a reader-writer lock for machines with several memory nodes; writers first.
+//
+// Paper: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer
+//   locks" (PPoPP 2013), section 3.3 (C-RW-WP) and 3.4 (reader indicators).
+// Idea: a reader counts itself in at its node and looks whether a writer is there; if so, it counts
+//   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
+//   until nobody is counted in at any node. While writers wait for the mutex it stays said.
+// State: in the object a pointer to a block (outlined.h). The block: for each node a reader
+//   indicator (reader_indicator.h) and the local lock of the mutex; in the head the global lock,
+//   the node of the writer that is in, and `state`: bit 0     kPresent: a writer is there bits 1,2
+//   somebody sleeps until that is over; the writer with the mutex sleeps until kTurn is bit 3
+//   kTurn: readers that wait go first bits 4..9 how many writers were in since readers wait
+//   bits 10.. readers that wait
+// Invariants: kPresent and kTurn are set by the holder of the mutex; kTurn is cleared by the last
+//   reader that waited. Readers that wait are not counted in, but for moments.
+// Fairness: writers first; in a row at most kMostInARow + 1 of a node while others wait. After
+//   kMostInARow writers the readers that wait go first. A timed writer takes the mutex only when it
+//   is free, then waits for readers like others.
+// Space: 256 bytes a node, and 256.
+// Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
+//   count how many of them were in, and set it up themselves, so no reader looks at a clock. A
+//   release by a thread without a record takes any hold: if that was another's, or of a reader that
+//   was about to count itself out, that one finds no arrival left and has the hold that was meant.
+// Destroy is safe: a reader's last access is the update of egress. A writer's is the mutex's;
+// destroy
+//   waits for it, since readers may be in and out before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/mutex/cohort.h"
+#include "locks/mutex/ticket.h"
+#include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
+#include "locks/rw/outlined.h"
+#include "locks/rw/reader_indicator.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// Two lines each: processors fetch them in pairs.
+template <class P, class Global>
+struct alignas(128) CohortRwHead {
+  typename P::template atomic<std::uint32_t> link;
+  typename P::template atomic<std::uint32_t> state;
+  typename P::template atomic<std::uint64_t> owner;
+  typename P::template atomic<std::uint32_t> node;
+  alignas(128) Global global;
+};
+template <class P, class W, class Local>
+struct alignas(128) CohortRwPart {
+  ReaderIndicator<P, W> readers;
+  alignas(128) Local local;
+};
+
+template <class P, class W>
+class CohortRw {
+  using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
+  using Head = CohortRwHead<P, Ticket<P, W>>;
+  using Part = CohortRwPart<P, W, typename Mutex::Node>;
+  using State = Outlined<P, Head, Part>;
+  using Blocks = typename State::Blocks;
+
+ public:
+  static constexpr Claims kClaims{};
+  static constexpr bool kHasTokens = true;  // 1 + the node's number
+
+  static bool prepare() noexcept {
+    P::prepare_topology();
+    return Blocks::prepare(P::node_count());
+  }
+  // Beside the object; on this machine.
+  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::node_count()); }
+
+  std::uint32_t read_arrive() noexcept { return enter(state_.head()); }
+
+  bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    Head& h = state_.head();
+    // relaxed, here and in the wait: what is decided by it is who goes first. enter() decides who
+    // is in.
+    h.state.fetch_add(kWaiter, relaxed);
+    while (W::until(h.state, relaxed, kParked, kOverChannel, deadline, nobody_present)) {
+      attempt = enter(h);
+      if (attempt < kMustWait) break;
+    }
+    stop_waiting(h);
+    return attempt < kMustWait;
+  }
+  bool read_withdraw(std::uint32_t) noexcept { return true; }  // it is counted out already
+  bool try_read_lock(std::uint32_t& token) noexcept {
+    token = enter(state_.head());
+    return token < kMustWait;
+  }
+
+  bool read_unlock(std::uint32_t token) noexcept {
+    return token != 0 && State::part(*state_.peek(), token - 1).readers.depart();
+  }
+  // Always from the first node on, as in per-cpu.h.
+  bool read_unlock_any() noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && depart_any(*h);
+  }
+
+  void write_lock() noexcept {
+    write_lock([] {});
+  }
+  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
+  template <class F>
+  void write_lock(const F& before_drain) noexcept {
+    Head& h = state_.head();
+    const std::uint32_t node = P::node();
+    Mutex::lock(h.global, State::part(h, node).local);
+    h.node.store(node, relaxed);  // the holder's own
+    appear(h, nullptr);
+    drain(h, nullptr, before_drain);
+  }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    Head& h = state_.head();
+    for (unsigned round = 0; !try_mutex(h); ++round) {
+      if (P::passed(*deadline)) return false;
+      if (nobody_present(h.state.load(relaxed))) {  // relaxed, also below: the next round looks
+        P::step_aside(round);
+      } else if (!W::until(h.state, relaxed, kParked, kOverChannel, deadline, nobody_present)) {
+        return false;
+      }
+    }
+    if (appear(h, deadline) && drain(h, deadline, [] {})) return true;
+    leave(h);
+    return false;
+  }
+  bool try_write_lock() noexcept {
+    Head& h = state_.head();
+    // Look before disturbing: readers are reason enough to fail.
+    if (!all_gone(h) || !try_mutex(h)) return false;
+    if ((h.state.load(relaxed) & kTurn) == 0 && appear(h, nullptr) && all_gone(h)) return true;
+    leave(h);
+    return false;
+  }
+  void write_unlock() noexcept { leave(*state_.peek()); }
+
+  bool has_readers() const noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && !all_gone(*h);
+  }
+  bool has_writer() const noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && (h->state.load(acquire) & kPresent) != 0;  // acquire: pairs with leave
+  }
+  bool too_many_readers() const noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && State::part(*h, P::node()).readers.too_many();
+  }
+  bool idle() const noexcept {
+    Head* const h = state_.peek();
+    return h == nullptr || is_idle(*h);
+  }
+
+  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
+  bool is_tidy(bool written) const noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return !written;
+    const std::uint32_t node = h->node.load(relaxed);
+    bool tidy = h->state.load(relaxed) == (written ? kPresent : 0) && h->global.is_tidy(written);
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      const Part& part = State::part(*h, i);
+      tidy = tidy && part.readers.is_tidy(written) && part.local.lock.is_tidy(written && i == node);
+    }
+    return tidy;
+  }
+  // A reader that the fork met between counting itself in and turning back stays counted in, unless
+  // a writer's hold stays.
+  void clear_up(bool written) noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      Part& part = State::part(*h, i);
+      const bool held = written && i == h->node.load(relaxed);
+      part.readers.clear_up(written);
+      part.local.lock.clear_up(held);
+      if (!held) part.local.kept.store(0, relaxed);
+    }
+    h->global.clear_up(written);
+    h->state.store(written ? kPresent : 0, relaxed);
+  }
+
+  // Gets the block now, not when the lock is first used.
+  void use() noexcept { state_.head(); }
+  void destroy() noexcept { state_.close(is_at_rest); }
+  void before_init() noexcept { state_.close_old(is_at_rest); }
+
+ private:
+  static constexpr std::uint32_t kPresent = 1;
+  static constexpr std::uint32_t kParked = 2;  // somebody sleeps until nobody is present
+  static constexpr std::uint32_t kWriterParked =
+      4;  // the holder of the mutex sleeps until no kTurn
+  static constexpr std::uint32_t kTurn = 8;
+  static constexpr std::uint32_t kPass = 16;
+  static constexpr std::uint32_t kPasses = 0x3f0;
+  static constexpr std::uint32_t kWaiter = 0x400;
+  static_assert(P::kMostInARow * kPass <= kPasses);
+  static constexpr std::uint32_t kOverChannel = 1;
+  static constexpr std::uint32_t kTurnChannel = 2;
+
+  static constexpr unsigned kMostRounds = 64;  // some 50 ms
+
+  static bool nobody_present(std::uint32_t v) noexcept { return (v & kPresent) == 0; }
+
+  // --- readers
+
+  // The reader's half of the Dekker pair with appear and drain: count in, then look for a writer.
+  // A token, or kMustWait.
+  static std::uint32_t enter(Head& h) noexcept {
+    const std::uint32_t token = P::node() + 1;
+    ReaderIndicator<P, W>& readers = State::part(h, token - 1).readers;
+    readers.arrive();
+    // seq_cst: either the writer sees this arrival, or this reader sees the writer. As an acquire
+    // it pairs with leave.
+    if (nobody_present(h.state.load(seq_cst))) [[likely]]
+      return token;
+    // If its arrival is gone, another thread took it for a hold that it meant to release. That hold
+    // is this reader's now, wherever it is.
+    return readers.depart() ? kMustWait : 0;
+  }
+
+  static bool depart_any(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (State::part(h, i).readers.depart()) return true;
+    }
+    return false;
+  }
+
+  static void stop_waiting(Head& h) noexcept {
+    std::uint32_t v = h.state.load(relaxed), next;
+    do {
+      next = v - kWaiter;
+      if (next < kWaiter) next &= ~(kTurn | kPasses | kWriterParked);
+      // relaxed: it hands nothing on; the writer goes on to look at the arrivals.
+    } while (!h.state.compare_exchange(v, next, relaxed));
+    if constexpr (W::kParks) {
+      if (((v ^ next) & kWriterParked) != 0) W::wake(&h.state, kTurnChannel);
+    }
+  }
+
+  // --- writers
+
+  static bool try_mutex(Head& h) noexcept {
+    const std::uint32_t node = P::node();
+    if (!Mutex::try_lock(h.global, State::part(h, node).local)) return false;
+    h.node.store(node, relaxed);  // the holder's own
+    return true;
+  }
+
+  // With the mutex: readers that wait have had their turn, and from now on new ones wait.
+  static bool appear(Head& h, const Deadline* deadline) noexcept {
+    // relaxed: the writer before comes with the mutex, so kPresent is as it left it.
+    for (std::uint32_t v = h.state.load(relaxed); (v & kPresent) == 0; v = h.state.load(relaxed)) {
+      if ((v & kTurn) != 0) {
+        const auto over = [](std::uint32_t now) { return (now & kTurn) == 0; };
+        if (!W::until(h.state, relaxed, kWriterParked, kTurnChannel, deadline, over)) return false;
+      } else if (h.state.compare_exchange(v, v | kPresent, seq_cst)) {  // see enter
+        break;
+      }
+    }
+    return true;
+  }
+
+  static bool all_gone(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!State::part(h, i).readers.is_empty()) return false;
+    }
+    return true;
+  }
+
+  template <class F>
+  static bool drain(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+    if (all_gone(h)) [[likely]]
+      return true;
+    before_drain();
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!State::part(h, i).readers.wait_until_empty(deadline)) return false;
+    }
+    return true;
+  }
+
+  static void leave(Head& h) noexcept {
+    Part& part = State::part(h, h.node.load(relaxed));
+    const bool wanted = Mutex::contended(h.global, part.local);
+    std::uint32_t v = h.state.load(relaxed), next;
+    do {
+      // relaxed: flags; the compare-exchange finds out what has changed.
+      const std::uint32_t passes = v < kWaiter ? 0 : (v & kPasses) + kPass;
+      const bool is_turn = passes >= P::kMostInARow * kPass;
+      next = v & ~kPasses;
+      if (!wanted || is_turn) next &= ~(kPresent | kParked);
+      next |= is_turn ? kTurn : passes;
+      // release: the critical section; pairs with enter. The next writer gets it with the mutex.
+    } while (!h.state.compare_exchange(v, next, release));
+    if constexpr (W::kParks) {
+      if (((v ^ next) & kParked) != 0) W::wake(&h.state, kOverChannel);
+    }
+    Mutex::unlock(h.global, part.local);
+  }
+
+  // --- the end
+
+  static bool mutex_is_free(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!State::part(h, i).local.lock.idle()) return false;
+    }
+    return h.global.idle();
+  }
+  static bool is_idle(Head& h) noexcept {
+    // relaxed: all threads have ended, or the program has ordered their last use.
+    return (h.state.load(relaxed) & (kPresent | kTurn)) == 0 && h.state.load(relaxed) < kWaiter &&
+           all_gone(h) && mutex_is_free(h);
+  }
+  // At the lock's end. What threads still hold for reading ends with it.
+  static bool is_at_rest(Head& h) noexcept {
+    if (!nobody_present(h.state.load(relaxed))) return false;  // held for writing
+    // Not for ever: a forked child has only one of its parent's threads.
+    for (unsigned round = 0; !mutex_is_free(h) && round < kMostRounds; ++round)
+      P::step_aside(round);
+    while (depart_any(h)) {}
+    return is_idle(h);
+  }
+
+  State state_;
+};
+
+}  // namespace lockswap

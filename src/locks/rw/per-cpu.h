@@ -1,0 +1,252 @@
+// per-cpu: an array of BA locks, one for each possible CPU.
+//
+// Paper: D. Dice, A. Kogan, "BRAVO - Biased Locking for Reader-Writer Locks" (USENIX ATC 2019),
+//   sections 2 and 5 (Per-CPU); after the Linux kernel's brlock (J. Corbet, LWN 2010) and W. Hsieh,
+//   W. Weihl, "Scalable reader-writer locks for parallel systems" (IPPS 1992).
+// Idea: a reader takes the lock of the CPU that it runs on, for reading, and remembers which; a
+//   writer takes them all, in order. So readers on different CPUs write to different lines.
+// State: in the object a pointer to a block (outlined.h). The block: for each CPU a BA lock and
+//   `holds`, how many of its read holds their threads know of; in the head `leaving`, how many
+//   writers have begun to release and not ended.
+// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. Who releases
+//   takes one from there first, by an update that cannot take what is not there. So two releases
+//   never end one hold, whichever threads they are by; and none ends that of a reader which has not
+//   noticed yet that its phase has begun. (It tells by BA's phase bit, which may come round if its
+//   arrival counts no more.)
+// Fairness: phase-fair, and writers first come, first served: as the BA lock that a reader comes
+// to,
+//   and the first one, at which all writers queue. Timed writers as under BA, but a timed writer
+//   keeps readers from the locks that it has while it tries for the next.
+// Space: 128 bytes a CPU, and 128; writers hold a queue node a CPU.
+// Deviations: a release by a thread without a record takes any hold. Holds are alike: if it took
+//   another thread's, that one's release finds its own place empty and takes the one that was left.
+// Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`; destroy waits for
+// it,
+//   since readers of the first CPUs may be in and out before a writer has released the last one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/rw/ba.h"
+#include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
+#include "locks/rw/outlined.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// Two lines each: processors fetch them in pairs.
+template <class P>
+struct alignas(128) PerCpuHead {
+  typename P::template atomic<std::uint32_t> link;
+  typename P::template atomic<std::uint32_t> leaving;
+  typename P::template atomic<std::uint64_t> owner;
+};
+template <class P, class W>
+struct alignas(128) PerCpuPart {
+  Ba<P, W> lock;
+  typename P::template atomic<std::uint32_t> holds;
+};
+
+template <class P, class W>
+class PerCpu {
+  using Head = PerCpuHead<P>;
+  using Part = PerCpuPart<P, W>;
+  using State = Outlined<P, Head, Part>;
+  using Blocks = typename State::Blocks;
+
+ public:
+  static constexpr Claims kClaims = Ba<P, W>::kClaims;
+  static constexpr bool kHasTokens = true;  // 1 + the CPU's number
+
+  static bool prepare() noexcept {
+    P::prepare_topology();
+    return Ba<P, W>::prepare() && Blocks::prepare(P::cpus());
+  }
+  // Beside the object; on this machine.
+  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::cpus()); }
+
+  // A token; or kMustWait, with the CPU, and BA's phase in the lowest two bits.
+  std::uint32_t read_arrive() noexcept {
+    const std::uint32_t token = P::cpu() + 1;
+    Part& part = part_of(token);
+    const std::uint32_t phase = part.lock.read_arrive();
+    if (phase != 0) [[unlikely]]
+      return kMustWait | token << kTokenShift | phase;
+    count_in(part);
+    return token;
+  }
+  bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    const std::uint32_t token = token_in(attempt);
+    Part& part = part_of(token);
+    if (!part.lock.read_wait(attempt & kPhase, deadline)) return false;
+    count_in(part);
+    attempt = token;
+    return true;
+  }
+  bool read_withdraw(std::uint32_t attempt) noexcept {
+    Part& part = part_of(token_in(attempt));
+    if (part.lock.read_withdraw(attempt & kPhase)) return true;
+    count_in(part);
+    return false;
+  }
+  bool try_read_lock(std::uint32_t& token) noexcept {
+    token = P::cpu() + 1;
+    Part& part = part_of(token);
+    if (!part.lock.try_read_lock()) return false;
+    count_in(part);
+    return true;
+  }
+
+  bool read_unlock(std::uint32_t token) noexcept {
+    return token != 0 && end_one(State::part(*state_.peek(), token - 1));
+  }
+  // Always from the first CPU on: then who has a hold finds one, however many others search. What a
+  // searcher has passed is empty, or a later arrival's, whose own release stays behind it.
+  bool read_unlock_any() noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && end_any(*h);
+  }
+
+  void write_lock() noexcept {
+    write_lock([] {});
+  }
+  // Calls before_drain whenever it has to wait for readers of a CPU.
+  template <class F>
+  void write_lock(const F& before_drain) noexcept {
+    take_all([&before_drain](Part& part) {
+      part.lock.write_lock(before_drain);
+      return true;
+    });
+  }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    return take_all([deadline](Part& part) { return part.lock.write_lock_until(deadline); });
+  }
+  bool try_write_lock() noexcept {
+    return take_all([](Part& part) { return part.lock.try_write_lock(); });
+  }
+  void write_unlock() noexcept { leave(*state_.peek(), Blocks::parts()); }
+
+  bool has_readers() const noexcept {
+    Head* const h = state_.peek();
+    for (std::uint32_t i = 0; h != nullptr && i < Blocks::parts(); ++i) {
+      if (State::part(*h, i).lock.has_readers()) return true;
+    }
+    return false;
+  }
+  // Whether a writer has its turn, or is not through with its release.
+  bool has_writer() const noexcept {
+    Head* const h = state_.peek();
+    // acquire, inside and here: who sees the first lock released sees `leaving` raised before it.
+    return h != nullptr && (State::part(*h, 0).lock.has_writer() || h->leaving.load(acquire) != 0);
+  }
+  bool too_many_readers() const noexcept {
+    Head* const h = state_.peek();
+    return h != nullptr && State::part(*h, P::cpu()).lock.too_many_readers();
+  }
+  bool idle() const noexcept {
+    Head* const h = state_.peek();
+    return h == nullptr || is_idle(*h);
+  }
+
+  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
+  bool is_tidy(bool written) const noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return !written;
+    bool tidy = h->leaving.load(relaxed) == 0;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      tidy = tidy && State::part(*h, i).lock.is_tidy(written);
+    return tidy;
+  }
+  void clear_up(bool written) noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      State::part(*h, i).lock.clear_up(written);
+    h->leaving.store(0, relaxed);
+  }
+
+  // Gets the block now, not when the lock is first used.
+  void use() noexcept { state_.head(); }
+  void destroy() noexcept { state_.close(is_at_rest); }
+  void before_init() noexcept { state_.close_old(is_at_rest); }
+
+ private:
+  static constexpr std::uint32_t kPhase = Ba<P, W>::kPhaseBits;
+  static constexpr int kTokenShift = 2;  // in an attempt, above the phase
+  static_assert(kPhase >> kTokenShift == 0);
+  static constexpr unsigned kMostRounds = 64;  // some 50 ms
+  static std::uint32_t token_in(std::uint32_t attempt) noexcept {
+    return (attempt & ~kMustWait) >> kTokenShift;
+  }
+
+  Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
+
+  static void count_in(Part& part) noexcept {
+    // release: who releases this hold has seen its arrival in the BA lock; pairs with end_one.
+    part.holds.fetch_add(1, release);
+  }
+  // Releases one hold of that CPU. False: there is none.
+  static bool end_one(Part& part) noexcept {
+    std::uint32_t n;
+    do {
+      // acquire: if there is none, who took the caller's has left another one, which must be seen.
+      // Pairs with the compare-exchange.
+      n = part.holds.load(acquire);
+      if (n == 0) return false;
+      // acquire: pairs with count_in. release: as said.
+    } while (!part.holds.compare_exchange(n, n - 1, acq_rel));
+    part.lock.read_unlock();
+    return true;
+  }
+  static bool end_any(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (end_one(State::part(h, i))) return true;
+    }
+    return false;
+  }
+
+  template <class Take>
+  bool take_all(const Take& take) noexcept {
+    Head& h = state_.head();
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!take(State::part(h, i))) {
+        leave(h, i);
+        return false;
+      }
+    }
+    return true;
+  }
+  static void leave(Head& h, std::uint32_t taken) noexcept {
+    if (taken == 0) return;
+    // relaxed: handed on by the release of the first lock; pairs with has_writer and is_at_rest.
+    h.leaving.fetch_add(1, relaxed);
+    for (std::uint32_t i = 0; i < taken; ++i)
+      State::part(h, i).lock.write_unlock();
+    // release: the block may be another lock's after this. Pairs with is_at_rest.
+    h.leaving.fetch_sub(1, release);
+  }
+
+  static bool is_idle(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      // relaxed, here and below: all threads have ended, or the program has ordered their last use.
+      if (!State::part(h, i).lock.idle() || State::part(h, i).holds.load(relaxed) != 0)
+        return false;
+    }
+    return h.leaving.load(relaxed) == 0;
+  }
+  // At the lock's end. What threads still hold for reading ends with it.
+  static bool is_at_rest(Head& h) noexcept {
+    // acquire: pairs with leave. Not for ever: a forked child has only one of its parent's threads.
+    for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
+      P::step_aside(round);
+    while (end_any(h)) {}
+    return is_idle(h);
+  }
+
+  State state_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,55 @@
+// Memory beside a lock that does not fit into a pthread object: a head and as many parts as the
+// machine has CPUs or nodes, in one block.
+//
+// Type-stable, as queue nodes are (arena.h, which gives them out): never another type's, never back
+// to the system. Who comes late to a block that has changed hands does no harm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/arena.h"
+
+namespace lockswap {
+
+// Head and Part are zero-initialisable, and free when they are zero. Head has a member
+// `NativeAtomic<uint32_t> link`, the arena's while the block is free. A block that is given back
+// must be at rest: it is handed out as it is.
+template <class Head, class Part>
+class Blocks {
+  static_assert(sizeof(Head) % alignof(Part) == 0);
+
+ public:
+  // At start-up, by one thread. Reserves address space only. False: there is none.
+  static bool prepare(std::uint32_t parts) noexcept {
+    if (parts_ == 0) parts_ = parts;
+    return Heads::prepare();
+  }
+  static std::uint32_t parts() noexcept { return parts_; }
+  static std::size_t bytes_with(std::uint32_t parts) noexcept {
+    return sizeof(Head) + parts * sizeof(Part);
+  }
+
+  // Never fails: at the limit of memory it waits until one is given back.
+  static Head& take() noexcept { return Heads::at(Heads::take()); }
+  static void give(Head& head) noexcept { Heads::give(Heads::handle_at(address_of(&head))); }
+  static Part& part(Head& head, std::uint32_t i) noexcept {
+    return reinterpret_cast<Part*>(&head + 1)[i];
+  }
+  // Whether there is a block at that address, which may be any number.
+  static bool is_block(std::uint64_t address) noexcept { return Heads::handle_at(address) != 0; }
+
+ private:
+  struct Size {
+    static std::size_t bytes() noexcept { return bytes_with(parts_); }
+  };
+  using Heads = Arena<Head, Size>;
+
+  static std::uint64_t address_of(const Head* head) noexcept {
+    return reinterpret_cast<std::uintptr_t>(head);
+  }
+
+  static inline constinit std::uint32_t parts_ = 0;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,149 @@
+// The cohort mutex by itself: who gets it next. And that readers of `cohort` are not forgotten.
+#include "locks/mutex/cohort.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+#include "locks/mutex/ticket.h"
+#include "locks/rw/cohort.h"
+#include "platform/native.h"
+#include "wait/park.h"
+#include "wait/yield.h"
+
+namespace lockswap {
+namespace {
+
+template <class W>
+class TicketTest : public testing::Test {};
+// Spinning is the same source as yield, and needs a processor for each thread.
+using Waits = testing::Types<Park<Native>, Yield<Native>>;
+TYPED_TEST_SUITE(TicketTest, Waits);
+
+TYPED_TEST(TicketTest, OneAtATime) {
+  Ticket<Native, TypeParam> lock;
+  long n = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2'000; ++i) {
+        if (i % 3 != 0) {
+          lock.lock();
+        } else {
+          while (!lock.try_lock())
+            sched_yield();
+        }
+        ++n;
+        lock.unlock();
+      }
+    });
+  }
+  for (auto& t : threads)
+    t.join();
+  EXPECT_EQ(n, 6'000);
+  EXPECT_TRUE(lock.idle());
+}
+
+TYPED_TEST(TicketTest, FirstComeFirstServed) {
+  Ticket<Native, TypeParam> lock;
+  lock.lock();
+  EXPECT_FALSE(lock.contended());
+  std::vector<int> order;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      lock.lock();
+      order.push_back(t);
+      lock.unlock();
+    });
+    while (lock.waiting() != static_cast<std::uint32_t>(t) + 1)
+      sched_yield();
+  }
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+  for (auto& t : threads)
+    t.join();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_TRUE(lock.idle());
+}
+
+// One thread of node 1 and three of node 0 wait, while a thread of node 0 holds the lock.
+TEST(CohortMutex, StaysOnANodeForSoLongAndNoLonger) {
+  constexpr std::uint32_t kMost = 2;
+  using Plain = Ticket<Native, Park<Native>>;
+  using Mutex = Cohort<Native, Plain, Plain, kMost>;
+  Plain global;
+  Mutex::Node nodes[2];
+  std::vector<int> order;
+  std::vector<std::thread> threads;
+  Mutex::lock(global, nodes[0]);
+  const auto waiter = [&](int node) {
+    threads.emplace_back([&, node] {
+      Mutex::lock(global, nodes[node]);
+      order.push_back(node);
+      Mutex::unlock(global, nodes[node]);
+    });
+  };
+  waiter(1);
+  while (!global.contended())
+    sched_yield();
+  EXPECT_TRUE(Mutex::contended(global, nodes[0]));
+  EXPECT_FALSE(nodes[0].lock.contended());
+  for (int i = 0; i < 3; ++i)
+    waiter(0);
+  while (nodes[0].lock.waiting() != 3)
+    sched_yield();
+  EXPECT_FALSE(Mutex::try_lock(global, nodes[1]));
+  Mutex::unlock(global, nodes[0]);
+  for (auto& t : threads)
+    t.join();
+  EXPECT_EQ(order, (std::vector<int>{0, 0, 1, 0}));
+  EXPECT_TRUE(global.idle() && nodes[0].lock.idle() && nodes[1].lock.idle());
+  EXPECT_TRUE(Mutex::try_lock(global, nodes[1]));
+  Mutex::unlock(global, nodes[1]);
+}
+
+template <class W>
+class CohortRwTest : public testing::Test {};
+TYPED_TEST_SUITE(CohortRwTest, Waits);
+
+// Writers that never rest keep kPresent set among themselves. If readers had no turn, this would
+// not end.
+TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
+  ThreadExit::prepare();
+  Native::set_pretence({2, 4, 1});
+  ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
+  CohortRw<Native, TypeParam> lock;
+  std::atomic<bool> stop{false};
+  long a = 0, b = 0;
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 3; ++t) {
+    writers.emplace_back([&] {
+      while (!stop.load(std::memory_order_relaxed)) {
+        lock.write_lock();
+        ++a;
+        ++b;
+        lock.write_unlock();
+      }
+    });
+  }
+  int bad = 0;
+  for (int i = 0; i < 50; ++i) {
+    std::uint32_t token = lock.read_arrive();
+    if (token >= kMustWait) lock.read_wait(token, nullptr);
+    bad += a == b ? 0 : 1;
+    EXPECT_TRUE(lock.read_unlock(token));
+  }
+  stop.store(true);
+  for (auto& t : writers)
+    t.join();
+  EXPECT_EQ(bad, 0);
+  EXPECT_TRUE(lock.idle());
+  lock.destroy();
+  Native::set_pretence({});
+}
+
+}  // namespace
+}  // namespace lockswap
