@@ -13,16 +13,14 @@
 //   never end one hold, whichever threads they are by; and none ends that of a reader which has not
 //   noticed yet that its phase has begun. (It tells by BA's phase bit, which may come round if its
 //   arrival counts no more.)
-// Fairness: phase-fair, and writers first come, first served: as the BA lock that a reader comes
-// to,
-//   and the first one, at which all writers queue. Timed writers as under BA, but a timed writer
-//   keeps readers from the locks that it has while it tries for the next.
+// Fairness: phase-fair, as the BA lock is that a reader comes to; writers first come, first served,
+//   as they all queue at the first one. Timed writers as under BA, but a timed writer keeps readers
+//   from the locks that it has while it tries for the next.
 // Space: 128 bytes a CPU, and 128; writers hold a queue node a CPU.
 // Deviations: a release by a thread without a record takes any hold. Holds are alike: if it took
 //   another thread's, that one's release finds its own place empty and takes the one that was left.
-// Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`; destroy waits for
-// it,
-//   since readers of the first CPUs may be in and out before a writer has released the last one.
+// Destroy is safe: a reader's last access is BA's. A writer's is to `leaving`, which destroy waits
+//   for: readers of the first CPUs may be in and out before a writer has released the last one.
 #pragma once
 
 #include <cstddef>
