@@ -64,6 +64,8 @@ struct Native {
   static std::uint32_t node() noexcept { return current_node(); }
 
   static constexpr std::uint32_t kMostInARow = 32;
+  static constexpr std::uint32_t kRows = 1 << 14;
+  static constexpr std::uint32_t kRowSections = 7;
 
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }

@@ -18,6 +18,7 @@
 #include "registry/stats.h"
 #include "registry/system_ops.h"
 #include "registry/text.h"
+#include "rlu/rlu.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -81,6 +82,14 @@ constexpr RwLockInfo kRwLocks[] = {
      "no effect: readers and writers alternate",
      claims_of_direct<PerCpu>,
      bytes_beside<PerCpu>},
+    {"rlu",
+     {"RLU-backed", nullptr},
+     "RLU's reader indicator: readers write to a row of their own thread, writers look at all rows",
+     "Matveev and others 2015, sections 3.2 to 3.4; Dice and Kogan 2019, section 5, RLU-backed",
+     "writers first come first served; readers that entered before a writer go first, others wait in "
+     "line, phase-fair",
+     "no effect: readers and writers alternate",
+     claims_of_direct<Rlu>},
     {"bravo-pthread",
      {nullptr},
      "BRAVO reader bias over glibc's lock",
@@ -118,6 +127,13 @@ constexpr RwLockInfo kRwLocks[] = {
      "no effect: readers and writers alternate",
      claims_of_bravo<PerCpu>,
      bytes_beside<PerCpu>},
+    {"bravo-rlu",
+     {"bravo-RLU-backed", nullptr},
+     "BRAVO reader bias over rlu",
+     "Dice and Kogan 2019, listing 1",
+     "rlu's while unbiased; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo<Rlu>},
 };
 
 constexpr WaitInfo kWaits[] = {
@@ -154,11 +170,13 @@ Choice choose_lock(const char* name) noexcept {
   if (same_name(name, "ba")) return direct<Ba, W, Count>();
   if (same_name(name, "cohort")) return direct<CohortRw, W, Count>();
   if (same_name(name, "per-cpu")) return direct<PerCpu, W, Count>();
+  if (same_name(name, "rlu")) return direct<Rlu, W, Count>();
   if (same_name(name, "bravo-pthread")) return bravo<Pthread, W, Count>();
   if (same_name(name, "bravo-pf-t")) return bravo<PfT, W, Count>();
   if (same_name(name, "bravo-ba")) return bravo<Ba, W, Count>();
   if (same_name(name, "bravo-cohort")) return bravo<CohortRw, W, Count>();
   if (same_name(name, "bravo-per-cpu")) return bravo<PerCpu, W, Count>();
+  if (same_name(name, "bravo-rlu")) return bravo<Rlu, W, Count>();
   return {};
 }
 

@@ -113,6 +113,25 @@ TEST(Exclusion, EverybodyWhoWaitsIsAdmitted) {
 }
 
 // Reads that are all inside at once, each waiting for the others: readers really share.
+// A reader keeps out the writers of its own lock, and no others: it waits for them.
+TEST(Exclusion, AReaderOfOneLockDelaysNoWriterOfAnother) {
+  L one = PTHREAD_RWLOCK_INITIALIZER, other = PTHREAD_RWLOCK_INITIALIZER;
+  warm_up_readers(&one);
+  warm_up_readers(&other);
+  Actor reader, writer;
+  reader.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&one)); });
+  writer.run([&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_RC(0, i % 2 == 0 ? pthread_rwlock_wrlock(&other) : pthread_rwlock_trywrlock(&other));
+      EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&one));
+      EXPECT_RC(0, pthread_rwlock_unlock(&other));
+    }
+  });
+  reader.run([&] { EXPECT_RC(0, pthread_rwlock_unlock(&one)); });
+  expect_works(&one);
+  expect_works(&other);
+}
+
 TEST(Exclusion, ReadersMeetInside) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   constexpr int kReaders = 6;

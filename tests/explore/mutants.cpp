@@ -36,6 +36,7 @@ SeededFault silent(const char* name, const char* file, const char* function, con
 }
 
 constexpr std::uint64_t kBiasOn = 1;
+constexpr std::uint64_t kRowsOpen = 0x30;
 
 }  // namespace
 
@@ -122,12 +123,36 @@ std::vector<SeededFault> seeded_faults() {
              "core/cohort/park/destroy-by-r"),
       silent("cohort: the last reader that waited does not wake the writer", "cohort.h",
              "stop_waiting", "core/cohort/park/2w1r"),
-      weak("ticket: released with relaxed", "ticket.h", "unlock", Op::compare_exchange, release,
-           relaxed, "core/cohort/spin/2w1r"),
-      weak("ticket: a release looks for sleepers with relaxed", "ticket.h", "unlock", Op::load,
-           acquire, relaxed, "core/cohort/park/3w"),
+      weak("ticket: released with relaxed", "ticket.h", "unlock", Op::exchange, release, relaxed,
+           "core/cohort/spin/2w1r"),
       silent("ticket: a release wakes nobody", "ticket.h", "unlock",
              "core/cohort/park/destroy-after-w"),
+
+      // --- rlu: the Dekker pair of entering and making oneself seen, and the rest
+      blind("rlu: a reader does not look for a writer", "rlu.h", "enter", seq_cst, kRowsOpen,
+            "core/rlu/spin/1w2r"),
+      weak("rlu: a reader looks for a writer with acquire", "rlu.h", "enter", Op::load, seq_cst,
+           acquire, "core/rlu/spin/1w2r"),
+      weak("rlu: a reader fills its section with acq_rel", "rlu.h", "enter", Op::compare_exchange,
+           seq_cst, acq_rel, "core/rlu/spin/1w2r"),
+      weak("rlu: a writer makes itself seen with acq_rel", "pf-t.h", "enter_phase", Op::fetch_add,
+           seq_cst, acq_rel, "core/rlu/spin/1w2r"),
+      weak("rlu: a trying writer makes itself seen with acq_rel", "pf-t.h", "try_write_lock",
+           Op::compare_exchange, seq_cst, acq_rel, "core/rlu/spin/try-write"),
+      weak("rlu: a writer looks at the rows with acquire", "rows.h", "each_of", Op::load, seq_cst,
+           acquire, "core/rlu/spin/1w2r"),
+      weak("rlu: a new row is counted with acq_rel", "rows.h", "first_free", Op::compare_exchange,
+           seq_cst, acq_rel, "core/rlu/spin/1w2r"),
+      weak("rlu: who has a new row looks at their number with acquire", "rows.h", "first_free",
+           Op::load, seq_cst, acquire, "core/rlu/spin/1w2r"),
+      weak("rlu: a reader leaves with relaxed", "quiescence.h", "leave", Op::compare_exchange,
+           release, relaxed, "core/rlu/spin/1w2r"),
+      weak("rlu: a writer waits for readers with relaxed", "quiescence.h", "wait", Op::await,
+           acquire, relaxed, "core/rlu/spin/1w2r"),
+      silent("rlu: a reader that leaves wakes nobody", "quiescence.h", "leave",
+             "core/rlu/park/twice"),
+      weak("rlu: who finds its section empty does not acquire", "quiescence.h", "leave", Op::load,
+           acquire, relaxed, "rlu/spin/foreign-beside-reader"),
 
       // --- the contract
       weak("recursive: extra holds are released with relaxed", "recursive.h", "release_extra",

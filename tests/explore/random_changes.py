@@ -30,12 +30,30 @@ HEADERS = (
     "locks/rw/holds.h",
     "locks/rw/pf-t.h",
     "locks/rw/readers_table.h",
+    "locks/mutex/ticket.h",
+    "locks/rw/cohort.h",
+    "locks/rw/per-cpu.h",
+    "locks/rw/reader_indicator.h",
     "locks/rw/recursive.h",
+    "rlu/quiescence.h",
+    "rlu/rlu.h",
+    "rlu/rows.h",
     "wait/park.h",
     "wait/spin.h",
 )
 # Where a fault in a header most likely shows: these cases go first, then all.
-FIRST = {"locks/rw/ba.h": "core/ba", "locks/rw/pf-t.h": "core/pf-t", "locks/rw/bravo.h": "bravo-pf-t"}
+FIRST = {
+    "locks/mutex/ticket.h": "core/cohort",
+    "locks/rw/ba.h": "core/ba",
+    "locks/rw/bravo.h": "bravo-pf-t",
+    "locks/rw/cohort.h": "core/cohort",
+    "locks/rw/per-cpu.h": "core/per-cpu",
+    "locks/rw/pf-t.h": "core/pf-t",
+    "locks/rw/reader_indicator.h": "core/cohort",
+    "rlu/quiescence.h": "core/rlu",
+    "rlu/rlu.h": "core/rlu",
+    "rlu/rows.h": "core/rlu",
+}
 # Everything that makes the library's lock operations.
 UNIT = SOURCES / "registry/rwlocks.cpp"
 # Ten times the processor time that all cases take: a program that still runs is in an endless loop.

@@ -21,6 +21,7 @@
 #include "locks/rw/pf-t.h"
 #include "locks/rw/recursive.h"
 #include "platform/native.h"
+#include "rlu/rlu.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -145,6 +146,8 @@ void all(const char* wait, int milliseconds) {
   run("bravo-cohort", static_cast<Bravo<Native, W, CohortRw<Native, W>, CountNothing>*>(nullptr));
   run("per-cpu", static_cast<Direct<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
+  run("rlu", static_cast<Direct<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
+  run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
   run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));
 }

@@ -10,9 +10,9 @@
 // Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
 // Fairness: first come, first served. A try draws a number only if it is shown already.
 // Space: 2^31 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release wakes those whose number has the
-//   next one's remainder by 32, and leaves the flag for the others.
-// Destroy is safe: the last access is the compare-exchange of the release; a wake may follow.
+// Deviations: `shown` says whether somebody may sleep. A release takes the flag away and wakes those
+//   whose number has the next one's remainder by 32; who gets the turn sets it again for the others.
+// Destroy is safe: the last access is the exchange of the release; a wake may follow.
 //
 // Any thread may release it, and contended() tells whether another waits: what a cohort lock asks
 // of its global and of its local lock.
@@ -33,9 +33,14 @@ class Ticket {
     const std::uint32_t mine = next_.fetch_add(1, relaxed) & kNumber;
     const auto my_turn = [mine](std::uint32_t v) { return number(v) == mine; };
     // acquire, both: pairs with unlock.
-    if (my_turn(shown_.load(acquire))) [[likely]]
-      return;
-    W::until(shown_, acquire, kParked, channel_of(mine), nullptr, my_turn);
+    if (!my_turn(shown_.load(acquire))) [[unlikely]]
+      W::until(shown_, acquire, kParked, channel_of(mine), nullptr, my_turn);
+    if constexpr (W::kParks) {
+      // The release that gave this turn woke one thread; others behind it may sleep on. The number
+      // of a sleeper is seen here: it lay down (release) before that turn was given (acquire). Who
+      // lies down later sets the flag himself.
+      if (((next_.load(relaxed) - mine) & kNumber) != 1) shown_.fetch_or(kParked, relaxed);
+    }
   }
 
   bool try_lock() noexcept {
@@ -46,18 +51,12 @@ class Ticket {
   }
 
   void unlock() noexcept {
-    std::uint32_t v, turn;
-    for (;;) {
-      // acquire: who set the flag drew its number before; pairs with the wait policy.
-      v = shown_.load(acquire);
-      turn = number(v);
-      const std::uint32_t waiting = (next_.load(relaxed) - turn - 1) & kNumber;
-      const std::uint32_t others = waiting > 1 ? v & kParked : 0;
-      // release: the critical section; pairs with lock and try_lock.
-      if (shown_.compare_exchange(v, (turn + 1) << kShift | others, release)) break;
-    }
+    // relaxed: the number is the holder's. An update: the flag is not missed.
+    const std::uint32_t next = number(shown_.load(relaxed)) + 1;
+    // release: the critical section; pairs with lock and try_lock.
+    const std::uint32_t v = shown_.exchange(next << kShift, release);
     if constexpr (W::kParks) {
-      if ((v & kParked) != 0) W::wake(&shown_, channel_of(turn + 1));
+      if ((v & kParked) != 0) W::wake(&shown_, channel_of(next));
     }
   }
 

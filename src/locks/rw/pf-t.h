@@ -7,7 +7,7 @@
 //   readers have left as had arrived. A reader that arrives meanwhile waits for that one phase
 //   only: when the bits change, in whichever way, it is in. So readers and writers alternate.
 // State (24 bytes, zero = free):
-//   word  64 bits: rin (high 32) | wout (24) | parked flags, PRES (8)
+//   word  64 bits: rin (high 32) | wout (24) | 4 bits for rlu.h, parked flags, PRES
 //   rout  32 bits: readers that left (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
 //   told  64 bits: how many readers had arrived when ticket so-and-so set PRES. For forked children
@@ -128,8 +128,8 @@ class PfT {
     if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
     for (;;) {
       // The compare-exchange finds out readers that came since; only flags may change besides.
-      // relaxed: what the readers did was acquired in all_left.
-      if (word_.compare_exchange(v, v | kPresent, relaxed)) {
+      // seq_cst: as in enter_phase. What the readers did was acquired in all_left.
+      if (word_.compare_exchange(v, v | kPresent, seq_cst)) {
         tell(turn(v), arrived(v));
         return true;
       }
@@ -143,7 +143,8 @@ class PfT {
     std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
     const std::uint32_t next = (turn(v) + 1) & kTicketMask;
     // release: the writer's critical section; pairs with the acquires of readers and writers.
-    while (!word_.compare_exchange(v, (v & kArrivedMask) | next << kTurnShift, release)) {}
+    constexpr std::uint64_t kStays = kArrivedMask | kGuests;
+    while (!word_.compare_exchange(v, (v & kStays) | next << kTurnShift, release)) {}
     if constexpr (W::kParks) {
       const std::uint32_t channels =
           ((v & kReadersParked) != 0 ? kReadersChannel : 0) |
@@ -175,6 +176,19 @@ class PfT {
     return ((arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
   }
 
+  // --- for a lock that is made of this one (rlu.h)
+  static constexpr std::uint64_t kGuests = 0xf0;   // bits of the word that are that lock's
+  static constexpr std::uint64_t kPresent = 2;     // a writer has its turn
+  auto& word() noexcept { return word_; }
+  const auto& word() const noexcept { return word_; }
+  // Of the word, or of a phase: how many writers there were, modulo 2^24.
+  static std::uint32_t turn(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> kTurnShift) & kTicketMask;
+  }
+  static std::uint32_t phase_of_turn(std::uint32_t turn) noexcept {
+    return turn << kTurnShift | static_cast<std::uint32_t>(kPresent);
+  }
+
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
   // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
   // True: there are holds and nothing else. Does not change anything.
@@ -198,13 +212,12 @@ class PfT {
     }
     // Without a writer the turn passes on, so that no two writers have the same ticket in `told`.
     const std::uint64_t next = (turn(v) + 1) & kTicketMask;
-    const std::uint64_t phase = written ? v & kPhase : next << kTurnShift;
+    const std::uint64_t phase = (written ? v & kPhase : next << kTurnShift) | (v & kGuests);
     word_.store(std::uint64_t{readers} << 32 | phase, relaxed);
     win_.store(static_cast<std::uint32_t>(next), relaxed);
   }
 
  private:
-  static constexpr std::uint64_t kPresent = 2;        // a writer has its turn
   static constexpr std::uint64_t kReadersParked = 4;  // a reader sleeps until the phase is over
   static constexpr std::uint64_t kWritersParked = 8;  // a writer sleeps until its turn
   static constexpr int kTurnShift = 8;
@@ -225,9 +238,6 @@ class PfT {
   static constexpr std::uint32_t kDrainChannel = 1u << 2;
   static std::uint32_t channel_of(std::uint32_t ticket) noexcept { return 8u << ticket % 29; }
 
-  static std::uint32_t turn(std::uint64_t v) noexcept {
-    return static_cast<std::uint32_t>(v >> kTurnShift) & kTicketMask;
-  }
   static std::uint32_t arrived(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>(v >> 32);
   }
@@ -252,8 +262,9 @@ class PfT {
       if (((win_.load(relaxed) - ticket) & kTicketMask) != 1)
         word_.fetch_or(kWritersParked, relaxed);
     }
-    // relaxed: readers before the phase are awaited at rout, readers after it need no data.
-    const std::uint64_t seen = word_.fetch_add(kPresent, relaxed);
+    // Readers before the phase are awaited at rout, readers after it need no data. seq_cst: for
+    // rlu.h, whose writer then looks for readers elsewhere; pairs with its enter.
+    const std::uint64_t seen = word_.fetch_add(kPresent, seq_cst);
     tell(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;
   }

@@ -261,6 +261,9 @@ struct Explored {
   static std::uint32_t cpu() { return machine.place(2); }
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
+  // A third reader finds no place.
+  static constexpr std::uint32_t kRows = 2;
+  static constexpr std::uint32_t kRowSections = 1;
 
   template <class T>
   static T& local() {

@@ -1,0 +1,246 @@
+// rlu: a lock over RLU's reader indicator. Readers write to a row of their own thread and nothing
+// else.
+//
+// Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update" (SOSP 2015), sections 3.2
+//   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
+//   Locking for Reader-Writer Locks" (USENIX ATC 2019), section 5.
+// Idea: a reader fills a section of its row with the lock and the lock's clock, and looks whether a
+//   writer is there; if so it empties it again and waits in line. Writers take turns; who has the
+//   turn makes itself seen, waits until no section names this lock, and moves the clock on when it
+//   leaves.
+// State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
+//   kOpen      readers may use rows
+//   kNamed     sections may name the lock
+//   kStarting  somebody empties sections that name it, of a lock that is no more
+//   kEnded     closed for good
+// The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
+//   meet a writer, or have no place in a row.
+// Invariants: the lock is opened once. While a writer is in, no section names it, but of readers
+//   that are about to turn back.
+// Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
+//   writer came go first.
+// Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that many
+//   locks at once.
+// Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
+//   run beside a writer: of RLU it has the reader indicator alone, as in the BRAVO paper. A release
+//   by a thread without a record closes the rows of this lock for good, and then takes any hold.
+// Fork: in a child, sections stay, as holds do. While a writer's hold stays, those that name the
+//   lock are of readers that were about to turn back: clear_up() empties them.
+// Destroy is safe: a reader's last access is to its row, which is never freed; else PF-T's.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/claims.h"
+#include "locks/rw/core_reads.h"
+#include "locks/rw/pf-t.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "rlu/quiescence.h"
+#include "rlu/rows.h"
+
+namespace lockswap {
+
+template <class P, class W>
+class Rlu {
+  using Line = PfT<P, W>;
+  using Readers = Quiescence<P, W>;
+  using Section = typename Rows<P>::Section;
+
+ public:
+  // Readers in their rows are not in PF-T's phases.
+  static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr bool kHasTokens = true;  // a place in a row, or kInLine
+
+  static bool prepare() noexcept { return Line::prepare(); }
+
+  // A token; or kMustWait, with PF-T's phase.
+  std::uint32_t read_arrive() noexcept {
+    const std::uint32_t place = Rows<P>::first_place();
+    const std::uint32_t token = place != 0 ? enter(place) : kMustWait;
+    return token < kMustWait ? token : arrive_slowly();
+  }
+  bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    if (!line_.read_wait(phase_in(attempt), deadline)) return false;
+    attempt = kInLine;
+    return true;
+  }
+  bool read_withdraw(std::uint32_t attempt) noexcept {
+    return line_.read_withdraw(phase_in(attempt));
+  }
+  bool try_read_lock(std::uint32_t& token) noexcept {
+    token = enter_somewhere();
+    if (token < kMustWait) return true;
+    token = kInLine;
+    return line_.try_read_lock();
+  }
+
+  bool read_unlock(std::uint32_t token) noexcept {
+    if (token >= Rows<P>::kFirstToken) [[likely]]
+      return Readers::leave(Rows<P>::at(token), domain());
+    if (token != kInLine) return false;
+    line_.read_unlock();
+    return true;
+  }
+  // Sections first: none are filled for good after it has closed the rows. So who finds none has a
+  // hold in line.
+  bool read_unlock_any() noexcept {
+    if (close()) {
+      if (Readers::leave_any(domain())) return true;
+      // release: hands on the readers that were acquired just now; pairs with drain_rows, close.
+      word().fetch_and(~kNamed, release);
+    }
+    if (!line_.has_readers()) return false;
+    line_.read_unlock();
+    return true;
+  }
+
+  void write_lock() noexcept {
+    write_lock([] {});
+  }
+  // Calls before_drain whenever it has to wait for readers, when new readers wait behind it already.
+  template <class F>
+  void write_lock(const F& before_drain) noexcept {
+    line_.write_lock(before_drain);
+    drain_rows(nullptr, before_drain);
+  }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    if (!line_.write_lock_until(deadline)) return false;
+    if (drain_rows(deadline, [] {})) return true;
+    line_.write_unlock();
+    return false;
+  }
+  bool try_write_lock() noexcept {
+    // Look before disturbing: a reader is reason enough to fail.
+    if (is_read_in_rows() || !line_.try_write_lock()) return false;
+    if (!is_read_in_rows()) return true;
+    line_.write_unlock();
+    return false;
+  }
+  void write_unlock() noexcept { line_.write_unlock(); }
+
+  bool has_readers() const noexcept { return is_read_in_rows() || line_.has_readers(); }
+  bool has_writer() const noexcept { return line_.has_writer(); }
+  bool too_many_readers() const noexcept { return line_.too_many_readers(); }
+  bool idle() const noexcept { return line_.idle() && !is_read_in_rows(); }
+
+  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
+  bool is_tidy(bool written) const noexcept {
+    return (word().load(relaxed) & kStarting) == 0 && !(written && is_read_in_rows()) &&
+           line_.is_tidy(written);
+  }
+  void clear_up(bool written) noexcept {
+    word().fetch_and(~kStarting, relaxed);  // to be started again
+    if (written && (word().load(relaxed) & kNamed) != 0) Readers::leave_all(domain());
+    line_.clear_up(written);
+  }
+
+  // Of a lock with holds that other threads released, sections may be left.
+  void destroy() noexcept {
+    if ((word().load(relaxed) & kEnded) != 0) Readers::leave_all(domain());
+  }
+
+ private:
+  static constexpr std::uint64_t kOpen = 0x10;
+  static constexpr std::uint64_t kNamed = 0x20;
+  static constexpr std::uint64_t kStarting = 0x40;
+  static constexpr std::uint64_t kEnded = 0x80;
+  static constexpr std::uint64_t kAny = kOpen | kNamed | kStarting | kEnded;
+  static_assert(kAny == Line::kGuests);
+
+  static constexpr std::uint32_t kInLine = 1;  // a token
+  static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
+
+  auto& word() noexcept { return line_.word(); }
+  const auto& word() const noexcept { return line_.word(); }
+  std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+
+  static bool is_open(std::uint64_t v) noexcept { return (v & (kOpen | Line::kPresent)) == kOpen; }
+  static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
+    return Line::phase_of_turn(attempt & ~kMustWait);
+  }
+
+  // --- readers
+
+  // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
+  // then look for a writer. A token; or kMustWait: try something else.
+  [[gnu::always_inline]] std::uint32_t enter(std::uint32_t place) noexcept {
+    const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
+    if (!is_open(v)) [[unlikely]]
+      return kMustWait;
+    Section& section = Rows<P>::at(place);
+    std::uint64_t empty = 0;
+    // seq_cst, both: either the writer sees this section, or this reader sees the writer.
+    if (!section.compare_exchange(empty, Rows<P>::says(domain(), Line::turn(v)), seq_cst)) [[unlikely]]
+      return kMustWait;
+    // As an acquire it pairs with write_unlock, whose update others only continue.
+    if (is_open(word().load(seq_cst))) [[likely]]
+      return place;
+    return turn_back(section);
+  }
+  [[gnu::noinline]] std::uint32_t turn_back(Section& section) noexcept {
+    if (Readers::leave(section, domain())) return kMustWait;
+    // Another thread, which released a hold that was not its own, took this section for it. So that
+    // hold is still there, wherever it is, and is this reader's now.
+    return 0;
+  }
+
+  // Looks for a place, and opens the lock if nobody has.
+  std::uint32_t enter_somewhere() noexcept {
+    const std::uint64_t v = word().load(relaxed);  // a hint, or the compare-exchange decides
+    if ((v & kAny) == 0) open(v);
+    const std::uint32_t place = Rows<P>::find_place();
+    return place != 0 ? enter(place) : kMustWait;
+  }
+  [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
+    const std::uint32_t token = enter_somewhere();
+    if (token < kMustWait) return token;
+    const std::uint32_t phase = line_.read_arrive();
+    return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
+  }
+
+  // Before the first reader uses a row: what sections say of this address is of a lock that is no
+  // more. Others go in line meanwhile.
+  void open(std::uint64_t v) noexcept {
+    // relaxed: it keeps others from it; what readers need is released below.
+    if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
+    Readers::leave_all(domain());
+    v = word().load(relaxed);
+    // release: those sections are empty; pairs with drain_rows. (What writers release to readers is
+    // in the same word, which is only updated.)
+    while (!word().compare_exchange(v, opened(v), release)) {}
+  }
+  static std::uint64_t opened(std::uint64_t v) noexcept {
+    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kNamed);
+  }
+
+  // Closes the rows for good. False: no section names the lock.
+  bool close() noexcept {
+    for (;;) {
+      // acquire: who emptied a section that named a hold of the caller's may have left another hold
+      // for it, and that must be seen. Pairs with the releases of kEnded.
+      std::uint64_t v = word().load(acquire);
+      if ((v & kEnded) != 0) return (v & kNamed) != 0;
+      // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
+      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst)) return (v & kNamed) != 0;
+    }
+  }
+
+  // --- writers
+
+  // With the turn. False: the deadline has passed.
+  template <class F>
+  bool drain_rows(const Deadline* deadline, const F& before_wait) noexcept {
+    // kNamed cannot be missed: if it was set after this writer made itself seen, readers see it.
+    // acquire: without kNamed, pairs with read_unlock_any.
+    if ((word().load(acquire) & kNamed) == 0) return true;
+    return Readers::wait(domain(), deadline, before_wait);
+  }
+  bool is_read_in_rows() const noexcept {
+    return (word().load(acquire) & kNamed) != 0 && Readers::is_read(domain());  // as above
+  }
+
+  Line line_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,157 @@
+// Who reads what: a row for each thread, the reader indicator of RLU.
+//
+// Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update: a lightweight
+//   synchronization mechanism for concurrent programming" (SOSP 2015), sections 3.2 to 3.4: the
+//   global array of threads, a run counter and a local clock for each.
+// Idea: a thread that reads says so in a row of its own, which no other thread writes to. Who must
+//   wait for readers looks at all rows.
+// State: a row has sections, for as many reads at once. A section is one word, 0 or
+//   bits 19..  the domain that is read (a lock): its address, without the 3 bits that are 0
+//   bits 1..18 the domain's clock when the reader entered
+//   bit 0      kParked: somebody sleeps until this reader has left
+// Invariants: a section is filled by the thread that has its row, and only when it is empty. Any
+//   thread may empty it. A row has one thread at most; a thread that ends gives its row to another,
+//   with the sections that it leaves filled, if any.
+// Space: 128 bytes a thread, shared by all domains; rows are given out from the first on, so who
+//   looks at all looks at as many as there were threads at once.
+// Deviations: the paper's run counter and local clock are one word with the domain: who waits for a
+//   reader waits for its word to change. Domains do not wait for each other's readers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+template <class P>
+class Rows {
+ public:
+  using Section = typename P::template atomic<std::uint64_t>;
+  static constexpr std::uint64_t kParked = 1;
+  static constexpr std::uint32_t kSections = P::kRowSections;
+
+  // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.
+  static constexpr std::uint64_t says(std::uint64_t domain, std::uint64_t clock) noexcept {
+    return domain << kDomainShift | (clock & kClock) << 1;
+  }
+  static constexpr bool names(std::uint64_t word, std::uint64_t domain) noexcept {
+    return word >> kClockBits >> 1 == domain >> 3;
+  }
+
+  // --- places, as tokens: not 0, and below kTokens
+  static constexpr std::uint32_t kFirstToken = 8;
+  static constexpr std::uint32_t kTokens = (P::kRows + 1) * 8;
+  static_assert(kSections <= 8 && kTokens < 1u << 28);
+
+  // The first place of the calling thread; 0: it has no row yet.
+  [[gnu::always_inline]] static std::uint32_t first_place() noexcept { return mine().token; }
+  // A place that is empty, or 0: the thread's row is full, or there are no more rows. Gets a row.
+  [[gnu::noinline]] static std::uint32_t find_place() noexcept {
+    const std::uint32_t first = mine().token != 0 ? mine().token : claim();
+    for (std::uint32_t i = 0; first != 0 && i < kSections; ++i) {
+      // relaxed: only this thread fills it. If it seems to be full, it was until now.
+      if (at(first + i).load(relaxed) == 0) return first + i;
+    }
+    return 0;
+  }
+  [[gnu::always_inline]] static Section& at(std::uint32_t token) noexcept {
+    return all().rows[token / 8 - 1].sections[token % 8];
+  }
+
+  // --- for who waits, or looks for others
+  // Calls f(section, word) for each section that names the domain, until it returns false. True: it
+  // never did. Readers whose look at the domain comes after this one's change of it may be missed.
+  template <class F>
+  static bool each_of(std::uint64_t domain, const F& f) noexcept {
+    Rows& rows = all();
+    // seq_cst, both: see claim, and who fills a section. As an acquire it pairs with who empties it.
+    const std::uint32_t used = rows.used.load(seq_cst);
+    for (std::uint32_t i = 0; i < used; ++i) {
+      for (Section& section : rows.rows[i].sections) {
+        const std::uint64_t word = section.load(seq_cst);
+        if (names(word, domain) && !f(section, word)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int kClockBits = 18;
+  static constexpr int kDomainShift = kClockBits + 1 - 3;
+  static constexpr std::uint64_t kClock = (std::uint64_t{1} << kClockBits) - 1;
+
+  // A line of its own, and the next: processors fetch them in pairs.
+  struct alignas(128) Row {
+    typename P::template atomic<std::uint32_t> taken{};
+    Section sections[kSections]{};
+  };
+
+  struct Mine {
+    std::uint32_t token;  // of the row's first section; 0: none
+    std::uint32_t busy;   // a signal handler leaves it alone
+    std::uint32_t pause;  // how often not to look for a row again
+  };
+  static Mine& mine() noexcept { return P::template local<Mine>(); }
+  static Rows& all() noexcept { return P::template global<Rows>(); }
+
+  static constexpr std::uint32_t kPause = 1024;
+
+  static std::uint32_t claim() noexcept {
+    Mine& me = mine();
+    if (me.busy != 0) return 0;
+    if (me.pause != 0) {
+      --me.pause;
+      return 0;
+    }
+    if (!P::on_thread_exit(&at_thread_exit)) return 0;
+    me.busy = 1;
+    signal_fence();
+    if (me.token == 0) me.token = first_free();  // a handler may have been faster
+    if (me.token == 0) me.pause = kPause;
+    signal_fence();
+    me.busy = 0;
+    return me.token;
+  }
+
+  static std::uint32_t first_free() noexcept {
+    Rows& rows = all();
+    for (std::uint32_t i = 0; i < P::kRows; ++i) {
+      Row& row = rows.rows[i];
+      std::uint32_t no = 0;
+      // relaxed, all: it orders nothing; who looks at the rows looks at their sections.
+      if (row.taken.load(relaxed) != 0 || is_full(row) || !row.taken.compare_exchange(no, 1, relaxed))
+        continue;
+      // seq_cst, both: either who looks at all rows sees this one, or this thread, when it looks at
+      // a domain later, sees what that one did to it before. Pairs with each_of.
+      std::uint32_t used = rows.used.load(seq_cst);
+      while (used <= i && !rows.used.compare_exchange(used, i + 1, seq_cst)) {}
+      return (i + 1) * 8;
+    }
+    return 0;
+  }
+  // Of threads that ended with holds; relaxed: a hint.
+  static bool is_full(const Row& row) noexcept {
+    for (const Section& section : row.sections) {
+      if (section.load(relaxed) == 0) return false;
+    }
+    return true;
+  }
+
+  static void at_thread_exit() noexcept {
+    Mine& me = mine();
+    me.busy = 1;
+    signal_fence();
+    // relaxed: as in first_free
+    if (me.token != 0) all().rows[me.token / 8 - 1].taken.store(0, relaxed);
+    me.token = 0;
+    signal_fence();
+    me.busy = 0;
+  }
+
+  typename P::template atomic<std::uint32_t> used{};  // rows from here on never had a thread
+  Row rows[P::kRows]{};
+};
+
+}  // namespace lockswap
