@@ -35,6 +35,9 @@
 //   P::cpus(), P::node_count()   how many there can be
 //   P::cpu(), P::node()          where the calling thread runs, below those; may be over at once
 //   P::kMostInARow               how often a lock prefers one side before the other has its turn
+//   P::prepare_heavy_fence()     at start-up; false: there is none
+//   P::heavy_fence(), P::light_fence()
+//                                a pair of seq_cst fences of which one costs next to nothing
 //   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many reads
 //   P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr

@@ -6,6 +6,7 @@
 
 #include "platform/arena.h"
 #include "platform/atomic.h"
+#include "platform/barrier.h"
 #include "platform/blocks.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -64,7 +65,7 @@ struct Native {
   static std::uint32_t node() noexcept { return current_node(); }
 
   static constexpr std::uint32_t kMostInARow = 32;
-  static constexpr std::uint32_t kRows = 1 << 14;
+  static constexpr std::uint32_t kRows = 1 << 12;
   static constexpr std::uint32_t kRowSections = 7;
 
   // --- time
@@ -122,6 +123,11 @@ struct Native {
   static void unpark(const A* atom, std::uint32_t channels) noexcept {
     futex_wake(atom, channels);
   }
+
+  // --- the asymmetric fence
+  static bool prepare_heavy_fence() noexcept { return Barrier::prepare(); }
+  static void heavy_fence() noexcept { Barrier::heavy(); }
+  static void light_fence() noexcept { Barrier::light(); }
 
   // --- memory of a thread's own; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }

@@ -86,10 +86,20 @@ constexpr RwLockInfo kRwLocks[] = {
      {"RLU-backed", nullptr},
      "RLU's reader indicator: readers write to a row of their own thread, writers look at all rows",
      "Matveev and others 2015, sections 3.2 to 3.4; Dice and Kogan 2019, section 5, RLU-backed",
-     "writers first come first served; readers that entered before a writer go first, others wait in "
+     "writers first come first served; readers that entered before a writer go first, others wait "
+     "in "
      "line, phase-fair",
      "no effect: readers and writers alternate",
      claims_of_direct<Rlu>},
+    {"rlu-asym",
+     {"RLU-backed-asym", nullptr},
+     "rlu whose readers make no update; each write has the kernel run a barrier (membarrier)",
+     "as rlu; Desnoyers and others 2012, section 5",
+     "as rlu",
+     "no effect: readers and writers alternate",
+     claims_of_direct<RluAsym>,
+     nullptr,
+     true},
     {"bravo-pthread",
      {nullptr},
      "BRAVO reader bias over glibc's lock",
@@ -134,6 +144,15 @@ constexpr RwLockInfo kRwLocks[] = {
      "rlu's while unbiased; biased readers go first",
      "no effect: readers and writers alternate",
      claims_of_bravo<Rlu>},
+    {"bravo-rlu-asym",
+     {"bravo-RLU-backed-asym", nullptr},
+     "BRAVO reader bias over rlu-asym",
+     "Dice and Kogan 2019, listing 1",
+     "rlu's while unbiased; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo<RluAsym>,
+     nullptr,
+     true},
 };
 
 constexpr WaitInfo kWaits[] = {
@@ -171,12 +190,14 @@ Choice choose_lock(const char* name) noexcept {
   if (same_name(name, "cohort")) return direct<CohortRw, W, Count>();
   if (same_name(name, "per-cpu")) return direct<PerCpu, W, Count>();
   if (same_name(name, "rlu")) return direct<Rlu, W, Count>();
+  if (same_name(name, "rlu-asym")) return direct<RluAsym, W, Count>();
   if (same_name(name, "bravo-pthread")) return bravo<Pthread, W, Count>();
   if (same_name(name, "bravo-pf-t")) return bravo<PfT, W, Count>();
   if (same_name(name, "bravo-ba")) return bravo<Ba, W, Count>();
   if (same_name(name, "bravo-cohort")) return bravo<CohortRw, W, Count>();
   if (same_name(name, "bravo-per-cpu")) return bravo<PerCpu, W, Count>();
   if (same_name(name, "bravo-rlu")) return bravo<Rlu, W, Count>();
+  if (same_name(name, "bravo-rlu-asym")) return bravo<RluAsym, W, Count>();
   return {};
 }
 
@@ -238,6 +259,11 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   }
   if (!prepare_readers_table(config)) {
     why = "no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS";
+    return nullptr;
+  }
+  if (const RwLockInfo* lock = find_rwlock(name);
+      lock != nullptr && lock->asymmetric && !Native::prepare_heavy_fence()) {
+    why = "the kernel refuses membarrier, which the asymmetric locks need; choose rlu";
     return nullptr;
   }
   Native::set_spin_budget(config.spin);

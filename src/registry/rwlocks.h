@@ -19,6 +19,7 @@ struct RwLockInfo {
   Claims claims;         // the lock's own
   // Bytes beside the pthread object, once the topology is known; nullptr: none.
   std::size_t (*block_bytes)() = nullptr;
+  bool asymmetric = false;  // it needs the kernel's membarrier
 };
 
 struct WaitInfo {

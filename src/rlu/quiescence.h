@@ -4,6 +4,20 @@
 // Idea: whoever changed the domain so that new readers notice goes through all rows (rows.h), and
 //   waits for each section that names the domain until it says something else.
 // Deviations: a waiting thread sleeps, if the wait policy does; the paper's spins.
+//
+// How a reader enters and leaves, and so how others see it, is one of two policies: Fenced, here,
+// or Asymmetric (asymmetric.h). Both have
+//   fill(place, word)             says so in an empty section; false: it is not empty
+//   kLook                         the order by which the reader then looks at the domain
+//   leave(place, domain, closed)  the reader's release; closed(): others may take its hold. False:
+//                                 one has done so, and what that one left is seen
+//   settle()                      after a seq_cst change of the domain: readers that filled their
+//                                 section without seeing it are seen
+//   wait(domain, deadline, before_wait)
+//                                 until they have left. Calls before_wait before it waits. False:
+//                                 the deadline has passed (nullptr: none)
+//   leave_any(domain)             of a closed one, without settle: empties a section, whosever.
+//                                 False: there is none
 #pragma once
 
 #include <cstdint>
@@ -13,53 +27,84 @@
 
 namespace lockswap {
 
-template <class P, class W>
-class Quiescence {
+// What does not depend on how readers enter and leave.
+template <class P>
+struct Readers {
+  using Row = typename Rows<P>::Row;
   using Section = typename Rows<P>::Section;
   static constexpr std::uint32_t kChannel = 1;
 
- public:
-  // After a seq_cst change of the domain, which its readers look at when they have filled their
-  // section. Calls before_wait before it waits. False: the deadline has passed (nullptr: none).
-  template <class F>
-  static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
-    return Rows<P>::each_of(domain, [&](Section& section, std::uint64_t word) {
-      const auto left = [word](std::uint64_t now) { return ((now ^ word) & ~Rows<P>::kParked) != 0; };
-      before_wait();
-      // acquire: pairs with leave.
-      return W::until(section, acquire, Rows<P>::kParked, kChannel, deadline, left);
+  static bool is_any(std::uint64_t domain) noexcept {
+    return !Rows<P>::each_of(domain, [](Row&, Section&, std::uint64_t) { return false; });
+  }
+  // Empties all, of threads that will not.
+  static void drop(std::uint64_t domain) noexcept {
+    Rows<P>::each_of(domain, [domain](Row&, Section& section, std::uint64_t) {
+      empty(section, domain);
+      return true;
     });
   }
-  static bool is_read(std::uint64_t domain) noexcept {
-    return !Rows<P>::each_of(domain, [](Section&, std::uint64_t) { return false; });
-  }
-
-  // Empties the section, if it names the domain. False: another thread has done so.
-  static bool leave(Section& section, std::uint64_t domain) noexcept {
+  // What the section said; 0: it does not name the domain, for another thread has emptied it.
+  static std::uint64_t empty(Section& section, std::uint64_t domain) noexcept {
     std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
     while (Rows<P>::names(seen, domain)) {
       // release: the reader's critical section; pairs with wait and each_of.
-      if (section.compare_exchange(seen, 0, release)) [[likely]] {
-        // The section, not the domain: that may be gone.
-        if ((seen & Rows<P>::kParked) != 0) [[unlikely]]
-          W::wake(&section, kChannel);
-        return true;
-      }
+      if (section.compare_exchange(seen, 0, release)) [[likely]]
+        return seen;
     }
     // acquire: the section of who emptied it, and which hold that thread left for the caller's.
-    // Pairs with the compare-exchange: a section is only changed by updates.
+    // Pairs with the compare-exchange, which later updates only continue.
     section.load(acquire);
-    return false;
+    return 0;
   }
-  // Empties one of them, whosever. False: there is none.
-  static bool leave_any(std::uint64_t domain) noexcept {
-    return !Rows<P>::each_of(domain, [domain](Section& s, std::uint64_t) { return !leave(s, domain); });
+};
+
+// The reader pays: it fills its section by a seq_cst update, and empties it by an update that finds
+// out who sleeps.
+template <class P, class W>
+class Fenced {
+  using Row = typename Rows<P>::Row;
+  using Section = typename Rows<P>::Section;
+
+ public:
+  static bool prepare() noexcept { return true; }
+
+  static bool fill(std::uint32_t place, std::uint64_t word) noexcept {
+    std::uint64_t empty = 0;
+    // seq_cst: see who looks after it.
+    return Rows<P>::at(place).compare_exchange(empty, word, seq_cst);
   }
-  static void leave_all(std::uint64_t domain) noexcept {
-    Rows<P>::each_of(domain, [domain](Section& s, std::uint64_t) {
-      leave(s, domain);
-      return true;
+  static constexpr Order kLook = seq_cst;
+  template <class Closed>
+  static bool leave(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
+    return leave(Rows<P>::at(place), domain);
+  }
+
+  static void settle() noexcept {}
+  template <class F>
+  static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
+    return Rows<P>::each_of(domain, [&](Row&, Section& section, std::uint64_t word) {
+      before_wait();
+      return wait_for(section, word, deadline);
     });
+  }
+  static bool leave_any(std::uint64_t domain) noexcept {
+    return !Rows<P>::each_of(
+        domain, [domain](Row&, Section& s, std::uint64_t) { return !leave(s, domain); });
+  }
+
+ private:
+  static bool wait_for(Section& section, std::uint64_t word, const Deadline* deadline) noexcept {
+    const auto left = [word](std::uint64_t v) { return ((v ^ word) & ~Rows<P>::kParked) != 0; };
+    // acquire: pairs with Readers::empty.
+    return W::until(section, acquire, Rows<P>::kParked, Readers<P>::kChannel, deadline, left);
+  }
+  static bool leave(Section& section, std::uint64_t domain) noexcept {
+    const std::uint64_t said = Readers<P>::empty(section, domain);
+    // The section, not the domain: that may be gone.
+    if ((said & Rows<P>::kParked) != 0) [[unlikely]]
+      W::wake(&section, Readers<P>::kChannel);
+    return said != 0;
   }
 };
 

@@ -1,5 +1,5 @@
-// rlu: a lock over RLU's reader indicator. Readers write to a row of their own thread and nothing
-// else.
+// rlu, rlu-asym: a lock over RLU's reader indicator. Readers write to a row of their own thread and
+// nothing else.
 //
 // Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update" (SOSP 2015), sections 3.2
 //   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
@@ -19,8 +19,11 @@
 //   that are about to turn back.
 // Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
 //   writer came go first.
-// Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that many
+// Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that
+// many
 //   locks at once.
+//   In rlu-asym a reader makes no update (asymmetric.h); each write pays for a barrier on all
+//   processors that run the process.
 // Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
 //   run beside a writer: of RLU it has the reader indicator alone, as in the BRAVO paper. A release
 //   by a thread without a record closes the rows of this lock for good, and then takes any hold.
@@ -36,23 +39,23 @@
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "rlu/asymmetric.h"
 #include "rlu/quiescence.h"
 #include "rlu/rows.h"
 
 namespace lockswap {
 
-template <class P, class W>
-class Rlu {
+template <class P, class W, template <class, class> class AccessOf>
+class RluOver {
   using Line = PfT<P, W>;
-  using Readers = Quiescence<P, W>;
-  using Section = typename Rows<P>::Section;
+  using Access = AccessOf<P, W>;
 
  public:
   // Readers in their rows are not in PF-T's phases.
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr bool kHasTokens = true;  // a place in a row, or kInLine
 
-  static bool prepare() noexcept { return Line::prepare(); }
+  static bool prepare() noexcept { return Line::prepare() && Access::prepare(); }
 
   // A token; or kMustWait, with PF-T's phase.
   std::uint32_t read_arrive() noexcept {
@@ -77,7 +80,7 @@ class Rlu {
 
   bool read_unlock(std::uint32_t token) noexcept {
     if (token >= Rows<P>::kFirstToken) [[likely]]
-      return Readers::leave(Rows<P>::at(token), domain());
+      return leave(token);
     if (token != kInLine) return false;
     line_.read_unlock();
     return true;
@@ -86,8 +89,8 @@ class Rlu {
   // hold in line.
   bool read_unlock_any() noexcept {
     if (close()) {
-      if (Readers::leave_any(domain())) return true;
-      // release: hands on the readers that were acquired just now; pairs with drain_rows, close.
+      if (Access::leave_any(domain())) return true;
+      // release: hands on the readers that were acquired just now; pairs with is_named, close.
       word().fetch_and(~kNamed, release);
     }
     if (!line_.has_readers()) return false;
@@ -98,7 +101,8 @@ class Rlu {
   void write_lock() noexcept {
     write_lock([] {});
   }
-  // Calls before_drain whenever it has to wait for readers, when new readers wait behind it already.
+  // Calls before_drain whenever it has to wait for readers, when new readers wait behind it
+  // already.
   template <class F>
   void write_lock(const F& before_drain) noexcept {
     line_.write_lock(before_drain);
@@ -113,7 +117,9 @@ class Rlu {
   bool try_write_lock() noexcept {
     // Look before disturbing: a reader is reason enough to fail.
     if (is_read_in_rows() || !line_.try_write_lock()) return false;
-    if (!is_read_in_rows()) return true;
+    if (!is_named()) return true;
+    Access::settle();
+    if (!Readers<P>::is_any(domain())) return true;
     line_.write_unlock();
     return false;
   }
@@ -131,13 +137,13 @@ class Rlu {
   }
   void clear_up(bool written) noexcept {
     word().fetch_and(~kStarting, relaxed);  // to be started again
-    if (written && (word().load(relaxed) & kNamed) != 0) Readers::leave_all(domain());
+    if (written && (word().load(relaxed) & kNamed) != 0) Readers<P>::drop(domain());
     line_.clear_up(written);
   }
 
   // Of a lock with holds that other threads released, sections may be left.
   void destroy() noexcept {
-    if ((word().load(relaxed) & kEnded) != 0) Readers::leave_all(domain());
+    if (is_closed()) Readers<P>::drop(domain());
   }
 
  private:
@@ -155,6 +161,8 @@ class Rlu {
   const auto& word() const noexcept { return line_.word(); }
   std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 
+  // relaxed: whom it matters to, the program or a fence has told.
+  bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept { return (v & (kOpen | Line::kPresent)) == kOpen; }
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
     return Line::phase_of_turn(attempt & ~kMustWait);
@@ -163,26 +171,28 @@ class Rlu {
   // --- readers
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
-  // then look for a writer. A token; or kMustWait: try something else.
+  // then look for a writer. Either that one sees the section, or this reader sees the writer. A
+  // token; or kMustWait: try something else.
   [[gnu::always_inline]] std::uint32_t enter(std::uint32_t place) noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
       return kMustWait;
-    Section& section = Rows<P>::at(place);
-    std::uint64_t empty = 0;
-    // seq_cst, both: either the writer sees this section, or this reader sees the writer.
-    if (!section.compare_exchange(empty, Rows<P>::says(domain(), Line::turn(v)), seq_cst)) [[unlikely]]
+    if (!Access::fill(place, Rows<P>::says(domain(), Line::turn(v)))) [[unlikely]]
       return kMustWait;
     // As an acquire it pairs with write_unlock, whose update others only continue.
-    if (is_open(word().load(seq_cst))) [[likely]]
+    if (is_open(word().load(Access::kLook))) [[likely]]
       return place;
-    return turn_back(section);
+    return turn_back(place);
   }
-  [[gnu::noinline]] std::uint32_t turn_back(Section& section) noexcept {
-    if (Readers::leave(section, domain())) return kMustWait;
+  [[gnu::noinline]] std::uint32_t turn_back(std::uint32_t place) noexcept {
+    if (leave(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that
     // hold is still there, wherever it is, and is this reader's now.
     return 0;
+  }
+
+  [[gnu::always_inline]] bool leave(std::uint32_t place) noexcept {
+    return Access::leave(place, domain(), [this] { return is_closed(); });
   }
 
   // Looks for a place, and opens the lock if nobody has.
@@ -204,9 +214,9 @@ class Rlu {
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
-    Readers::leave_all(domain());
+    Readers<P>::drop(domain());
     v = word().load(relaxed);
-    // release: those sections are empty; pairs with drain_rows. (What writers release to readers is
+    // release: those sections are empty; pairs with is_named. (What writers release to readers is
     // in the same word, which is only updated.)
     while (!word().compare_exchange(v, opened(v), release)) {}
   }
@@ -231,16 +241,21 @@ class Rlu {
   // With the turn. False: the deadline has passed.
   template <class F>
   bool drain_rows(const Deadline* deadline, const F& before_wait) noexcept {
-    // kNamed cannot be missed: if it was set after this writer made itself seen, readers see it.
-    // acquire: without kNamed, pairs with read_unlock_any.
-    if ((word().load(acquire) & kNamed) == 0) return true;
-    return Readers::wait(domain(), deadline, before_wait);
+    if (!is_named()) return true;
+    Access::settle();
+    return Access::wait(domain(), deadline, before_wait);
   }
-  bool is_read_in_rows() const noexcept {
-    return (word().load(acquire) & kNamed) != 0 && Readers::is_read(domain());  // as above
-  }
+  // For a writer with the turn kNamed cannot be missed: if it was set after this one made itself
+  // seen, readers see that. acquire: pairs with open; without kNamed, with read_unlock_any.
+  bool is_named() const noexcept { return (word().load(acquire) & kNamed) != 0; }
+  bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 
   Line line_;
 };
+
+template <class P, class W>
+using Rlu = RluOver<P, W, Fenced>;
+template <class P, class W>
+using RluAsym = RluOver<P, W, Asymmetric>;
 
 }  // namespace lockswap

@@ -8,7 +8,7 @@
 // State: a row has sections, for as many reads at once. A section is one word, 0 or
 //   bits 19..  the domain that is read (a lock): its address, without the 3 bits that are 0
 //   bits 1..18 the domain's clock when the reader entered
-//   bit 0      kParked: somebody sleeps until this reader has left
+//   bit 0      kParked: somebody sleeps until this reader has left (always 1 in asymmetric.h)
 // Invariants: a section is filled by the thread that has its row, and only when it is empty. Any
 //   thread may empty it. A row has one thread at most; a thread that ends gives its row to another,
 //   with the sections that it leaves filled, if any.
@@ -32,6 +32,16 @@ class Rows {
   static constexpr std::uint64_t kParked = 1;
   static constexpr std::uint32_t kSections = P::kRowSections;
 
+  // A line of its own, and the next: processors fetch them in pairs.
+  struct alignas(128) Row {
+    typename P::template atomic<std::uint32_t> taken{};
+    Section sections[kSections]{};
+    // For asymmetric.h: what the thread is about to do, who sleeps, and of which process it is.
+    typename P::template atomic<std::uint32_t> leaving{};
+    typename P::template atomic<std::uint32_t> sleepers{};
+    typename P::template atomic<std::uint64_t> process{};
+  };
+
   // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.
   static constexpr std::uint64_t says(std::uint64_t domain, std::uint64_t clock) noexcept {
     return domain << kDomainShift | (clock & kClock) << 1;
@@ -45,6 +55,14 @@ class Rows {
   static constexpr std::uint32_t kTokens = (P::kRows + 1) * 8;
   static_assert(kSections <= 8 && kTokens < 1u << 28);
 
+  struct Mine {
+    std::uint32_t token;    // of the row's first section; 0: none
+    std::uint32_t busy;     // a signal handler leaves it alone
+    std::uint32_t pause;    // how often not to look for a row again
+    std::uint32_t filling;  // a section, by a load and a store
+  };
+  static Mine& mine() noexcept { return P::template local<Mine>(); }
+
   // The first place of the calling thread; 0: it has no row yet.
   [[gnu::always_inline]] static std::uint32_t first_place() noexcept { return mine().token; }
   // A place that is empty, or 0: the thread's row is full, or there are no more rows. Gets a row.
@@ -56,22 +74,28 @@ class Rows {
     }
     return 0;
   }
+  [[gnu::always_inline]] static Row& row_at(std::uint32_t token) noexcept {
+    return all().rows[token / 8 - 1];
+  }
   [[gnu::always_inline]] static Section& at(std::uint32_t token) noexcept {
-    return all().rows[token / 8 - 1].sections[token % 8];
+    return row_at(token).sections[token % 8];
   }
 
   // --- for who waits, or looks for others
-  // Calls f(section, word) for each section that names the domain, until it returns false. True: it
-  // never did. Readers whose look at the domain comes after this one's change of it may be missed.
+  // Calls f(row, section, word) for each section that names the domain, until it returns false.
+  // True: it never did. Readers whose look at the domain comes after this one's change of it may be
+  // missed.
   template <class F>
   static bool each_of(std::uint64_t domain, const F& f) noexcept {
     Rows& rows = all();
-    // seq_cst, both: see claim, and who fills a section. As an acquire it pairs with who empties it.
+    // seq_cst, both: see claim, and who fills a section. As an acquire it pairs with who empties
+    // it.
     const std::uint32_t used = rows.used.load(seq_cst);
     for (std::uint32_t i = 0; i < used; ++i) {
-      for (Section& section : rows.rows[i].sections) {
+      Row& row = rows.rows[i];
+      for (Section& section : row.sections) {
         const std::uint64_t word = section.load(seq_cst);
-        if (names(word, domain) && !f(section, word)) return false;
+        if (names(word, domain) && !f(row, section, word)) return false;
       }
     }
     return true;
@@ -82,18 +106,6 @@ class Rows {
   static constexpr int kDomainShift = kClockBits + 1 - 3;
   static constexpr std::uint64_t kClock = (std::uint64_t{1} << kClockBits) - 1;
 
-  // A line of its own, and the next: processors fetch them in pairs.
-  struct alignas(128) Row {
-    typename P::template atomic<std::uint32_t> taken{};
-    Section sections[kSections]{};
-  };
-
-  struct Mine {
-    std::uint32_t token;  // of the row's first section; 0: none
-    std::uint32_t busy;   // a signal handler leaves it alone
-    std::uint32_t pause;  // how often not to look for a row again
-  };
-  static Mine& mine() noexcept { return P::template local<Mine>(); }
   static Rows& all() noexcept { return P::template global<Rows>(); }
 
   static constexpr std::uint32_t kPause = 1024;
@@ -120,13 +132,17 @@ class Rows {
     for (std::uint32_t i = 0; i < P::kRows; ++i) {
       Row& row = rows.rows[i];
       std::uint32_t no = 0;
-      // relaxed, all: it orders nothing; who looks at the rows looks at their sections.
-      if (row.taken.load(relaxed) != 0 || is_full(row) || !row.taken.compare_exchange(no, 1, relaxed))
+      // acquire: what the thread before did to its sections, as asymmetric.h fills them by a load and
+      // a store; pairs with at_thread_exit. relaxed: hints.
+      if (row.taken.load(relaxed) != 0 || is_full(row) ||
+          !row.taken.compare_exchange(no, 1, acquire)) {
         continue;
-      // seq_cst, both: either who looks at all rows sees this one, or this thread, when it looks at
-      // a domain later, sees what that one did to it before. Pairs with each_of.
-      std::uint32_t used = rows.used.load(seq_cst);
-      while (used <= i && !rows.used.compare_exchange(used, i + 1, seq_cst)) {}
+      }
+      // seq_cst: either who looks at all rows sees this one, or this thread, when it looks at a
+      // domain later, sees what that one did to it before. Pairs with each_of. acquire: if another
+      // thread has raised the number so far, the same for that update.
+      for (std::uint32_t used; (used = rows.used.load(acquire)) <= i;)
+        rows.used.compare_exchange(used, i + 1, seq_cst);
       return (i + 1) * 8;
     }
     return 0;
@@ -143,8 +159,8 @@ class Rows {
     Mine& me = mine();
     me.busy = 1;
     signal_fence();
-    // relaxed: as in first_free
-    if (me.token != 0) all().rows[me.token / 8 - 1].taken.store(0, relaxed);
+    // release: pairs with first_free.
+    if (me.token != 0) row_at(me.token).taken.store(0, release);
     me.token = 0;
     signal_fence();
     me.busy = 0;

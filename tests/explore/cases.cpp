@@ -316,17 +316,21 @@ std::vector<Case> all_cases() {
   b.add<PerCpu, Park>("per-cpu/park");
   b.add<Rlu, Spin>("rlu/spin");
   b.add<Rlu, Park>("rlu/park");
+  b.add<RluAsym, Spin>("rlu-asym/spin");
+  b.add<RluAsym, Park>("rlu-asym/park");
   // The same source as spin but for what the processor does meanwhile.
   b.add_each<PfT, Yield>("pf-t/yield");
   b.add_each<Ba, Yield>("ba/yield");
   b.add_each<CohortRw, Yield>("cohort/yield");
   b.add_each<PerCpu, Yield>("per-cpu/yield");
   b.add_each<Rlu, Yield>("rlu/yield");
+  b.add_each<RluAsym, Yield>("rlu-asym/yield");
   b.add_each_bravo<PfT, Yield>("bravo-pf-t/yield");
   b.add_each_bravo<Ba, Yield>("bravo-ba/yield");
   b.add_each_bravo<CohortRw, Yield>("bravo-cohort/yield");
   b.add_each_bravo<PerCpu, Yield>("bravo-per-cpu/yield");
   b.add_each_bravo<Rlu, Yield>("bravo-rlu/yield");
+  b.add_each_bravo<RluAsym, Yield>("bravo-rlu-asym/yield");
   // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
   b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
   b.add_bravo<Pthread, Park>("bravo-pthread/park");

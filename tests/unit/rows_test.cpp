@@ -1,4 +1,5 @@
-// Rows of threads (rlu/rows.h): who gets which, what is left when threads end, and a lock over them.
+// Rows of threads (rlu/rows.h): who gets which, what is left when threads end, and a lock over
+// them.
 #include "rlu/rows.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -20,9 +22,8 @@ namespace lockswap {
 namespace {
 
 using AllRows = Rows<Native>;
-using Contract =
-    Recursive<Native, Park<Native>, Direct<Native, Rlu<Native, Park<Native>>, CountNothing>,
-              CountNothing>;
+using Contract = Recursive<Native, Park<Native>,
+                           Direct<Native, Rlu<Native, Park<Native>>, CountNothing>, CountNothing>;
 constexpr std::uint32_t kSections = AllRows::kSections;
 
 struct Lock {
@@ -43,7 +44,7 @@ struct Lock {
   bool idle() const { return frame.core.idle(); }
   int sections() const {
     int n = 0;
-    AllRows::each_of(frame.key(), [&n](AllRows::Section&, std::uint64_t) {
+    AllRows::each_of(frame.key(), [&n](AllRows::Row&, AllRows::Section&, std::uint64_t) {
       ++n;
       return true;
     });

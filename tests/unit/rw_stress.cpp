@@ -147,6 +147,7 @@ void all(const char* wait, int milliseconds) {
   run("per-cpu", static_cast<Direct<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("rlu", static_cast<Direct<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
+  run("rlu-asym", static_cast<Direct<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
   run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
   run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));

@@ -10,8 +10,10 @@
 // Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
 // Fairness: first come, first served. A try draws a number only if it is shown already.
 // Space: 2^31 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release takes the flag away and wakes those
-//   whose number has the next one's remainder by 32; who gets the turn sets it again for the others.
+// Deviations: `shown` says whether somebody may sleep. A release takes the flag away and wakes
+// those
+//   whose number has the next one's remainder by 32; who gets the turn sets it again for the
+//   others.
 // Destroy is safe: the last access is the exchange of the release; a wake may follow.
 //
 // Any thread may release it, and contended() tells whether another waits: what a cohort lock asks

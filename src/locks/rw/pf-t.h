@@ -177,8 +177,8 @@ class PfT {
   }
 
   // --- for a lock that is made of this one (rlu.h)
-  static constexpr std::uint64_t kGuests = 0xf0;   // bits of the word that are that lock's
-  static constexpr std::uint64_t kPresent = 2;     // a writer has its turn
+  static constexpr std::uint64_t kGuests = 0xf0;  // bits of the word that are that lock's
+  static constexpr std::uint64_t kPresent = 2;    // a writer has its turn
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }
   // Of the word, or of a phase: how many writers there were, modulo 2^24.

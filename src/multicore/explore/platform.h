@@ -341,6 +341,7 @@ struct Explored {
   // light one costs nothing.
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
+  static bool prepare_heavy_fence() { return true; }
 
   static void* map(std::size_t) { return nullptr; }
   static void unmap(void*, std::size_t) {}

@@ -1,0 +1,158 @@
+// The asymmetric fence, and a lock that lives on it, also when a filter forbids membarrier midway.
+#include "platform/barrier.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <functional>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "locks/rw/direct.h"
+#include "locks/rw/events.h"
+#include "locks/rw/recursive.h"
+#include "platform/native.h"
+#include "rlu/rlu.h"
+#include "wait/park.h"
+
+namespace lockswap {
+namespace {
+
+// From now on, in all threads. `also`: another call that is forbidden, or -1.
+bool forbid_membarrier(int also) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(also), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+// A filter cannot be taken away again. The status of the child: 0 if `body` returns true.
+int in_child(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// One thread stores and looks with the light fence between, one with the heavy: never do both miss
+// the other's store. Returns how often they did.
+int both_missed(int rounds) {
+  struct alignas(128) {
+    std::atomic<int> stored{0};
+    int seen = 0;
+  } sides[2];
+  std::atomic<int> round{0}, done{0};
+  std::thread light([&] {
+    for (int n = 1; n <= rounds; ++n) {
+      for (int spins = 0; round.load() != n; ++spins) {
+        if (spins > 1000) std::this_thread::yield();
+      }
+      sides[0].stored.store(n, std::memory_order_relaxed);
+      Barrier::light();
+      sides[0].seen = sides[1].stored.load(std::memory_order_relaxed);
+      done.store(n);
+    }
+  });
+  int missed = 0;
+  for (int n = 1; n <= rounds; ++n) {
+    round.store(n);
+    sides[1].stored.store(n, std::memory_order_relaxed);
+    Barrier::heavy();
+    sides[1].seen = sides[0].stored.load(std::memory_order_relaxed);
+    while (done.load() != n)
+      std::this_thread::yield();
+    missed += sides[0].seen != n && sides[1].seen != n ? 1 : 0;
+  }
+  light.join();
+  return missed;
+}
+
+class BarrierTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Barrier::prepare()) GTEST_SKIP() << "this kernel has no membarrier";
+  }
+};
+
+TEST_F(BarrierTest, NotBothMissTheOther) {
+  EXPECT_EQ(both_missed(3000), 0);
+  EXPECT_FALSE(Barrier::is_replaced());
+}
+
+TEST_F(BarrierTest, AForkedChildHasIt) {
+  EXPECT_EQ(in_child([] { return both_missed(300) == 0 && !Barrier::is_replaced(); }), 0);
+}
+
+TEST_F(BarrierTest, AFilterThatComesLaterDoesNoHarm) {
+  for (const int also : {-1, static_cast<int>(SYS_sched_setaffinity)}) {
+    EXPECT_EQ(in_child([also] {
+                if (both_missed(100) != 0 || Barrier::is_replaced()) return false;
+                return forbid_membarrier(also) && both_missed(1000) == 0 && Barrier::is_replaced();
+              }),
+              0);
+  }
+}
+
+// --- the same through a lock
+
+using Contract =
+    Recursive<Native, Park<Native>, Direct<Native, RluAsym<Native, Park<Native>>, CountNothing>,
+              CountNothing>;
+
+// Readers read while writers write, and a filter comes midway. False: somebody saw half a write.
+bool guards_its_data() {
+  Contract::Frame lock;
+  Contract::adopt(lock);
+  long a = 0, b = 0;
+  std::atomic<bool> stop{false}, bad{false};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!stop.load()) {
+        const std::uint32_t rest = Contract::read_fast(lock);
+        if (rest != 0 && Contract::read_rest(lock, rest, nullptr) != 0) bad = true;
+        if (a != b) bad = true;
+        if (Contract::is_plain_read_release(lock)) {
+          if (Contract::plain_read_release(lock) != 0) bad = true;
+        } else if (Contract::unlock(lock) != 0) {
+          bad = true;
+        }
+      }
+    });
+  }
+  for (int i = 0; i < 2000 && !bad; ++i) {
+    if (i == 1000 && !forbid_membarrier(-1)) bad = true;
+    if (Contract::write_lock(lock) != 0) bad = true;
+    ++a;
+    ++b;
+    Contract::write_unlock(lock);
+  }
+  stop = true;
+  for (std::thread& reader : readers)
+    reader.join();
+  return !bad && a == 2000 && lock.core.idle() && Barrier::is_replaced();
+}
+
+TEST_F(BarrierTest, ALockSurvivesAFilterThatComesLater) {
+  ThreadExit::prepare();
+  ASSERT_TRUE(Contract::prepare());
+  EXPECT_EQ(in_child(guards_its_data), 0);
+}
+
+}  // namespace
+}  // namespace lockswap
