@@ -143,8 +143,6 @@ std::vector<SeededFault> seeded_faults() {
            acquire, "core/rlu/spin/1w2r"),
       weak("rlu: a new row is counted with acq_rel", "rows.h", "first_free", Op::compare_exchange,
            seq_cst, acq_rel, "core/rlu/spin/1w2r"),
-      weak("rlu: who has a new row looks at their number with relaxed", "rows.h", "first_free",
-           Op::load, acquire, relaxed, "core/rlu/spin/1w2r"),
       weak("rlu: a reader leaves with relaxed", "quiescence.h", "empty", Op::compare_exchange,
            release, relaxed, "core/rlu/spin/1w2r"),
       weak("rlu: a writer waits for readers with relaxed", "quiescence.h", "wait_for", Op::await,
