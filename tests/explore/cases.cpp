@@ -182,9 +182,9 @@ class Builder {
       add_case("core/" + name, &core, s);
     for (const Script& s : kDestroy)
       add_case("core/" + name, &core, s);
-    // A reader that gets into BA's queue as the writer leaves it: four preemptions. Of a large lock
-    // too many executions.
-    if (!is_large_) {
+    // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
+    // have tokens these are too many executions.
+    if (!CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens) {
       Case& deep = add_case("core/" + name, &core, {"1w2r-deep", general("1w2r").threads});
       deep.bounds = {4, 2, 1, 1};
       deep.quick_bounds = {4, 1, 0, 0};
