@@ -163,6 +163,7 @@ TEST(ForkAnywhere, WhileALockIsBeingAdopted) {
   std::thread other([&] {
     for (unsigned i = 0; !over; ++i) {
       L& lock = locks[i % 64];
+      pthread_rwlock_destroy(&lock);
       lock = L{};
       at = i;
       EXPECT_EQ(0, pthread_rwlock_rdlock(&lock));
