@@ -92,8 +92,9 @@ class ThreadExit {
  public:
   using Hook = void (*)();
 
-  // At start-up, by one thread.
+  // At start-up, by one thread. Idempotent.
   static void prepare() noexcept {
+    if (usable_) return;
     usable_ = pthread_key_create(&key_, &run) == 0 && key_ < kKeysWithoutMalloc;
   }
 
@@ -138,7 +139,7 @@ class ThreadExit {
 
   static inline constinit pthread_key_t key_ = 0;
   static inline constinit bool usable_ = false;
-  static inline constinit Hook hooks_[4] = {};
+  static inline constinit Hook hooks_[8] = {};
 };
 
 }  // namespace lockswap
