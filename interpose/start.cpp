@@ -13,6 +13,7 @@
 #include "platform/syscall.h"
 #include "platform/thread.h"
 #include "registry/config.h"
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
 #include "registry/text.h"
@@ -53,6 +54,7 @@ void start() noexcept {
   static constinit RwOps first_copys{};
   if (resolve_first_copy(first_copys)) {
     active_rwlock = first_copys;
+    prepare_range(config);
     return;
   }
   if (!read_config(config, message, sizeof message)) refuse(message);
@@ -73,6 +75,7 @@ void start() noexcept {
     Text(message, sizeof message) << "lockswap: " << why;
     refuse(message);
   }
+  prepare_range(config);
   if (config.verbose) announce();
   active_rwlock = *ops;
 }
@@ -83,6 +86,7 @@ constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
 void in_forked_child() noexcept {
   Process::forked();
   thread_id();  // so that it is known who survived before there are other threads
+  range_forked();
   if (config.stats != nullptr) reset_stats();
 }
 
@@ -104,6 +108,8 @@ __attribute__((destructor)) void on_exit() {
 }
 
 }  // namespace
+
+void ensure_started() noexcept { started<start>(); }
 
 constinit RwOps active_rwlock{
     kFirst<&RwOps::init>,        kFirst<&RwOps::destroy>,     kFirst<&RwOps::rdlock>,

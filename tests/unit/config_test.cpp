@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
 namespace lockswap {
@@ -50,6 +51,16 @@ TEST_F(ConfigTest, EveryLockHasAName) {
   }
 }
 
+TEST_F(ConfigTest, EveryRangeLockHasAName) {
+  ASSERT_TRUE(read());
+  EXPECT_EQ(config.range, nullptr);
+  for (int i = 0; i < range_locks().count; ++i) {
+    setenv("LOCKSWAP_RANGE", range_locks().rows[i].name, 1);
+    ASSERT_TRUE(read()) << message;
+    EXPECT_STREQ(config.range, range_locks().rows[i].name);
+  }
+}
+
 TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
   setenv("LOCKSWAP_RWLOCK", "bravo", 1);
   ASSERT_FALSE(read());
@@ -63,6 +74,7 @@ TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
 
 TEST_F(ConfigTest, WrongValuesAreRefused) {
   const char* wrong[][2] = {
+      {"LOCKSWAP_RANGE", "list"},    {"LOCKSWAP_RANGE", "ba"},
       {"LOCKSWAP_WAIT", "sleep"},    {"LOCKSWAP_SPIN", "-1"},
       {"LOCKSWAP_SPIN", "many"},     {"LOCKSWAP_BRAVO_SLOTS", "1000"},
       {"LOCKSWAP_BRAVO_SLOTS", "8"}, {"LOCKSWAP_BRAVO_SLOTS", "99999999999999999999"},
