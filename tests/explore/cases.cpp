@@ -291,7 +291,9 @@ std::vector<Case> all_cases() {
   b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
   b.add_bravo<Pthread, Park>("bravo-pthread/park");
   b.add_each_bravo<Pthread, Yield>("bravo-pthread/yield");
-  return b.take();
+  std::vector<Case> cases = b.take();
+  std::ranges::move(range_cases(), std::back_inserter(cases));
+  return cases;
 }
 
 }  // namespace lockswap::explore

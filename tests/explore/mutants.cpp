@@ -41,6 +41,33 @@ constexpr std::uint64_t kBiasOn = 1;
 
 std::vector<SeededFault> seeded_faults() {
   return {
+      // --- range locks: the pairs of putting in and looking again, of walking and taking out
+      weak("list-rw: a reader puts itself in with acq_rel", "list.h", "insert",
+           Op::compare_exchange, seq_cst, acq_rel, "list-rw/spin/figure-1"),
+      weak("list-rw: a reader looks on with acquire", "list.h", "look_on", Op::load, seq_cst,
+           acquire, "list-rw/spin/figure-1"),
+      weak("list-rw: a writer begins to look back with acquire", "list.h", "look", Op::load,
+           seq_cst, acquire, "list-rw/spin/figure-1"),
+      weak("list-rw: a writer looks back with acquire", "list.h", "look_back", Op::load, seq_cst,
+           acquire, "list-rw/spin/figure-1-behind"),
+      weak("list: a release has no order", "list.h", "leave", Op::fetch_or, release, relaxed,
+           "list-ex/spin/recycle-wait"),
+      weak("list: the release of a range alone has no order", "list.h", "release_alone",
+           Op::compare_exchange, release, relaxed, "list-ex/spin/overlap"),
+      weak("list: a range alone is acquired with release", "list.h", "acquire_alone",
+           Op::compare_exchange, seq_cst, release, "list-ex/spin/twice"),
+      silent("list: a release wakes nobody", "list.h", "wake", "list-ex/park/overlap"),
+      weak("epochs: a walk begins with a release store", "epoch.h", "begin", Op::store, seq_cst,
+           release, "list-ex/spin/recycle"),
+      weak("epochs: a walk's time is looked at with acquire", "epoch.h", "is_over", Op::load,
+           seq_cst, acquire, "list-ex/spin/recycle"),
+      blind("epochs: nobody is seen walking", "epoch.h", "is_over", seq_cst, 0,
+            "list-ex/spin/recycle"),
+      blind("pools: pins are not seen", "node.h", "pinned", acquire, 0,
+            "list-ex/spin/recycle-wait"),
+      weak("epochs: a walk ends with relaxed", "epoch.h", "end", Op::store, release, relaxed,
+           "list-ex/spin/recycle-try"),
+
       // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
       blind("bravo: the bias is not looked at again", "bravo.h", "read_begin", seq_cst, kBiasOn,
             "bravo-pf-t/spin/1w2r"),
