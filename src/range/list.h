@@ -14,16 +14,13 @@
 // Fairness: none in the list. With `fair`, queue.h. Where a reader and a writer meet in their
 //   second look, the writer starts again, or, with `writers_first`, the reader.
 // Space: a node (64 bytes) a range that is held, or was until somebody walked by.
-// Order: "put in, then look again" is a store-load pair, and so is beginning to walk and taking out
-//   (epoch.h). Therefore one rule: whatever puts a node in, takes one out or clears kAlone is
-//   seq_cst, and so is each load of a link in a walk. On x86-64 these loads are plain ones.
+// Order: walk.h.
 // Deviations: a waiter leaves its walk, keeping only the one node (its pins), and starts again from
 //   the head. Who waits in the list waits for one that is about to give way or not, never for one
 //   that is in (kHeld): the paper's readers do, and a thread with several ranges would wait for
 //   such a reader, which waits for it. A range put into an empty list is kAlone on the slow path,
 //   too; otherwise a lock that was contended once would never come back to the fast path. Mode and
 //   release live in the link.
-//   The listings' `cur.start > lock.end` is >=: ranges are half-open.
 // Destroy is safe: a release's last access is the compare-exchange of the head or the update of its
 //   own node, whose memory stays; a wake may follow.
 #pragma once
@@ -32,31 +29,13 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
-#include "platform/clock.h"
 #include "range/node.h"
 #include "range/queue.h"
+#include "range/request.h"
+#include "range/walk.h"
 #include "reclaim/pools.h"
 
 namespace lockswap {
-
-// What an acquisition asks for. start < end.
-struct RangeRequest {
-  std::uint64_t start;
-  std::uint64_t end;
-  bool shared;
-  bool only_try;
-  const Deadline* deadline;  // nullptr: waits for ever
-};
-
-struct RangeOptions {
-  bool fair;
-  bool writers_first;
-};
-
-// The ranges that a thread holds, of all range locks.
-struct RangesHeld {
-  std::uint32_t count = 0;
-};
 
 // Exploration has small ones.
 struct RangeSizes {
@@ -96,8 +75,9 @@ class RangeList {
     // relaxed: the compare-exchange publishes it.
     n->next.store((kReaders && shared ? link::kShared : 0) | link::kHeld, relaxed);
     std::uint64_t empty = 0;
-    // seq_cst: puts a node in. Acquires the range from who left the list empty.
-    if (!head_.compare_exchange(empty, word(n) | link::kAlone, seq_cst)) [[unlikely]] {
+    // acq_rel: the node, and the range from who left the list empty. Nobody else is in, so there is
+    // nothing to look at again.
+    if (!head_.compare_exchange(empty, word(n) | link::kAlone, acq_rel)) [[unlikely]] {
       Nodes::give(*me, n);
       return false;
     }
@@ -166,38 +146,19 @@ class RangeList {
   // Whether a range is held, when no thread acquires or releases. Takes released nodes out.
   bool busy() noexcept {
     const typename Nodes::Lease lease;
-    for (std::uint64_t w = look(head_); node(w) != nullptr; w = look(head_)) {
-      Node* first = node(w);
-      const std::uint64_t after = first->next.load(seq_cst);
-      if ((after & link::kReleased) == 0) return true;
-      if (lease.get() == nullptr || !unlink(*lease.get(), head_, w, first, after)) return true;
-    }
-    return false;
+    return Walk::any_held(head_, lease.get());
   }
 
  private:
   using Supply = typename Nodes::Supply;
   using Queue = RangeQueue<P, W, kSizes.patience>;
+  using Walk = RangeWalk<P, Nodes, kReaders>;
+  using Step = RangeStep;
   static constexpr std::uint32_t kChannel = 1;
   static constexpr int kAgain = -1;
 
-  enum class Step : std::uint8_t {
-    in,       // the node is in the list
-    alone,    // it is, and nobody else's is
-    blocked,  // by another node
-    lost,     // the place was in a node that was released meanwhile
-  };
-
   static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
-  static Epochs<P>& epochs() noexcept { return Nodes::epochs(); }
-
-  static std::uint64_t word(const Node* n) noexcept { return reinterpret_cast<std::uintptr_t>(n); }
-  static Node* node(std::uint64_t w) noexcept { return reinterpret_cast<Node*>(w & ~link::kFlags); }
-  static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
-  static bool reads(const RangeRequest& r) noexcept { return kReaders && r.shared; }
-  static std::uint64_t flags_of(const RangeRequest& r) noexcept {
-    return reads(r) ? link::kShared : 0;
-  }
+  static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
   static void describe(Node& n, std::uint64_t start, std::uint64_t end) noexcept {
     n.start.set(start);
     n.end.set(end);
@@ -207,17 +168,15 @@ class RangeList {
   // One walk from the head, or more while the node stays in. Sets n to nullptr if it was in the
   // list and had to leave again.
   int attempt(Supply& me, Node*& n, const RangeRequest& r, RangeOptions options) noexcept {
-    epochs().begin(me);
+    Walk walk(head_, me);
     Node* other = nullptr;
-    switch (insert(me, n, r, other)) {
+    switch (walk.insert(n, r, other)) {
       case Step::alone:
-        epochs().end(me);
         return 0;
       case Step::lost:
-        epochs().end(me);
         return kAgain;
       case Step::blocked: {
-        const int result = wait_for(me, other, r, nullptr);
+        const int result = wait_for(walk, other, r, nullptr);
         return result == 0 ? kAgain : result;
       }
       case Step::in:
@@ -225,98 +184,22 @@ class RangeList {
     }
     if constexpr (kReaders) {
       const bool preferred = r.shared != options.writers_first;
-      while ((r.shared ? look_on(me, n, other) : look_back(me, n, other)) == Step::blocked) {
+      while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
         // relaxed: if it is old, the wait ends at once.
         const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
         if (!stays) leave(n);
-        const int result = wait_for(me, other, r, stays ? n : nullptr);
+        const int result = wait_for(walk, other, r, stays ? n : nullptr);
         if (stays && result != 0) leave(n);
         if (!stays || result != 0) {
           n = nullptr;
           return result == 0 ? kAgain : result;
         }
-        epochs().begin(me);
+        walk.begin();
       }
       // relaxed: nothing goes with it.
       if (!preferred) wake(n, n->next.fetch_or(link::kHeld, relaxed));
     }
-    epochs().end(me);
     return 0;
-  }
-
-  // Looks for the node's place and puts it there.
-  Step insert(Supply& me, Node* n, const RangeRequest& r, Node*& other) noexcept {
-    Link* at = &head_;
-    std::uint64_t w = look(*at);
-    for (;;) {
-      if ((w & link::kReleased) != 0) return Step::lost;
-      Node* next = node(w);
-      if (next != nullptr) {
-        const std::uint64_t after = next->next.load(seq_cst);
-        if ((after & link::kReleased) != 0) {
-          if (!unlink(me, *at, w, next, after)) w = look(*at);
-          continue;
-        }
-        const bool both_read = reads(r) && (after & link::kShared) != 0;
-        if (both_read ? next->start.get() <= r.start : next->end.get() <= r.start) {
-          at = &next->next;
-          w = after;
-          continue;
-        }
-        if (!both_read && next->start.get() < r.end) {
-          other = next;
-          return Step::blocked;
-        }
-      }
-      const bool alone = at == &head_ && next == nullptr;
-      // relaxed: the next line publishes it.
-      n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : 0), relaxed);
-      if (at->compare_exchange(w, flags(w) | word(n) | (alone ? link::kAlone : 0), seq_cst)) {
-        return alone ? Step::alone : Step::in;
-      }
-      w = look(*at);
-    }
-  }
-
-  // A reader's second look: from its node on, for a writer that was in before.
-  Step look_on(Supply& me, Node* n, Node*& other) noexcept {
-    const std::uint64_t end = n->end.get();
-    Link* at = &n->next;
-    std::uint64_t w = at->load(seq_cst);
-    while (node(w) != nullptr) {
-      Node* next = node(w);
-      const std::uint64_t after = next->next.load(seq_cst);
-      if (next->start.get() >= end) break;
-      if ((after & link::kReleased) != 0) {
-        if ((w & link::kReleased) == 0 && unlink(me, *at, w, next, after)) continue;
-      } else if ((after & link::kShared) == 0) {
-        other = next;
-        return Step::blocked;
-      }
-      at = &next->next;  // through nodes that were released as well: their links still lead on
-      w = after;
-    }
-    return Step::in;
-  }
-
-  // A writer's: from the head to its node, for a reader that was in before.
-  Step look_back(Supply& me, Node* n, Node*& other) noexcept {
-    const std::uint64_t start = n->start.get();
-    Link* at = &head_;
-    std::uint64_t w = look(*at);
-    while (node(w) != n) {
-      Node* next = node(w);
-      const std::uint64_t after = next->next.load(seq_cst);
-      if ((after & link::kReleased) != 0) {
-        if ((w & link::kReleased) == 0 && unlink(me, *at, w, next, after)) continue;
-      } else if (next->end.get() > start) {
-        other = next;
-        return Step::blocked;
-      }
-      at = &next->next;  // as in look_on
-      w = after;
-    }
-    return Step::in;
   }
 
   // Why the thread will not wait for that node; 0: it will. In the walk that met it. Whoever it is
@@ -326,26 +209,26 @@ class RangeList {
     if (held().count == 0) return 0;
     for (const Node* n = other; n != nullptr && n->start.get() < r.end;) {
       const std::uint64_t w = n->next.load(seq_cst);
-      const bool both_read = reads(r) && (w & link::kShared) != 0;
+      const bool both_read = Walk::reads(r) && (w & link::kShared) != 0;
       if (n != mine && is_mine(n) && (w & link::kReleased) == 0 && n->end.get() > r.start &&
           !both_read) {
         return EDEADLK;
       }
-      n = node(w);
+      n = Walk::node(w);
     }
     return 0;
   }
 
   // Ends the walk and waits until `other` is not in the way any more. 0, or why not. `stays`: the
   // thread's node that stays in the list meanwhile, until `other` has given way or not; or nullptr.
-  static int wait_for(Supply& me, Node* other, const RangeRequest& r, const Node* stays) noexcept {
+  static int wait_for(Walk& walk, Node* other, const RangeRequest& r, const Node* stays) noexcept {
     const int result = refusal(other, r, stays);
     // relaxed: the end of the walk publishes it.
     if (result == 0) other->pins.fetch_add(1, relaxed);
-    epochs().end(me);
+    walk.end();
     if (result != 0) return result;
     const std::uint64_t enough =
-        link::kReleased | flags_of(r) | (stays != nullptr ? link::kHeld : 0);
+        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
     const auto gone = [enough](std::uint64_t w) { return (w & enough) != 0; };
     // relaxed: the walk that follows looks at everything anew.
     const bool over = W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
@@ -362,28 +245,6 @@ class RangeList {
   // After an update of its link, which saw `seen`.
   static void wake(const Node* n, std::uint64_t seen) noexcept {
     if ((seen & link::kAwaited) != 0) W::wake(&n->next, kChannel);
-  }
-
-  // A link, without kAlone: from here on its node is released by a flag.
-  static std::uint64_t look(Link& at) noexcept {
-    for (;;) {
-      std::uint64_t w = at.load(seq_cst);
-      if ((w & link::kAlone) == 0) return w;
-      // seq_cst: from here on the node is looked at, so it comes behind begin(). It acquires the
-      // node, which may be in another life than the load saw.
-      if (at.compare_exchange(w, w & ~link::kAlone, seq_cst)) return w & ~link::kAlone;
-    }
-  }
-
-  // Takes the released node `next` out, if `at` still is w, and makes w what it is then.
-  static bool unlink(Supply& me, Link& at, std::uint64_t& w, Node* next,
-                     std::uint64_t after) noexcept {
-    const std::uint64_t without = flags(w) | word(node(after));
-    std::uint64_t seen = w;
-    if (!at.compare_exchange(seen, without, seq_cst)) return false;
-    w = without;
-    Nodes::retire(me, next);
-    return true;
   }
 
   Link head_{};

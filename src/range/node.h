@@ -23,6 +23,11 @@ inline constexpr std::uint64_t kHeld = 16;
 // it before this flag is gone.
 inline constexpr std::uint64_t kAlone = 8;
 inline constexpr std::uint64_t kFlags = 63;
+
+template <class Node>
+std::uint64_t of(const Node* n) noexcept {
+  return reinterpret_cast<std::uintptr_t>(n);
+}
 }  // namespace link
 
 template <class P>

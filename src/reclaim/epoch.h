@@ -7,8 +7,9 @@
 // State: a clock for the process; for each thread the time at which it began (0: it does not walk).
 // Invariants: whoever closes a period moves the clock. A thread that shows a later time than the
 //   period's began after the period was closed, and so after everything in it was taken out.
-// Order: beginning (store the time, then load links) and closing (change a link, then load the
-//   times) are a store-load pair: all four are seq_cst. Links are the lists' business.
+// Order: beginning (store the time, then load links) and taking out (change a link, then load the
+//   times) are a store-load pair: all four are seq_cst. Links are the lists' business. Who is seen
+//   with a later time has read the clock as it was moved, after the links were changed.
 // Deviations: the paper counts a thread's beginnings and ends, and its barrier waits until each odd
 //   counter changes. Here nobody waits for other threads: is_over() says what it is now, and goes
 //   on later where it stopped. So a thread has to show whether it is still the same walk as at the
@@ -45,9 +46,9 @@ class Epochs {
  public:
   // Never 0.
   void begin(Walker<P>& me) noexcept {
-    // seq_cst, both: the pair with close() and is_over(). The time may be old by then: if close()
-    // came in between, this thread only keeps more than it needs to.
-    me.began.store(clock_.load(seq_cst) + 1, seq_cst);
+    // seq_cst: the pair with is_over(). acquire: what was taken out before close() moved the clock.
+    // The time may be old by then: this thread only keeps more than it needs to.
+    me.began.store(clock_.load(acquire) + 1, seq_cst);
   }
   void end(Walker<P>& me) noexcept {
     // release: what was read in the walk comes before whoever acquires this in is_over().
@@ -57,7 +58,7 @@ class Epochs {
   // All that was taken out before belongs to this period.
   Period<P> close() noexcept {
     Period<P> p;
-    p.end = clock_.fetch_add(1, seq_cst) + 1;  // the pair with begin()
+    p.end = clock_.fetch_add(1, release) + 1;  // pairs with begin()
     // A thread that is added later begins later. seq_cst: as if it was a look at its time.
     p.unseen = reinterpret_cast<Walker<P>*>(first_.load(seq_cst));
     return p;

@@ -160,6 +160,7 @@ class Pools {
   // --- stacks. signal_fence: the stores stay in this order, see "Threads" above.
   static T* pop(Stack& s) noexcept {
     T* n = s.top;
+    if (n == nullptr) __builtin_unreachable();  // nobody pops an empty one
     s.top = n->below;
     --s.count;
     return n;

@@ -42,12 +42,29 @@ const Script kExclusive[] = {
     {"late", {"E0-4 u", "lateE2-6 u"}},
     // The list is not empty, so nodes are marked, walked by and used again.
     {"recycle", {"E8-9 E0-1 u E2-3 u E0-1 u u", "E4-5 u"}, kWalk},
+    // [0, 1) is taken out by a walk that changes nothing else at that place.
+    {"recycle-later", {"E8-9 E0-1 u E10-11 u E0-1 u u", "E4-5 u"}, kWalk},
+    // The node that is used again is not the first one that a walk comes to.
+    {"recycle-behind", {"E0-1 E8-9 E2-3 u E3-4 u E2-3 u u u", "E4-5 u"}, kWalk},
+    // It is used again in another lock, whose user never comes back to the first one's list.
+    {"recycle-two-locks", {"E8-9 E0-1 u ?1 E10-11 u 2E4-5 u u", "+1 E4-5 u"}, kWalk},
+    // A thread looks for ranges of its own before it waits.
+    {"recycle-refusal",
+     {"E2-3 E3-4 E4-5 u +1 ?2 E5-6 u E4-5 u u u", "E10-11 ?1 +2 E2-8 u u"},
+     kWalk},
     // A walk that leaves nothing behind but its end.
     {"recycle-try", {"E8-9 E0-1 u E2-3 u E0-1 u u", "tryE0-2 u"}, kWalk},
     // Who waits for [0, 2) goes on looking at its node, which must not become [4, 5) meanwhile.
     {"recycle-wait", {"E8-9 E0-2 u E2-3 u E4-5 ?1 u u", "E1-2 u +1"}, kWalk},
+    // One thread takes out what another has put in, until it has too much, and the other too
+    // little.
+    {"recycle-spare",
+     {"E8-9 +1 ?2 E10-11 u ?3 E10-11 u u", "?1 E0-1 E2-3 E4-5 +2 u u u +3 E0-1 u"},
+     kWalk},
     {"recycle-3", {"E8-9 E0-1 u E2-3 u u", "E4-5 u", "E6-7 u"}},
     {"alone", {"E0-2 u E4-6 u", "E8-9 u E2-3 u"}},
+    // Who takes kAlone away may have seen it in the node's life before.
+    {"alone-again", {"E0-1 ?1 u E2-3 ?2 u", "+1 E4-5 +2 u"}},
     {"exit", {"E0-4 u exit E2-3 u", "E2-6 u exit E0-1 u"}},
 };
 const Script kShared[] = {
@@ -64,6 +81,8 @@ const Script kShared[] = {
     // The same behind another node.
     {"figure-1-behind", {"S0-1 S4-5 +1 ?2 ?3 u u", "?1 S3-9 u +2", "?1 E6-8 u +3"}},
     {"figure-1-twice", {"S4-5 +1 ?2 ?3 u", "?1 S3-9 u S3-9 u +2", "?1 E6-8 u E6-8 u +3"}},
+    // A reader waits in the list, and what follows it is used again meanwhile.
+    {"recycle-stays", {"S4-5 +1 u E10-11 u S0-1 u", "?1 S3-9 u", "?1 E6-8 u"}, kWalk},
     {"adjacent-shared", {"E4-8 +1 ?2 u", "?1 S0-4 +2 u"}},
     {"adjacent-reader", {"S2-3 +1 ?2 u", "?1 E4-8 +2 ?3 u", "?2 S0-4 +3 u"}},
     // Somebody sleeps for the first node, whose link changes because the second one is taken out.

@@ -14,6 +14,7 @@ struct Step {
   enum How : std::uint8_t { waits, only_try, timed, late } how = waits;
   bool shared = false;
   bool oldest = false;
+  int lock = 0;
   std::uint64_t start = 0, end = 0;
   int must = -1;   // the result; -1: none said
   int number = 0;  // of the event
@@ -24,14 +25,16 @@ struct Held {
   RangeRequest range;
   void* handle;
   bool had;
+  int lock;
 };
 
 constexpr int kEvents = 5;
 
 struct World {
-  std::array<Plain, kUnits> data;
+  std::array<std::array<Plain, kUnits>, kLocks> data;  // by lock
   std::array<ExploredAtomic<std::uint32_t>, kEvents> events;
-  RangeUnderTest* lock;
+  RangeUnderTest* lock;  // both of them
+  bool both_used = false;
   // By process, by thread.
   std::vector<std::vector<Steps>> steps;
 };
@@ -61,6 +64,7 @@ Step parse_word(const std::string& word) {
     if (s.must < 0) bad(word);
     w.resize(at);
   }
+  if (strip(w, "2")) s.lock = 1;
   if (strip(w, "try")) s.how = Step::only_try;
   if (strip(w, "timed")) s.how = Step::timed;
   if (strip(w, "late")) s.how = Step::late;
@@ -91,21 +95,23 @@ Step parse_word(const std::string& word) {
   return s;
 }
 
-void access(World& world, const RangeRequest& r) {
-  for (std::uint64_t unit = r.start; unit < r.end; ++unit)
-    r.shared ? world.data[unit].read(nullptr) : world.data[unit].write(nullptr);
+void access(World& world, const Held& h) {
+  for (std::uint64_t unit = h.range.start; unit < h.range.end; ++unit) {
+    Plain& data = world.data[h.lock][unit];
+    h.range.shared ? data.read(nullptr) : data.write(nullptr);
+  }
 }
 
 int acquire(World& world, const Step& s, Held& h) {
   const bool late = s.how == Step::late;
   const Deadline* deadline = late || s.how == Step::timed ? machine.deadline(late) : nullptr;
-  h = {{s.start, s.end, s.shared, s.how == Step::only_try, deadline}, nullptr, false};
-  const int result = world.lock->acquire(h.range, h.handle);
+  h = {{s.start, s.end, s.shared, s.how == Step::only_try, deadline}, nullptr, false, s.lock};
+  const int result = world.lock->acquire(s.lock, h.range, h.handle);
   h.had = result == 0;
   machine.note("%s [%lu, %lu): %d", s.shared ? "shared" : "exclusive", s.start, s.end, result);
   if (!h.had) return result;
   if (!world.lock->can_share()) h.range.shared = false;
-  access(world, h.range);
+  access(world, h);
   return 0;
 }
 
@@ -138,15 +144,15 @@ void run_steps(World& world, const Steps& steps) {
         const Held h = *which;
         held.erase(which);
         if (!h.had) break;
-        access(world, h.range);
+        access(world, h);
         machine.note("releases [%lu, %lu)", h.range.start, h.range.end);
-        world.lock->release(h.handle);
+        world.lock->release(h.lock, h.handle);
         break;
       }
       case Step::downgrade:
-        access(world, held.back().range);
+        access(world, held.back());
         machine.note("downgrades");
-        world.lock->downgrade(held.back().handle);
+        world.lock->downgrade(held.back().lock, held.back().handle);
         held.back().range.shared = world.lock->can_share();
         break;
       case Step::set:
@@ -182,14 +188,17 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
       for (std::string word; words >> word;) {
         world->steps[process][i].push_back(parse_word(word));
         forks |= word == "fork";
+        world->both_used |= word.starts_with('2');
       }
     }
   }
   Scenario s;
   s.threads = static_cast<int>(threads.size());
   s.setup = [world] {
-    for (Plain& p : world->data)
-      p.reset();
+    for (auto& units : world->data) {
+      for (Plain& p : units)
+        p.reset();
+    }
     for (std::size_t i = 0; i < Explored::identities.size(); ++i)
       Explored::identities[i] = i + 1;
     Explored::tick = 0;
@@ -203,11 +212,15 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
   // In a forked child ranges of threads that are gone stay.
   if (forks) return s;
   s.finish = [world] {
-    if (world->lock->busy()) machine.fail("at the end a range is held");
-    Held h{};
-    if (acquire(*world, parse_word("tryE0-12"), h) != 0) machine.fail("at the end a try fails");
-    world->lock->release(h.handle);
-    if (world->lock->busy()) machine.fail("at the end the last range is held");
+    for (const char* all : {"tryE0-12", "2tryE0-12"}) {
+      const Step step = parse_word(all);
+      if (world->lock->busy(step.lock)) machine.fail("at the end a range is held");
+      Held h{};
+      if (acquire(*world, step, h) != 0) machine.fail("at the end a try fails");
+      world->lock->release(step.lock, h.handle);
+      if (world->lock->busy(step.lock)) machine.fail("at the end the last range is held");
+      if (!world->both_used) break;
+    }
   };
   return s;
 }

@@ -6,6 +6,7 @@
 //                    A range that was not had is skipped
 //   down             the newest range becomes shared
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   2E0-4 ...        of the second lock; `down` and `u` find out themselves
 //   exit             the thread ends, another begins in its place
 //   fork             as in script.h; after `|`: the other threads in the child
 //   word=0 =dead =busy =late    the result that it must have; without one, a try or timed form may
@@ -27,16 +28,17 @@
 namespace lockswap::explore {
 
 inline constexpr std::uint64_t kUnits = 12;
+inline constexpr int kLocks = 2;
 
 // A range lock as the cases see it.
 class RangeUnderTest {
  public:
   virtual ~RangeUnderTest() = default;
-  virtual void begin() = 0;  // a new lock
-  virtual int acquire(const RangeRequest& r, void*& handle) = 0;
-  virtual void release(void* handle) = 0;
-  virtual void downgrade(void* handle) = 0;
-  virtual bool busy() = 0;
+  virtual void begin() = 0;  // new locks
+  virtual int acquire(int which, const RangeRequest& r, void*& handle) = 0;
+  virtual void release(int which, void* handle) = 0;
+  virtual void downgrade(int which, void* handle) = 0;
+  virtual bool busy(int which) = 0;
   virtual bool can_share() const = 0;
 };
 
@@ -47,24 +49,29 @@ class RangeListUnderTest final : public RangeUnderTest {
 
  public:
   explicit RangeListUnderTest(RangeOptions options) : options_(options) {}
-  void begin() override { new (list_) List{}; }
-  int acquire(const RangeRequest& r, void*& handle) override {
+  void begin() override {
+    for (auto& bytes : lists_)
+      new (bytes) List{};
+  }
+  int acquire(int which, const RangeRequest& r, void*& handle) override {
     Node* n = nullptr;
-    const int result = list().acquire_range(r, options_, n);
+    const int result = list(which).acquire_range(r, options_, n);
     handle = n;
     return result;
   }
-  void release(void* handle) override { list().release_range(static_cast<Node*>(handle)); }
-  void downgrade(void* handle) override {
-    if constexpr (kReaders) list().downgrade(static_cast<Node*>(handle));
+  void release(int which, void* handle) override {
+    list(which).release_range(static_cast<Node*>(handle));
   }
-  bool busy() override { return list().busy(); }
+  void downgrade(int which, void* handle) override {
+    if constexpr (kReaders) list(which).downgrade(static_cast<Node*>(handle));
+  }
+  bool busy(int which) override { return list(which).busy(); }
   bool can_share() const override { return kReaders; }
 
  private:
-  List& list() { return *std::launder(reinterpret_cast<List*>(list_)); }
+  List& list(int which) { return *std::launder(reinterpret_cast<List*>(lists_[which])); }
   RangeOptions options_;
-  alignas(List) std::byte list_[sizeof(List)];
+  alignas(List) std::byte lists_[kLocks][sizeof(List)];
 };
 
 // `threads` as above. The lock lives on.

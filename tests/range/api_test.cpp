@@ -368,7 +368,7 @@ TEST(RangeInCpp, HoldsAndReleases) {
   a.downgrade();
   elsewhere([&] { EXPECT_TRUE(lock.try_shared()); });
   auto b = std::move(a);
-  EXPECT_FALSE(a);
+  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is what is looked at
   EXPECT_TRUE(b);
   b.release();
   elsewhere([&] { EXPECT_TRUE(lock.try_exclusive_for(0, 1, std::chrono::seconds(1))); });
