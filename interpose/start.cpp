@@ -15,6 +15,7 @@
 #include "platform/thread.h"
 #include "platform/topology.h"
 #include "registry/config.h"
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
 #include "registry/text.h"
@@ -55,6 +56,7 @@ void start() noexcept {
   static constinit RwOps first_copys{};
   if (resolve_first_copy(first_copys)) {
     active_rwlock = first_copys;
+    prepare_range(config);
     return;
   }
   if (!read_config(config, message, sizeof message)) refuse(message);
@@ -76,6 +78,7 @@ void start() noexcept {
     Text(message, sizeof message) << "lockswap: " << why;
     refuse(message);
   }
+  prepare_range(config);
   if (config.verbose) announce();
   active_rwlock = *ops;
 }
@@ -86,6 +89,7 @@ constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
 void in_forked_child() noexcept {
   Process::forked();
   thread_id();  // so that it is known who survived before there are other threads
+  range_forked();
   if (config.stats != nullptr) reset_stats();
 }
 
@@ -107,6 +111,8 @@ __attribute__((destructor)) void on_exit() {
 }
 
 }  // namespace
+
+void ensure_started() noexcept { started<start>(); }
 
 constinit RwOps active_rwlock{
     kFirst<&RwOps::init>,        kFirst<&RwOps::destroy>,     kFirst<&RwOps::rdlock>,

@@ -11,4 +11,7 @@ namespace lockswap {
 // another thread that still reads an old pointer only asks for a start that is over.
 extern RwOps active_rwlock;
 
+// Starts the library, if that has not been done. Waits for the thread that does.
+void ensure_started() noexcept;
+
 }  // namespace lockswap

@@ -34,8 +34,9 @@ lint_layers() { "$BUILD/venv/bin/python" scripts/check_layers.py; }
 
 lint_symbols() {
   local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
-  cmake --build "$BUILD" --target liblockswap.so liblockswap-audit.so >/dev/null &&
+  cmake --build "$BUILD" --target liblockswap.so lockswap_api liblockswap-audit.so >/dev/null &&
     "${check[@]}" "$tree/liblockswap.so" interpose/liblockswap.map &&
+    "${check[@]}" "$tree/liblockswap_api.so" interpose/api/liblockswap_api.map &&
     "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map"
 }
 

@@ -37,8 +37,7 @@ class Arena {
       base_ = static_cast<std::byte*>(map_pages(n * Size::bytes(), PROT_NONE));
       capacity_ = n;
     }
-    ThreadExit::add(&on_thread_exit);
-    return base_ != nullptr;
+    return base_ != nullptr && ThreadExit::add(&on_thread_exit);
   }
 
   static T& at(Handle h) noexcept { return *reinterpret_cast<T*>(base_ + h * Size::bytes()); }

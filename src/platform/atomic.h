@@ -47,4 +47,15 @@ class NativeAtomic {
   static_assert(std::atomic<T>::is_always_lock_free);
 };
 
+// What one thread writes and others read, ordered by something else.
+template <class T>
+class NativePlain {
+ public:
+  T get() const noexcept { return value_; }
+  void set(T v) noexcept { value_ = v; }
+
+ private:
+  T value_{};
+};
+
 }  // namespace lockswap

@@ -20,6 +20,13 @@ inline std::uint64_t monotonic_ns() noexcept {
          static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+// `nanoseconds` after `now`, which is of monotonic_ns().
+inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexcept {
+  const std::uint64_t at = now + nanoseconds;
+  return {CLOCK_MONOTONIC,
+          {static_cast<time_t>(at / 1'000'000'000u), static_cast<long>(at % 1'000'000'000u)}};
+}
+
 inline bool has_passed(const Deadline& d) noexcept {
   timespec t;
   ::clock_gettime(d.clock, &t);

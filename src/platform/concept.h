@@ -2,6 +2,7 @@
 // production (Native) and under exploration of interleavings and reorderings.
 //
 //   P::atomic<T>                 load, store, exchange, compare_exchange, fetch_{add,sub,or,and}
+//   P::plain<T>                  get, set: a T whose accesses something else orders
 //   P::local<T>()                the calling thread's T, zero at first
 //   P::global<T>()               the process's T, zero at first
 //   P::self()                    a number that tells live threads apart; input for hashing
@@ -17,6 +18,7 @@
 //   P::system_is_written(lock), P::system_renew(lock, written)
 //                                of the system's own lock, in a forked child; see system_rwlock.h
 //   P::NoSignals                 while one exists, the calling thread runs no signal handler
+//   P::add_exit_hook(hook)       at start-up: on_thread_exit may be asked for this hook later
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over
@@ -41,6 +43,8 @@
 //   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many reads
 //   P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr
+//   P::forbid(object)            from here on only wakes of its address may follow, until
+//   P::permit(object)            makes it the caller's
 //   P::scan(table, n, key, on_hit)
 //                                a seq_cst fence, then 8-byte loads in any order (platform/scan.h)
 #pragma once

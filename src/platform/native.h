@@ -24,6 +24,8 @@ namespace lockswap {
 struct Native {
   template <class T>
   using atomic = NativeAtomic<T>;
+  template <class T>
+  using plain = NativePlain<T>;
 
   // --- state of the calling thread, state of the process (both start as zeroes)
   template <class T>
@@ -38,9 +40,9 @@ struct Native {
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
+  static void add_exit_hook(ThreadExit::Hook hook) noexcept { ThreadExit::add(hook); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
-    ThreadExit::add(hook);
-    return ThreadExit::arm();
+    return ThreadExit::add(hook) && ThreadExit::arm();
   }
 
   // --- processes: what a lock may have come from
@@ -132,6 +134,12 @@ struct Native {
   // --- memory of a thread's own; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }
   static void unmap(void* p, std::size_t bytes) noexcept { unmap_pages(p, bytes); }
+
+  // --- an object that nobody may look at for a while: exploration checks it
+  template <class T>
+  static void forbid(T*) noexcept {}
+  template <class T>
+  static void permit(T*) noexcept {}
 
   // --- queue nodes, and memory beside locks
   template <class T>

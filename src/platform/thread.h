@@ -82,7 +82,7 @@ class Survivor {
 // asks again, the one that it had before.
 inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
 
-// Thread exit. Hooks are registered at start-up, once; a thread that keeps something arms them.
+// Thread exit. Hooks are added once for the process; a thread that keeps something arms them.
 //
 // The destructors of thread-specific data run in rounds, and the application's may lock after ours.
 // So the hooks run in every round, and after the last one nothing is kept any more. (A thread that
@@ -92,20 +92,21 @@ class ThreadExit {
  public:
   using Hook = void (*)();
 
-  // At start-up, by one thread.
+  // At start-up, by one thread. Idempotent.
   static void prepare() noexcept {
+    if (usable_) return;
     usable_ = pthread_key_create(&key_, &run) == 0 && key_ < kKeysWithoutMalloc;
   }
 
-  // Before threads run. Idempotent.
-  static void add(Hook hook) noexcept {
-    for (Hook& h : hooks_) {
-      if (h == hook) return;
-      if (h == nullptr) {
-        h = hook;
-        return;
-      }
+  // At any time, by any thread. Idempotent. False: there are too many hooks.
+  static bool add(Hook hook) noexcept {
+    // relaxed, all: a hook looks only at what its own thread has done.
+    for (auto& h : hooks_) {
+      Hook there = h.load(relaxed);
+      if (there == nullptr && h.compare_exchange(there, hook, relaxed)) return true;
+      if (there == hook) return true;
     }
+    return false;
   }
 
   // Asks that the hooks run when the calling thread exits. False: they will not (their last round
@@ -131,14 +132,15 @@ class ThreadExit {
   static void run(void* p) {
     auto* s = static_cast<State*>(p);
     s->armed = ++s->rounds < kRounds && pthread_setspecific(key_, s) == 0;
-    for (Hook h : hooks_) {
-      if (h != nullptr) h();
+    for (const auto& h : hooks_) {
+      if (const Hook hook = h.load(relaxed); hook != nullptr) hook();
     }
   }
 
   static inline constinit pthread_key_t key_ = 0;
   static inline constinit bool usable_ = false;
-  static inline constinit Hook hooks_[8] = {};
+  static constexpr int kMostHooks = 32;  // 9 in the library, all of a test's templates in the test
+  static inline constinit NativeAtomic<Hook> hooks_[kMostHooks] = {};
 };
 
 }  // namespace lockswap

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "registry/environment.h"
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
 
@@ -20,6 +21,8 @@ constexpr Option kOptions[] = {
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
      "for tests: pretend N nodes of C cores of T threads; unset: ask the system"},
+    {"LOCKSWAP_RANGE", "range lock", "list-rw",
+     "the range lock of programs that name none: list-ex or list-rw"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "0",
@@ -106,6 +109,19 @@ void read_wait(Reader& reader, Config& config) noexcept {
     text << (i == 0 ? " " : ", ") << waits().rows[i].name;
 }
 
+void read_range(Reader& reader, Config& config) noexcept {
+  const char* v = environment_value("LOCKSWAP_RANGE");
+  if (v == nullptr || !reader.ok()) return;
+  if (const std::uint32_t number = find_range_lock(v); number != 0) {
+    config.range = range_locks().rows[number - 1].name;
+    return;
+  }
+  Text text = reader.complain("LOCKSWAP_RANGE", v);
+  text << "is no range lock; choose one of:";
+  for (int i = 0; i < range_locks().count; ++i)
+    text << (i == 0 ? " " : ", ") << range_locks().rows[i].name;
+}
+
 void read_stats(Reader& reader, Config& config) noexcept {
   const char* v = environment_value("LOCKSWAP_STATS");
   if (v == nullptr || !reader.ok() || std::strcmp(v, "0") == 0) return;
@@ -174,6 +190,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reject_unknown(reader);
   read_rwlock(reader, config);
   read_wait(reader, config);
+  read_range(reader, config);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);

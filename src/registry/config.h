@@ -28,6 +28,7 @@ struct Config {
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
   Pretence topology;
+  const char* range = nullptr;  // a canonical name; nullptr = nothing was asked for
   bool verbose = false;
   // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.
   const char* stats = nullptr;

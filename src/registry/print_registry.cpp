@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "registry/config.h"
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
 
@@ -58,6 +59,15 @@ int main() {
   for (int i = 0; i < waits().count; ++i) {
     field("name", waits().rows[i].name, i == 0 ? "\n{" : ",\n{");
     field("summary", waits().rows[i].summary);
+    std::printf("}");
+  }
+  std::printf("],\n\"range_locks\":[");
+  for (int i = 0; i < range_locks().count; ++i) {
+    const RangeLockInfo& lock = range_locks().rows[i];
+    field("name", lock.name, i == 0 ? "\n{" : ",\n{");
+    field("summary", lock.summary);
+    field("source", lock.source);
+    field("fairness", lock.fairness);
     std::printf("}");
   }
   std::printf("],\n\"config\":[");

@@ -124,6 +124,7 @@ const Script kFork[] = {
     {"fork-hold-stays", {"R +2 ?1 fork tryW! u u tryW! u tryR=0 u tryW!", "?2 R +1", "?1 W u"}},
     // Nobody else can hold what the survivor writes.
     {"fork-write", {"W fork x u W u R u", "R u", "W u"}},
+    {"fork-write-1r", {"W fork u W u", "R u"}},
     {"fork-write-2r", {"W fork u W u R u", "R u", "R u"}},
     {"fork-write-2w", {"W fork u R u W u", "W u", "W u"}},
     {"fork-write-timed", {"W fork u W u R u", "timedR u", "timedW u"}},
@@ -338,7 +339,9 @@ std::vector<Case> all_cases() {
   b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
   b.add_bravo<Pthread, Park>("bravo-pthread/park");
   b.add_each_bravo<Pthread, Yield>("bravo-pthread/yield");
-  return b.take();
+  std::vector<Case> cases = b.take();
+  std::ranges::move(range_cases(), std::back_inserter(cases));
+  return cases;
 }
 
 }  // namespace lockswap::explore

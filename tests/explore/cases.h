@@ -7,5 +7,6 @@
 namespace lockswap::explore {
 
 std::vector<Case> all_cases();
+std::vector<Case> range_cases();  // among them: range locks
 
 }  // namespace lockswap::explore

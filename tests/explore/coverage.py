@@ -37,6 +37,12 @@ def main() -> int:
                 missing += 1
         own = [case for case in cases if case.startswith((f"{lock}/", f"{lock}-", f"core/{lock}/"))]
         print(f"{lock}: {len(own)} cases, {len(wanted)} of them demanded")
+    for lock in (row["name"] for row in registry["range_locks"]):
+        for wait in waits:
+            if f"{lock}/{wait}/overlap" not in cases:
+                print(f"{lock}/{wait}/overlap: no such case; see tests/explore/range_cases.cpp", file=sys.stderr)
+                missing += 1
+        print(f"{lock}: {sum(case.startswith((f'{lock}/', f'{lock}-')) for case in cases)} cases")
     return 1 if missing else 0
 
 

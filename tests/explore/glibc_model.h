@@ -85,7 +85,7 @@ class GlibcModel {
   }
   static void renew(pthread_rwlock_t* l, bool written) {
     state().word.store(written ? kWriter : 0, relaxed);
-    if (!written) frame(l).writer.store(0, release);
+    if (!written) frame(l).writer.store(0, relaxed);
   }
 
   template <class Try, class Allowed>

@@ -1,4 +1,4 @@
-"""Weakens the memory orders of src/locks, src/rlu and src/wait in turn; those that survive are the ones docs/memory-ordering.md
+"""Weakens the memory orders of the locks in turn; those that survive are the ones docs/memory-ordering.md
 lists, no more and no fewer.
 
 orders.py [--quick] BUILD-DIRECTORY
@@ -17,7 +17,7 @@ from pathlib import Path
 from patched import ROOT
 
 LISTED = ROOT / "docs/memory-ordering.md"
-FOLDERS = ("src/locks", "src/rlu", "src/wait")
+FOLDERS = ("src/locks", "src/wait", "src/reclaim", "src/range", "src/rlu")
 SLICES = 16
 ORDER = re.compile(r"\b(acquire|release|acq_rel|seq_cst)\b")
 PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)

@@ -218,6 +218,7 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
 }  // namespace
 
 Scenario Case::scenario() const {
+  if (other) return other();
   auto world = std::make_shared<World>();
   // What each thread does in each process: the scripts' parts between `|`.
   auto steps = std::make_shared<std::vector<std::vector<Steps>>>();

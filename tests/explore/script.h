@@ -16,6 +16,7 @@
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct Case {
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
+  // Not a reader-writer lock: who makes the scenario (range_cases.cpp).
+  std::function<Scenario()> other = {};
 
   Scenario scenario() const;
 };

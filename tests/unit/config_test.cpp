@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
 namespace lockswap {
@@ -50,6 +51,16 @@ TEST_F(ConfigTest, EveryLockHasAName) {
   }
 }
 
+TEST_F(ConfigTest, EveryRangeLockHasAName) {
+  ASSERT_TRUE(read());
+  EXPECT_EQ(config.range, nullptr);
+  for (int i = 0; i < range_locks().count; ++i) {
+    setenv("LOCKSWAP_RANGE", range_locks().rows[i].name, 1);
+    ASSERT_TRUE(read()) << message;
+    EXPECT_STREQ(config.range, range_locks().rows[i].name);
+  }
+}
+
 TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
   setenv("LOCKSWAP_RWLOCK", "bravo", 1);
   ASSERT_FALSE(read());
@@ -72,6 +83,7 @@ TEST_F(ConfigTest, WrongValuesAreRefused) {
       {"LOCKSWAP_TOPOLOGY", "2x18x"},     {"LOCKSWAP_TOPOLOGY", "0x1x1"},
       {"LOCKSWAP_TOPOLOGY", "2x-1x1"},    {"LOCKSWAP_TOPOLOGY", "4096x4096x4096"},
       {"LOCKSWAP_TOPOLOGY", "2 x 1 x 1"}, {"LOCKSWAP_TOPOLOGY", "x1x1"},
+      {"LOCKSWAP_RANGE", "list"},         {"LOCKSWAP_RANGE", "ba"},
   };
   for (const auto& [name, value] : wrong) {
     setenv(name, value, 1);

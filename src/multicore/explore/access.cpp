@@ -229,7 +229,13 @@ bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint6
   return false;
 }
 
-// --- fences and messages
+// --- plain data, fences and messages
+
+void Machine::touch(const void* address, const char* how, const Site& site) {
+  if (memory_.poisoned(address)) {
+    fail("%s of an object that is gone, at %s:%u", how, file_of(site), site.line());
+  }
+}
 
 void Machine::fence(Op op, Order order, const Site& site) {
   point();

@@ -99,6 +99,9 @@ class Machine {
   int enroll(const void* address, std::uint64_t initial);
   void poison(const void* begin, std::size_t bytes) { memory_.poison(begin, bytes); }
   void heal(const void* begin) { memory_.heal(begin); }
+  void revive(const void* begin, std::size_t bytes) { memory_.revive(begin, bytes); }
+  // Plain memory is about to be looked at or changed.
+  void touch(const void* address, const char* how, const Site& site);
   std::uint64_t load(int location, Order order, const Site& site);
   void store(int location, std::uint64_t value, Order order, const Site& site);
   bool compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired, Order order,

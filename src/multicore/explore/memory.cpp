@@ -180,6 +180,15 @@ void Memory::heal(const void* begin) {
   });
 }
 
+void Memory::revive(const void* begin, std::size_t bytes) {
+  heal(begin);
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  for (int i = 0; i < count_; ++i) {
+    const auto at = reinterpret_cast<std::uintptr_t>(locations_[i].address);
+    if (at >= from && at < from + bytes) locations_[i].poisoned = false;
+  }
+}
+
 bool Memory::poisoned(const void* address) const {
   const auto p = reinterpret_cast<std::uintptr_t>(address);
   for (const Range& r : gone_) {

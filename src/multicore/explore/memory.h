@@ -115,6 +115,7 @@ class Memory {
   // --- memory that may not be touched any more
   void poison(const void* begin, std::size_t bytes);
   void heal(const void* begin);  // a new object lies there: of the old one only wakes may come
+  void revive(const void* begin, std::size_t bytes);  // the old one may be used again
   bool poisoned(int location) const { return locations_[location].poisoned; }
   bool poisoned(const void* address) const;
 

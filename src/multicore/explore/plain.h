@@ -15,19 +15,20 @@ class Plain {
  public:
   void reset() { *this = Plain{}; }
 
-  void read() {
+  // what: for the trace; nullptr: not worth a line
+  void read(const char* what = "the data") {
     for (int t = 0; t < kMaxThreads; ++t)
       check(t, written_[t], "reads what", "writes");
     read_[machine.current()] = now();
-    machine.note("reads the data");
+    if (what != nullptr) machine.note("reads %s", what);
   }
-  void write() {
+  void write(const char* what = "the data") {
     for (int t = 0; t < kMaxThreads; ++t) {
       check(t, written_[t], "writes what", "writes");
       check(t, read_[t], "writes what", "reads");
     }
     written_[machine.current()] = now();
-    machine.note("writes the data");
+    if (what != nullptr) machine.note("writes %s", what);
   }
 
  private:

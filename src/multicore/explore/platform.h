@@ -8,12 +8,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <pthread.h>
 #include <type_traits>
 
 #include "multicore/explore/machine.h"
+#include "multicore/explore/plain.h"
 #include "platform/concept.h"
 
 namespace lockswap::explore {
@@ -79,6 +81,26 @@ class ExploredAtomic {
   T initial_{};
   mutable std::uint32_t run_ = 0;
   mutable int location_ = 0;
+};
+
+// Data without an order of its own, and the race detector over it.
+template <class T>
+class ExploredPlain {
+ public:
+  T get(Site s = Site::current()) const {
+    machine.touch(this, "read", s);
+    races_.read(nullptr);
+    return value_;
+  }
+  void set(T v, Site s = Site::current()) {
+    machine.touch(this, "write", s);
+    races_.write(nullptr);
+    value_ = v;
+  }
+
+ private:
+  T value_{};
+  mutable Plain races_;
 };
 
 // A predicate over T as the machine takes it. It lives as long as the caller's `pred` does.
@@ -250,6 +272,8 @@ struct Explored {
   template <class T>
   using atomic = ExploredAtomic<T>;
   template <class T>
+  using plain = ExploredPlain<T>;
+  template <class T>
   using nodes = ExploredNodes<T>;
   template <class Head, class Part>
   using blocks = ExploredBlocks<Head, Part>;
@@ -280,6 +304,7 @@ struct Explored {
   // A thread that follows in another's place has that one's identity, but a kernel id of its own.
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
+  static void add_exit_hook(void (*)()) {}
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
@@ -343,8 +368,30 @@ struct Explored {
   static void light_fence() {}
   static bool prepare_heavy_fence() { return true; }
 
-  static void* map(std::size_t) { return nullptr; }
+  // All of it is given back when the next execution begins.
+  static void* map(std::size_t bytes) {
+    struct Heap {
+      std::size_t used = 0;
+    };
+    constexpr std::size_t kLine = 64;
+    alignas(kLine) static std::byte memory[1 << 16];
+    Heap& heap = global<Heap>();
+    std::byte* p = memory + heap.used;
+    heap.used += (bytes + kLine - 1) / kLine * kLine;
+    if (heap.used > sizeof memory) machine.fail("too much memory: raise the size of map()'s");
+    std::memset(p, 0, bytes);
+    return p;
+  }
   static void unmap(void*, std::size_t) {}
+
+  template <class T>
+  static void forbid(T* p) {
+    machine.poison(p, sizeof *p);
+  }
+  template <class T>
+  static void permit(T* p) {
+    machine.revive(p, sizeof *p);
+  }
 
   // As platform/scan.h promises, no more. Relaxed loads of different slots are not ordered by the
   // memory model, so going from the first to the last loses no outcome but stale reads beyond the

@@ -1,0 +1,123 @@
+/* Range locks: threads lock parts of something that is addressed by numbers (a file, an array, an
+ * address space), and wait for each other only where the parts overlap.
+ *
+ * A lock covers the units 0 to 2^64 - 2; what a unit is (a byte, a page, an index) is the caller's
+ * business. A range is half-open: [start, end) has the units start to end - 1, so [0, 10) and
+ * [10, 20) do not overlap. A range is acquired shared (many threads) or exclusive (one), and is
+ * released through a handle that the caller keeps.
+ *
+ * Link with -llockswap_api (pkg-config lockswap, CMake package lockswap); a preloaded
+ * liblockswap.so has the same functions. Environment: LOCKSWAP_RANGE (the default implementation),
+ * LOCKSWAP_WAIT, LOCKSWAP_SPIN.
+ *
+ * All functions return 0 or an error number; none sets errno. None may be called in a signal
+ * handler. None calls malloc.
+ *
+ * Threads. A thread may hold any number of ranges, of one lock or of several. The thread that
+ * acquired a range must release it. The order in which ranges are acquired is the program's
+ * business: two threads that wait for each other's ranges wait for ever, as with mutexes; EDEADLK
+ * is only about a thread's own. A handle may be copied, and released once.
+ *
+ * Fork. In the child the one thread keeps its ranges; those of the other threads stay held, by
+ * nobody, and whom they had asked to wait goes on being asked (10 ms an acquisition). Make locks
+ * anew that other threads were using.
+ *
+ * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
+ * together, and no memory that other threads write. Otherwise a walk over the ranges that begin
+ * before this one. Memory: 64 bytes a range, 8 KiB a thread. Nothing is allocated while threads
+ * acquire and release at a steady pace. */
+#ifndef LOCKSWAP_RANGE_LOCK_H
+#define LOCKSWAP_RANGE_LOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct timespec; /* in case strict C hides it */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zeroes is a free lock with the default attributes. */
+typedef struct lockswap_range_lock {
+  uint64_t opaque[8];
+} __attribute__((aligned(64))) lockswap_range_lock;
+/* clang-format off */
+#define LOCKSWAP_RANGE_LOCK_INITIALIZER {{0}}
+/* clang-format on */
+
+/* An acquired range; filled in by the functions that acquire. */
+typedef struct lockswap_range {
+  void* opaque[2];
+} lockswap_range;
+
+typedef struct lockswap_range_lock_attr {
+  uint32_t opaque[4];
+} lockswap_range_lock_attr;
+
+enum {
+  LOCKSWAP_RANGE_EXCLUSIVE = 0,
+  LOCKSWAP_RANGE_SHARED = 1 /* list-ex: as exclusive */
+};
+
+/* Who starts again when a reader and a writer come at the same moment (list-rw). */
+enum { LOCKSWAP_RANGE_PREFER_READERS = 0, LOCKSWAP_RANGE_PREFER_WRITERS = 1 };
+
+/* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
+ * readers preferred. Thread-safe as long as no two threads use one object. */
+int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
+/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. In any case of letters.
+ * EINVAL: there is none of that name. */
+int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
+/* 1: threads that fail too often go first. 0: whoever comes at the right moment. EINVAL: neither.
+ */
+int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
+/* EINVAL: neither of the two above. */
+int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
+
+/* --- A lock's life. `attr` may be NULL. While either runs, no other thread may use the lock. */
+int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_lock_attr* attr);
+/* EBUSY: a range is held; the lock stays as it is. */
+int lockswap_range_lock_destroy(lockswap_range_lock* lock);
+
+/* --- Acquire [start, end) as `mode`. On success *range is the handle; on failure it is no range.
+ * EINVAL: start >= end, or not a mode. ENOMEM: no memory for the range. */
+
+/* Waits until nobody holds a unit of it in a way that excludes this one. EDEADLK: this thread does;
+ * it would wait for ever. */
+int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
+                           uint64_t end, int mode);
+/* The units 0 to 2^64 - 2. */
+int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range, int mode);
+/* Does not wait. EBUSY: it would have to, for others or for this thread's own range. (Also when the
+ * only one in the way is an acquisition that fails itself.) */
+int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
+                               uint64_t end, int mode);
+/* Waits until a time on CLOCK_REALTIME at most. ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
+ * below a second. A range that is free is had however late it is. */
+int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
+                                 uint64_t end, int mode, const struct timespec* until);
+/* The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */
+int lockswap_range_clock_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
+                                 uint64_t end, int mode, int clock, const struct timespec* until);
+
+/* --- A range that this thread holds. EINVAL: the handle is of no range, or was released. EPERM:
+ * another thread acquired it. Neither waits. */
+int lockswap_range_release(lockswap_range* range);
+/* Exclusive becomes shared, without a moment in between at which a writer could come. EINVAL also:
+ * it is shared already. ENOTSUP: the implementation has no shared ranges. */
+int lockswap_range_downgrade(lockswap_range* range);
+
+/* --- Memory of list-ex and list-rw in this process, each number a glimpse. Thread-safe. */
+typedef struct lockswap_range_counts {
+  uint64_t nodes;   /* that were allocated, 64 bytes each; they are used again, never given back */
+  uint64_t growths; /* how often more had to be allocated, beside the first of each thread */
+  uint64_t blocked; /* of those: because a thread was stopped, or slow, in the middle of a call */
+  uint64_t threads; /* that were supplied at the same time, at most */
+} lockswap_range_counts;
+int lockswap_range_get_counts(lockswap_range_counts* counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

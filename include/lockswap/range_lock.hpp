@@ -1,0 +1,151 @@
+// Range locks for C++: see range_lock.h for what they are. C++17.
+//
+//   lockswap::range_lock lock;
+//   {
+//     const auto mine = lock.exclusive(0, 4096);   // waits
+//     ...
+//   }                                              // released
+//   if (auto some = lock.try_shared(0, 10)) ...
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include "lockswap/range_lock.h"
+
+namespace lockswap {
+
+// A held range, or none. Released by its destructor, which must run in the thread that acquired it.
+class held_range {
+ public:
+  held_range() noexcept = default;
+  held_range(held_range&& other) noexcept
+      : range_(other.range_), held_(std::exchange(other.held_, false)) {}
+  held_range& operator=(held_range&& other) noexcept {
+    if (this != &other) {
+      release();
+      range_ = other.range_;
+      held_ = std::exchange(other.held_, false);
+    }
+    return *this;
+  }
+  held_range(const held_range&) = delete;
+  held_range& operator=(const held_range&) = delete;
+  ~held_range() { release(); }
+
+  explicit operator bool() const noexcept { return held_; }
+  void release() noexcept {
+    if (std::exchange(held_, false)) lockswap_range_release(&range_);
+  }
+  // Exclusive becomes shared. Throws std::system_error.
+  void downgrade() {
+    if (const int error = lockswap_range_downgrade(&range_); error != 0) {
+      throw std::system_error(error, std::generic_category(), "lockswap range downgrade");
+    }
+  }
+
+ private:
+  friend class range_lock;
+  lockswap_range range_{};
+  bool held_ = false;
+};
+
+class range_lock {
+ public:
+  range_lock() noexcept = default;
+  // Throws std::system_error if there is no implementation of that name.
+  explicit range_lock(const char* implementation, bool fair = true,
+                      int preference = LOCKSWAP_RANGE_PREFER_READERS) {
+    lockswap_range_lock_attr attr;
+    check(lockswap_range_lock_attr_init(&attr));
+    check(lockswap_range_lock_attr_set_implementation(&attr, implementation));
+    check(lockswap_range_lock_attr_set_fair(&attr, fair ? 1 : 0));
+    check(lockswap_range_lock_attr_set_preference(&attr, preference));
+    check(lockswap_range_lock_init(&lock_, &attr));
+  }
+  range_lock(const range_lock&) = delete;
+  range_lock& operator=(const range_lock&) = delete;
+  // No range may be held.
+  ~range_lock() { lockswap_range_lock_destroy(&lock_); }
+
+  // Each waits, and throws std::system_error where the function of C returns an error.
+  held_range exclusive(std::uint64_t start, std::uint64_t end) {
+    return acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE);
+  }
+  held_range shared(std::uint64_t start, std::uint64_t end) {
+    return acquire(start, end, LOCKSWAP_RANGE_SHARED);
+  }
+  held_range exclusive() { return exclusive(0, UINT64_MAX); }
+  held_range shared() { return shared(0, UINT64_MAX); }
+
+  // Each is no range if it would have to wait (longer).
+  held_range try_exclusive(std::uint64_t start, std::uint64_t end) {
+    return try_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE);
+  }
+  held_range try_shared(std::uint64_t start, std::uint64_t end) {
+    return try_acquire(start, end, LOCKSWAP_RANGE_SHARED);
+  }
+  held_range try_exclusive() { return try_exclusive(0, UINT64_MAX); }
+  held_range try_shared() { return try_shared(0, UINT64_MAX); }
+  template <class Rep, class Period>
+  held_range try_exclusive_for(std::uint64_t start, std::uint64_t end,
+                               std::chrono::duration<Rep, Period> time) {
+    return timed_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE, time);
+  }
+  template <class Rep, class Period>
+  held_range try_shared_for(std::uint64_t start, std::uint64_t end,
+                            std::chrono::duration<Rep, Period> time) {
+    return timed_acquire(start, end, LOCKSWAP_RANGE_SHARED, time);
+  }
+
+  lockswap_range_lock* native_handle() noexcept { return &lock_; }
+
+ private:
+  static void check(int error) {
+    if (error != 0) throw std::system_error(error, std::generic_category(), "lockswap range lock");
+  }
+  held_range acquire(std::uint64_t start, std::uint64_t end, int mode) {
+    held_range r;
+    check(lockswap_range_acquire(&lock_, &r.range_, start, end, mode));
+    r.held_ = true;
+    return r;
+  }
+  held_range try_acquire(std::uint64_t start, std::uint64_t end, int mode) {
+    held_range r;
+    const int error = lockswap_range_try_acquire(&lock_, &r.range_, start, end, mode);
+    if (error != EBUSY) check(error);
+    r.held_ = error == 0;
+    return r;
+  }
+  template <class Rep, class Period>
+  held_range timed_acquire(std::uint64_t start, std::uint64_t end, int mode,
+                           std::chrono::duration<Rep, Period> time) {
+    // The monotonic clock's own now: std::chrono does not say which clock it reads.
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    until.tv_sec += ns / 1'000'000'000;
+    until.tv_nsec += ns % 1'000'000'000;
+    if (until.tv_nsec >= 1'000'000'000) {
+      until.tv_nsec -= 1'000'000'000;
+      ++until.tv_sec;
+    } else if (until.tv_nsec < 0) {
+      until.tv_nsec += 1'000'000'000;
+      --until.tv_sec;
+    }
+    held_range r;
+    const int error =
+        lockswap_range_clock_acquire(&lock_, &r.range_, start, end, mode, CLOCK_MONOTONIC, &until);
+    if (error != ETIMEDOUT) check(error);
+    r.held_ = error == 0;
+    return r;
+  }
+
+  lockswap_range_lock lock_ = LOCKSWAP_RANGE_LOCK_INITIALIZER;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,49 @@
+// Start-up of liblockswap_api.so, which has the functions that programs call by name and none of
+// pthread's.
+#include "interpose/start.h"
+
+#include <cstring>
+#include <pthread.h>
+
+#include "interpose/first_call.h"
+#include "platform/process.h"
+#include "platform/syscall.h"
+#include "platform/thread.h"
+#include "registry/config.h"
+#include "registry/range_locks.h"
+
+namespace lockswap {
+namespace {
+
+void say(const char* line) noexcept {
+  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
+}
+
+void start() noexcept {
+  static constinit Config config{};
+  static constinit char message[2048];
+  if (!read_config(config, message, sizeof message)) {
+    say(message);
+    say("\n");
+    for (;;)
+      raw_syscall(SYS_exit_group, 2);
+  }
+  prepare_range(config);
+}
+
+void in_forked_child() noexcept {
+  Process::forked();
+  thread_id();  // so that it is known who survived before there are other threads
+  range_forked();
+}
+
+__attribute__((constructor)) void on_load() {
+  started<start>();
+  pthread_atfork(nullptr, nullptr, in_forked_child);
+}
+
+}  // namespace
+
+void ensure_started() noexcept { started<start>(); }
+
+}  // namespace lockswap

@@ -1,0 +1,193 @@
+// The exported functions of range_lock.h: arguments are checked here, all else is the registry's.
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "interpose/start.h"
+#include "lockswap/range_lock.h"
+#include "platform/clock.h"
+#include "registry/range_locks.h"
+
+using lockswap::active_range;
+using lockswap::Deadline;
+using lockswap::RangeFrame;
+using lockswap::RangeHandle;
+using lockswap::RangeKind;
+using lockswap::RangeMode;
+using lockswap::RangeOps;
+
+static_assert(sizeof(lockswap_range_lock) == sizeof(RangeFrame));
+static_assert(sizeof(lockswap_range) == sizeof(RangeHandle));
+static_assert(LOCKSWAP_RANGE_EXCLUSIVE == static_cast<int>(RangeMode::exclusive));
+static_assert(LOCKSWAP_RANGE_SHARED == static_cast<int>(RangeMode::shared));
+
+namespace {
+
+struct Attributes {
+  std::uint32_t number;  // of the implementation; 0: the default
+  std::uint32_t options;
+  std::uint32_t unused[2];
+};
+static_assert(sizeof(Attributes) == sizeof(lockswap_range_lock_attr));
+
+RangeFrame& frame(lockswap_range_lock* l) noexcept { return *reinterpret_cast<RangeFrame*>(l); }
+RangeHandle& handle(lockswap_range* r) noexcept { return *reinterpret_cast<RangeHandle*>(r); }
+Attributes& attributes(lockswap_range_lock_attr* a) noexcept {
+  return *reinterpret_cast<Attributes*>(a);
+}
+
+// A lock's kind is chosen at its first use. The library is started then: so no lock is ever used
+// before its wait policy is known.
+std::uint32_t bind(RangeFrame& f) noexcept {
+  lockswap::ensure_started();
+  std::uint32_t kind = 0;
+  // relaxed: whoever is first, all find the same.
+  return f.kind.compare_exchange(kind, active_range.default_kind, lockswap::relaxed)
+             ? active_range.default_kind
+             : kind;
+}
+
+const RangeOps& ops_of(std::uint32_t kind) noexcept {
+  return active_range.ops[(kind & RangeKind::kNumber) - 1];
+}
+// relaxed: the program hands the lock on, or this is the first use.
+std::uint32_t kind_of(const RangeFrame& f) noexcept { return f.kind.load(lockswap::relaxed); }
+const RangeOps& ops_of_any(RangeFrame& f) noexcept {
+  const std::uint32_t kind = kind_of(f);
+  return ops_of(kind != 0 ? kind : bind(f));
+}
+
+// A lock that nobody has used before.
+[[gnu::noinline, gnu::cold]] int acquire_first(RangeFrame& f, RangeHandle& h, std::uint64_t start,
+                                               std::uint64_t end, RangeMode mode) noexcept {
+  return ops_of(bind(f)).acquire(f, h, start, end, mode);
+}
+[[gnu::always_inline]] inline int acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                          std::uint64_t start, std::uint64_t end,
+                                          int mode) noexcept {
+  RangeFrame& f = frame(lock);
+  const std::uint32_t kind = kind_of(f);
+  const auto m = static_cast<RangeMode>(mode);
+  if (kind == 0) [[unlikely]]
+    return acquire_first(f, handle(range), start, end, m);
+  return ops_of(kind).acquire(f, handle(range), start, end, m);
+}
+int acquire_within(lockswap_range_lock* lock, lockswap_range* range, std::uint64_t start,
+                   std::uint64_t end, int mode, const Deadline* deadline) noexcept {
+  handle(range).node = nullptr;
+  const bool shared = mode == LOCKSWAP_RANGE_SHARED;
+  if (start >= end || (!shared && mode != LOCKSWAP_RANGE_EXCLUSIVE)) return EINVAL;
+  RangeFrame& f = frame(lock);
+  return ops_of_any(f).acquire_within(f, handle(range),
+                                      {.start = start,
+                                       .end = end,
+                                       .shared = shared,
+                                       .only_try = deadline == nullptr,
+                                       .deadline = deadline});
+}
+
+}  // namespace
+
+extern "C" {
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
+
+LOCKSWAP_EXPORTED int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr) {
+  attributes(attr) = {.number = 0, .options = RangeKind::kFair, .unused = {}};
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr,
+                                                                  const char* name) {
+  const std::uint32_t number = lockswap::find_range_lock(name);
+  if (number == 0) return EINVAL;
+  attributes(attr).number = number;
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair) {
+  if (fair != 0 && fair != 1) return EINVAL;
+  std::uint32_t& options = attributes(attr).options;
+  options = (options & ~RangeKind::kFair) | (fair == 1 ? RangeKind::kFair : 0);
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr,
+                                                              int preference) {
+  if (preference != LOCKSWAP_RANGE_PREFER_READERS && preference != LOCKSWAP_RANGE_PREFER_WRITERS) {
+    return EINVAL;
+  }
+  std::uint32_t& options = attributes(attr).options;
+  options = (options & ~RangeKind::kWritersFirst) |
+            (preference == LOCKSWAP_RANGE_PREFER_WRITERS ? RangeKind::kWritersFirst : 0);
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_range_lock_init(lockswap_range_lock* lock,
+                                               const lockswap_range_lock_attr* attr) {
+  lockswap::ensure_started();
+  RangeFrame& f = *new (lock) RangeFrame{};
+  std::uint32_t kind = active_range.default_kind;
+  if (attr != nullptr) {
+    Attributes a;
+    std::memcpy(&a, attr, sizeof a);
+    const std::uint32_t number = a.number != 0 ? a.number : kind & RangeKind::kNumber;
+    kind = number | a.options;
+  }
+  f.kind.store(kind, lockswap::relaxed);  // relaxed: the program hands the lock on
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_range_lock_destroy(lockswap_range_lock* lock) {
+  RangeFrame& f = frame(lock);
+  if (ops_of_any(f).busy(f)) return EBUSY;
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                             uint64_t start, uint64_t end, int mode) {
+  return acquire(lock, range, start, end, mode);
+}
+LOCKSWAP_EXPORTED int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range,
+                                                  int mode) {
+  return acquire(lock, range, 0, UINT64_MAX, mode);
+}
+LOCKSWAP_EXPORTED int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                                 uint64_t start, uint64_t end, int mode) {
+  return acquire_within(lock, range, start, end, mode, nullptr);
+}
+LOCKSWAP_EXPORTED int lockswap_range_clock_acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                                   uint64_t start, uint64_t end, int mode,
+                                                   int clock, const timespec* until) {
+  handle(range).node = nullptr;
+  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+      until->tv_nsec >= 1'000'000'000) {
+    return EINVAL;
+  }
+  const Deadline deadline{clock, *until};
+  return acquire_within(lock, range, start, end, mode, &deadline);
+}
+LOCKSWAP_EXPORTED int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range,
+                                                   uint64_t start, uint64_t end, int mode,
+                                                   const timespec* until) {
+  return lockswap_range_clock_acquire(lock, range, start, end, mode, CLOCK_REALTIME, until);
+}
+
+// A handle of a range is of a lock that is bound.
+LOCKSWAP_EXPORTED int lockswap_range_release(lockswap_range* range) {
+  RangeHandle& h = handle(range);
+  if (h.node == nullptr) [[unlikely]]
+    return EINVAL;
+  return ops_of(kind_of(*h.lock)).release(h);
+}
+LOCKSWAP_EXPORTED int lockswap_range_downgrade(lockswap_range* range) {
+  RangeHandle& h = handle(range);
+  if (h.node == nullptr) return EINVAL;
+  return ops_of(kind_of(*h.lock)).downgrade(h);
+}
+
+LOCKSWAP_EXPORTED int lockswap_range_get_counts(lockswap_range_counts* counts) {
+  const lockswap::PoolCounts c = lockswap::range_counts();
+  *counts = {.nodes = c.nodes, .growths = c.growths, .blocked = c.blocked, .threads = c.supplies};
+  return 0;
+}
+
+}  // extern "C"

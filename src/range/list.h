@@ -1,0 +1,254 @@
+// list-ex, list-rw: range locks as a sorted list of held ranges.
+//
+// Paper: A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address Spaces and Beyond",
+//   EuroSys 2020, sections 4.1 (list-ex, listing 1), 4.2 (list-rw, listings 2 and 3), 4.5.
+// Idea: a range is held by having a node in a list that is sorted by starts. Overlapping exclusive
+//   ranges want the same place, so one compare-exchange decides. Shared ranges may overlap, and two
+//   conflicting threads may want different places: each looks once more after it is in, readers
+//   from their node to their end, writers from the head to their node; one of the two gives way.
+//   A release sets a flag; who walks by takes the node out. A range alone in an empty list is put
+//   there with kAlone and taken out at once.
+// State (40 bytes, zero = free): head, a link (node.h); the queue of the impatient (queue.h).
+// Invariants: along the list starts do not fall. A node that follows an exclusive one begins at or
+//   after its end. A released node's link does not change. Only a node's owner releases it.
+// Fairness: none in the list. With `fair`, queue.h. Where a reader and a writer meet in their
+//   second look, the writer starts again, or, with `writers_first`, the reader.
+// Space: a node (64 bytes) a range that is held, or was until somebody walked by.
+// Order: walk.h.
+// Deviations: a waiter leaves its walk, keeping only the one node (its pins), and starts again from
+//   the head. Who waits in the list waits for one that is about to give way or not, never for one
+//   that is in (kHeld): the paper's readers do, and a thread with several ranges would wait for
+//   such a reader, which waits for it. A range put into an empty list is kAlone on the slow path,
+//   too; otherwise a lock that was contended once would never come back to the fast path. Mode and
+//   release live in the link.
+// Destroy is safe: a release's last access is the compare-exchange of the head or the update of its
+//   own node, whose memory stays; a wake may follow.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "range/node.h"
+#include "range/queue.h"
+#include "range/request.h"
+#include "range/walk.h"
+#include "reclaim/pools.h"
+
+namespace lockswap {
+
+// Exploration has small ones.
+struct RangeSizes {
+  std::uint32_t pool = 128;    // nodes; reclaim/pools.h
+  std::uint32_t patience = 8;  // attempts; queue.h
+};
+
+// list-rw, or, without readers, list-ex.
+template <class P, class W, bool kReaders, RangeSizes kSizes = RangeSizes{}>
+class RangeList {
+  using Link = typename P::template atomic<std::uint64_t>;
+
+ public:
+  using Node = RangeNode<P>;
+  using Nodes = Pools<P, Node, kSizes.pool>;
+  static constexpr bool kCanShare = kReaders;
+
+  // 0: the range is held, by `n`, which else stays what it was. EBUSY (only_try), ETIMEDOUT,
+  // ENOMEM; EDEADLK: the thread holds a range itself that is in the way.
+  int acquire_range(const RangeRequest& r, RangeOptions options, Node*& n) noexcept {
+    return acquire_alone(r.start, r.end, r.shared, n) ? 0 : acquire_slowly(r, options, n);
+  }
+  // By the thread that acquired it.
+  void release_range(Node* n) noexcept {
+    if (!release_alone(n)) release_slowly(n);
+  }
+
+  // --- the same in two halves, for callers whose fast path is to need no stack frame
+  // The fast path: nobody holds a range, and the thread has a node at hand.
+  [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
+                                            Node*& out) noexcept {
+    auto* me = Nodes::mine();
+    if (me == nullptr || head_.load(relaxed) != 0) return false;  // relaxed: a hint
+    Node* n = Nodes::take_ready(*me);
+    if (n == nullptr) return false;
+    describe(*n, start, end);
+    // relaxed: the compare-exchange publishes it.
+    n->next.store((kReaders && shared ? link::kShared : 0) | link::kHeld, relaxed);
+    std::uint64_t empty = 0;
+    // acq_rel: the node, and the range from who left the list empty. Nobody else is in, so there is
+    // nothing to look at again.
+    if (!head_.compare_exchange(empty, word(n) | link::kAlone, acq_rel)) [[unlikely]] {
+      Nodes::give(*me, n);
+      return false;
+    }
+    ++held().count;
+    out = n;
+    return true;
+  }
+  // False: it is not alone any more, or its place in the pool is not at hand.
+  [[gnu::always_inline]] bool release_alone(Node* n) noexcept {
+    auto* me = Nodes::mine();
+    std::uint64_t alone = word(n) | link::kAlone;
+    // relaxed: if it is not so any more, the compare-exchange says so. release: the section; pairs
+    // with whoever puts a node into the empty list.
+    if (me == nullptr || head_.load(relaxed) != alone ||
+        !head_.compare_exchange(alone, 0, release)) {
+      return false;
+    }
+    --held().count;
+    Nodes::give(*me, n);
+    return true;
+  }
+  void release_slowly(Node* n) noexcept {
+    --held().count;
+    leave(n);
+  }
+
+  // The rest of acquire_range.
+  [[gnu::noinline]] int acquire_slowly(const RangeRequest& r, RangeOptions options,
+                                       Node*& out) noexcept {
+    const typename Nodes::Lease lease;
+    if (lease.get() == nullptr) return ENOMEM;
+    const bool bounded = r.only_try || r.deadline != nullptr;
+    typename Queue::Place place(queue_, options.fair && !bounded && held().count == 0);
+    Node* n = nullptr;
+    int result = kAgain;
+    for (std::uint32_t number = 0; result == kAgain; ++number) {
+      place.attempt(number);
+      if (n == nullptr) {
+        n = Nodes::take(*lease.get());
+        if (n == nullptr) return ENOMEM;
+        describe(*n, r.start, r.end);
+      }
+      result = attempt(*lease.get(), n, r, options);
+    }
+    if (result == 0) {
+      out = n;
+      ++held().count;
+    } else if (n != nullptr) {
+      Nodes::give(*lease.get(), n);
+    }
+    return result;
+  }
+
+  // An exclusive range becomes a shared one; readers that waited for it go on. By its owner.
+  void downgrade(Node* n) noexcept {
+    static_assert(kReaders);
+    // release: the writer's section; pairs with readers' loads of the link.
+    const std::uint64_t seen = n->next.fetch_or(link::kShared | link::kHeld, release);
+    wake(n, seen);
+  }
+  static bool is_mine(const Node* n) noexcept { return n->owner.get() == P::self(); }
+  static bool is_shared(const Node* n) noexcept {
+    return (n->next.load(relaxed) & link::kShared) != 0;  // relaxed: its owner asks
+  }
+
+  // Whether a range is held, when no thread acquires or releases. Takes released nodes out.
+  bool busy() noexcept {
+    const typename Nodes::Lease lease;
+    return Walk::any_held(head_, lease.get());
+  }
+
+ private:
+  using Supply = typename Nodes::Supply;
+  using Queue = RangeQueue<P, W, kSizes.patience>;
+  using Walk = RangeWalk<P, Nodes, kReaders>;
+  using Step = RangeStep;
+  static constexpr std::uint32_t kChannel = 1;
+  static constexpr int kAgain = -1;
+
+  static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
+  static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
+  static void describe(Node& n, std::uint64_t start, std::uint64_t end) noexcept {
+    n.start.set(start);
+    n.end.set(end);
+    n.owner.set(P::self());
+  }
+
+  // One walk from the head, or more while the node stays in. Sets n to nullptr if it was in the
+  // list and had to leave again.
+  int attempt(Supply& me, Node*& n, const RangeRequest& r, RangeOptions options) noexcept {
+    Walk walk(head_, me);
+    Node* other = nullptr;
+    switch (walk.insert(n, r, other)) {
+      case Step::alone:
+        return 0;
+      case Step::lost:
+        return kAgain;
+      case Step::blocked: {
+        const int result = wait_for(walk, other, r, nullptr);
+        return result == 0 ? kAgain : result;
+      }
+      case Step::in:
+        break;
+    }
+    if constexpr (kReaders) {
+      const bool preferred = r.shared != options.writers_first;
+      while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
+        // relaxed: if it is old, the wait ends at once.
+        const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
+        if (!stays) leave(n);
+        const int result = wait_for(walk, other, r, stays ? n : nullptr);
+        if (stays && result != 0) leave(n);
+        if (!stays || result != 0) {
+          n = nullptr;
+          return result == 0 ? kAgain : result;
+        }
+        walk.begin();
+      }
+      // relaxed: nothing goes with it.
+      if (!preferred) wake(n, n->next.fetch_or(link::kHeld, relaxed));
+    }
+    return 0;
+  }
+
+  // Why the thread will not wait for that node; 0: it will. In the walk that met it. Whoever it is
+  // of, a range of this thread's own may lie behind it, and its owner may be waiting for that one.
+  static int refusal(const Node* other, const RangeRequest& r, const Node* mine) noexcept {
+    if (r.only_try) return EBUSY;
+    if (held().count == 0) return 0;
+    for (const Node* n = other; n != nullptr && n->start.get() < r.end;) {
+      const std::uint64_t w = n->next.load(seq_cst);
+      const bool both_read = Walk::reads(r) && (w & link::kShared) != 0;
+      if (n != mine && is_mine(n) && (w & link::kReleased) == 0 && n->end.get() > r.start &&
+          !both_read) {
+        return EDEADLK;
+      }
+      n = Walk::node(w);
+    }
+    return 0;
+  }
+
+  // Ends the walk and waits until `other` is not in the way any more. 0, or why not. `stays`: the
+  // thread's node that stays in the list meanwhile, until `other` has given way or not; or nullptr.
+  static int wait_for(Walk& walk, Node* other, const RangeRequest& r, const Node* stays) noexcept {
+    const int result = refusal(other, r, stays);
+    // relaxed: the end of the walk publishes it.
+    if (result == 0) other->pins.fetch_add(1, relaxed);
+    walk.end();
+    if (result != 0) return result;
+    const std::uint64_t enough =
+        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
+    const auto gone = [enough](std::uint64_t w) { return (w & enough) != 0; };
+    // relaxed: the walk that follows looks at everything anew.
+    const bool over = W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
+    other->pins.fetch_sub(1, release);  // pairs with pinned()
+    return over ? 0 : ETIMEDOUT;
+  }
+
+  // The node is no range any more. What follows may be in other hands at once.
+  static void leave(Node* n) noexcept {
+    // release: the section; pairs with the walks' loads of the link.
+    const std::uint64_t seen = n->next.fetch_or(link::kReleased, release);
+    wake(n, seen);
+  }
+  // After an update of its link, which saw `seen`.
+  static void wake(const Node* n, std::uint64_t seen) noexcept {
+    if ((seen & link::kAwaited) != 0) W::wake(&n->next, kChannel);
+  }
+
+  Link head_{};
+  Queue queue_{};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,79 @@
+// Fairness between acquisitions of a range lock: who has failed too often asks the others to wait.
+//
+// Paper: as list.h, section 4.3.
+// Idea: a counter of impatient threads, and an auxiliary fair reader-writer lock (PF-T). While the
+//   counter is not 0, who comes takes the auxiliary lock for reading first; who is impatient takes
+//   it for writing.
+// State (32 bytes, zero = free): the counter, the lock.
+// Invariants: a thread waits here only when it holds no range, and never longer than kPolite. So
+//   fairness never makes a deadlock: who holds the range that the impatient one needs may himself
+//   need another range, or any other lock of somebody who waits here.
+// Deviations: that bound. The paper lets everybody wait until the impatient thread is in, which is
+//   safe only for threads that hold nothing else. Acquisitions that try or that have a deadline
+//   bound their own wait and do not queue.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/pf-t.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// kPatience: after so many attempts a thread is impatient.
+template <class P, class W, std::uint32_t kPatience>
+class RangeQueue {
+ public:
+  // An acquisition's place. Not used: nothing happens.
+  class Place {
+   public:
+    Place(RangeQueue& queue, bool used) noexcept : queue_(queue), used_(used) {}
+    ~Place() {
+      leave();
+      // relaxed: the counter is advice
+      if (impatient_) queue_.impatient_.fetch_sub(1, relaxed);
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    // Before the acquisition's attempt of that number, from 0.
+    void attempt(std::uint32_t number) noexcept {
+      if (!used_) return;
+      // relaxed, both: as above
+      if (number == 0 && queue_.impatient_.load(relaxed) != 0) {
+        const std::uint32_t phase = queue_.lock_.read_arrive();
+        const Deadline polite = deadline_in(P::now(), kPolite);
+        if (phase == 0 || queue_.lock_.read_wait(phase, &polite)) held_ = Held::read;
+      }
+      if (number < kPatience || held_ == Held::write) return;
+      leave();
+      if (!impatient_) queue_.impatient_.fetch_add(1, relaxed);
+      impatient_ = true;
+      const Deadline polite = deadline_in(P::now(), kPolite);
+      if (queue_.lock_.write_lock_until(&polite)) held_ = Held::write;
+    }
+
+   private:
+    enum class Held : std::uint8_t { nothing, read, write };
+
+    void leave() noexcept {
+      if (held_ == Held::read) queue_.lock_.read_unlock();
+      if (held_ == Held::write) queue_.lock_.write_unlock();
+      held_ = Held::nothing;
+    }
+
+    RangeQueue& queue_;
+    const bool used_;
+    bool impatient_ = false;
+    Held held_ = Held::nothing;
+  };
+
+ private:
+  static constexpr std::uint64_t kPolite = 10'000'000;  // ns; a few turns of the scheduler
+
+  typename P::template atomic<std::uint32_t> impatient_{};
+  PfT<P, W> lock_{};
+};
+
+}  // namespace lockswap

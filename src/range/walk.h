@@ -1,0 +1,182 @@
+// A walk through a list of ranges: a range's place, and who is in the way.
+//
+// Paper: as list.h: InsertNode and compare (listings 1 and 2), the validations (listing 3).
+// Idea: links are read one after the other from the head; a released node on the way is taken out.
+//   What a walk has met may be used as long as the walk lasts, and no longer (epoch.h).
+// Order: "put in, then look again" is a store-load pair, and so is beginning to walk and taking
+// out.
+//   Therefore one rule: whatever puts a node in, takes one out or clears kAlone is seq_cst, and so
+//   is each load of a link. On x86-64 these loads are plain ones.
+// Deviations: the listings' `cur.start > lock.end` is >=: ranges are half-open.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "range/node.h"
+#include "range/request.h"
+#include "reclaim/epoch.h"
+
+namespace lockswap {
+
+enum class RangeStep : std::uint8_t {
+  in,       // the node is in the list; or: nothing is in its way
+  alone,    // it is in, and nobody else's is
+  blocked,  // by another node
+  lost,     // the place was in a node that was released meanwhile
+};
+
+// Nodes: Pools. Without kReaders all ranges are exclusive.
+template <class P, class Nodes, bool kReaders>
+class RangeWalk {
+  using Link = typename P::template atomic<std::uint64_t>;
+  using Node = RangeNode<P>;
+  using Supply = typename Nodes::Supply;
+  using Step = RangeStep;
+
+ public:
+  // Begins, by the thread whose supply it is.
+  RangeWalk(Link& head, Supply& me) noexcept : head_(head), me_(me) { begin(); }
+  ~RangeWalk() {
+    if (walking_) end();
+  }
+  RangeWalk(const RangeWalk&) = delete;
+  RangeWalk& operator=(const RangeWalk&) = delete;
+
+  void begin() noexcept {
+    Nodes::epochs().begin(me_);
+    walking_ = true;
+  }
+  void end() noexcept {
+    walking_ = false;
+    Nodes::epochs().end(me_);
+  }
+
+  static Node* node(std::uint64_t w) noexcept { return reinterpret_cast<Node*>(w & ~link::kFlags); }
+  static bool reads(const RangeRequest& r) noexcept { return kReaders && r.shared; }
+  static std::uint64_t flags_of(const RangeRequest& r) noexcept {
+    return reads(r) ? link::kShared : 0;
+  }
+
+  // Looks for the node's place and puts it there.
+  Step insert(Node* n, const RangeRequest& r, Node*& other) noexcept {
+    Link* at = &head_;
+    std::uint64_t w = look(*at);
+    for (;;) {
+      if ((w & link::kReleased) != 0) return Step::lost;
+      Node* next = node(w);
+      if (next != nullptr) {
+        const std::uint64_t after = next->next.load(seq_cst);
+        if ((after & link::kReleased) != 0) {
+          if (!unlink(*at, w, next, after)) w = look(*at);
+          continue;
+        }
+        const bool both_read = reads(r) && (after & link::kShared) != 0;
+        if (both_read ? next->start.get() <= r.start : next->end.get() <= r.start) {
+          at = &next->next;
+          w = after;
+          continue;
+        }
+        if (!both_read && next->start.get() < r.end) {
+          other = next;
+          return Step::blocked;
+        }
+      }
+      const bool alone = at == &head_ && next == nullptr;
+      // relaxed: the next line publishes it.
+      n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : 0), relaxed);
+      if (at->compare_exchange(w, flags(w) | word(n) | (alone ? link::kAlone : 0), seq_cst)) {
+        return alone ? Step::alone : Step::in;
+      }
+      w = look(*at);
+    }
+  }
+
+  // A reader's second look: from its node on, for a writer that was in before.
+  Step look_on(Node* n, Node*& other) noexcept {
+    const std::uint64_t end = n->end.get();
+    Link* at = &n->next;
+    std::uint64_t w = at->load(seq_cst);
+    while (node(w) != nullptr) {
+      Node* next = node(w);
+      const std::uint64_t after = next->next.load(seq_cst);
+      if (next->start.get() >= end) break;
+      if ((after & link::kReleased) != 0) {
+        if ((w & link::kReleased) == 0 && unlink(*at, w, next, after)) continue;
+      } else if ((after & link::kShared) == 0) {
+        other = next;
+        return Step::blocked;
+      }
+      at = &next->next;  // through nodes that were released as well: their links still lead on
+      w = after;
+    }
+    return Step::in;
+  }
+
+  // A writer's: from the head to its node, for a reader that was in before.
+  Step look_back(Node* n, Node*& other) noexcept {
+    const std::uint64_t start = n->start.get();
+    Link* at = &head_;
+    std::uint64_t w = look(*at);
+    while (node(w) != n) {
+      Node* next = node(w);
+      const std::uint64_t after = next->next.load(seq_cst);
+      if ((after & link::kReleased) != 0) {
+        if ((w & link::kReleased) == 0 && unlink(*at, w, next, after)) continue;
+      } else if (next->end.get() > start) {
+        other = next;
+        return Step::blocked;
+      }
+      at = &next->next;  // as in look_on
+      w = after;
+    }
+    return Step::in;
+  }
+
+  // Whether a range is held, when no thread acquires or releases. Takes released nodes out, into
+  // `me`, if there is one.
+  static bool any_held(Link& head, Supply* me) noexcept {
+    for (std::uint64_t w = look(head); node(w) != nullptr; w = look(head)) {
+      Node* first = node(w);
+      const std::uint64_t after = first->next.load(relaxed);  // relaxed: nobody changes it
+      if ((after & link::kReleased) == 0) return true;
+      if (me == nullptr || !take_out(*me, head, w, first, after)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
+  static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
+
+  // A link, without kAlone: from here on its node is released by a flag.
+  static std::uint64_t look(Link& at) noexcept {
+    for (;;) {
+      std::uint64_t w = at.load(seq_cst);
+      if ((w & link::kAlone) == 0) return w;
+      // seq_cst: from here on the node is looked at, so it comes behind begin(). It acquires the
+      // node, which may be in another life than the load saw.
+      if (at.compare_exchange(w, w & ~link::kAlone, seq_cst)) return w & ~link::kAlone;
+    }
+  }
+
+  bool unlink(Link& at, std::uint64_t& w, Node* next, std::uint64_t after) noexcept {
+    return take_out(me_, at, w, next, after);
+  }
+  // Takes the released node `next` out, if `at` still is w, and makes w what it is then.
+  static bool take_out(Supply& me, Link& at, std::uint64_t& w, Node* next,
+                       std::uint64_t after) noexcept {
+    const std::uint64_t without = flags(w) | word(node(after));
+    std::uint64_t seen = w;
+    if (!at.compare_exchange(seen, without, seq_cst)) return false;
+    w = without;
+    Nodes::retire(me, next);
+    return true;
+  }
+
+  Link& head_;
+  Supply& me_;
+  bool walking_ = false;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,83 @@
+// The registry of range locks: names, and what runs behind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "range/list.h"
+#include "registry/config.h"
+
+namespace lockswap {
+
+// How the bytes of a lockswap_range_lock are divided. All zeroes: a new lock, of the default kind.
+struct RangeFrame {
+  static constexpr std::size_t kBytes = 64;
+
+  NativeAtomic<std::uint32_t> kind;  // as below; 0: nobody has used it
+  std::uint32_t unused;
+  alignas(8) std::byte state[kBytes - 8];  // the implementation's; zeroes are a free lock
+};
+static_assert(sizeof(RangeFrame) == RangeFrame::kBytes);
+
+// A kind: the implementation's number, from 1, and options.
+struct RangeKind {
+  static constexpr std::uint32_t kNumber = 0xff;
+  static constexpr std::uint32_t kFair = 1u << 8;
+  static constexpr std::uint32_t kWritersFirst = 1u << 9;
+
+  static constexpr RangeOptions options(std::uint32_t kind) noexcept {
+    return {.fair = (kind & kFair) != 0, .writers_first = (kind & kWritersFirst) != 0};
+  }
+};
+
+// How the bytes of a lockswap_range are divided.
+struct RangeHandle {
+  void* node;  // nullptr: no range
+  RangeFrame* lock;
+};
+
+enum class RangeMode : std::uint32_t { exclusive, shared };
+
+// An implementation behind its names. Locks are bound, handles that are given are of a range; error
+// numbers come back. The first and the third are the fast ways: nothing is done before them but to
+// find them.
+struct RangeOps {
+  int (*acquire)(RangeFrame&, RangeHandle&, std::uint64_t start, std::uint64_t end, RangeMode);
+  int (*acquire_within)(RangeFrame&, RangeHandle&,
+                        const RangeRequest&);  // tries, or has a deadline
+  int (*release)(RangeHandle&);
+  int (*downgrade)(RangeHandle&);
+  bool (*busy)(RangeFrame&);
+};
+
+struct RangeLockInfo {
+  const char* name;
+  const char* summary;
+  const char* source;  // paper and section
+  const char* fairness;
+};
+
+struct RangeLocks {
+  const RangeLockInfo* rows;
+  int count;
+};
+RangeLocks range_locks() noexcept;
+
+// The implementation's number, from 1; 0: there is none of that name, in whichever case.
+std::uint32_t find_range_lock(const char* name) noexcept;
+
+// What the configuration has chosen. Written once, at start-up; a lock is bound to it afterwards.
+struct ActiveRange {
+  const RangeOps* ops;  // by number - 1
+  std::uint32_t default_kind;
+};
+extern ActiveRange active_range;
+
+// At start-up.
+void prepare_range(const Config& config) noexcept;
+// In a forked child.
+void range_forked() noexcept;
+PoolCounts range_counts() noexcept;
+
+}  // namespace lockswap

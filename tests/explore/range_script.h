@@ -1,0 +1,80 @@
+// What the threads of a range lock's case do, as words:
+//
+//   E0-4 S0-4        acquire [0, 4) exclusive, shared; then write, read the data of each unit
+//   tryE timedE lateE (S)   the other forms, as in script.h
+//   u U              release this thread's newest, oldest range, after another look at its data.
+//                    A range that was not had is skipped
+//   down             the newest range becomes shared
+//   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   2E0-4 ...        of the second lock; `down` and `u` find out themselves
+//   exit             the thread ends, another begins in its place
+//   fork             as in script.h; after `|`: the other threads in the child
+//   word=0 =dead =busy =late    the result that it must have; without one, a try or timed form may
+//                    fail, and one that waits may not
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "multicore/explore/plain.h"
+#include "multicore/explore/platform.h"
+#include "multicore/explore/wait_at.h"
+#include "range/list.h"
+
+namespace lockswap::explore {
+
+inline constexpr std::uint64_t kUnits = 12;
+inline constexpr int kLocks = 2;
+
+// A range lock as the cases see it.
+class RangeUnderTest {
+ public:
+  virtual ~RangeUnderTest() = default;
+  virtual void begin() = 0;  // new locks
+  virtual int acquire(int which, const RangeRequest& r, void*& handle) = 0;
+  virtual void release(int which, void* handle) = 0;
+  virtual void downgrade(int which, void* handle) = 0;
+  virtual bool busy(int which) = 0;
+  virtual bool can_share() const = 0;
+};
+
+template <template <class> class WaitOf, bool kReaders, RangeSizes kSizes>
+class RangeListUnderTest final : public RangeUnderTest {
+  using List = RangeList<Explored, WaitAt<WaitOf<Explored>>, kReaders, kSizes>;
+  using Node = typename List::Node;
+
+ public:
+  explicit RangeListUnderTest(RangeOptions options) : options_(options) {}
+  void begin() override {
+    for (auto& bytes : lists_)
+      new (bytes) List{};
+  }
+  int acquire(int which, const RangeRequest& r, void*& handle) override {
+    Node* n = nullptr;
+    const int result = list(which).acquire_range(r, options_, n);
+    handle = n;
+    return result;
+  }
+  void release(int which, void* handle) override {
+    list(which).release_range(static_cast<Node*>(handle));
+  }
+  void downgrade(int which, void* handle) override {
+    if constexpr (kReaders) list(which).downgrade(static_cast<Node*>(handle));
+  }
+  bool busy(int which) override { return list(which).busy(); }
+  bool can_share() const override { return kReaders; }
+
+ private:
+  List& list(int which) { return *std::launder(reinterpret_cast<List*>(lists_[which])); }
+  RangeOptions options_;
+  alignas(List) std::byte lists_[kLocks][sizeof(List)];
+};
+
+// `threads` as above. The lock lives on.
+Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& threads);
+
+}  // namespace lockswap::explore

@@ -1,0 +1,378 @@
+// The functions of range_lock.h, as a program that links with the library calls them.
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <sys/wait.h>
+
+#include "lockswap/range_lock.h"
+#include "lockswap/range_lock.hpp"
+
+extern "C" int api_in_c(void);
+
+namespace {
+
+constexpr int kExclusive = LOCKSWAP_RANGE_EXCLUSIVE;
+constexpr int kShared = LOCKSWAP_RANGE_SHARED;
+
+timespec in(clockid_t clock, long ms) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  t.tv_nsec += ms * 1'000'000;
+  t.tv_sec += t.tv_nsec / 1'000'000'000;
+  t.tv_nsec %= 1'000'000'000;
+  return t;
+}
+
+// Runs `f` in another thread, to its end.
+void elsewhere(const std::function<void()>& f) { std::thread(f).join(); }
+
+// A lock of each implementation and preference.
+struct Variant {
+  const char* implementation;
+  int preference;
+};
+
+class RangeApi : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    lockswap_range_lock_attr attr;
+    ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+    ASSERT_EQ(lockswap_range_lock_attr_set_implementation(&attr, GetParam().implementation), 0);
+    ASSERT_EQ(lockswap_range_lock_attr_set_preference(&attr, GetParam().preference), 0);
+    ASSERT_EQ(lockswap_range_lock_init(&lock, &attr), 0);
+  }
+  void TearDown() override { EXPECT_EQ(lockswap_range_lock_destroy(&lock), 0); }
+  bool shares() const { return std::string(GetParam().implementation) != "list-ex"; }
+
+  // What a try in another thread says.
+  int probe(std::uint64_t start, std::uint64_t end, int mode) {
+    int result = -1;
+    elsewhere([&] {
+      lockswap_range r;
+      result = lockswap_range_try_acquire(&lock, &r, start, end, mode);
+      if (result == 0) {
+        EXPECT_EQ(lockswap_range_release(&r), 0);
+      }
+    });
+    return result;
+  }
+
+  lockswap_range_lock lock;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RangeApi,
+                         testing::Values(Variant{"list-ex", LOCKSWAP_RANGE_PREFER_READERS},
+                                         Variant{"list-rw", LOCKSWAP_RANGE_PREFER_READERS},
+                                         Variant{"LIST-RW", LOCKSWAP_RANGE_PREFER_WRITERS}));
+
+TEST_P(RangeApi, OnlyOverlappingRangesExcludeEachOther) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 10, 20, kExclusive), 0);
+  EXPECT_EQ(probe(0, 10, kExclusive), 0);
+  EXPECT_EQ(probe(20, 21, kExclusive), 0);
+  EXPECT_EQ(probe(19, 20, kExclusive), EBUSY);
+  EXPECT_EQ(probe(0, 11, kShared), EBUSY);
+  EXPECT_EQ(probe(0, UINT64_MAX, kShared), EBUSY);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+  EXPECT_EQ(probe(0, UINT64_MAX, kExclusive), 0);
+}
+
+TEST_P(RangeApi, ReadersShare) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 10, 20, kShared), 0);
+  EXPECT_EQ(probe(15, 30, kShared), shares() ? 0 : EBUSY);
+  EXPECT_EQ(probe(10, 20, kShared), shares() ? 0 : EBUSY);
+  EXPECT_EQ(probe(15, 30, kExclusive), EBUSY);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+TEST_P(RangeApi, FullRange) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire_full(&lock, &r, kExclusive), 0);
+  EXPECT_EQ(probe(0, 1, kShared), EBUSY);
+  EXPECT_EQ(probe(UINT64_MAX - 1, UINT64_MAX, kShared), EBUSY);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+TEST_P(RangeApi, WrongArguments) {
+  lockswap_range r;
+  EXPECT_EQ(lockswap_range_acquire(&lock, &r, 5, 5, kExclusive), EINVAL);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &r, 6, 5, kShared), EINVAL);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 1, 2), EINVAL);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 1, -1), EINVAL);
+  EXPECT_EQ(lockswap_range_release(&r), EINVAL) << "a failed acquisition leaves no range";
+  EXPECT_EQ(lockswap_range_downgrade(&r), EINVAL);
+  timespec t = in(CLOCK_REALTIME, 0);
+  t.tv_nsec = 1'000'000'000;
+  EXPECT_EQ(lockswap_range_timed_acquire(&lock, &r, 0, 1, kShared, &t), EINVAL);
+  t.tv_nsec = -1;
+  EXPECT_EQ(lockswap_range_timed_acquire(&lock, &r, 0, 1, kShared, &t), EINVAL);
+  t.tv_nsec = 0;
+  EXPECT_EQ(lockswap_range_clock_acquire(&lock, &r, 0, 1, kShared, CLOCK_THREAD_CPUTIME_ID, &t),
+            EINVAL);
+}
+
+TEST_P(RangeApi, AHandleIsReleasedOnceAndByItsThread) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+  elsewhere([&] {
+    EXPECT_EQ(lockswap_range_release(&r), EPERM);
+    EXPECT_EQ(lockswap_range_downgrade(&r), EPERM);
+  });
+  EXPECT_EQ(probe(0, 10, kExclusive), EBUSY) << "it is still held";
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+  EXPECT_EQ(lockswap_range_release(&r), EINVAL);
+}
+
+TEST_P(RangeApi, DestroyRefusesAHeldLock) {
+  lockswap_range a;
+  lockswap_range b;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &a, 0, 10, kExclusive), 0);
+  ASSERT_EQ(lockswap_range_acquire(&lock, &b, 20, 30, kExclusive), 0);
+  EXPECT_EQ(lockswap_range_lock_destroy(&lock), EBUSY);
+  EXPECT_EQ(lockswap_range_release(&a), 0);
+  EXPECT_EQ(lockswap_range_lock_destroy(&lock), EBUSY);
+  EXPECT_EQ(lockswap_range_release(&b), 0);
+  EXPECT_EQ(lockswap_range_lock_destroy(&lock), 0);
+}
+
+TEST_P(RangeApi, OnesOwnOverlapIsADeadlock) {
+  lockswap_range r;
+  lockswap_range other;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 10, 20, kExclusive), 0);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &other, 15, 16, kExclusive), EDEADLK);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &other, 0, 11, kShared), EDEADLK);
+  EXPECT_EQ(lockswap_range_try_acquire(&lock, &other, 0, 11, kShared), EBUSY);
+  const timespec t = in(CLOCK_MONOTONIC, 60'000);
+  EXPECT_EQ(lockswap_range_clock_acquire(&lock, &other, 0, 11, kShared, CLOCK_MONOTONIC, &t),
+            EDEADLK);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &other, 0, 10, kShared), 0) << "they only touch";
+  EXPECT_EQ(lockswap_range_release(&other), 0);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+TEST_P(RangeApi, OwnReadersOverlap) {
+  lockswap_range a;
+  lockswap_range b;
+  lockswap_range c;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &a, 10, 20, kShared), 0);
+  const int second = lockswap_range_acquire(&lock, &b, 0, 15, kShared);
+  EXPECT_EQ(second, shares() ? 0 : EDEADLK);
+  EXPECT_EQ(lockswap_range_acquire(&lock, &c, 12, 13, kExclusive), EDEADLK);
+  EXPECT_EQ(lockswap_range_release(&a), 0);
+  EXPECT_EQ(lockswap_range_release(&b), second == 0 ? 0 : EINVAL);
+}
+
+TEST_P(RangeApi, TimedFormsTimeOut) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+  elsewhere([&] {
+    lockswap_range other;
+    const timespec soon = in(CLOCK_MONOTONIC, 5);
+    EXPECT_EQ(
+        lockswap_range_clock_acquire(&lock, &other, 5, 15, kExclusive, CLOCK_MONOTONIC, &soon),
+        ETIMEDOUT);
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    EXPECT_TRUE(now.tv_sec > soon.tv_sec ||
+                (now.tv_sec == soon.tv_sec && now.tv_nsec >= soon.tv_nsec));
+    const timespec over{0, 0};
+    EXPECT_EQ(lockswap_range_timed_acquire(&lock, &other, 5, 15, kShared, &over), ETIMEDOUT);
+    const timespec before_time{-1, 0};
+    EXPECT_EQ(lockswap_range_timed_acquire(&lock, &other, 5, 15, kShared, &before_time), ETIMEDOUT);
+    EXPECT_EQ(lockswap_range_timed_acquire(&lock, &other, 10, 15, kShared, &over), 0)
+        << "what is free is had, however late it is";
+    EXPECT_EQ(lockswap_range_release(&other), 0);
+  });
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+TEST_P(RangeApi, AWaiterGoesOnWhenItsRangeIsFree) {
+  for (const bool timed : {false, true}) {
+    lockswap_range r;
+    ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+    std::atomic<bool> in_it{false};
+    std::thread waiter([&] {
+      lockswap_range mine;
+      const timespec t = in(CLOCK_REALTIME, 600'000);
+      EXPECT_EQ(timed ? lockswap_range_timed_acquire(&lock, &mine, 5, 15, kShared, &t)
+                      : lockswap_range_acquire(&lock, &mine, 5, 15, kShared),
+                0);
+      in_it = true;
+      EXPECT_EQ(lockswap_range_release(&mine), 0);
+    });
+    EXPECT_FALSE(in_it);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    waiter.join();
+    EXPECT_TRUE(in_it);
+  }
+}
+
+// The paper's example (section 3): A holds [1, 4), B waits for [2, 8), C gets [4, 6) at once.
+TEST_P(RangeApi, WhoWaitsIsInNobodysWay) {
+  lockswap_range a;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &a, 1, 4, kExclusive), 0);
+  std::thread b([&] {
+    lockswap_range r;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &r, 2, 8, kExclusive), 0);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+  });
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(probe(4, 6, kExclusive), 0);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(lockswap_range_release(&a), 0);
+  b.join();
+}
+
+TEST_P(RangeApi, DowngradeLetsReadersIn) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+  if (!shares()) {
+    EXPECT_EQ(lockswap_range_downgrade(&r), ENOTSUP);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    return;
+  }
+  std::atomic<bool> in_it{false};
+  std::thread reader([&] {
+    lockswap_range mine;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &mine, 5, 15, kShared), 0);
+    in_it = true;
+    EXPECT_EQ(lockswap_range_release(&mine), 0);
+  });
+  EXPECT_FALSE(in_it);
+  EXPECT_EQ(lockswap_range_downgrade(&r), 0);
+  reader.join();
+  EXPECT_EQ(probe(0, 1, kExclusive), EBUSY);
+  EXPECT_EQ(probe(0, 1, kShared), 0);
+  EXPECT_EQ(lockswap_range_downgrade(&r), EINVAL) << "it is shared already";
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+  EXPECT_EQ(probe(0, 1, kExclusive), 0);
+}
+
+// Many ranges of one thread, released in another order.
+TEST_P(RangeApi, ManyRanges) {
+  constexpr std::uint64_t kMany = 500;
+  std::vector<lockswap_range> ranges(kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    const std::uint64_t at = i * 7 % kMany * 10;
+    ASSERT_EQ(lockswap_range_acquire(&lock, &ranges[i], at, at + 10, kExclusive), 0);
+  }
+  EXPECT_EQ(probe(2500, 2501, kShared), EBUSY);
+  for (std::uint64_t i = 0; i < kMany; ++i)
+    EXPECT_EQ(lockswap_range_release(&ranges[i * 11 % kMany]), 0);
+  EXPECT_EQ(probe(0, UINT64_MAX, kExclusive), 0);
+}
+
+TEST_P(RangeApi, InASteadyStateNothingIsAllocated) {
+  lockswap_range_counts before{};
+  lockswap_range_counts after{};
+  // Beside another range: no fast path, so each node is taken out and used again.
+  lockswap_range beside;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &beside, 100, 101, kExclusive), 0);
+  for (int i = 0; i < 4000; ++i) {
+    if (i == 1000) {
+      ASSERT_EQ(lockswap_range_get_counts(&before), 0);
+    }
+    lockswap_range r;
+    ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, i % 2), 0);
+    ASSERT_EQ(lockswap_range_release(&r), 0);
+  }
+  ASSERT_EQ(lockswap_range_get_counts(&after), 0);
+  EXPECT_EQ(after.nodes, before.nodes);
+  EXPECT_EQ(lockswap_range_release(&beside), 0);
+}
+
+TEST_P(RangeApi, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
+  const auto churn = [&](int pairs) {
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < pairs; ++i) {
+          lockswap_range r;
+          EXPECT_EQ(lockswap_range_acquire(&lock, &r, t * 10, t * 10 + 12, i % 2), 0);
+          EXPECT_EQ(lockswap_range_release(&r), 0);
+        }
+      });
+    }
+    for (auto& t : threads)
+      t.join();
+  };
+  lockswap_range_counts before{};
+  lockswap_range_counts after{};
+  churn(500);
+  ASSERT_EQ(lockswap_range_get_counts(&before), 0);
+  churn(2000);
+  ASSERT_EQ(lockswap_range_get_counts(&after), 0);
+  // One thread takes nodes, another takes them out: each supply may be as large as it gets. A
+  // thread that the scheduler has stopped in the middle of a call costs more; that is counted.
+  constexpr std::uint64_t kNodes = 128;
+  EXPECT_LE(after.nodes, kNodes * (8 * after.threads + after.blocked));
+  EXPECT_EQ(after.threads, before.threads) << "the new threads took over the old ones' supplies";
+}
+
+TEST_P(RangeApi, AChildOfForkKeepsItsOwnRanges) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    bool good = true;
+    std::thread([&] {
+      lockswap_range other;
+      good = lockswap_range_try_acquire(&lock, &other, 5, 6, kExclusive) == EBUSY &&
+             lockswap_range_try_acquire(&lock, &other, 10, 12, kExclusive) == 0 &&
+             lockswap_range_release(&other) == 0;
+    }).join();
+    good = good && lockswap_range_release(&r) == 0 && lockswap_range_lock_destroy(&lock) == 0;
+    _exit(good ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+TEST(RangeAttributes, WrongValues) {
+  lockswap_range_lock_attr attr;
+  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "list"), EINVAL);
+  EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, ""), EINVAL);
+  EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, 2), EINVAL);
+  EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, 2), EINVAL);
+}
+
+TEST(RangeInC, WorksFromItsInitialiser) { EXPECT_EQ(api_in_c(), 0); }
+
+TEST(RangeInCpp, HoldsAndReleases) {
+  lockswap::range_lock lock("list-rw");
+  {
+    const auto mine = lock.exclusive(0, 10);
+    EXPECT_TRUE(mine);
+    elsewhere([&] {
+      EXPECT_FALSE(lock.try_shared(5, 6));
+      EXPECT_FALSE(lock.try_exclusive_for(5, 6, std::chrono::milliseconds(1)));
+      EXPECT_TRUE(lock.try_exclusive(10, 20));
+    });
+    EXPECT_THROW(lock.shared(5, 6), std::system_error);
+    EXPECT_THROW(lock.shared(5, 5), std::system_error);
+  }
+  auto a = lock.exclusive();
+  a.downgrade();
+  elsewhere([&] { EXPECT_TRUE(lock.try_shared()); });
+  auto b = std::move(a);
+  EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is what is looked at
+  EXPECT_TRUE(b);
+  b.release();
+  elsewhere([&] { EXPECT_TRUE(lock.try_exclusive_for(0, 1, std::chrono::seconds(1))); });
+  EXPECT_THROW(lockswap::range_lock("list"), std::system_error);
+}
+
+}  // namespace
