@@ -1,6 +1,6 @@
 """What a lock costs where one can measure it closely: one thread, two live readers, starved writers, start-up.
 
-usage: PYTHONPATH=harness build/venv/bin/python scripts/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT...]
+usage: PYTHONPATH=harness python scripts/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT ...]
 
 WHAT: time, instructions, readers, writers, share, startup (default: all). Every comparison is paired: each round runs
 glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md and env.json in DIR, and

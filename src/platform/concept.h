@@ -40,8 +40,8 @@
 //   P::prepare_heavy_fence()     at start-up; false: there is none
 //   P::heavy_fence(), P::light_fence()
 //                                a pair of seq_cst fences of which one costs next to nothing
-//   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many reads
-//   P::map(bytes), P::unmap(p, bytes)
+//   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many
+//   reads P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr
 //   P::forbid(object)            from here on only wakes of its address may follow, until
 //   P::permit(object)            makes it the caller's

@@ -132,8 +132,8 @@ class Rows {
     for (std::uint32_t i = 0; i < P::kRows; ++i) {
       Row& row = rows.rows[i];
       std::uint32_t no = 0;
-      // acquire: what the thread before did to its sections, as asymmetric.h fills them by a load and
-      // a store; pairs with at_thread_exit. relaxed: hints.
+      // acquire: what the thread before did to its sections, as asymmetric.h fills them by a load
+      // and a store; pairs with at_thread_exit. relaxed: hints.
       if (row.taken.load(relaxed) != 0 || is_full(row) ||
           !row.taken.compare_exchange(no, 1, acquire)) {
         continue;

@@ -190,8 +190,8 @@ std::vector<SeededFault> seeded_faults() {
            acquire, relaxed, "core/rlu-asym/spin/1w2r"),
       weak("rlu-asym: a reader empties its section with relaxed", "asymmetric.h", "leave",
            Op::store, release, relaxed, "core/rlu-asym/spin/1w2r"),
-      weak("rlu-asym: a writer waits for readers with relaxed", "asymmetric.h", "wait_for", Op::await,
-           acquire, relaxed, "core/rlu-asym/spin/1w2r"),
+      weak("rlu-asym: a writer waits for readers with relaxed", "asymmetric.h", "wait_for",
+           Op::await, acquire, relaxed, "core/rlu-asym/spin/1w2r"),
       silent("rlu-asym: a reader that leaves wakes nobody", "asymmetric.h", "wake",
              "core/rlu-asym/park/twice"),
 
