@@ -13,7 +13,7 @@ namespace lockswap::explore {
 const char* const kRunUsage =
     "lockswap-explore run [--quick] [--memory c11|tso|sc] [--bounds P,S,W,T] [--seconds N]\n"
     "                     [--schedule dfs|pct|random] [--executions N] [--seed N] [--depth N]\n"
-    "                     [NAME...]\n"
+    "                     [--slice K/N] [NAME...]\n"
     "lockswap-explore replay [--memory c11|tso|sc] CASE P,S,W,T CHOICES\n"
     "\n"
     "NAME      a part of a case's name; =NAME the whole\n"
@@ -23,6 +23,7 @@ const char* const kRunUsage =
     "pct       random priorities with --depth - 1 changes; the default for more threads\n"
     "random    a random thread at each step\n"
     "--executions, --seconds  at most so many, so much processor time, for one case\n"
+    "--slice   every Nth case, from the Kth on: 0/2 and 1/2 are all\n"
     "--quick   small bounds, few random executions\n";
 
 namespace {
@@ -41,6 +42,7 @@ struct Options {
   std::optional<Schedule> schedule;
   std::optional<std::uint64_t> executions;
   double seconds = 1e9;
+  unsigned slice = 0, slices = 1;
   Method method;
   std::vector<std::string> words;  // names; of replay, what to repeat
 
@@ -82,6 +84,13 @@ Options parse_options(int argc, char** argv) {
       o.method.seed = number(a, value(), 0);
     } else if (a == "--depth") {
       o.method.depth = static_cast<int>(std::min<std::uint64_t>(number(a, value(), 1), 1000));
+    } else if (a == "--slice") {
+      const std::string text = value();
+      int used = 0;
+      if (std::sscanf(text.c_str(), "%u/%u%n", &o.slice, &o.slices, &used) != 2 ||
+          used != static_cast<int>(text.size()) || o.slice >= o.slices) {
+        bad_usage("--slice takes two numbers, as 0/2");
+      }
     } else if (a == "--seconds") {
       o.seconds = std::atof(value().c_str());
       if (!(o.seconds > 0)) bad_usage("--seconds takes a number above 0");
@@ -106,8 +115,9 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
   int failed = 0, unfinished = 0, ran = 0;
   std::uint64_t executions = 0;
   double seconds = 0;
+  unsigned taken = 0;
   for (const Case& c : cases) {
-    if (!options.takes(c)) continue;
+    if (!options.takes(c) || taken++ % options.slices != options.slice) continue;
     Method method = options.method;
     method.schedule = options.schedule.value_or(c.sampled ? Schedule::pct : Schedule::dfs);
     const bool samples = method.schedule != Schedule::dfs;

@@ -20,7 +20,8 @@ import traceback
 from pathlib import Path
 
 PASSED_THROUGH = ("pthread", "pthread-wp")
-LOCKS = (*PASSED_THROUGH, "pf-t", "ba", "bravo-pthread", "bravo-pf-t", "bravo-ba")
+OURS = ("pf-t", "ba", "cohort", "per-cpu", "rlu", "rlu-asym")
+LOCKS = (*PASSED_THROUGH, *(f"{bias}{lock}" for bias in ("", "bravo-") for lock in OURS), "bravo-pthread")
 library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
 
 
