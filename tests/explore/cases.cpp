@@ -179,13 +179,14 @@ class Builder {
     static CoreLock<Core, Wait> core;
     static ContractLock<Core, Wait, false> contract;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    has_tokens_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
       add_case("core/" + name, &core, s);
     for (const Script& s : kDestroy)
       add_case("core/" + name, &core, s);
     // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
     // have tokens these are too many executions.
-    if (!CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens) {
+    if (!has_tokens_) {
       Case& deep = add_case("core/" + name, &core, {"1w2r-deep", general("1w2r").threads});
       deep.bounds = {4, 2, 1, 1};
       deep.quick_bounds = {4, 1, 0, 0};
@@ -215,7 +216,7 @@ class Builder {
     for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
       add_biased("bravo-" + name + "-cold", &bravo, fork(script)).biased = false;
     }
-    is_large_ = false;
+    is_large_ = has_tokens_ = false;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
@@ -274,9 +275,11 @@ class Builder {
     return *std::find_if(std::begin(kFork), std::end(kFork),
                          [&](const Script& s) { return name == s.name; });
   }
-  // With a state on each CPU or node two threads are many.
+  // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
+  // kinds.
   Bounds quick_bounds(const std::string& lock_name, const Script& s) const {
-    if (!is_large_) return s.threads.size() > 2 ? kSmall : kFull;
+    const bool many = is_large_ || (has_tokens_ && lock_name.starts_with("bravo-"));
+    if (!many) return s.threads.size() > 2 ? kSmall : kFull;
     if (lock_name.starts_with("core/")) return kSmall;
     return std::string(s.name).starts_with("fork") ? kSmallLargeFork : kSmallLarge;
   }
@@ -303,7 +306,8 @@ class Builder {
   }
 
   std::vector<Case> cases_;
-  bool is_large_ = false;  // its state is a block beside it
+  bool is_large_ = false;    // its state is a block beside it
+  bool has_tokens_ = false;  // its reads have tokens
 };
 
 }  // namespace

@@ -3,7 +3,7 @@ lists, no more and no fewer.
 
 orders.py [--quick] BUILD-DIRECTORY
 
---quick: the orders in files that differ from main, and a sixteenth of the others, which depends on the commit; the
+--quick: the orders in files that differ from main, and a twenty-fourth of the others, which depends on the commit; the
 listed ones are not tried again. Both check that every order in the sources is tried or listed."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from patched import ROOT
 
 LISTED = ROOT / "docs/memory-ordering.md"
 FOLDERS = ("src/locks", "src/wait", "src/reclaim", "src/range", "src/rlu")
-SLICES = 16
+SLICES = 24
 ORDER = re.compile(r"\b(acquire|release|acq_rel|seq_cst)\b")
 PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)
 
