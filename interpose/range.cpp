@@ -26,9 +26,10 @@ static_assert(LOCKSWAP_RANGE_SHARED == static_cast<int>(RangeMode::shared));
 namespace {
 
 struct Attributes {
-  std::uint32_t number;  // of the implementation; 0: the default
+  std::uint32_t kind;  // of the implementation, without options; 0: the default
   std::uint32_t options;
-  std::uint32_t unused[2];
+  std::uint64_t segment;  // units; 0: the default
+  std::uint64_t unused[2];
 };
 static_assert(sizeof(Attributes) == sizeof(lockswap_range_lock_attr));
 
@@ -95,14 +96,22 @@ extern "C" {
 #define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr) {
-  attributes(attr) = {.number = 0, .options = RangeKind::kFair, .unused = {}};
+  attributes(attr) = {.kind = 0, .options = RangeKind::kFair, .segment = 0, .unused = {}};
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr,
                                                                   const char* name) {
-  const std::uint32_t number = lockswap::find_range_lock(name);
-  if (number == 0) return EINVAL;
-  attributes(attr).number = number;
+  lockswap::ensure_started();
+  const std::uint32_t kind = lockswap::find_range_lock(name);
+  if (kind == 0) return EINVAL;
+  if (lockswap::make_ready(kind) != nullptr) return ENOTSUP;
+  attributes(attr).kind = kind;
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr,
+                                                           uint64_t units) {
+  if (units == 0) return EINVAL;
+  attributes(attr).segment = units;
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair) {
@@ -126,19 +135,19 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_init(lockswap_range_lock* lock,
                                                const lockswap_range_lock_attr* attr) {
   lockswap::ensure_started();
   RangeFrame& f = *new (lock) RangeFrame{};
-  std::uint32_t kind = active_range.default_kind;
-  if (attr != nullptr) {
-    Attributes a;
-    std::memcpy(&a, attr, sizeof a);
-    const std::uint32_t number = a.number != 0 ? a.number : kind & RangeKind::kNumber;
-    kind = number | a.options;
-  }
+  Attributes a{.kind = 0, .options = RangeKind::kFair, .segment = 0, .unused = {}};
+  if (attr != nullptr) std::memcpy(&a, attr, sizeof a);
+  const std::uint32_t kind =
+      (a.kind != 0 ? a.kind : active_range.default_kind & ~RangeKind::kOptions) | a.options;
+  ops_of(kind).begin(f, a.segment);
   f.kind.store(kind, lockswap::relaxed);  // relaxed: the program hands the lock on
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_destroy(lockswap_range_lock* lock) {
   RangeFrame& f = frame(lock);
-  if (ops_of_any(f).busy(f)) return EBUSY;
+  const RangeOps& ops = ops_of_any(f);
+  if (ops.busy(f)) return EBUSY;
+  ops.end(f);
   return 0;
 }
 

@@ -56,7 +56,7 @@ void start() noexcept {
   static constinit RwOps first_copys{};
   if (resolve_first_copy(first_copys)) {
     active_rwlock = first_copys;
-    prepare_range(config);
+    prepare_range(config);  // the first copy has it, too, and comes first
     return;
   }
   if (!read_config(config, message, sizeof message)) refuse(message);
@@ -78,7 +78,10 @@ void start() noexcept {
     Text(message, sizeof message) << "lockswap: " << why;
     refuse(message);
   }
-  prepare_range(config);
+  if (why = prepare_range(config); why != nullptr) {
+    Text(message, sizeof message) << "lockswap: LOCKSWAP_RANGE: " << why;
+    refuse(message);
+  }
   if (config.verbose) announce();
   active_rwlock = *ops;
 }

@@ -25,7 +25,14 @@
  * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
  * together, and no memory that other threads write. Otherwise a walk over the ranges that begin
  * before this one. Memory: 64 bytes a range, 8 KiB a thread. Nothing is allocated while threads
- * acquire and release at a steady pace. */
+ * acquire and release at a steady pace.
+ *
+ * The others are there to be compared with. lustre-ex, kernel-rw: a tree under a spin lock; who
+ * comes waits behind those that wait, so a thread that holds a range and asks for another may wait
+ * for somebody who waits for it. pnova-rw: 256 locks, each for a segment of the units, in turn;
+ * rwlock: one lock for all. Both know no ranges but only locks: two ranges of one thread that need
+ * the same lock are as two acquisitions of it (EDEADLK, EAGAIN, or a wait for ever, as that lock
+ * does), release by another thread is not noticed, and nothing can be downgraded (ENOTSUP). */
 #ifndef LOCKSWAP_RANGE_LOCK_H
 #define LOCKSWAP_RANGE_LOCK_H
 
@@ -52,7 +59,7 @@ typedef struct lockswap_range {
 } lockswap_range;
 
 typedef struct lockswap_range_lock_attr {
-  uint32_t opaque[4];
+  uint64_t opaque[4];
 } lockswap_range_lock_attr;
 
 enum {
@@ -66,14 +73,18 @@ enum { LOCKSWAP_RANGE_PREFER_READERS = 0, LOCKSWAP_RANGE_PREFER_WRITERS = 1 };
 /* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
  * readers preferred. Thread-safe as long as no two threads use one object. */
 int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
-/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. In any case of letters.
- * EINVAL: there is none of that name. */
+/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. For comparison "lustre-ex",
+ * "kernel-rw", "pnova-rw", "pnova-rw:LOCK", "rwlock", "rwlock:LOCK" (see above; LOCK: a
+ * reader-writer lock of lockswap). In any case of letters. EINVAL: there is none of that name.
+ * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
 /* 1: threads that fail too often go first. 0: whoever comes at the right moment. EINVAL: neither.
  */
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /* EINVAL: neither of the two above. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
+/* pnova-rw: how many units a segment has. EINVAL: 0. Others take no notice. */
+int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
 /* --- A lock's life. `attr` may be NULL. While either runs, no other thread may use the lock. */
 int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_lock_attr* attr);

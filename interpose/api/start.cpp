@@ -8,9 +8,11 @@
 #include "interpose/first_call.h"
 #include "platform/process.h"
 #include "platform/syscall.h"
+#include "platform/system_rwlock.h"
 #include "platform/thread.h"
 #include "registry/config.h"
 #include "registry/range_locks.h"
+#include "registry/text.h"
 
 namespace lockswap {
 namespace {
@@ -19,16 +21,27 @@ void say(const char* line) noexcept {
   raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
 }
 
+[[noreturn]] void refuse(const char* why) noexcept {
+  say(why);
+  say("\n");
+  for (;;)
+    raw_syscall(SYS_exit_group, 2);
+}
+
 void start() noexcept {
   static constinit Config config{};
   static constinit char message[2048];
-  if (!read_config(config, message, sizeof message)) {
-    say(message);
-    say("\n");
-    for (;;)
-      raw_syscall(SYS_exit_group, 2);
+  if (!read_config(config, message, sizeof message)) refuse(message);
+  // What the range locks that are made of reader-writer locks may run on.
+  system_rwlock = {
+      pthread_rwlock_init,        pthread_rwlock_destroy,     pthread_rwlock_rdlock,
+      pthread_rwlock_tryrdlock,   pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
+      pthread_rwlock_wrlock,      pthread_rwlock_trywrlock,   pthread_rwlock_timedwrlock,
+      pthread_rwlock_clockwrlock, pthread_rwlock_unlock};
+  if (const char* why = prepare_range(config); why != nullptr) {
+    Text(message, sizeof message) << "lockswap: LOCKSWAP_RANGE: " << why;
+    refuse(message);
   }
-  prepare_range(config);
 }
 
 void in_forked_child() noexcept {

@@ -59,8 +59,16 @@ struct Native {
   static void system_renew(pthread_rwlock_t* l, bool written) noexcept { renew(l, written); }
 
   // --- the machine
-  static void set_pretence(Pretence pretence) noexcept { pretence_ = pretence; }
-  static void prepare_topology() noexcept { read_topology(pretence_); }
+  static void set_pretence(Pretence pretence) noexcept {
+    if (pretence == pretence_) return;
+    pretence_ = pretence;
+    topology_is_read_ = false;
+  }
+  // Once: locks that are made ready later, inside of range locks, find others that use it.
+  static void prepare_topology() noexcept {
+    if (!topology_is_read_) read_topology(pretence_);
+    topology_is_read_ = true;
+  }
   static std::uint32_t cpus() noexcept { return topology.cpus; }
   static std::uint32_t node_count() noexcept { return topology.nodes; }
   static std::uint32_t cpu() noexcept { return current_cpu(); }
@@ -167,6 +175,7 @@ struct Native {
   static inline constinit T process_state{};
   static inline constinit std::uint32_t spin_budget_ = 50;
   static inline constinit Pretence pretence_{};
+  static inline constinit bool topology_is_read_ = false;
 };
 
 static_assert(Platform<Native>);

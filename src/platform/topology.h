@@ -42,6 +42,7 @@ struct Pretence {
   std::uint32_t cores = 0;
   std::uint32_t smt = 0;
 
+  bool operator==(const Pretence&) const = default;
   // Not more than can be: products do not overflow.
   constexpr bool valid() const noexcept {
     return nodes - 1 < kMostNodes && cores - 1 < kMostCpus && smt - 1 < kMostCpus &&

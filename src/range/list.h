@@ -52,6 +52,8 @@ class RangeList {
   using Node = RangeNode<P>;
   using Nodes = Pools<P, Node, kSizes.pool>;
   static constexpr bool kCanShare = kReaders;
+  // Whether threads may hold several ranges as long as they acquire them in one order.
+  static constexpr bool kHoldsMany = true;
 
   // 0: the range is held, by `n`, which else stays what it was. EBUSY (only_try), ETIMEDOUT,
   // ENOMEM; EDEADLK: the thread holds a range itself that is in the way.

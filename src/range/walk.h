@@ -58,37 +58,48 @@ class RangeWalk {
     return reads(r) ? link::kShared : 0;
   }
 
-  // Looks for the node's place and puts it there.
+  // Looks for the node's place and puts it there, instead of released ones that are there.
   Step insert(Node* n, const RangeRequest& r, Node*& other) noexcept {
     Link* at = &head_;
     std::uint64_t w = look(*at);
+    Node* next = node(w);  // the first from there on that is not known to be released
     for (;;) {
       if ((w & link::kReleased) != 0) return Step::lost;
-      Node* next = node(w);
       if (next != nullptr) {
         const std::uint64_t after = next->next.load(seq_cst);
         if ((after & link::kReleased) != 0) {
-          if (!unlink(*at, w, next, after)) w = look(*at);
+          next = node(after);
           continue;
         }
         const bool both_read = reads(r) && (after & link::kShared) != 0;
-        if (both_read ? next->start.get() <= r.start : next->end.get() <= r.start) {
+        const bool passes = both_read ? next->start.get() <= r.start : next->end.get() <= r.start;
+        const bool blocks = !passes && !both_read && next->start.get() < r.end;
+        if (passes || blocks) {
+          if (next != node(w) && !take_out(me_, *at, w, next)) {
+            w = look(*at);
+            next = node(w);
+            continue;
+          }
+          if (blocks) {
+            other = next;
+            return Step::blocked;
+          }
           at = &next->next;
           w = after;
+          next = node(w);
           continue;
-        }
-        if (!both_read && next->start.get() < r.end) {
-          other = next;
-          return Step::blocked;
         }
       }
       const bool alone = at == &head_ && next == nullptr;
       // relaxed: the next line publishes it.
       n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : 0), relaxed);
-      if (at->compare_exchange(w, flags(w) | word(n) | (alone ? link::kAlone : 0), seq_cst)) {
+      const std::uint64_t mine = flags(w) | word(n) | (alone ? link::kAlone : 0);
+      if (at->compare_exchange(w, mine, seq_cst)) {
+        retire(me_, node(w), next);
         return alone ? Step::alone : Step::in;
       }
       w = look(*at);
+      next = node(w);
     }
   }
 
@@ -102,7 +113,7 @@ class RangeWalk {
       const std::uint64_t after = next->next.load(seq_cst);
       if (next->start.get() >= end) break;
       if ((after & link::kReleased) != 0) {
-        if ((w & link::kReleased) == 0 && unlink(*at, w, next, after)) continue;
+        if ((w & link::kReleased) == 0 && take_out(me_, *at, w, node(after))) continue;
       } else if ((after & link::kShared) == 0) {
         other = next;
         return Step::blocked;
@@ -122,7 +133,7 @@ class RangeWalk {
       Node* next = node(w);
       const std::uint64_t after = next->next.load(seq_cst);
       if ((after & link::kReleased) != 0) {
-        if ((w & link::kReleased) == 0 && unlink(*at, w, next, after)) continue;
+        if ((w & link::kReleased) == 0 && take_out(me_, *at, w, node(after))) continue;
       } else if (next->end.get() > start) {
         other = next;
         return Step::blocked;
@@ -140,7 +151,7 @@ class RangeWalk {
       Node* first = node(w);
       const std::uint64_t after = first->next.load(relaxed);  // relaxed: nobody changes it
       if ((after & link::kReleased) == 0) return true;
-      if (me == nullptr || !take_out(*me, head, w, first, after)) return true;
+      if (me == nullptr || !take_out(*me, head, w, node(after))) return true;
     }
     return false;
   }
@@ -160,18 +171,23 @@ class RangeWalk {
     }
   }
 
-  bool unlink(Link& at, std::uint64_t& w, Node* next, std::uint64_t after) noexcept {
-    return take_out(me_, at, w, next, after);
-  }
-  // Takes the released node `next` out, if `at` still is w, and makes w what it is then.
-  static bool take_out(Supply& me, Link& at, std::uint64_t& w, Node* next,
-                       std::uint64_t after) noexcept {
-    const std::uint64_t without = flags(w) | word(node(after));
+  // Takes out the released nodes from the one that `at` leads to up to `until`, if `at` still is w,
+  // and makes w what it is then.
+  static bool take_out(Supply& me, Link& at, std::uint64_t& w, Node* until) noexcept {
     std::uint64_t seen = w;
+    const std::uint64_t without = flags(w) | word(until);
     if (!at.compare_exchange(seen, without, seq_cst)) return false;
+    retire(me, node(w), until);
     w = without;
-    Nodes::retire(me, next);
     return true;
+  }
+  // The nodes from `first` up to `until` have been taken out.
+  static void retire(Supply& me, Node* first, const Node* until) noexcept {
+    while (first != until) {
+      Node* next = node(first->next.load(relaxed));  // relaxed: of a released node, and known
+      Nodes::retire(me, first);
+      first = next;
+    }
   }
 
   Link& head_;

@@ -22,7 +22,9 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
      "for tests: pretend N nodes of C cores of T threads; unset: ask the system"},
     {"LOCKSWAP_RANGE", "range lock", "list-rw",
-     "the range lock of programs that name none: list-ex or list-rw"},
+     "the range lock of programs that name none; see 'lockswap list'"},
+    {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
+     "pnova-rw: units of a segment, where the program says nothing"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "0",
@@ -112,14 +114,13 @@ void read_wait(Reader& reader, Config& config) noexcept {
 void read_range(Reader& reader, Config& config) noexcept {
   const char* v = environment_value("LOCKSWAP_RANGE");
   if (v == nullptr || !reader.ok()) return;
-  if (const std::uint32_t number = find_range_lock(v); number != 0) {
-    config.range = range_locks().rows[number - 1].name;
-    return;
-  }
+  config.range = find_range_lock(v);
+  if (config.range != 0) return;
   Text text = reader.complain("LOCKSWAP_RANGE", v);
   text << "is no range lock; choose one of:";
   for (int i = 0; i < range_locks().count; ++i)
-    text << (i == 0 ? " " : ", ") << range_locks().rows[i].name;
+    text << (i == 0 ? " " : ", ") << range_locks().rows[i].name
+         << (range_locks().rows[i].of_rwlocks ? ", or with ':' and a reader-writer lock" : "");
 }
 
 void read_stats(Reader& reader, Config& config) noexcept {
@@ -191,6 +192,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   read_rwlock(reader, config);
   read_wait(reader, config);
   read_range(reader, config);
+  reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);

@@ -28,7 +28,8 @@ struct Config {
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
   Pretence topology;
-  const char* range = nullptr;  // a canonical name; nullptr = nothing was asked for
+  std::uint32_t range = 0;             // a kind (range_locks.h); 0 = nothing was asked for
+  std::uint32_t range_segment = 4096;  // units
   bool verbose = false;
   // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.
   const char* stats = nullptr;

@@ -68,7 +68,7 @@ int main() {
     field("summary", lock.summary);
     field("source", lock.source);
     field("fairness", lock.fairness);
-    std::printf("}");
+    std::printf(",\"of_rwlocks\":%s}", lock.of_rwlocks ? "true" : "false");
   }
   std::printf("],\n\"config\":[");
   for (int i = 0; i < options().count; ++i) {

@@ -1,9 +1,13 @@
 #include "registry/range_locks.h"
 
-#include <cerrno>
 #include <iterator>
 
 #include "platform/native.h"
+#include "range/list.h"
+#include "range/spin_lock.h"
+#include "range/tree.h"
+#include "registry/range_ops.h"
+#include "registry/rwlocks.h"
 #include "registry/text.h"
 #include "wait/park.h"
 #include "wait/spin.h"
@@ -15,90 +19,48 @@ namespace {
 constexpr RangeLockInfo kRangeLocks[] = {
     {"list-ex", "a sorted list of held ranges, all of them exclusive",
      "Kogan, Dice, Issa, EuroSys 2020, 4.1",
-     "who comes at the right moment; who fails eight times goes first"},
+     "who comes at the right moment; who fails eight times goes first", false},
     {"list-rw", "a sorted list of held ranges, shared and exclusive",
      "Kogan, Dice, Issa, EuroSys 2020, 4.2",
-     "the same; readers before writers, or the other way round"},
+     "the same; readers before writers, or the other way round", false},
+    {"lustre-ex", "a tree of held and waiting ranges under a spin lock, all of them exclusive",
+     "the same, section 3, after J. Kara 2013",
+     "first come, first served, also behind a waiter that is not in the way", false},
+    {"kernel-rw", "a tree of held and waiting ranges under a spin lock, shared and exclusive",
+     "the same, section 3, after D. Bueso 2017", "as lustre-ex", false},
+    {"pnova-rw", "256 segments in turn, each a reader-writer lock",
+     "the same, 7.1, after pNOVA 2019", "that of the reader-writer locks", true},
+    {"rwlock", "one reader-writer lock for all units", "what programs without range locks do",
+     "that of the reader-writer lock", true},
 };
 constexpr const char* kDefault = "list-rw";
 
-template <class List>
-struct Ops {
-  using Node = typename List::Node;
-  static_assert(sizeof(List) <= sizeof RangeFrame::state);
-
-  static List& list(RangeFrame& f) noexcept { return *reinterpret_cast<List*>(f.state); }
-  static Node* node(const RangeHandle& h) noexcept { return static_cast<Node*>(h.node); }
-
-  static int acquire(RangeFrame& f, RangeHandle& h, std::uint64_t start, std::uint64_t end,
-                     RangeMode mode) {
-    if (start >= end || mode > RangeMode::shared) [[unlikely]] {
-      h.node = nullptr;
-      return EINVAL;
-    }
-    Node* n;
-    if (!list(f).acquire_alone(start, end, mode == RangeMode::shared, n)) {
-      return acquire_slowly(f, h, start, end, mode);
-    }
-    h = {n, &f};
-    return 0;
-  }
-  [[gnu::noinline]] static int acquire_slowly(RangeFrame& f, RangeHandle& h, std::uint64_t start,
-                                              std::uint64_t end, RangeMode mode) {
-    return acquire_within(f, h, {start, end, mode == RangeMode::shared, false, nullptr});
-  }
-  static int acquire_within(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
-    // relaxed: a bound lock stays what it is.
-    const RangeOptions options = RangeKind::options(f.kind.load(relaxed));
-    Node* n = nullptr;
-    const int result = list(f).acquire_range(r, options, n);
-    h = {n, &f};
-    return result;
-  }
-  static int release(RangeHandle& h) {
-    Node* n = node(h);
-    if (!List::is_mine(n)) [[unlikely]]
-      return EPERM;
-    h.node = nullptr;
-    if (!list(*h.lock).release_alone(n)) return release_slowly(*h.lock, n);
-    return 0;
-  }
-  [[gnu::noinline]] static int release_slowly(RangeFrame& f, Node* n) {
-    list(f).release_slowly(n);
-    return 0;
-  }
-  static int downgrade(RangeHandle& h) {
-    Node* n = node(h);
-    if (!List::is_mine(n)) return EPERM;
-    if constexpr (List::kCanShare) {
-      if (List::is_shared(n)) return EINVAL;
-      list(*h.lock).downgrade(n);
-      return 0;
-    } else {
-      return ENOTSUP;
-    }
-  }
-  static bool busy(RangeFrame& f) { return list(f).busy(); }
-};
-
-template <class List>
-constexpr RangeOps ops_of() {
-  using O = Ops<List>;
-  return {&O::acquire, &O::acquire_within, &O::release, &O::downgrade, &O::busy};
-}
-
 template <class W>
 constexpr RangeOps kOps[] = {
-    ops_of<RangeList<Native, W, false>>(),
-    ops_of<RangeList<Native, W, true>>(),
+    RangeNodeOps<RangeList<Native, W, false>>::table,
+    RangeNodeOps<RangeList<Native, W, true>>::table,
+    RangeNodeOps<RangeTree<Native, W, false>>::table,
+    RangeNodeOps<RangeTree<Native, W, true>>::table,
+    RangeSegmentOps<ManyRwLocks>::table,
+    RangeSegmentOps<OneRwLock>::table,
 };
 static_assert(std::size(kOps<Park<Native>>) == std::size(kRangeLocks));
 
-using Nodes = RangeList<Native, Park<Native>, true>::Nodes;  // the same for all of them
+// The same for all wait policies.
+using ListNodes = RangeList<Native, Park<Native>, true>::Nodes;
+using TreeNodes = RangeTree<Native, Park<Native>, true>::Nodes;
+
+// The reader-writer locks inside, by row.
+struct Inner {
+  SpinLock<Native, Park<Native>> guard;  // of making ready
+  Config config;
+  NativeAtomic<const RwOps*> ops[kMostRwLocks];
+};
+constinit Inner inner{};
 
 }  // namespace
 
-constinit ActiveRange active_range{kOps<Park<Native>>, 0};
+constinit ActiveRange active_range{kOps<Park<Native>>, 0, 0};
 
 RangeLocks range_locks() noexcept {
   return {kRangeLocks, static_cast<int>(std::size(kRangeLocks))};
@@ -106,22 +68,62 @@ RangeLocks range_locks() noexcept {
 
 std::uint32_t find_range_lock(const char* name) noexcept {
   for (std::uint32_t i = 0; i < std::size(kRangeLocks); ++i) {
-    if (same_name(kRangeLocks[i].name, name)) return i + 1;
+    const RangeLockInfo& row = kRangeLocks[i];
+    if (same_name(row.name, name)) return i + 1;
+    const char* rest = row.of_rwlocks ? after_prefix(name, row.name) : nullptr;
+    if (rest == nullptr || *rest != ':') continue;
+    const RwLockInfo* lock = find_rwlock(rest + 1);
+    if (lock == nullptr) return 0;
+    const auto at = static_cast<std::uint32_t>(lock - rwlocks().rows);
+    return (i + 1) | at << RangeKind::kInnerShift;
   }
   return 0;
 }
 
-void prepare_range(const Config& config) noexcept {
+const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
-  Nodes::prepare();
+  ListNodes::prepare();
+  TreeNodes::prepare();
   Native::set_spin_budget(config.spin);
   if (same_name(config.wait, "spin")) active_range.ops = kOps<Spin<Native>>;
   if (same_name(config.wait, "yield")) active_range.ops = kOps<Yield<Native>>;
-  const char* name = config.range == nullptr ? kDefault : config.range;
-  active_range.default_kind = find_range_lock(name) | RangeKind::kFair;
+  inner.config = config;
+  const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefault) : config.range;
+  active_range.segment = config.range_segment;
+  active_range.default_kind = kind | RangeKind::kFair;
+  return make_ready(kind);
 }
 
-void range_forked() noexcept { Nodes::forked(); }
-PoolCounts range_counts() noexcept { return Nodes::counts(); }
+const RwOps& inner_rwlock(std::uint32_t row) noexcept {
+  return *inner.ops[row].load(acquire);  // pairs with make_ready()
+}
+
+const char* make_ready(std::uint32_t kind) noexcept {
+  if (!kRangeLocks[(kind & RangeKind::kNumber) - 1].of_rwlocks) return nullptr;
+  const std::uint32_t row = RangeKind::inner(kind);
+  const char* why = nullptr;
+  inner.guard.lock();
+  if (inner.ops[row].load(relaxed) == nullptr) {
+    const RwOps* ops = prepare_further_rwlock(rwlocks().rows[row], inner.config, why);
+    if (ops != nullptr) inner.ops[row].store(ops, release);  // pairs with inner_rwlock()
+  }
+  inner.guard.unlock();
+  return why;
+}
+
+void range_forked() noexcept {
+  ListNodes::forked();
+  TreeNodes::forked();
+}
+
+PoolCounts range_counts() noexcept {
+  PoolCounts sum = ListNodes::counts();
+  const PoolCounts trees = TreeNodes::counts();
+  sum.nodes += trees.nodes;
+  sum.growths += trees.growths;
+  sum.blocked += trees.blocked;
+  sum.supplies += trees.supplies;
+  return sum;
+}
 
 }  // namespace lockswap

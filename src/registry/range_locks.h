@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
-#include "range/list.h"
+#include "range/request.h"
+#include "reclaim/pools.h"
 #include "registry/config.h"
 
 namespace lockswap {
@@ -20,15 +21,18 @@ struct RangeFrame {
 };
 static_assert(sizeof(RangeFrame) == RangeFrame::kBytes);
 
-// A kind: the implementation's number, from 1, and options.
+// A kind: the implementation's number, from 1, options, and which reader-writer lock is inside.
 struct RangeKind {
   static constexpr std::uint32_t kNumber = 0xff;
   static constexpr std::uint32_t kFair = 1u << 8;
   static constexpr std::uint32_t kWritersFirst = 1u << 9;
+  static constexpr std::uint32_t kOptions = kFair | kWritersFirst;
+  static constexpr std::uint32_t kInnerShift = 16;  // the row in rwlocks()
 
   static constexpr RangeOptions options(std::uint32_t kind) noexcept {
     return {.fair = (kind & kFair) != 0, .writers_first = (kind & kWritersFirst) != 0};
   }
+  static constexpr std::uint32_t inner(std::uint32_t kind) noexcept { return kind >> kInnerShift; }
 };
 
 // How the bytes of a lockswap_range are divided.
@@ -49,6 +53,9 @@ struct RangeOps {
   int (*release)(RangeHandle&);
   int (*downgrade)(RangeHandle&);
   bool (*busy)(RangeFrame&);
+  // A new lock, of which all else is zero; `segment`: units, or 0: the default.
+  void (*begin)(RangeFrame&, std::uint64_t segment);
+  void (*end)(RangeFrame&);  // a lock that is not busy
 };
 
 struct RangeLockInfo {
@@ -56,6 +63,7 @@ struct RangeLockInfo {
   const char* summary;
   const char* source;  // paper and section
   const char* fairness;
+  bool of_rwlocks;  // ":NAME" may follow: the reader-writer lock that it is made of
 };
 
 struct RangeLocks {
@@ -64,18 +72,21 @@ struct RangeLocks {
 };
 RangeLocks range_locks() noexcept;
 
-// The implementation's number, from 1; 0: there is none of that name, in whichever case.
+// The kind of that name, in whichever case, without options; 0: there is none.
 std::uint32_t find_range_lock(const char* name) noexcept;
 
 // What the configuration has chosen. Written once, at start-up; a lock is bound to it afterwards.
 struct ActiveRange {
   const RangeOps* ops;  // by number - 1
   std::uint32_t default_kind;
+  std::uint64_t segment;
 };
 extern ActiveRange active_range;
 
-// At start-up.
-void prepare_range(const Config& config) noexcept;
+// At start-up, with system_rwlock filled in. nullptr, or in one line why it cannot be done.
+const char* prepare_range(const Config& config) noexcept;
+// Before locks of that kind are made. By any thread, any number of times. As above.
+const char* make_ready(std::uint32_t kind) noexcept;
 // In a forked child.
 void range_forked() noexcept;
 PoolCounts range_counts() noexcept;

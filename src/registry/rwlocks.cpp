@@ -211,6 +211,7 @@ Choice choose(const char* name, const char* wait) noexcept {
 bool prepare_readers_table(const Config& config) noexcept {
   using Table = ReadersTable<Native>;
   Table& table = Native::global<Table>();
+  if (table.slots != nullptr) return true;
   // Whole pages, aligned to the table's size if that is more: as few pages as it can be.
   const std::size_t bytes = config.bravo_slots * sizeof(Table::Slot);
   auto* p = static_cast<std::byte*>(map_pages(2 * bytes));
@@ -225,6 +226,7 @@ bool prepare_readers_table(const Config& config) noexcept {
 
 }  // namespace
 
+static_assert(std::size(kRwLocks) <= kMostRwLocks);
 RwLocks rwlocks() noexcept { return {kRwLocks, static_cast<int>(std::size(kRwLocks))}; }
 Waits waits() noexcept { return {kWaits, static_cast<int>(std::size(kWaits))}; }
 
@@ -245,18 +247,9 @@ const RwLockInfo* find_rwlock(const char* name) noexcept {
   return nullptr;
 }
 
-const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
-  const bool count = config.stats != nullptr;
-  ThreadExit::prepare();
-  if (count && !prepare_stats()) {
-    why = "no memory for the counts of LOCKSWAP_STATS";
-    return nullptr;
-  }
-  const char* name = config.rwlock == nullptr ? "pthread" : config.rwlock;
-  if (same_name(name, "pthread")) return count ? &counting_system_ops : &system_rwlock;
-  if (same_name(name, "pthread-wp")) {
-    return count ? &counting_writer_preferring_ops : &writer_preferring_ops;
-  }
+namespace {
+const RwOps* prepare_own(const char* name, const Config& config, bool count,
+                         const char*& why) noexcept {
   if (!prepare_readers_table(config)) {
     why = "no memory for the readers table; see LOCKSWAP_BRAVO_SLOTS";
     return nullptr;
@@ -279,6 +272,33 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
     return nullptr;
   }
   return c.ops;
+}
+}  // namespace
+
+const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config,
+                                    const char*& why) noexcept {
+  if (same_name(lock.name, "pthread")) return &system_rwlock;
+  if (same_name(lock.name, "pthread-wp")) return &writer_preferring_ops;
+  if (same_name(lock.name, "bravo-pthread")) {
+    why = "bravo-pthread cannot be inside of another lock; choose bravo-ba or bravo-pf-t";
+    return nullptr;
+  }
+  return prepare_own(lock.name, config, false, why);
+}
+
+const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
+  const bool count = config.stats != nullptr;
+  ThreadExit::prepare();
+  if (count && !prepare_stats()) {
+    why = "no memory for the counts of LOCKSWAP_STATS";
+    return nullptr;
+  }
+  const char* name = config.rwlock == nullptr ? "pthread" : config.rwlock;
+  if (same_name(name, "pthread")) return count ? &counting_system_ops : &system_rwlock;
+  if (same_name(name, "pthread-wp")) {
+    return count ? &counting_writer_preferring_ops : &writer_preferring_ops;
+  }
+  return prepare_own(name, config, count, why);
 }
 
 }  // namespace lockswap

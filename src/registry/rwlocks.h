@@ -31,6 +31,8 @@ struct RwLocks {
   const RwLockInfo* rows;
   int count;
 };
+// More than there are.
+constexpr int kMostRwLocks = 64;
 RwLocks rwlocks() noexcept;
 
 struct Waits {
@@ -49,5 +51,10 @@ const RwLockInfo* find_rwlock(const char* name) noexcept;
 // Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
 // with system_rwlock filled in. nullptr: it cannot be done, `why` says why in one line.
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;
+
+// The same for another lock beside the one of the configuration, for use inside of something else;
+// it is not counted. Not for several threads at once.
+const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config,
+                                    const char*& why) noexcept;
 
 }  // namespace lockswap

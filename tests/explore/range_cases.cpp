@@ -1,6 +1,10 @@
 // The cases of range locks. Pools of one node, so that each node is used again as soon as it may.
 #include "cases.h"
+#include "multicore/explore/wait_at.h"
+#include "range/list.h"
+#include "range/tree.h"
 #include "range_script.h"
+#include "segments_under_test.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -21,7 +25,7 @@ struct Script {
   Bounds quick = kSmall;
 };
 
-// Exclusive ranges alone: for list-ex and list-rw.
+// Exclusive ranges alone, for every lock.
 const Script kExclusive[] = {
     {"overlap", {"E0-4 u", "E2-6 u"}},
     {"overlap-3", {"E0-4 u", "E2-6 u", "E3-5 u"}},
@@ -30,16 +34,20 @@ const Script kExclusive[] = {
     // Ranges that touch do not wait for each other.
     {"adjacent", {"E0-2 +1 ?2 u", "?1 E2-4 +2 u"}},
     {"adjacent-before", {"E2-4 +1 ?2 u", "?1 E0-2 +2 u"}},
-    // The paper's A, B, C (section 3): C does not wait for B.
-    {"abc", {"E1-4 +1 ?2 u", "?1 E2-8 u", "?1 E4-6 +2 u"}},
-    {"hold-two", {"E4-6 E0-2 u u", "E0-6 u"}},
-    {"hold-two-crossed", {"E0-2 E4-6 U u", "E1-5 u"}},
-    {"own", {"E2-4 E3-5=dead E1-3=dead E0-2=0 tryE2-3=busy E4-6=0 u u u u u u", "E0-6 u"}},
     {"try", {"E0-4 u", "tryE2-6 u", "E4-6 u"}},
     {"try-free", {"tryE0-4=0 u tryE2-6=0 u lateE0-1=0 u +1", "?1 tryE0-4=0 u"}},
     {"timed", {"E0-4 u", "timedE2-6 u", "E0-2 u"}},
     {"timed-out", {"E0-4 +1 ?2 u", "?1 timedE2-6=late +2"}},
     {"late", {"E0-4 u", "lateE2-6 u"}},
+    {"exit", {"E0-4 u exit E2-3 u", "E2-6 u exit E0-1 u"}},
+};
+// What asks for more than a queue can give, or is about a list's nodes.
+const Script kListExclusive[] = {
+    // The paper's A, B, C (section 3): C does not wait for B.
+    {"abc", {"E1-4 +1 ?2 u", "?1 E2-8 u", "?1 E4-6 +2 u"}},
+    {"hold-two", {"E4-6 E0-2 u u", "E0-6 u"}},
+    {"hold-two-crossed", {"E0-2 E4-6 U u", "E1-5 u"}},
+    {"own", {"E2-4 E3-5=dead E1-3=dead E0-2=0 tryE2-3=busy E4-6=0 u u u u u u", "E0-6 u"}},
     // The list is not empty, so nodes are marked, walked by and used again.
     {"recycle", {"E8-9 E0-1 u E2-3 u E0-1 u u", "E4-5 u"}, kWalk},
     // [0, 1) is taken out by a walk that changes nothing else at that place.
@@ -65,12 +73,20 @@ const Script kExclusive[] = {
     {"alone", {"E0-2 u E4-6 u", "E8-9 u E2-3 u"}},
     // Who takes kAlone away may have seen it in the node's life before.
     {"alone-again", {"E0-1 ?1 u E2-3 ?2 u", "+1 E4-5 +2 u"}},
-    {"exit", {"E0-4 u exit E2-3 u", "E2-6 u exit E0-1 u"}},
 };
 const Script kShared[] = {
     {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}},
     {"2w1r", {"E0-4 u", "E3-8 u", "S2-6 u"}},
     {"read-together", {"S0-4 +1 ?2 u", "?1 S2-6 +2 u"}},
+    {"adjacent-shared", {"E4-8 +1 ?2 u", "?1 S0-4 +2 u"}},
+    {"downgrade", {"E0-4 down u", "S2-6 u", "E3-5 u"}},
+    {"downgrade-wakes", {"E0-4 +1 down ?2 u", "?1 S2-6 +2 u"}},
+    {"downgrade-writer", {"E0-4 down +1 u", "E2-6 u", "S1-2 u"}},
+    {"try-rw", {"S0-4 u", "tryE2-6 u", "tryS3-8 u"}},
+    {"try-readers", {"S0-4 +1 ?2 u", "?1 tryS2-6=0 +2 u"}},
+    {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}},
+};
+const Script kListShared[] = {
     // A reader that cannot get in is no obstacle for the writer that it waits for.
     {"pending", {"E5-9 +1 ?2 E0-1 u u", "?1 S1-2 +2 S0-8 u u"}},
     {"pending-own", {"E5-9 +1 ?2 E5-6=dead S6-7=dead u u u", "?1 S1-2 +2 S0-8 u u"}},
@@ -83,18 +99,11 @@ const Script kShared[] = {
     {"figure-1-twice", {"S4-5 +1 ?2 ?3 u", "?1 S3-9 u S3-9 u +2", "?1 E6-8 u E6-8 u +3"}},
     // A reader waits in the list, and what follows it is used again meanwhile.
     {"recycle-stays", {"S4-5 +1 u E10-11 u S0-1 u", "?1 S3-9 u", "?1 E6-8 u"}, kWalk},
-    {"adjacent-shared", {"E4-8 +1 ?2 u", "?1 S0-4 +2 u"}},
     {"adjacent-reader", {"S2-3 +1 ?2 u", "?1 E4-8 +2 ?3 u", "?2 S0-4 +3 u"}},
     // Somebody sleeps for the first node, whose link changes because the second one is taken out.
     {"drops-flags", {"S0-2 S4-5 u S6-7 u u", "E1-2 u"}},
     {"own-shared", {"E4-8 S0-4=0 S0-5=dead u u u", "S0-8 u"}},
     {"own-readers", {"S0-4 S2-6=0 E3-5=dead E6-8=0 u u u u", "E0-8 u"}},
-    {"downgrade", {"E0-4 down u", "S2-6 u", "E3-5 u"}},
-    {"downgrade-wakes", {"E0-4 +1 down ?2 u", "?1 S2-6 +2 u"}},
-    {"downgrade-writer", {"E0-4 down +1 u", "E2-6 u", "S1-2 u"}},
-    {"try-rw", {"S0-4 u", "tryE2-6 u", "tryS3-8 u"}},
-    {"try-readers", {"S0-4 +1 ?2 u", "?1 tryS2-6=0 +2 u"}},
-    {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}},
     {"timed-figure-1", {"S4-5 +1 ?2 ?3 u", "?1 timedS3-9 u +2", "?1 timedE6-8 u +3"}},
 };
 // Whoever comes is impatient at once.
@@ -104,6 +113,33 @@ const Script kFair[] = {
     // Who holds a range is let by: the impatient one waits for it.
     {"fair-held", {"E0-2 +1 E4-6 u u", "?1 E0-3 u", "?1 E8-9 u"}, kQueue},
 };
+// What is exclusive, shared or tried over several segments; a thread holds one range.
+const Script kSegments[] = {
+    {"overlap", {"E0-4 u", "E2-6 u"}},
+    {"overlap-3", {"E0-4 u", "E2-6 u", "E3-5 u"}},
+    {"twice", {"E0-4 u E0-4 u", "E2-6 u E2-6 u"}},
+    // Round the end: both need the first and the last lock.
+    {"round", {"E6-10 u", "E0-8 u"}},
+    {"try", {"E0-4 u", "tryE2-6 u", "E4-6 u"}},
+    // A try that fails at its second lock leaves nothing behind.
+    {"try-half", {"E2-4 +1 ?2 u", "?1 tryE0-4=busy tryE0-2=0 u +2"}},
+    {"timed", {"E0-4 u", "timedE2-6 u", "E0-2 u"}},
+    {"timed-out", {"E2-4 +1 ?2 u", "?1 timedE0-4=late E0-2 u +2"}},
+    {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}},
+    {"2w1r", {"E0-4 u", "E3-8 u", "S2-6 u"}},
+    {"read-together", {"S0-4 +1 ?2 u", "?1 S2-6 +2 u"}},
+    {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}},
+};
+const Script kManySegments[] = {
+    {"adjacent", {"E0-2 +1 ?2 u", "?1 E2-4 +2 u"}},
+};
+const Script kOneSegment[] = {
+    {"overlap", {"E0-4 u", "E2-6 u"}},
+    {"try-free", {"tryE0-4=0 u tryE2-6=0 u lateE0-1=0 u +1", "?1 tryE0-4=0 u"}},
+    {"timed-out", {"E0-4 +1 ?2 u", "?1 timedE6-8=late +2"}},
+    {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}},
+    {"read-together", {"S0-4 +1 ?2 u", "?1 S2-6 +2 u"}},
+};
 const Script kFork[] = {
     {"fork-free", {"fork E0-2 u", "E8-9 u | E4-5 u", "E10-11 u | E4-5 u"}},
     {"fork-held", {"E0-2 fork E4-6 u u", "E8-9 u | E0-2 u", "E10-11 u"}},
@@ -112,41 +148,70 @@ const Script kFork[] = {
 constexpr RangeSizes kOneNode{.pool = 1, .patience = 8};
 constexpr RangeSizes kImpatient{.pool = 1, .patience = 0};
 
+constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
+constexpr RangeOptions kWritersFirst{.fair = false, .writers_first = true};
+constexpr RangeOptions kFairly{.fair = true, .writers_first = false};
+
+template <template <class> class Wait, bool kReaders, RangeSizes kSizes = kOneNode>
+using List = RangeLockUnderTest<RangeList<Explored, WaitAt<Wait<Explored>>, kReaders, kSizes>>;
+template <template <class> class Wait, bool kReaders>
+using Tree = RangeLockUnderTest<RangeTree<Explored, WaitAt<Wait<Explored>>, kReaders, 1>>;
+// Four segments of two units in turn; one of all.
+template <template <class> class Wait>
+using ManyLocks = SegmentsUnderTest<WaitAt<Wait<Explored>>, 4, 2>;
+template <template <class> class Wait>
+using OneLock = SegmentsUnderTest<WaitAt<Wait<Explored>>, 1, kUnits>;
+
 class Builder {
  public:
   template <template <class> class Wait>
   void add(const std::string& wait) {
-    constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
-    static RangeListUnderTest<Wait, false, kOneNode> exclusive(kPlain);
-    static RangeListUnderTest<Wait, true, kOneNode> readers(kPlain);
-    static RangeListUnderTest<Wait, true, kOneNode> writers({.fair = false, .writers_first = true});
-    static RangeListUnderTest<Wait, true, kImpatient> fair({.fair = true, .writers_first = false});
-    for (const Script& s : kExclusive) {
-      add_case("list-ex/" + wait, exclusive, s);
-      add_case("list-rw/" + wait, readers, s);
-    }
-    for (const Script& s : kShared) {
-      add_case("list-rw/" + wait, readers, s);
-      add_case("list-rw-writers/" + wait, writers, s);
-    }
-    for (const Script& s : kFair)
-      add_case("list-rw-fair/" + wait, fair, s);
-    for (const Script& s : kFork)
-      add_case("list-rw/" + wait, readers, s);
+    static List<Wait, false> exclusive(kPlain);
+    static List<Wait, true> readers(kPlain);
+    static List<Wait, true> writers(kWritersFirst);
+    static List<Wait, true, kImpatient> fair(kFairly);
+    static Tree<Wait, false> tree_ex(kPlain);
+    static Tree<Wait, true> tree_rw(kPlain);
+    add_all("list-ex/" + wait, exclusive, kExclusive, kListExclusive);
+    add_all("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared, kFork);
+    add_all("list-rw-writers/" + wait, writers, kShared, kListShared);
+    add_all("list-rw-fair/" + wait, fair, kFair);
+    add_all("lustre-ex/" + wait, tree_ex, kExclusive);
+    add_all("kernel-rw/" + wait, tree_rw, kExclusive, kShared);
+    static ManyLocks<Wait> many;
+    static OneLock<Wait> one;
+    add_all("pnova-rw/" + wait, many, kSegments, kManySegments);
+    add_all("rwlock/" + wait, one, kOneSegment);
   }
   // The same source as spin but for what the processor does meanwhile.
   template <template <class> class Wait>
   void add_each(const std::string& wait) {
-    constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
-    static RangeListUnderTest<Wait, false, kOneNode> exclusive(kPlain);
-    static RangeListUnderTest<Wait, true, kOneNode> readers(kPlain);
+    static List<Wait, false> exclusive(kPlain);
+    static List<Wait, true> readers(kPlain);
+    static Tree<Wait, false> tree_ex(kPlain);
+    static Tree<Wait, true> tree_rw(kPlain);
     add_case("list-ex/" + wait, exclusive, kExclusive[0]);
-    add_case("list-rw/" + wait, readers, kExclusive[0]);
-    add_case("list-rw/" + wait, readers, kShared[0]);
+    add_case("lustre-ex/" + wait, tree_ex, kExclusive[0]);
+    static ManyLocks<Wait> many;
+    static OneLock<Wait> one;
+    add_case("pnova-rw/" + wait, many, kSegments[0]);
+    add_case("rwlock/" + wait, one, kOneSegment[0]);
+    for (const Script& s : {kExclusive[0], kShared[0]}) {
+      add_case("list-rw/" + wait, readers, s);
+      add_case("kernel-rw/" + wait, tree_rw, s);
+    }
   }
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
+  template <class... Tables>
+  void add_all(const std::string& lock_name, RangeUnderTest& lock, const Tables&... tables) {
+    const auto add_table = [&](const auto& table) {
+      for (const Script& s : table)
+        add_case(lock_name, lock, s);
+    };
+    (add_table(tables), ...);
+  }
   void add_case(const std::string& lock_name, RangeUnderTest& lock, const Script& s) {
     Case c;
     c.name = lock_name + '/' + s.name;

@@ -22,8 +22,7 @@
 
 #include "multicore/explore/plain.h"
 #include "multicore/explore/platform.h"
-#include "multicore/explore/wait_at.h"
-#include "range/list.h"
+#include "range/request.h"
 
 namespace lockswap::explore {
 
@@ -42,36 +41,36 @@ class RangeUnderTest {
   virtual bool can_share() const = 0;
 };
 
-template <template <class> class WaitOf, bool kReaders, RangeSizes kSizes>
-class RangeListUnderTest final : public RangeUnderTest {
-  using List = RangeList<Explored, WaitAt<WaitOf<Explored>>, kReaders, kSizes>;
-  using Node = typename List::Node;
+// Lock is one of range/.
+template <class Lock>
+class RangeLockUnderTest final : public RangeUnderTest {
+  using Node = typename Lock::Node;
 
  public:
-  explicit RangeListUnderTest(RangeOptions options) : options_(options) {}
+  explicit RangeLockUnderTest(RangeOptions options) : options_(options) {}
   void begin() override {
-    for (auto& bytes : lists_)
-      new (bytes) List{};
+    for (auto& bytes : locks_)
+      new (bytes) Lock{};
   }
   int acquire(int which, const RangeRequest& r, void*& handle) override {
     Node* n = nullptr;
-    const int result = list(which).acquire_range(r, options_, n);
+    const int result = lock(which).acquire_range(r, options_, n);
     handle = n;
     return result;
   }
   void release(int which, void* handle) override {
-    list(which).release_range(static_cast<Node*>(handle));
+    lock(which).release_range(static_cast<Node*>(handle));
   }
   void downgrade(int which, void* handle) override {
-    if constexpr (kReaders) list(which).downgrade(static_cast<Node*>(handle));
+    if constexpr (Lock::kCanShare) lock(which).downgrade(static_cast<Node*>(handle));
   }
-  bool busy(int which) override { return list(which).busy(); }
-  bool can_share() const override { return kReaders; }
+  bool busy(int which) override { return lock(which).busy(); }
+  bool can_share() const override { return Lock::kCanShare; }
 
  private:
-  List& list(int which) { return *std::launder(reinterpret_cast<List*>(lists_[which])); }
+  Lock& lock(int which) { return *std::launder(reinterpret_cast<Lock*>(locks_[which])); }
   RangeOptions options_;
-  alignas(List) std::byte lists_[kLocks][sizeof(List)];
+  alignas(Lock) std::byte locks_[kLocks][sizeof(Lock)];
 };
 
 // `threads` as above. The lock lives on.

@@ -1,9 +1,12 @@
 // The functions of range_lock.h, as a program that links with the library calls them.
 #include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -34,6 +37,14 @@ timespec in(clockid_t clock, long ms) {
 // Runs `f` in another thread, to its end.
 void elsewhere(const std::function<void()>& f) { std::thread(f).join(); }
 
+// Whether that thread of this process is asleep: a waiter waits, by the policy `park`.
+bool sleeps(pid_t id) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(id) + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(stat), {});
+  const auto name_ends = text.rfind(')');
+  return name_ends != std::string::npos && text.compare(name_ends, 3, ") S") == 0;
+}
+
 // A lock of each implementation and preference.
 struct Variant {
   const char* implementation;
@@ -50,7 +61,12 @@ class RangeApi : public testing::TestWithParam<Variant> {
     ASSERT_EQ(lockswap_range_lock_init(&lock, &attr), 0);
   }
   void TearDown() override { EXPECT_EQ(lockswap_range_lock_destroy(&lock), 0); }
-  bool shares() const { return std::string(GetParam().implementation) != "list-ex"; }
+  bool shares() const { return !std::string(GetParam().implementation).ends_with("-ex"); }
+  // Those that wait are in a tree, and in the way of those that come later.
+  bool queues() const {
+    const std::string name = GetParam().implementation;
+    return name == "lustre-ex" || name == "kernel-rw";
+  }
 
   // What a try in another thread says.
   int probe(std::uint64_t start, std::uint64_t end, int mode) {
@@ -71,7 +87,9 @@ class RangeApi : public testing::TestWithParam<Variant> {
 INSTANTIATE_TEST_SUITE_P(All, RangeApi,
                          testing::Values(Variant{"list-ex", LOCKSWAP_RANGE_PREFER_READERS},
                                          Variant{"list-rw", LOCKSWAP_RANGE_PREFER_READERS},
-                                         Variant{"LIST-RW", LOCKSWAP_RANGE_PREFER_WRITERS}));
+                                         Variant{"LIST-RW", LOCKSWAP_RANGE_PREFER_WRITERS},
+                                         Variant{"lustre-ex", LOCKSWAP_RANGE_PREFER_READERS},
+                                         Variant{"kernel-rw", LOCKSWAP_RANGE_PREFER_READERS}));
 
 TEST_P(RangeApi, OnlyOverlappingRangesExcludeEachOther) {
   lockswap_range r;
@@ -216,19 +234,22 @@ TEST_P(RangeApi, AWaiterGoesOnWhenItsRangeIsFree) {
   }
 }
 
-// The paper's example (section 3): A holds [1, 4), B waits for [2, 8), C gets [4, 6) at once.
-TEST_P(RangeApi, WhoWaitsIsInNobodysWay) {
+// The paper's example (section 3): A holds [1, 4), B waits for [2, 8). In the lists C gets [4, 6)
+// at once; in the trees it waits for B.
+TEST_P(RangeApi, WhoWaitsIsInNobodysWayButInTrees) {
   lockswap_range a;
   ASSERT_EQ(lockswap_range_acquire(&lock, &a, 1, 4, kExclusive), 0);
+  std::atomic<pid_t> id{0};
   std::thread b([&] {
+    id = gettid();
     lockswap_range r;
     EXPECT_EQ(lockswap_range_acquire(&lock, &r, 2, 8, kExclusive), 0);
     EXPECT_EQ(lockswap_range_release(&r), 0);
   });
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(probe(4, 6, kExclusive), 0);
+  while (id == 0 || !sleeps(id))
     std::this_thread::yield();
-  }
+  EXPECT_EQ(probe(4, 6, kExclusive), queues() ? EBUSY : 0);
+  EXPECT_EQ(probe(8, 9, kExclusive), 0);
   EXPECT_EQ(lockswap_range_release(&a), 0);
   b.join();
 }
@@ -293,6 +314,7 @@ TEST_P(RangeApi, InASteadyStateNothingIsAllocated) {
 
 TEST_P(RangeApi, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
   const auto churn = [&](int pairs) {
+    std::barrier all_supplied(4);
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
@@ -300,6 +322,7 @@ TEST_P(RangeApi, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
           lockswap_range r;
           EXPECT_EQ(lockswap_range_acquire(&lock, &r, t * 10, t * 10 + 12, i % 2), 0);
           EXPECT_EQ(lockswap_range_release(&r), 0);
+          if (i == 0) all_supplied.arrive_and_wait();
         }
       });
     }

@@ -15,6 +15,7 @@
 
 #include "platform/native.h"
 #include "range/list.h"
+#include "range/tree.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -79,8 +80,9 @@ class Thread {
     const unsigned what = random_() % 100;
     Held first = acquire(0, kUnits, what);
     if (!first.node) return;
-    // A second range behind the first: the order of all threads, so nobody waits for ever.
-    if (what % 5 == 0 && first.end < kUnits) {
+    // A second range behind the first: the order of all threads, so nobody waits for ever, unless
+    // who waits is in the way of others, too.
+    if (List::kHoldsMany && what % 5 == 0 && first.end < kUnits) {
       Held second = acquire(first.end, kUnits, random_() % 100);
       if (second.node) leave(second);
     }
@@ -184,6 +186,8 @@ void all(const char* wait, int milliseconds) {
   stress<Ex>("list-ex fair", {.fair = true, .writers_first = false}, milliseconds);
   stress<Rw>("list-rw fair", {.fair = true, .writers_first = false}, milliseconds);
   stress<Rw>("list-rw fair writers first", {.fair = true, .writers_first = true}, milliseconds);
+  stress<RangeTree<Native, W, false>>("lustre-ex", {}, milliseconds);
+  stress<RangeTree<Native, W, true>>("kernel-rw", {}, milliseconds);
   stress<SmallEx>("list-ex, small", {.fair = false, .writers_first = false}, milliseconds);
   stress<SmallRw>("list-rw, small", {.fair = false, .writers_first = false}, milliseconds);
   stress<SmallRw>("list-rw fair, small", {.fair = true, .writers_first = true}, milliseconds);
@@ -203,6 +207,7 @@ int main(int argc, char** argv) {
   ThreadExit::prepare();
   RangeList<Native, Park<Native>, true>::Nodes::prepare();
   RangeList<Native, Park<Native>, true, kSmall>::Nodes::prepare();
+  RangeTree<Native, Park<Native>, true>::Nodes::prepare();
   all<Park<Native>>("park", milliseconds);
   all<Yield<Native>>("yield", milliseconds);
   all<Spin<Native>>("spin", milliseconds);

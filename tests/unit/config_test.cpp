@@ -53,12 +53,19 @@ TEST_F(ConfigTest, EveryLockHasAName) {
 
 TEST_F(ConfigTest, EveryRangeLockHasAName) {
   ASSERT_TRUE(read());
-  EXPECT_EQ(config.range, nullptr);
+  EXPECT_EQ(config.range, 0u);
   for (int i = 0; i < range_locks().count; ++i) {
     setenv("LOCKSWAP_RANGE", range_locks().rows[i].name, 1);
     ASSERT_TRUE(read()) << message;
-    EXPECT_STREQ(config.range, range_locks().rows[i].name);
+    EXPECT_EQ(config.range, static_cast<std::uint32_t>(i) + 1);
   }
+}
+
+TEST_F(ConfigTest, ARangeLockMayNameTheLocksInside) {
+  setenv("LOCKSWAP_RANGE", "RWLOCK:pf-q", 1);
+  ASSERT_TRUE(read()) << message;
+  EXPECT_STREQ(rwlocks().rows[RangeKind::inner(config.range)].name, "ba");
+  EXPECT_EQ(config.range & RangeKind::kNumber, find_range_lock("rwlock"));
 }
 
 TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {
@@ -84,6 +91,8 @@ TEST_F(ConfigTest, WrongValuesAreRefused) {
       {"LOCKSWAP_TOPOLOGY", "2x-1x1"},    {"LOCKSWAP_TOPOLOGY", "4096x4096x4096"},
       {"LOCKSWAP_TOPOLOGY", "2 x 1 x 1"}, {"LOCKSWAP_TOPOLOGY", "x1x1"},
       {"LOCKSWAP_RANGE", "list"},         {"LOCKSWAP_RANGE", "ba"},
+      {"LOCKSWAP_RANGE", "rwlock:"},      {"LOCKSWAP_RANGE", "rwlock:list-ex"},
+      {"LOCKSWAP_RANGE", "list-ex:ba"},   {"LOCKSWAP_RANGE_SEGMENT", "0"},
   };
   for (const auto& [name, value] : wrong) {
     setenv(name, value, 1);

@@ -1,0 +1,208 @@
+// lustre-ex, kernel-rw: range locks as a tree of all ranges, those that are held and those that
+// wait.
+//
+// Paper: the baselines of A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address
+//   Spaces and Beyond", EuroSys 2020, section 3. lustre-ex after J. Kara's range locks of 2013,
+//   kernel-rw after D. Bueso's of 2017.
+// Idea: a spin lock guards an interval tree. Who comes counts the ranges there that are in its way,
+//   puts its own in, and waits until the count is 0. Who leaves takes its range out and counts down
+//   for all that came later and overlap.
+// State (24 bytes, zero = free): the spin lock, the tree, the number of those that came.
+// Invariants: a node's count is the number of ranges in the tree that came before it, overlap it,
+//   and are not both shared. Count 0: the range is held.
+// Fairness: first come, first served. So C waits for B if B waits for A, though A is not in C's
+//   way.
+// Space: a node (128 bytes) a range. Nodes come from the thread's pool and go back at the release.
+// Order: everything but the count is done under the spin lock.
+// Deviations: the kernel's wait queues are the wait policies; who gives up waiting counts down as
+//   who leaves, which is why arrivals have numbers.
+// A thread that holds a range and asks for another waits behind those that came in between, who may
+//   wait for it: a deadlock that the list locks do not have.
+// Destroy is safe: a release's last access of the lock is the spin lock's; a wake may follow.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "range/interval_tree.h"
+#include "range/request.h"
+#include "range/spin_lock.h"
+#include "reclaim/pools.h"
+
+namespace lockswap {
+
+template <class P>
+struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
+  // kOne for each range that is waited for, and kAwaited.
+  typename P::template atomic<std::uint32_t> blocked{};
+  bool shared = false;
+  std::uint64_t arrival = 0;
+  std::uint64_t owner = 0;         // P::self()
+  RangeTreeNode* below = nullptr;  // the pools'
+  RangeTreeNode* batch = nullptr;
+
+  static bool pinned() noexcept { return false; }
+};
+
+// kernel-rw, or, without readers, lustre-ex.
+template <class P, class W, bool kReaders, std::uint32_t kPool = 128>
+class RangeTree {
+ public:
+  using Node = RangeTreeNode<P>;
+  using Nodes = Pools<P, Node, kPool>;
+  static constexpr bool kCanShare = kReaders;
+  // Whether threads may hold several ranges as long as they acquire them in one order.
+  static constexpr bool kHoldsMany = false;
+
+  // As RangeList's. Options have no meaning here, and there is no fast path.
+  int acquire_range(const RangeRequest& r, RangeOptions options, Node*& out) noexcept {
+    return acquire_slowly(r, options, out);
+  }
+  int acquire_slowly(const RangeRequest& r, RangeOptions, Node*& out) noexcept {
+    const typename Nodes::Lease lease;
+    Node* n = lease.get() == nullptr ? nullptr : Nodes::take(*lease.get());
+    if (n == nullptr) return ENOMEM;
+    n->start = r.start;
+    n->end = r.end;
+    n->shared = kReaders && r.shared;
+    n->owner = P::self();
+    int result = enter(*n, r.only_try);
+    if (result == 0 && !wait_for_turn(*n, r.deadline)) result = ETIMEDOUT;
+    if (result == 0) {
+      ++held().count;
+      out = n;
+    } else {
+      Nodes::give(*lease.get(), n);
+    }
+    return result;
+  }
+  void release_range(Node* n) noexcept {
+    const typename Nodes::Lease lease;
+    --held().count;
+    leave(*n);
+    // Nobody else looks at it any more; who counts down does so under the lock.
+    Nodes::give(*lease.get(), n);
+  }
+  // Those that came later and share go on, unless somebody between is in their way.
+  void downgrade(Node* n) noexcept {
+    static_assert(kReaders);
+    Sleepers sleepers;
+    guard_.lock();
+    touch();
+    n->shared = true;
+    count_down(*n, sleepers, [](const Node& other) { return other.shared; });
+    guard_.unlock();
+  }
+  static bool is_mine(const Node* n) noexcept { return n->owner == P::self(); }
+  static bool is_shared(const Node* n) noexcept { return n->shared; }
+
+  bool busy() noexcept {
+    guard_.lock();
+    const bool some = !tree_.empty();
+    guard_.unlock();
+    return some;
+  }
+
+ private:
+  static constexpr std::uint32_t kAwaited = 1;  // somebody may sleep until the count is 0
+  static constexpr std::uint32_t kOne = 2;
+  static constexpr std::uint32_t kChannel = 1;
+
+  // Whom to wake when the lock is open again. More than that are woken at once.
+  class Sleepers {
+   public:
+    Sleepers() = default;
+    ~Sleepers() {
+      for (std::uint32_t i = 0; i < count_; ++i)
+        W::wake(all_[i], kChannel);
+    }
+    Sleepers(const Sleepers&) = delete;
+    Sleepers& operator=(const Sleepers&) = delete;
+    void add(const typename P::template atomic<std::uint32_t>* a) noexcept {
+      if (count_ == kMost) {
+        W::wake(a, kChannel);
+      } else {
+        all_[count_++] = a;
+      }
+    }
+
+   private:
+    static constexpr std::uint32_t kMost = 8;
+    const typename P::template atomic<std::uint32_t>* all_[kMost];
+    std::uint32_t count_ = 0;
+  };
+
+  static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
+  static bool share(const Node& a, const Node& b) noexcept { return a.shared && b.shared; }
+  // For whoever checks that the spin lock orders what it guards.
+  std::uint64_t touch() noexcept {
+    arrivals_.set(arrivals_.get() + 1);
+    return arrivals_.get();
+  }
+
+  // Puts n in. EBUSY, EDEADLK: it is not in.
+  int enter(Node& n, bool only_try) noexcept {
+    guard_.lock();
+    n.arrival = touch();
+    std::uint32_t before = 0;
+    bool own = false;
+    tree_.for_each_overlap(n.start, n.end, [&](const Node& other) {
+      if (share(n, other)) return;
+      ++before;
+      own = own || is_mine(&other);
+    });
+    const int result = before == 0 ? 0 : only_try ? EBUSY : own ? EDEADLK : 0;
+    if (result == 0) {
+      n.blocked.store(before * kOne, relaxed);  // relaxed: known to others by the lock
+      tree_.insert(n);
+    }
+    guard_.unlock();
+    return result;
+  }
+
+  // False: it was too late, and the node is out again.
+  bool wait_for_turn(Node& n, const Deadline* deadline) noexcept {
+    const auto free = [](std::uint32_t v) { return v < kOne; };
+    // acquire: pairs with count_down(), for the sections of all that were in the way.
+    if (free(n.blocked.load(acquire)) ||
+        W::until(n.blocked, acquire, kAwaited, kChannel, deadline, free)) {
+      return true;
+    }
+    Sleepers sleepers;
+    guard_.lock();
+    touch();
+    const bool in = free(n.blocked.load(relaxed));  // relaxed: it is counted down under the lock
+    if (!in) take_out(n, sleepers);
+    guard_.unlock();
+    return in;
+  }
+
+  void leave(Node& n) noexcept {
+    Sleepers sleepers;
+    guard_.lock();
+    touch();
+    take_out(n, sleepers);
+    guard_.unlock();
+  }
+  void take_out(Node& n, Sleepers& sleepers) noexcept {
+    tree_.erase(n);
+    count_down(n, sleepers, [&](const Node& other) { return !share(n, other); });
+  }
+
+  // n is in the way no longer of those that came later and that `waits` says.
+  template <class F>
+  void count_down(const Node& n, Sleepers& sleepers, F waits) noexcept {
+    tree_.for_each_overlap(n.start, n.end, [&](Node& other) {
+      if (&other == &n || other.arrival < n.arrival || !waits(other)) return;
+      // release: the section; pairs with wait_for_turn().
+      if (other.blocked.fetch_sub(kOne, release) == (kOne | kAwaited)) sleepers.add(&other.blocked);
+    });
+  }
+
+  SpinLock<P, W> guard_{};
+  IntervalTree<Node> tree_{};
+  typename P::template plain<std::uint64_t> arrivals_{};
+};
+
+}  // namespace lockswap

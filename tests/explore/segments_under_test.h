@@ -1,0 +1,110 @@
+// Range locks that are made of reader-writer locks, as the cases see them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <pthread.h>
+
+#include "locks/rw/direct.h"
+#include "locks/rw/events.h"
+#include "locks/rw/pf-t.h"
+#include "locks/rw/recursive.h"
+#include "multicore/explore/platform.h"
+#include "platform/system_rwlock.h"
+#include "range/segments.h"
+#include "range_script.h"
+
+namespace lockswap::explore {
+
+// PF-T behind the contract of POSIX, called as registry/rw_ops.h calls it. A frame is larger here
+// than a pthread_rwlock_t, which only says where it is.
+template <class W>
+class ExploredRwOps {
+  using Lock = Direct<Explored, PfT<Explored, W>, CountNothing>;
+  using Contract = Recursive<Explored, W, Lock, CountNothing>;
+
+ public:
+  using Frame = typename Contract::Frame;
+  static bool prepare() { return Contract::prepare(); }
+  static void begin(pthread_rwlock_t& l, void* bytes) {
+    const auto at = reinterpret_cast<std::uintptr_t>(new (bytes) Frame{});
+    std::memcpy(&l, &at, sizeof at);
+  }
+
+ private:
+  static Frame& frame(const pthread_rwlock_t* l) {
+    std::uintptr_t at;
+    std::memcpy(&at, l, sizeof at);
+    Frame& f = *reinterpret_cast<Frame*>(at);
+    if (!Contract::adopted(f)) Contract::adopt(f);
+    return f;
+  }
+  static int rdlock(pthread_rwlock_t* l) { return Contract::read_lock(frame(l), {}); }
+  static int tryrdlock(pthread_rwlock_t* l) {
+    return Contract::read_lock(frame(l), {.only_try = true});
+  }
+  static int clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) {
+    const Deadline deadline{clock, *at};
+    return Contract::read_lock(frame(l), {.deadline = &deadline});
+  }
+  static int wrlock(pthread_rwlock_t* l) { return Contract::write_lock(frame(l)); }
+  static int trywrlock(pthread_rwlock_t* l) {
+    return Contract::write_lock(frame(l), {.only_try = true});
+  }
+  static int clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) {
+    const Deadline deadline{clock, *at};
+    return Contract::write_lock(frame(l), {.deadline = &deadline});
+  }
+  static int unlock(pthread_rwlock_t* l) {
+    Frame& f = frame(l);
+    if (Contract::is_plain_read_release(f)) return Contract::plain_read_release(f);
+    if (!Contract::is_own_write(f)) return Contract::unlock(f);
+    Contract::write_unlock(f);
+    return 0;
+  }
+
+ public:
+  // What segments.h calls.
+  static constexpr RwOps table{nullptr, nullptr,   rdlock,  tryrdlock,   nullptr, clockrdlock,
+                               wrlock,  trywrlock, nullptr, clockwrlock, unlock};
+};
+
+// kCount locks of kLength units each, in turn.
+template <class W, std::uint32_t kCount, std::uint64_t kLength>
+class SegmentsUnderTest final : public RangeUnderTest {
+  using Ops = ExploredRwOps<W>;
+  using Frame = typename Ops::Frame;
+  static constexpr int kCountShift = 8;
+
+ public:
+  void begin() override {
+    Ops::prepare();
+    for (int which = 0; which < kLocks; ++which) {
+      for (std::uint32_t i = 0; i < kCount; ++i)
+        Ops::begin(locks_[which][i], frames_[which][i]);
+    }
+  }
+  int acquire(int which, const RangeRequest& r, void*& handle) override {
+    const Segments s = Segments::of_range(r.start, r.end, kLength, kCount);
+    handle = reinterpret_cast<void*>(std::uintptr_t{s.count} << kCountShift | s.first);
+    return locks(which).take(s, r);
+  }
+  void release(int which, void* handle) override {
+    const auto name = reinterpret_cast<std::uintptr_t>(handle);
+    locks(which).give_back({static_cast<std::uint32_t>(name % (1u << kCountShift)),
+                            static_cast<std::uint32_t>(name >> kCountShift), kCount});
+  }
+  void downgrade(int, void*) override {}  // there is none
+  bool busy(int which) override { return locks(which).busy(kCount); }
+  bool can_share() const override { return true; }
+
+ private:
+  SegmentLocks locks(int which) { return {Ops::table, locks_[which]}; }
+
+  pthread_rwlock_t locks_[kLocks][kCount];
+  alignas(Frame) std::byte frames_[kLocks][kCount][sizeof(Frame)];
+};
+
+}  // namespace lockswap::explore
