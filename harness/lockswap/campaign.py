@@ -178,13 +178,16 @@ class _Execution:
                 self.watcher.says(f"{job.recipe.name}: {problem}")
                 for lock in self.campaign.locks:
                     self.unfit[job.recipe.name, lock] = (runner.SKIPPED, problem)
-            elif "rwlock" not in job.recipe.takes:
+            elif unfit := [lock for lock in self.campaign.locks if not job.recipe.takes_kind_of(lock)]:
                 kinds = words(KINDS[kind] for kind in job.recipe.takes)
-                text = f"takes only {kinds}, as its recipe says, and lockswap swaps only rwlocks so far"
-                self.watcher.says(f"{job.recipe.name}: {text}; it is measured as it is")
-                for lock in self.campaign.locks:
-                    if lock != NONE:
-                        self.unfit[job.recipe.name, lock] = (runner.NO_LOCK, text)
+                text = f"takes only {kinds}, as its recipe says"
+                so = f"no runs under {words(unfit)}"
+                if job.recipe.takes == ("mutex",):
+                    text += ", and lockswap swaps no mutexes so far"
+                    so = "it is measured as it is"
+                self.watcher.says(f"{job.recipe.name}: {text}; {so}")
+                for lock in unfit:
+                    self.unfit[job.recipe.name, lock] = (runner.NO_LOCK, text)
 
     def _build(self, recipe: Recipe) -> str | None:
         paths = self.campaign.setup.paths
@@ -220,7 +223,7 @@ class _Execution:
             threads,
             seconds,
             {**job.params, **check.params},
-            count=lock != NONE,
+            count=lock != NONE and "rwlock" in job.recipe.takes,
             cwd=campaign.cwd if job.own else None,
         )
         self.clock.saw_check(job.recipe, time.monotonic() - began)

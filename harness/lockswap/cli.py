@@ -80,6 +80,13 @@ def run_command(
     metavar="LOCK",
     help="Lock; several: a,b or repeated. Default: ba,bravo-ba. The baselines none and pthread are always there.",
 )
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="LOCK",
+    help="Range lock, for programs that call them; several: a,b or repeated. --against takes one as range:LOCK.",
+)
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option("--threads", "-t", metavar="N,N...", help="Thread counts. Default: the workload's own.")
 @click.option(
@@ -197,6 +204,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     \b
     lockswap compare --quick
     lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
+    lockswap compare -w arrbench --range list-rw,kernel-rw --against range:rwlock
     lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
     lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
     lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
@@ -226,6 +234,7 @@ def _request(options: dict) -> object:
     return Request(
         workloads=_names(options["workload"]),
         locks=_names(options["rwlock"]),
+        ranges=_names(options["ranges"]),
         wait=options["wait"],
         threads=_counts(options["threads"], "--threads"),
         repeats=options["repeats"],

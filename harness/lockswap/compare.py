@@ -40,6 +40,7 @@ class Request:
 
     workloads: list[str]
     locks: list[str]
+    ranges: list[str]
     wait: str | None
     threads: list[int] | None
     repeats: int | None
@@ -80,7 +81,7 @@ class Request:
     def from_stored(cls, fields: dict[str, Any]) -> "Request":
         empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
         empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False, "perf_record": False}
-        empty |= {key: [] for key in ("workloads", "locks", "metrics", *_WORDS)}
+        empty |= {key: [] for key in ("workloads", "locks", "ranges", "metrics", *_WORDS)}
         known = {key: value for key, value in fields.items() if key in empty}
         known |= {key: _each_word(_at_home, known.get(key, [])) for key in _WORDS}
         return cls(**(empty | known))
@@ -130,9 +131,12 @@ def resume(path: Path, with_report: bool = True) -> int:
 
 def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Campaign:
     registry = Registry.load(paths)
-    names = request.locks or [lock for lock in DEFAULT_LOCKS if lock in {known.name for known in registry.rwlocks}]
-    against = registry.rwlock(request.against or PTHREAD)
-    locks = with_baselines([registry.rwlock(name) for name in names], against)
+    names = request.locks
+    if not names and not request.ranges:
+        names = [lock for lock in DEFAULT_LOCKS if lock in {known.name for known in registry.rwlocks}]
+    against = registry.any_lock(request.against or PTHREAD)
+    chosen = [*map(registry.rwlock, names), *map(registry.range_lock, request.ranges)]
+    locks = with_baselines(chosen, against)
     wait = registry.wait(request.wait) if request.wait else None
     numactl = _split(request.numactl)
     events = perf.usable_events()
@@ -206,7 +210,7 @@ def _split(text: str) -> list[str]:
 
 def _settings() -> dict[str, str]:
     """What the user's environment says to the library, such as LOCKSWAP_SPIN: it belongs to the record."""
-    chosen = ("LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT", "LOCKSWAP_STATS", "LOCKSWAP_VERBOSE")
+    chosen = ("LOCKSWAP_RWLOCK", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS", "LOCKSWAP_VERBOSE")
     env = clean_environment(os.environ)
     return {key: env[key] for key in sorted(env) if key.startswith("LOCKSWAP_") and key not in chosen}
 

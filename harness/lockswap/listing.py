@@ -22,6 +22,8 @@ def show(paths: Paths, as_json: bool) -> None:
     if not console.is_terminal:
         console = Console(width=200)
     console.print(_locks(registry))
+    if registry.range_locks:
+        console.print(_range_locks(registry))
     console.print(_waits(registry))
     console.print(_workloads(paths, workloads))
 
@@ -35,6 +37,16 @@ def _locks(registry: Registry) -> Table:
         name = lock.name + (f"\n[dim]= {', '.join(lock.aliases)}[/]" if lock.aliases else "")
         size = "" if lock.footprint_bytes is None else str(lock.footprint_bytes)
         table.add_row(name, lock.summary, lock.fairness, ", ".join(lock.capabilities), size, lock.source)
+    return table
+
+
+def _range_locks(registry: Registry) -> Table:
+    table = _table("Range locks, for programs that call them (docs/range-locks.md)")
+    for column in ("name", "what it is", "fairness", "source"):
+        table.add_column(column, overflow="fold")
+    for lock in registry.range_locks:
+        name = lock.name + ("\n[dim]or :RWLOCK behind it[/]" if lock.of_rwlocks else "")
+        table.add_row(name, lock.summary, lock.fairness, lock.source)
     return table
 
 
@@ -69,6 +81,7 @@ def _json(paths: Paths, registry: Registry, workloads: dict[str, recipes.Recipe]
             "schema": 1,
             "version": registry.version,
             "rwlocks": [asdict(lock) for lock in registry.rwlocks],
+            "range_locks": [asdict(lock) for lock in registry.range_locks],
             "waits": registry.waits,
             "workloads": [
                 asdict(recipe) | {"built": recipe.program_present(paths.apps)} for recipe in workloads.values()

@@ -111,9 +111,17 @@ def _job(request: "Request", command: list[str], tested: Path, server: Server | 
         threads_label="threads" if scales else "threads (as the command sets them)",
         metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
         lock_check=LockCheck(),
+        takes=_takes(request),
         fixed_work=not _uses(words, "seconds"),
     )
     return [Job(recipe, threads, request.seconds or 2, {}, own=True)], hints
+
+
+def _takes(request: "Request") -> tuple[str, ...]:
+    """What the user wants swapped is what the command takes."""
+    if not request.ranges:
+        return ("rwlock",)
+    return ("rwlock", "range") if request.locks else ("range",)
 
 
 def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:

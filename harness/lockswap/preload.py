@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lockswap.errors import UserError
 from lockswap.paths import HARNESS
-from lockswap.registry import NONE
+from lockswap.registry import NONE, PTHREAD, RANGE, is_range
 
 # Variables for this harness and for build scripts; the library would complain of those that it does not know.
 _OWN = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
@@ -56,7 +56,10 @@ def lock_variables(
     """The variables that put `rwlock` under a program; for NONE only what is to be preloaded all the same."""
     if rwlock == NONE:
         return {"LD_PRELOAD": ld_preload(None, existing_preload, beside)} if beside else {}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), "LOCKSWAP_RWLOCK": rwlock}
+    own = {"LOCKSWAP_RWLOCK": rwlock}
+    if is_range(rwlock):
+        own = {"LOCKSWAP_RWLOCK": PTHREAD, "LOCKSWAP_RANGE": rwlock.removeprefix(RANGE)}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), **own}
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from lockswap import server_spec
 from lockswap.errors import UserError
+from lockswap.registry import BASELINES, NONE, is_range
 from lockswap.server_spec import Server
 from lockswap.toml_table import Table
 
@@ -22,8 +23,8 @@ ROLES = ("reads", "writes", "total", "time", "info")
 AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
 STREAMS = ("stdout", "stderr", "both", "server")
 BUILT_IN = ("threads", "seconds", "tmp", "apps", "port")
-# Kinds of locks that a workload may take, and how many of them are called. Only the first can be swapped so far.
-KINDS = {"rwlock": "rwlocks", "mutex": "mutexes"}
+# Kinds of locks that a workload may take, and how many of them are called. Mutexes cannot be swapped so far.
+KINDS = {"rwlock": "rwlocks", "mutex": "mutexes", "range": "range locks"}
 TAGS = ("quick", "long", "extra")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -146,6 +147,12 @@ class Recipe:
             if shutil.which(program) is None:
                 return Path(program).name
         return None
+
+    def takes_kind_of(self, lock: str) -> bool:
+        """Whether `lock` can be under it. The baselines fit what takes rwlocks or range locks."""
+        if lock in BASELINES:
+            return lock == NONE or self.takes != ("mutex",)
+        return ("range" if is_range(lock) else "rwlock") in self.takes
 
     def program_present(self, apps: Path) -> bool:
         return self.missing_program(apps) is None

@@ -16,6 +16,13 @@ BASELINES = (NONE, PTHREAD)
 
 SCHEMA = 1
 
+# In a campaign, before the names of range locks.
+RANGE = "range:"
+
+
+def is_range(lock: str) -> bool:
+    return lock.startswith(RANGE)
+
 
 @dataclass(frozen=True)
 class Lock:
@@ -30,11 +37,21 @@ class Lock:
 
 
 @dataclass(frozen=True)
+class RangeLock:
+    name: str
+    summary: str = ""
+    source: str = ""
+    fairness: str = ""
+    of_rwlocks: bool = False  # ":NAME" may follow
+
+
+@dataclass(frozen=True)
 class Registry:
     version: str
     rwlocks: tuple[Lock, ...]
     waits: dict[str, str] = field(default_factory=dict)
     config: tuple[dict, ...] = ()
+    range_locks: tuple[RangeLock, ...] = ()
 
     @classmethod
     def load(cls, paths: Paths) -> "Registry":
@@ -62,7 +79,8 @@ class Registry:
             for lock in data["rwlocks"]
         )
         waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
-        return cls(data.get("version", "?"), locks, waits, tuple(data.get("config", ())))
+        ranges = tuple(RangeLock(**row) for row in data.get("range_locks", ()))
+        return cls(data.get("version", "?"), locks, waits, tuple(data.get("config", ())), ranges)
 
     def rwlock(self, name: str) -> str:
         """The canonical name of a lock, whatever case or alias it was typed in."""
@@ -70,6 +88,21 @@ class Registry:
         for lock in self.rwlocks:
             table.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
         return _look_up("rwlock", name, table, [NONE, *(lock.name for lock in self.rwlocks)])
+
+    def range_lock(self, name: str) -> str:
+        """The canonical name of a range lock in a campaign: with RANGE before it."""
+        own, colon, inner = name.strip().removeprefix(RANGE).partition(":")
+        table = {lock.name: lock for lock in self.range_locks}
+        found = _look_up("range lock", own, {key.lower(): key for key in table}, list(table))
+        if not colon:
+            return RANGE + found
+        if not table[found].of_rwlocks:
+            raise UserError(f"'{name}': {found} is not made of reader-writer locks, so nothing may follow it")
+        return f"{RANGE}{found}:{self.rwlock(inner)}"
+
+    def any_lock(self, name: str) -> str:
+        """The canonical name of either kind."""
+        return self.range_lock(name) if is_range(name) else self.rwlock(name)
 
     def wait(self, name: str) -> str:
         return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, list(self.waits))

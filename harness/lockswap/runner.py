@@ -201,7 +201,7 @@ class _Job:
         return [str(setup.paths.meter), "guard", str(os.getpid()), *line]
 
 
-_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
+_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
 
 
 def _without_preload(env: Mapping[str, str], swap: Mapping[str, str]) -> dict[str, str]:

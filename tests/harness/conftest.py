@@ -50,6 +50,10 @@ def make_checkout(root: Path) -> Path:
             {"name": "park", "summary": "sleeps"},
             {"name": "spin", "summary": "spins"},
         ],
+        "range_locks": [
+            {"name": name, "summary": "", "source": "", "fairness": "", "of_rwlocks": name == "rwlock"}
+            for name in ("list-rw", "rwlock")
+        ],
         "config": [],
     }
     program = root / "build/bin/lockswap-registry"
