@@ -26,20 +26,22 @@ def need(condition: bool, what: str) -> None:
         raise AssertionError(what)
 
 
-def run(line: str, lock: str = "", stats: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(line: str, lock: str = "", stats: Path | None = None, range_lock: str = "") -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
     if lock:
         environment |= {"LD_PRELOAD": str(library), "LOCKSWAP_RWLOCK": lock}
     if stats:
         environment |= {"LOCKSWAP_STATS": str(stats)}
+    if range_lock:
+        environment |= {"LOCKSWAP_RANGE": range_lock}
     command = line.split()
     return subprocess.run(
         [str(apps / command[0]), *command[1:]], capture_output=True, text=True, env=environment, timeout=120
     )
 
 
-def values(line: str, lock: str = "", stats: Path | None = None) -> dict[str, float]:
-    done = run(line, lock, stats)
+def values(line: str, lock: str = "", stats: Path | None = None, range_lock: str = "") -> dict[str, float]:
+    done = run(line, lock, stats, range_lock)
     need(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
     need(done.stderr == "", f"stderr is {done.stderr!r}")
     found: dict[str, float] = {}
@@ -86,6 +88,14 @@ PROGRAMS = {
     "rwbench --seconds 0.1 --tails 0.1 --writes 0.5 --threads 4": ("read", "write"),
     "locktorture --seconds 0.2 --writers 0 --read-hold 0.000005": ("read",),
     "locktorture --seconds 0.2 --read-hold 0.01 --write-hold 0.002": ("read", "write"),
+    "arrbench --seconds 0.1 --tails 0.1 --threads 3": ("read", "write"),
+    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges full --reads 1": ("read",),
+    "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges disjoint --reads 0": ("write",),
+    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --reads 0.5": ("read", "write"),
+    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --reads 0.5": ("read", "write"),
+    "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --ranges disjoint --reads 1": ("read",),
+    "skiplist --seconds 0.1 --tails 0.1 --threads 3 --keys 1000 --fill 500": ("find", "update"),
+    "skiplist --seconds 0.1 --tails 0.1 --threads 3 --keys 40 --fill 20 --updates 1 --locks nodes": ("update",),
     "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
     "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
     "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
@@ -104,6 +114,40 @@ def test_each_runs() -> None:
 
 def test_without_tails() -> None:
     sound(values("pairs --seconds 0.05 --tails 0"), ())
+
+
+RANGE_LOCKS = ("list-ex", "list-rw", "lustre-ex", "kernel-rw", "pnova-rw", "rwlock", "rwlock:ba")
+
+
+def test_each_range_lock() -> None:
+    for lock in RANGE_LOCKS:
+        for line, kinds in (
+            ("arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6", ("read", "write")),
+            ("arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6 --ranges full", ("read", "write")),
+            ("arrbench --seconds 0.05 --tails 0.05 --threads 3 --reads 0.6 --ranges disjoint", ("read", "write")),
+            ("skiplist --seconds 0.05 --tails 0.05 --threads 3 --keys 40 --fill 20", ("find", "update")),
+            ("rangefile --seconds 0.05 --tails 0.05 --threads 3 --reads 0.4 --blocks 20", ("read", "write")),
+        ):
+            try:
+                sound(values(line, range_lock=lock), kinds)
+            except AssertionError as error:
+                raise AssertionError(f"{line} under {lock}: {error}") from None
+
+
+def test_a_file_without_locks_is_seen_to_break() -> None:
+    line = "rangefile --seconds 0.3 --tails 0 --threads 4 --blocks 1 --reads 0.2 --locks none"
+    for _ in range(20):
+        done = run(line)
+        if done.returncode != 0:
+            need(done.returncode == 1 and "wrong result" in done.stderr, f"status {done.returncode}: {done.stderr}")
+            return
+    raise AssertionError("no torn block and no lost version in 20 runs")
+
+
+def test_a_range_needs_less_than_locks_in_nodes() -> None:
+    line = "skiplist --seconds 0.02 --tails 0 --keys 4000 --fill 2000 --locks"
+    nodes, ranges = (values(f"{line} {locks}")["node_bytes"] for locks in ("nodes", "ranges"))
+    need(nodes - ranges > 7, f"{nodes} bytes a node with a lock, {ranges} without")
 
 
 def test_the_library_counts_the_same_acquisitions() -> None:
@@ -171,6 +215,11 @@ def test_bad_input() -> None:
         "rwbench --writes x": "--writes",
         "locktorture --readers 0 --writers 0": "--readers",
         "openssl_digest --bytes -1": "--bytes",
+        "arrbench --ranges some": "disjoint",
+        "arrbench --ranges disjoint --threads 257": "256",
+        "skiplist --keys 100 --fill 90": "--fill",
+        "rangefile --blocks 2 --threads 3 --ranges disjoint": "--blocks",
+        "skiplist --locks one": "ranges",
         "kyoto --db stash": "protohash",
         "kyoto --mutation 100 --cursor 1": "--mutation",
         "uncontended sideways": "usage",

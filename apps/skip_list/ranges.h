@@ -1,0 +1,93 @@
+// range-*: the skip list that locks a range of keys instead of nodes.
+//
+// Paper: A. Kogan, D. Dice, S. Issa, EuroSys 2020, section 6.
+// Who inserts acquires the keys from that of the node before its highest link to its own key; who
+// removes the same, and the victim's key: so nobody inserts behind the victim meanwhile. Whatever
+// links change belong to nodes whose keys are in the range.
+#pragma once
+
+#include <string>
+
+#include "common/report.h"
+#include "lockswap/range_lock.h"
+#include "skip_list/skip_list.h"
+
+namespace bench {
+
+struct NothingInTheNode {};
+
+class RangesSkipList : public SkipListBase<NothingInTheNode> {
+ public:
+  // False: it is there already.
+  bool insert(Hand& hand, std::uint32_t key) {
+    const int levels = random_levels(hand.random);
+    Node* fresh = nullptr;
+    {
+      const Walk walk(hand);
+      Place p;
+      for (;;) {
+        search(key, p);
+        if (p.found >= 0) {
+          Node& there = *p.after[p.found];
+          if (is_marked(there)) {  // about to go
+            step_aside();
+            continue;
+          }
+          wait_until_linked(there);
+          return false;
+        }
+        const LockedKeys locked(lock_, p.before[levels - 1]->key, key);
+        if (!still_so(p, levels, nullptr)) continue;
+        fresh = make(hand, key, levels);
+        link_in(*fresh, p);
+        break;
+      }
+    }
+    inserted(hand, *fresh);
+    return true;
+  }
+
+  // False: it is not there.
+  bool remove(Hand& hand, std::uint32_t key) {
+    Node* victim = nullptr;
+    {
+      const Walk walk(hand);
+      Place p;
+      for (;;) {
+        search(key, p);
+        if (p.found < 0 || !may_remove(*p.after[p.found], p.found)) return false;
+        victim = p.after[p.found];
+        const LockedKeys locked(lock_, p.before[victim->levels - 1]->key, key + 1);
+        if (is_marked(*victim)) return false;
+        if (!still_so(p, victim->levels, victim)) continue;
+        victim->marked.store(true, std::memory_order_release);
+        unlink(*victim, p);
+        break;
+      }
+    }
+    removed(hand, victim);
+    return true;
+  }
+
+ private:
+  class LockedKeys {
+   public:
+    LockedKeys(lockswap_range_lock& lock, std::uint32_t first, std::uint32_t end) {
+      must(lockswap_range_acquire(&lock, &range_, first, end, LOCKSWAP_RANGE_EXCLUSIVE), "acquire");
+    }
+    ~LockedKeys() { must(lockswap_range_release(&range_), "release"); }
+    LockedKeys(const LockedKeys&) = delete;
+    LockedKeys& operator=(const LockedKeys&) = delete;
+
+   private:
+    static void must(int error, const char* call) {
+      if (error != 0) [[unlikely]]
+        wrong_result(std::string("lockswap_range_") + call + " returned " + std::to_string(error));
+    }
+    lockswap_range range_;
+  };
+
+  lockswap_range_lock lock_ = LOCKSWAP_RANGE_LOCK_INITIALIZER;
+};
+
+}  // namespace bench

@@ -1,0 +1,208 @@
+// What the skip lists have in common: nodes, the search, contains().
+//
+// Paper: M. Herlihy, Y. Lev, V. Luchangco, N. Shavit, "A Simple Optimistic Skiplist Algorithm",
+//   SIROCCO 2007.
+// Idea: a sorted list with shortcuts. A search looks at no lock and is never in anybody's way. Who
+//   inserts or removes searches, locks what it will change, looks whether that is still as it was
+//   found, and changes it, else starts again.
+// Invariants: the list of each level is a part of the one below. A node counts as in the set from
+//   fully_linked until marked. A marked node's links do not change.
+// Order: what a thread reads of a node was released by the link that led to it. Marks are seen
+//   through loads that acquire; what locks protect is ordered by them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+
+#include "common/random.h"
+#include "skip_list/memory.h"
+
+namespace bench {
+
+inline constexpr int kMostLevels = 24;  // of 16 million keys
+
+// Extra: what the way of locking needs in each node.
+template <class Extra>
+struct SkipListNode {
+  std::uint32_t key;
+  [[no_unique_address]] Extra extra{};
+  std::uint8_t levels;
+  std::atomic<bool> marked{false};
+  std::atomic<bool> fully_linked{false};
+
+  using Link = std::atomic<SkipListNode*>;
+  SkipListNode(std::uint32_t k, int n) noexcept : key(k), levels(static_cast<std::uint8_t>(n)) {
+    for (int i = 0; i < n; ++i)
+      new (&links()[i]) Link(nullptr);
+  }
+  Link& next(int level) noexcept { return links()[level]; }
+
+  static std::size_t bytes(int levels) noexcept {
+    return kHead + static_cast<std::size_t>(levels) * sizeof(Link);
+  }
+
+ private:
+  static constexpr std::size_t kHead =
+      (sizeof(std::uint32_t) + (std::is_empty_v<Extra> ? 0 : sizeof(Extra)) + 3 + 7) / 8 * 8;
+  Link* links() noexcept {
+    return std::launder(reinterpret_cast<Link*>(reinterpret_cast<std::byte*>(this) + kHead));
+  }
+};
+
+template <class Extra>
+class SkipListBase {
+ public:
+  using Node = SkipListNode<Extra>;
+  using Owner = SkipListMemory::Owner;
+  // Keys from 1 to this.
+  static constexpr std::uint32_t kMostKey = std::numeric_limits<std::uint32_t>::max() - 2;
+
+  // A thread's way in. Not longer than the list.
+  struct Hand {
+    Hand(SkipListBase& list, std::uint64_t seed) : memory(list.memory_), random(seed) {}
+    Owner memory;
+    Random random;
+    // Of the nodes that it has inserted, less those that it has removed.
+    std::int64_t nodes = 0;
+    std::int64_t bytes = 0;
+  };
+
+  SkipListBase() : first_hand_(*this, 0) {
+    head_ = make(first_hand_, 0, kMostLevels);
+    tail_ = make(first_hand_, kMostKey + 1, kMostLevels);
+    for (int i = 0; i < kMostLevels; ++i)
+      head_->next(i).store(tail_, std::memory_order_relaxed);
+    head_->fully_linked.store(true);
+    tail_->fully_linked.store(true);
+  }
+  SkipListBase(const SkipListBase&) = delete;
+  SkipListBase& operator=(const SkipListBase&) = delete;
+
+  bool contains(Hand& hand, std::uint32_t key) {
+    const Walk walk(hand);
+    Node* before = head_;
+    Node* n = nullptr;
+    for (int level = kMostLevels - 1; level >= 0; --level) {
+      n = before->next(level).load(std::memory_order_acquire);
+      while (n->key < key) {
+        before = n;
+        n = before->next(level).load(std::memory_order_acquire);
+      }
+      if (n->key == key) break;
+    }
+    return n->key == key && is_in(*n);
+  }
+
+  // Keys in order, when nobody changes the list. f(key).
+  template <class F>
+  void for_each(F f) {
+    for (Node* n = head_->next(0).load(); n != tail_; n = n->next(0).load())
+      f(n->key);
+  }
+
+ protected:
+  class Walk {
+   public:
+    explicit Walk(Hand& hand) noexcept : hand_(hand) { hand_.memory.begin_walk(); }
+    ~Walk() { hand_.memory.end_walk(); }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+
+   private:
+    Hand& hand_;
+  };
+
+  // At each level the last node before the key, and what follows it.
+  struct Place {
+    Node* before[kMostLevels];
+    Node* after[kMostLevels];
+    int found;  // the highest level at which the key is; -1: none
+  };
+
+  void search(std::uint32_t key, Place& p) noexcept {
+    p.found = -1;
+    Node* before = head_;
+    for (int level = kMostLevels - 1; level >= 0; --level) {
+      Node* n = before->next(level).load(std::memory_order_acquire);
+      while (n->key < key) {
+        before = n;
+        n = before->next(level).load(std::memory_order_acquire);
+      }
+      if (p.found < 0 && n->key == key) p.found = level;
+      p.before[level] = before;
+      p.after[level] = n;
+    }
+  }
+
+  static bool is_marked(const Node& n) noexcept { return n.marked.load(std::memory_order_acquire); }
+  static bool is_in(const Node& n) noexcept {
+    return n.fully_linked.load(std::memory_order_acquire) && !is_marked(n);
+  }
+  // Found, whole, and found at its full height: it may be removed.
+  static bool may_remove(const Node& n, int found) noexcept {
+    return is_in(n) && n.levels - 1 == found;
+  }
+  static void wait_until_linked(const Node& n) noexcept {
+    while (!n.fully_linked.load(std::memory_order_acquire))
+      step_aside();
+  }
+  // For whoever is in the midst of it.
+  static void step_aside() noexcept { lockswap::Native::step_aside(0); }
+  // Whether the links below `levels` are still as found. `victim`: what they lead to.
+  static bool still_so(const Place& p, int levels, const Node* victim) noexcept {
+    for (int i = 0; i < levels; ++i) {
+      Node* before = p.before[i];
+      Node* after = victim != nullptr ? const_cast<Node*>(victim) : p.after[i];
+      if (is_marked(*before) || (victim == nullptr && is_marked(*after)) ||
+          before->next(i).load(std::memory_order_acquire) != after) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void link_in(Node& n, const Place& p) noexcept {
+    for (int i = 0; i < n.levels; ++i)
+      n.next(i).store(p.after[i], std::memory_order_relaxed);
+    // release: the node.
+    for (int i = 0; i < n.levels; ++i)
+      p.before[i]->next(i).store(&n, std::memory_order_release);
+    n.fully_linked.store(true, std::memory_order_release);
+  }
+  static void unlink(Node& n, const Place& p) noexcept {
+    for (int i = n.levels - 1; i >= 0; --i) {
+      p.before[i]->next(i).store(n.next(i).load(std::memory_order_acquire),
+                                 std::memory_order_release);
+    }
+  }
+
+  // Each level has half as many nodes as the one below.
+  static int random_levels(Random& random) noexcept {
+    const std::uint32_t bits = random.next() | 1u << (kMostLevels - 1);
+    return 1 + __builtin_ctz(bits);
+  }
+  Node* make(Hand& hand, std::uint32_t key, int levels) {
+    return new (hand.memory.take(Node::bytes(levels))) Node(key, levels);
+  }
+  void unmake(Hand& hand, Node* n) { hand.memory.give(n, Node::bytes(n->levels)); }
+  static void inserted(Hand& hand, const Node& n) noexcept {
+    ++hand.nodes;
+    hand.bytes += static_cast<std::int64_t>(Node::bytes(n.levels));
+  }
+  void removed(Hand& hand, Node* n) {
+    --hand.nodes;
+    hand.bytes -= static_cast<std::int64_t>(Node::bytes(n->levels));
+    hand.memory.retire(n, Node::bytes(n->levels));
+  }
+
+ private:
+  SkipListMemory memory_;
+  Hand first_hand_;
+  Node* head_;
+  Node* tail_;
+};
+
+}  // namespace bench
