@@ -18,7 +18,6 @@
 //   P::system_is_written(lock), P::system_renew(lock, written)
 //                                of the system's own lock, in a forked child; see system_rwlock.h
 //   P::NoSignals                 while one exists, the calling thread runs no signal handler
-//   P::add_exit_hook(hook)       at start-up: on_thread_exit may be asked for this hook later
 //   P::on_thread_exit(hook)      runs hook when the calling thread exits; false: it will not
 //   P::now()                     nanoseconds that never run backwards
 //   P::passed(deadline)          whether the deadline is over

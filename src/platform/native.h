@@ -40,7 +40,6 @@ struct Native {
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
-  static void add_exit_hook(ThreadExit::Hook hook) noexcept { ThreadExit::add(hook); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }

@@ -55,9 +55,6 @@ class Pools {
     Period<P> period;  // of closed
   };
 
-  // At start-up, before there are threads.
-  static void prepare() noexcept { P::add_exit_hook(&at_thread_exit); }
-
   // The calling thread's, or nullptr.
   static Supply* mine() noexcept { return local().supply; }
 

@@ -82,8 +82,6 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 
 const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
-  ListNodes::prepare();
-  TreeNodes::prepare();
   Native::set_spin_budget(config.spin);
   if (same_name(config.wait, "spin")) active_range.ops = kOps<Spin<Native>>;
   if (same_name(config.wait, "yield")) active_range.ops = kOps<Yield<Native>>;

@@ -144,8 +144,7 @@ void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
 
 bool prepare_stats() noexcept {
   all_locks = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-  ThreadExit::add(&on_thread_exit);
-  return all_locks != nullptr;
+  return all_locks != nullptr && ThreadExit::add(&on_thread_exit);
 }
 
 void reset_stats() noexcept {

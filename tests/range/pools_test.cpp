@@ -31,6 +31,42 @@ class PoolsTest : public testing::Test {
   static void SetUpTestSuite() { ThreadExit::prepare(); }
 };
 
+// Another thread that walks, until it is told to end; it lives on until this object ends.
+template <class P>
+class Walking {
+ public:
+  Walking() { await(kWalks); }
+  ~Walking() {
+    phase_ = kMayExit;
+    thread_.join();
+  }
+  void end() {
+    phase_ = kMayEnd;
+    await(kEnded);
+  }
+
+ private:
+  enum Phase { kBegins, kWalks, kMayEnd, kEnded, kMayExit };
+
+  void await(Phase phase) const {
+    while (phase_ < phase)
+      std::this_thread::yield();
+  }
+  void walk() {
+    const typename P::Lease its;
+    P::epochs().begin(*its.get());
+    phase_ = kWalks;
+    await(kMayEnd);
+    P::epochs().end(*its.get());
+    Phase told = kMayEnd;
+    phase_.compare_exchange_strong(told, kEnded);
+    await(kMayExit);
+  }
+
+  std::atomic<Phase> phase_{kBegins};
+  std::thread thread_{[this] { walk(); }};
+};
+
 // Takes until the last of `n` retirements must have become ready, if it can.
 template <class P>
 std::set<void*> cycle(typename P::Supply& me, int n) {
@@ -45,7 +81,6 @@ std::set<void*> cycle(typename P::Supply& me, int n) {
 
 TEST_F(PoolsTest, NodesAreUsedAgainWhenNobodyWalks) {
   using P = PoolsOf<1>;
-  P::prepare();
   const P::Lease lease;
   EXPECT_EQ(P::counts().nodes, 4u);
   EXPECT_EQ(cycle<P>(*lease.get(), 1000).size(), 4u);
@@ -55,7 +90,6 @@ TEST_F(PoolsTest, NodesAreUsedAgainWhenNobodyWalks) {
 
 TEST_F(PoolsTest, WhatIsGivenBackUnseenComesNext) {
   using P = PoolsOf<2>;
-  P::prepare();
   const P::Lease lease;
   auto* a = P::take(*lease.get());
   P::give(*lease.get(), a);
@@ -64,63 +98,32 @@ TEST_F(PoolsTest, WhatIsGivenBackUnseenComesNext) {
 
 TEST_F(PoolsTest, UnderAWalkNothingIsUsedAgainAndTheAllocatorDoesNotWait) {
   using P = PoolsOf<3>;
-  P::prepare();
   const P::Lease lease;
-  std::atomic<int> phase{0};
-  std::thread walker([&] {
-    const P::Lease its;
-    P::epochs().begin(*its.get());
-    phase = 1;
-    while (phase != 2)
-      std::this_thread::yield();
-    P::epochs().end(*its.get());
-    phase = 3;
-    while (phase != 4)
-      std::this_thread::yield();
-  });
-  while (phase != 1)
-    std::this_thread::yield();
+  Walking<P> walker;
   EXPECT_EQ(cycle<P>(*lease.get(), 100).size(), 100u);
   const PoolCounts during = P::counts();
   EXPECT_GE(during.nodes, 100u);
   EXPECT_GT(during.blocked, 0u) << "growth behind a walk is told";
-  phase = 2;
-  while (phase != 3)
-    std::this_thread::yield();
+  walker.end();
   cycle<P>(*lease.get(), 1000);
   EXPECT_EQ(P::counts().blocked, during.blocked);
   EXPECT_LE(P::counts().nodes, during.nodes + 4);
-  phase = 4;
-  walker.join();
 }
 
 TEST_F(PoolsTest, AWalkThatBeginsLaterIsNotWaitedFor) {
   using P = PoolsOf<4>;
-  P::prepare();
   const P::Lease lease;
-  std::atomic<int> phase{0};
   auto period = P::epochs().close();
-  std::thread walker([&] {
-    const P::Lease its;
-    P::epochs().begin(*its.get());
-    phase = 1;
-    while (phase != 2)
-      std::this_thread::yield();
-    P::epochs().end(*its.get());
-  });
-  while (phase != 1)
-    std::this_thread::yield();
+  Walking<P> walker;
   EXPECT_TRUE(P::epochs().is_over(period, *lease.get()));
   auto next = P::epochs().close();
   EXPECT_FALSE(P::epochs().is_over(next, *lease.get()));
-  phase = 2;
-  walker.join();
+  walker.end();
   EXPECT_TRUE(P::epochs().is_over(next, *lease.get()));
 }
 
 TEST_F(PoolsTest, APinnedNodeIsKept) {
   using P = PoolsOf<5>;
-  P::prepare();
   const P::Lease lease;
   auto* pinned = P::take(*lease.get());
   pinned->is_pinned = true;
@@ -132,7 +135,6 @@ TEST_F(PoolsTest, APinnedNodeIsKept) {
 
 TEST_F(PoolsTest, AThreadThatTakesOutMoreThanItPutsInHandsNodesOn) {
   using P = PoolsOf<6>;
-  P::prepare();
   const P::Lease lease;
   std::vector<TestNode<6>*> nodes;
   for (int i = 0; i < 400; ++i)
@@ -151,7 +153,6 @@ TEST_F(PoolsTest, AThreadThatTakesOutMoreThanItPutsInHandsNodesOn) {
 
 TEST_F(PoolsTest, AThreadsSupplyGoesToTheNext) {
   using P = PoolsOf<7>;
-  P::prepare();
   std::set<void*> supplies;
   for (int i = 0; i < 50; ++i) {
     std::thread([&] {
@@ -166,19 +167,8 @@ TEST_F(PoolsTest, AThreadsSupplyGoesToTheNext) {
 
 TEST_F(PoolsTest, AChildTakesOverTheSuppliesOfThreadsThatAreGone) {
   using P = PoolsOf<8>;
-  P::prepare();
   const P::Lease lease;
-  std::atomic<int> phase{0};
-  std::thread walker([&] {
-    const P::Lease its;
-    P::epochs().begin(*its.get());
-    phase = 1;
-    while (phase != 2)
-      std::this_thread::yield();
-    P::epochs().end(*its.get());
-  });
-  while (phase != 1)
-    std::this_thread::yield();
+  Walking<P> walker;
   const pid_t child = fork();
   if (child == 0) {
     Process::forked();
@@ -193,8 +183,6 @@ TEST_F(PoolsTest, AChildTakesOverTheSuppliesOfThreadsThatAreGone) {
   int status = 1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  phase = 2;
-  walker.join();
 }
 
 }  // namespace

@@ -205,9 +205,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   ThreadExit::prepare();
-  RangeList<Native, Park<Native>, true>::Nodes::prepare();
-  RangeList<Native, Park<Native>, true, kSmall>::Nodes::prepare();
-  RangeTree<Native, Park<Native>, true>::Nodes::prepare();
   all<Park<Native>>("park", milliseconds);
   all<Yield<Native>>("yield", milliseconds);
   all<Spin<Native>>("spin", milliseconds);

@@ -304,7 +304,6 @@ struct Explored {
   // A thread that follows in another's place has that one's identity, but a kernel id of its own.
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_if_known() { return tid(); }
-  static void add_exit_hook(void (*)()) {}
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
