@@ -29,7 +29,8 @@ struct TableBesideLock {
 };
 
 using Core = Ba<Native, Park<Native>>;
-using Lock = Bravo<Native, Park<Native>, Core, CountNothing, TableBesideLock>;
+using Slots = TableSlots<Native, Park<Native>, TableBesideLock>;
+using Lock = Bravo<Native, Park<Native>, Core, CountNothing, Slots>;
 using Contract = Recursive<Native, Park<Native>, Lock, CountNothing>;
 
 }  // namespace

@@ -27,16 +27,22 @@ class Barrier {
   }
 
   // Orders what is before it with what is after it, against the heavy fences of other threads.
-  static void light() noexcept {
+  [[gnu::always_inline]] static void light() noexcept {
     signal_fence();
-    // relaxed: see force.
-    if (state_.load(relaxed) != kWorks) [[unlikely]]
+    if (!works()) [[unlikely]]
       fence(seq_cst);
   }
   static void heavy() noexcept {
     fence(seq_cst);
     // acquire: pairs with the last store in force.
     if (state_.load(acquire) != kReplaced && !call() && !again()) force();
+    fence(seq_cst);
+  }
+  // The same for pairs whose other side is never to pay: it goes to every processor whenever the
+  // kernel refuses, which takes a while.
+  static void in_all() noexcept {
+    fence(seq_cst);
+    if (!call() && !again()) visit();
     fence(seq_cst);
   }
   // For tests, and for who wants to know.
@@ -54,19 +60,39 @@ class Barrier {
     // already.
     std::uint32_t works = kWorks;
     state_.compare_exchange(works, kFails, seq_cst);
+    visit();
+    rest();
+    state_.store(kReplaced, release);  // all threads pay now; pairs with heavy
+  }
+  // To every processor; where that is forbidden, rests. Who runs there has been switched out then.
+  [[gnu::noinline]] static void visit() noexcept {
     constexpr long kMost = 8192;
     std::uint64_t before[kMost / 64] = {}, one[kMost / 64] = {};
     const long size =
         raw_syscall(SYS_sched_getaffinity, 0, sizeof before, reinterpret_cast<long>(before));
+    bool moved = false;
     for (long cpu = 0; cpu < size * 8; ++cpu) {
       one[cpu / 64] = std::uint64_t{1} << (cpu % 64);
-      raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(one));
+      moved |= raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(one)) == 0;
       one[cpu / 64] = 0;
     }
     if (size > 0) raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(before));
+    if (!moved) rest();
+  }
+  static void rest() noexcept {
     const timespec nap{0, 20'000'000};
     raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-    state_.store(kReplaced, release);  // all threads pay now; pairs with heavy
+  }
+
+  static bool works() noexcept {
+#if defined(__x86_64__)
+    // The load below and the comparison in one instruction; compilers make two of it.
+    bool same;
+    asm("cmpl %1, %2" : "=@ccz"(same) : "i"(kWorks), "m"(state_));
+    return same;
+#else
+    return state_.load(relaxed) == kWorks;  // relaxed: see force
+#endif
   }
 
   static constexpr std::uint32_t kWorks = 0;

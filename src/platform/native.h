@@ -48,6 +48,7 @@ struct Native {
   static constexpr std::uint64_t kStampMask = Process::kStampMask;
   static constexpr std::uint64_t kStampTop = Process::kStampTop;
   static std::uint64_t process() noexcept { return Process::stamp(); }
+  static std::uint64_t process_mark() noexcept { return Process::mark(); }
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
@@ -136,7 +137,8 @@ struct Native {
   // --- the asymmetric fence
   static bool prepare_heavy_fence() noexcept { return Barrier::prepare(); }
   static void heavy_fence() noexcept { Barrier::heavy(); }
-  static void light_fence() noexcept { Barrier::light(); }
+  static void barrier_in_all() noexcept { Barrier::in_all(); }
+  [[gnu::always_inline]] static void light_fence() noexcept { Barrier::light(); }
 
   // --- memory of a thread's own; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }

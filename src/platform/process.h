@@ -46,6 +46,9 @@ class Process {
     return known != 0 ? unpacked(known) : choose();
   }
 
+  // Another such number, at the price of a load; 0: nobody has asked for the stamp yet.
+  static std::uint64_t mark() noexcept { return page_.stamp.load(relaxed); }  // relaxed: as in is
+
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {

@@ -19,6 +19,7 @@
 #include "registry/system_ops.h"
 #include "registry/text.h"
 #include "rlu/rlu.h"
+#include "rlu/row_slots.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -33,6 +34,12 @@ constexpr Claims claims_of_direct =
 template <template <class, class> class Core>
 constexpr Claims claims_of_bravo =
     Bravo<Native, Spin<Native>, Core<Native, Spin<Native>>, CountNothing>::kClaims;
+
+// Over the same locks; readers publish themselves elsewhere.
+template <template <class, class> class Core>
+constexpr Claims claims_of_bravo_asym =
+    Bravo<Native, Spin<Native>, Core<Native, Spin<Native>>, CountNothing,
+          RowSlots<Native, Spin<Native>>>::kClaims;
 
 template <template <class, class> class Core>
 constexpr auto bytes_beside = &Core<Native, Spin<Native>>::block_bytes;
@@ -153,6 +160,60 @@ constexpr RwLockInfo kRwLocks[] = {
      claims_of_bravo<RluAsym>,
      nullptr,
      true},
+    {"bravo-asym-pthread",
+     {nullptr},
+     "bravo-pthread whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "glibc's; biased readers go first",
+     "honoured by the slow path",
+     claims_of_bravo_asym<Pthread>,
+     nullptr,
+     true},
+    {"bravo-asym-pf-t",
+     {"bravo-asym-PFT", nullptr},
+     "bravo-pf-t whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "phase-fair while unbiased; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo_asym<PfT>,
+     nullptr,
+     true},
+    {"bravo-asym-ba",
+     {"bravo-asym-PF-Q", nullptr},
+     "bravo-ba whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo_asym<Ba>,
+     nullptr,
+     true},
+    {"bravo-asym-cohort",
+     {"bravo-asym-C-RW-WP", nullptr},
+     "bravo-cohort whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "cohort's while unbiased; biased readers go first",
+     "no effect: writers go first",
+     claims_of_bravo_asym<CohortRw>,
+     bytes_beside<CohortRw>,
+     true},
+    {"bravo-asym-per-cpu",
+     {"bravo-asym-PerCPU", nullptr},
+     "bravo-per-cpu whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "phase-fair while unbiased, timed writers only when nobody is in; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo_asym<PerCpu>,
+     bytes_beside<PerCpu>,
+     true},
+    {"bravo-asym-rlu",
+     {"bravo-asym-RLU-backed", nullptr},
+     "bravo-rlu whose readers make no update; each revocation has the kernel run a barrier",
+     "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5",
+     "rlu's while unbiased; biased readers go first",
+     "no effect: readers and writers alternate",
+     claims_of_bravo_asym<Rlu>,
+     nullptr,
+     true},
 };
 
 constexpr WaitInfo kWaits[] = {
@@ -182,6 +243,10 @@ template <template <class, class> class Core, class W, class Count>
 constexpr Choice bravo() {
   return choice<Bravo<Native, W, Core<Native, W>, Count>, W, Count>();
 }
+template <template <class, class> class Core, class W, class Count>
+constexpr Choice bravo_asym() {
+  return choice<Bravo<Native, W, Core<Native, W>, Count, RowSlots<Native, W>>, W, Count>();
+}
 
 template <class W, class Count>
 Choice choose_lock(const char* name) noexcept {
@@ -198,6 +263,12 @@ Choice choose_lock(const char* name) noexcept {
   if (same_name(name, "bravo-per-cpu")) return bravo<PerCpu, W, Count>();
   if (same_name(name, "bravo-rlu")) return bravo<Rlu, W, Count>();
   if (same_name(name, "bravo-rlu-asym")) return bravo<RluAsym, W, Count>();
+  if (same_name(name, "bravo-asym-pthread")) return bravo_asym<Pthread, W, Count>();
+  if (same_name(name, "bravo-asym-pf-t")) return bravo_asym<PfT, W, Count>();
+  if (same_name(name, "bravo-asym-ba")) return bravo_asym<Ba, W, Count>();
+  if (same_name(name, "bravo-asym-cohort")) return bravo_asym<CohortRw, W, Count>();
+  if (same_name(name, "bravo-asym-per-cpu")) return bravo_asym<PerCpu, W, Count>();
+  if (same_name(name, "bravo-asym-rlu")) return bravo_asym<Rlu, W, Count>();
   return {};
 }
 
@@ -256,7 +327,7 @@ const RwOps* prepare_own(const char* name, const Config& config, bool count,
   }
   if (const RwLockInfo* lock = find_rwlock(name);
       lock != nullptr && lock->asymmetric && !Native::prepare_heavy_fence()) {
-    why = "the kernel refuses membarrier, which the asymmetric locks need; choose rlu";
+    why = "the kernel refuses membarrier, which the asymmetric locks need; choose one without asym";
     return nullptr;
   }
   Native::set_spin_budget(config.spin);

@@ -5,21 +5,21 @@
 // Idea: a reader fills its section by a store, and then looks at the domain. Who changed the domain
 //   has every processor run a barrier before it looks at the sections (P::heavy_fence): then either
 //   the store is seen, or the reader's look comes later and sees the change. The same for whatever
-//   else needs a reader's store to come before its load:
+//   else needs a reader's store to come before its load; these are rare, so their readers never pay
+//   (P::barrier_in_all):
 //   sleepers  a reader that has left looks whether somebody sleeps on a section of its row
-//   leaving   a reader that is about to leave says so, and looks whether the domain is closed, when
-//             others may take its hold. Who does that waits until readers that did not see it have
-//             left
+//   leaving   a reader that is about to leave a section says so, and looks whether the domain is
+//             closed, when others may take its hold. Who does that waits until readers that did not
+//             see it have left
 // Invariants: sections are emptied by the row's own thread, by a store, or, of a closed domain that
-//   was settled and while `leaving` is 0, by anybody, by an update.
-// Signals: `leaving` counts, for a handler may leave amid its thread's leaving. While a section is
-//   being filled, a handler finds no place (Rows::Mine::filling).
-// Fork: in a child, nobody of another process leaves: `process` says of which one a row's thread
-//   is. The one that survived says so anew before it leaves.
+//   was settled and while nobody is about to leave them, by anybody, by an update.
+// Signals: while a section is being filled, a handler fills none (Rows::Mine::filling).
+// Fork: who is about to leave says of which process it is. In a child, those of others never will.
 #pragma once
 
 #include <cstdint>
 
+#include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "rlu/quiescence.h"
@@ -29,13 +29,12 @@ namespace lockswap {
 
 template <class P, class W>
 class Asymmetric {
-  using Row = typename Rows<P>::Row;
   using Section = typename Rows<P>::Section;
 
  public:
   static bool prepare() noexcept { return P::prepare_heavy_fence(); }
 
-  static bool fill(std::uint32_t place, std::uint64_t word) noexcept {
+  [[gnu::always_inline]] static bool fill(std::uint32_t place, std::uint64_t word) noexcept {
     auto& me = Rows<P>::mine();
     if (me.filling != 0) [[unlikely]]
       return false;
@@ -54,77 +53,83 @@ class Asymmetric {
   static constexpr Order kLook = acquire;  // the writers before it
 
   template <class Closed>
-  static bool leave(std::uint32_t place, std::uint64_t domain, const Closed& closed) noexcept {
-    Row& row = Rows<P>::row_at(place);
-    Section& section = Rows<P>::at(place);
-    // relaxed, all but the last two: the light fences order them.
-    if (!P::is_process(row.process.load(relaxed))) [[unlikely]]
-      row.process.store(P::process(), relaxed);
-    const std::uint32_t others = row.leaving.load(relaxed);
-    row.leaving.store(others + 1, relaxed);
-    P::light_fence();
-    const bool alone = !closed();
-    if (alone) [[likely]]
-      section.store(0, release);         // the critical section; pairs with wait and each_of
-    row.leaving.store(others, release);  // the section is empty; pairs with leave_any
-    if (!alone) [[unlikely]]
-      return take(row, section, domain);
-    wake(row, section);
+  [[gnu::noinline]] static bool leave(std::uint32_t place, std::uint64_t domain,
+                                      const Closed& closed) noexcept {
+    P::process();  // from now on it has a mark
+    if (leave_fast(place, domain, closed)) return true;
+    // relaxed: it says nothing about the section.
+    Rows<P>::leaving(place).store(0, relaxed);
+    return take(place, domain);
+  }
+  template <class Closed>
+  [[gnu::always_inline]] static bool leave_fast(std::uint32_t place, std::uint64_t,
+                                                const Closed& closed) noexcept {
+    const std::uint64_t process = P::process_mark();
+    if (process == 0) [[unlikely]]
+      return false;
+    Section& leaving = Rows<P>::leaving(place);
+    leaving.store(process, relaxed);  // relaxed: leave_any orders it
+    signal_fence();
+    if (closed()) [[unlikely]]
+      return false;
+    Rows<P>::at(place).store(0, release);  // the critical section; pairs with wait and each_of
+    leaving.store(0, release);             // the section is empty; pairs with leave_any
+    wake_sleepers(place);
     return true;
   }
 
   static void settle() noexcept { P::heavy_fence(); }
   template <class F>
   static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
-    return Rows<P>::each_of(domain, [&](Row& row, Section& section, std::uint64_t word) {
+    return Rows<P>::each_of(domain, [&](std::uint32_t place, std::uint64_t word) {
       before_wait();
-      return wait_for(row, section, word, deadline);
+      return wait_for(place, word, deadline);
     });
   }
   static bool leave_any(std::uint64_t domain) noexcept {
-    P::heavy_fence();
-    return !Rows<P>::each_of(domain, [domain](Row& row, Section& section, std::uint64_t) {
-      // relaxed: after the heavy fence it is not older than a leave that did not see it closed.
-      if (P::is_process(row.process.load(relaxed))) {
+    P::barrier_in_all();
+    return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
+      Section& leaving = Rows<P>::leaving(place);
+      // relaxed: after the barrier it is not older than a leave that did not see it closed.
+      if (const std::uint64_t who = leaving.load(relaxed); who != 0 && who == P::process_mark()) {
         // A handler that interrupted it: that hold is as good as released.
-        if (is_mine(row) && row.leaving.load(relaxed) != 0) return true;
-        // acquire: pairs with leave.
-        P::await(Pause::yield, row.leaving, acquire, [](std::uint32_t n) { return n == 0; });
+        if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
+        // acquire: pairs with leave_fast.
+        P::await(Pause::yield, leaving, acquire, [](std::uint64_t v) { return v == 0; });
       }
-      return !take(row, section, domain);
+      return !take(place, domain);
     });
   }
 
  private:
-  static bool wait_for(Row& row, Section& section, std::uint64_t word,
-                       const Deadline* deadline) noexcept {
-    // relaxed: the fence after it pairs with the light one in wake.
+  static bool wait_for(std::uint32_t place, std::uint64_t word, const Deadline* deadline) noexcept {
+    Section& sleepers = Rows<P>::sleepers(place);
     if constexpr (W::kParks) {
-      row.sleepers.fetch_add(1, relaxed);
-      P::heavy_fence();
+      sleepers.fetch_add(1, relaxed);  // relaxed: the barrier orders it; see wake_sleepers
+      P::barrier_in_all();
     }
     const auto left = [word](std::uint64_t v) { return v != word; };
-    // acquire: pairs with leave.
-    const bool in = W::until(section, acquire, 0, Readers<P>::kChannel, deadline, left);
-    if constexpr (W::kParks) row.sleepers.fetch_sub(1, relaxed);
+    // acquire: pairs with leave_fast.
+    const bool in =
+        W::until(Rows<P>::at(place), acquire, 0, Readers<P>::kChannel, deadline, left);
+    if constexpr (W::kParks) sleepers.fetch_sub(1, relaxed);
     return in;
   }
-  static bool is_mine(const Row& row) noexcept {
-    const std::uint32_t token = Rows<P>::mine().token;
-    return token != 0 && &Rows<P>::row_at(token) == &row;
-  }
-  static bool take(Row& row, Section& section, std::uint64_t domain) noexcept {
-    if (Readers<P>::empty(section, domain) == 0) return false;
-    wake(row, section);
+  static bool take(std::uint32_t place, std::uint64_t domain) noexcept {
+    if (Readers<P>::empty(Rows<P>::at(place), domain) == 0) return false;
+    wake_sleepers(place);
     return true;
   }
-  // The section, not the domain: that may be gone.
-  static void wake(Row& row, Section& section) noexcept {
+  [[gnu::always_inline]] static void wake_sleepers(std::uint32_t place) noexcept {
     if constexpr (W::kParks) {
-      P::light_fence();
-      if (row.sleepers.load(relaxed) != 0) [[unlikely]]
-        W::wake(&section, Readers<P>::kChannel);
+      signal_fence();
+      if (Rows<P>::sleepers(place).load(relaxed) != 0) [[unlikely]]  // relaxed: see wait_for
+        wake(place);
     }
+  }
+  // The section, not the domain: that may be gone.
+  [[gnu::noinline]] static void wake(std::uint32_t place) noexcept {
+    W::wake(&Rows<P>::at(place), Readers<P>::kChannel);
   }
 };
 

@@ -11,6 +11,8 @@
 //   kLook                         the order by which the reader then looks at the domain
 //   leave(place, domain, closed)  the reader's release; closed(): others may take its hold. False:
 //                                 one has done so, and what that one left is seen
+//   leave_fast(...)               the same as a hot path; false also if there is more to do: then
+//                                 go on with leave
 //   settle()                      after a seq_cst change of the domain: readers that filled their
 //                                 section without seeing it are seen
 //   wait(domain, deadline, before_wait)
@@ -30,17 +32,16 @@ namespace lockswap {
 // What does not depend on how readers enter and leave.
 template <class P>
 struct Readers {
-  using Row = typename Rows<P>::Row;
   using Section = typename Rows<P>::Section;
   static constexpr std::uint32_t kChannel = 1;
 
   static bool is_any(std::uint64_t domain) noexcept {
-    return !Rows<P>::each_of(domain, [](Row&, Section&, std::uint64_t) { return false; });
+    return !Rows<P>::each_of(domain, [](std::uint32_t, std::uint64_t) { return false; });
   }
   // Empties all, of threads that will not.
   static void drop(std::uint64_t domain) noexcept {
-    Rows<P>::each_of(domain, [domain](Row&, Section& section, std::uint64_t) {
-      empty(section, domain);
+    Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
+      empty(Rows<P>::at(place), domain);
       return true;
     });
   }
@@ -63,7 +64,6 @@ struct Readers {
 // out who sleeps.
 template <class P, class W>
 class Fenced {
-  using Row = typename Rows<P>::Row;
   using Section = typename Rows<P>::Section;
 
  public:
@@ -79,18 +79,23 @@ class Fenced {
   static bool leave(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
     return leave(Rows<P>::at(place), domain);
   }
+  template <class Closed>
+  static bool leave_fast(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
+    return leave(Rows<P>::at(place), domain);
+  }
 
   static void settle() noexcept {}
   template <class F>
   static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
-    return Rows<P>::each_of(domain, [&](Row&, Section& section, std::uint64_t word) {
+    return Rows<P>::each_of(domain, [&](std::uint32_t place, std::uint64_t word) {
       before_wait();
-      return wait_for(section, word, deadline);
+      return wait_for(Rows<P>::at(place), word, deadline);
     });
   }
   static bool leave_any(std::uint64_t domain) noexcept {
-    return !Rows<P>::each_of(
-        domain, [domain](Row&, Section& s, std::uint64_t) { return !leave(s, domain); });
+    return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
+      return !leave(Rows<P>::at(place), domain);
+    });
   }
 
  private:

@@ -59,9 +59,15 @@ class RluOver {
 
   // A token; or kMustWait, with PF-T's phase.
   std::uint32_t read_arrive() noexcept {
+    const std::uint32_t token = enter_somewhere();
+    if (token < kMustWait) return token;
+    const std::uint32_t phase = line_.read_arrive();
+    return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
+  }
+  // The hot path: by the thread's first place. kMustWait: go on with read_arrive.
+  [[gnu::always_inline]] std::uint32_t read_arrive_fast() noexcept {
     const std::uint32_t place = Rows<P>::first_place();
-    const std::uint32_t token = place != 0 ? enter(place) : kMustWait;
-    return token < kMustWait ? token : arrive_slowly();
+    return place != 0 ? enter(place) : kMustWait;
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     if (!line_.read_wait(phase_in(attempt), deadline)) return false;
@@ -84,6 +90,12 @@ class RluOver {
     if (token != kInLine) return false;
     line_.read_unlock();
     return true;
+  }
+  // The same as a hot path: false also when there is more to do; then go on with read_unlock.
+  [[gnu::always_inline]] bool read_unlock_fast(std::uint32_t token) noexcept {
+    if (token < Rows<P>::kFirstToken) [[unlikely]]
+      return false;
+    return Access::leave_fast(token, domain(), [this] { return is_closed(); });
   }
   // Sections first: none are filled for good after it has closed the rows. So who finds none has a
   // hold in line.
@@ -191,7 +203,7 @@ class RluOver {
     return 0;
   }
 
-  [[gnu::always_inline]] bool leave(std::uint32_t place) noexcept {
+  bool leave(std::uint32_t place) noexcept {
     return Access::leave(place, domain(), [this] { return is_closed(); });
   }
 
@@ -202,13 +214,6 @@ class RluOver {
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
-  [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
-    const std::uint32_t token = enter_somewhere();
-    if (token < kMustWait) return token;
-    const std::uint32_t phase = line_.read_arrive();
-    return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
-  }
-
   // Before the first reader uses a row: what sections say of this address is of a lock that is no
   // more. Others go in line meanwhile.
   void open(std::uint64_t v) noexcept {

@@ -5,7 +5,8 @@
 //   global array of threads, a run counter and a local clock for each.
 // Idea: a thread that reads says so in a row of its own, which no other thread writes to. Who must
 //   wait for readers looks at all rows.
-// State: a row has sections, for as many reads at once. A section is one word, 0 or
+// State: a row is a number of words: whose it is, sections for as many reads at once, and what
+//   asymmetric.h needs besides. A section is 0 or
 //   bits 19..  the domain that is read (a lock): its address, without the 3 bits that are 0
 //   bits 1..18 the domain's clock when the reader entered
 //   bit 0      kParked: somebody sleeps until this reader has left (always 1 in asymmetric.h)
@@ -32,16 +33,6 @@ class Rows {
   static constexpr std::uint64_t kParked = 1;
   static constexpr std::uint32_t kSections = P::kRowSections;
 
-  // A line of its own, and the next: processors fetch them in pairs.
-  struct alignas(128) Row {
-    typename P::template atomic<std::uint32_t> taken{};
-    Section sections[kSections]{};
-    // For asymmetric.h: what the thread is about to do, who sleeps, and of which process it is.
-    typename P::template atomic<std::uint32_t> leaving{};
-    typename P::template atomic<std::uint32_t> sleepers{};
-    typename P::template atomic<std::uint64_t> process{};
-  };
-
   // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.
   static constexpr std::uint64_t says(std::uint64_t domain, std::uint64_t clock) noexcept {
     return domain << kDomainShift | (clock & kClock) << 1;
@@ -50,13 +41,17 @@ class Rows {
     return word >> kClockBits >> 1 == domain >> 3;
   }
 
-  // --- places, as tokens: not 0, and below kTokens
-  static constexpr std::uint32_t kFirstToken = 8;
-  static constexpr std::uint32_t kTokens = (P::kRows + 1) * 8;
-  static_assert(kSections <= 8 && kTokens < 1u << 28);
+  // --- places of sections, as tokens: not 0, and below kTokens. A row's words are its thread, then
+  // the sections, then what is not for each section, then a word for each section.
+  static constexpr std::uint32_t kRowWords = 2 * (kSections + 1);
+  static_assert((kRowWords & (kRowWords - 1)) == 0);
+  static constexpr std::uint32_t kFirstToken = kRowWords + 1;  // there is no row 0
+  static constexpr std::uint32_t kTokens = (P::kRows + 1) * kRowWords;
+  static_assert(kTokens < 1u << 28);
+  static constexpr std::uint32_t row_of(std::uint32_t token) noexcept { return token / kRowWords; }
 
   struct Mine {
-    std::uint32_t token;    // of the row's first section; 0: none
+    std::uint32_t first;    // place of the row; 0: none
     std::uint32_t busy;     // a signal handler leaves it alone
     std::uint32_t pause;    // how often not to look for a row again
     std::uint32_t filling;  // a section, by a load and a store
@@ -64,25 +59,30 @@ class Rows {
   static Mine& mine() noexcept { return P::template local<Mine>(); }
 
   // The first place of the calling thread; 0: it has no row yet.
-  [[gnu::always_inline]] static std::uint32_t first_place() noexcept { return mine().token; }
+  [[gnu::always_inline]] static std::uint32_t first_place() noexcept { return mine().first; }
   // A place that is empty, or 0: the thread's row is full, or there are no more rows. Gets a row.
   [[gnu::noinline]] static std::uint32_t find_place() noexcept {
-    const std::uint32_t first = mine().token != 0 ? mine().token : claim();
+    const std::uint32_t first = mine().first != 0 ? mine().first : claim();
     for (std::uint32_t i = 0; first != 0 && i < kSections; ++i) {
       // relaxed: only this thread fills it. If it seems to be full, it was until now.
       if (at(first + i).load(relaxed) == 0) return first + i;
     }
     return 0;
   }
-  [[gnu::always_inline]] static Row& row_at(std::uint32_t token) noexcept {
-    return all().rows[token / 8 - 1];
-  }
   [[gnu::always_inline]] static Section& at(std::uint32_t token) noexcept {
-    return row_at(token).sections[token % 8];
+    return all().words[token];
+  }
+  // For asymmetric.h: whether the section's thread is about to leave it; who sleeps on one of the
+  // row's.
+  [[gnu::always_inline]] static Section& leaving(std::uint32_t token) noexcept {
+    return all().words[token + kSections + 1];
+  }
+  [[gnu::always_inline]] static Section& sleepers(std::uint32_t token) noexcept {
+    return all().words[(token & ~(kRowWords - 1)) + kSections + 1];
   }
 
   // --- for who waits, or looks for others
-  // Calls f(row, section, word) for each section that names the domain, until it returns false.
+  // Calls f(place, word) for each section that names the domain, until it returns false.
   // True: it never did. Readers whose look at the domain comes after this one's change of it may be
   // missed.
   template <class F>
@@ -90,12 +90,11 @@ class Rows {
     Rows& rows = all();
     // seq_cst, both: see claim, and who fills a section. As an acquire it pairs with who empties
     // it.
-    const std::uint32_t used = rows.used.load(seq_cst);
-    for (std::uint32_t i = 0; i < used; ++i) {
-      Row& row = rows.rows[i];
-      for (Section& section : row.sections) {
-        const std::uint64_t word = section.load(seq_cst);
-        if (names(word, domain) && !f(row, section, word)) return false;
+    const auto used = static_cast<std::uint32_t>(rows.used().load(seq_cst));
+    for (std::uint32_t row = 1; row <= used; ++row) {
+      for (std::uint32_t place = first_of(row); place <= first_of(row) + kSections - 1; ++place) {
+        const std::uint64_t word = at(place).load(seq_cst);
+        if (names(word, domain) && !f(place, word)) return false;
       }
     }
     return true;
@@ -105,6 +104,10 @@ class Rows {
   static constexpr int kClockBits = 18;
   static constexpr int kDomainShift = kClockBits + 1 - 3;
   static constexpr std::uint64_t kClock = (std::uint64_t{1} << kClockBits) - 1;
+
+  static constexpr std::uint32_t first_of(std::uint32_t row) noexcept {
+    return row * kRowWords + 1;
+  }
 
   static Rows& all() noexcept { return P::template global<Rows>(); }
 
@@ -120,37 +123,36 @@ class Rows {
     if (!P::on_thread_exit(&at_thread_exit)) return 0;
     me.busy = 1;
     signal_fence();
-    if (me.token == 0) me.token = first_free();  // a handler may have been faster
-    if (me.token == 0) me.pause = kPause;
+    if (me.first == 0) me.first = first_free();  // a handler may have been faster
+    if (me.first == 0) me.pause = kPause;
     signal_fence();
     me.busy = 0;
-    return me.token;
+    return me.first;
   }
 
   static std::uint32_t first_free() noexcept {
     Rows& rows = all();
-    for (std::uint32_t i = 0; i < P::kRows; ++i) {
-      Row& row = rows.rows[i];
-      std::uint32_t no = 0;
+    for (std::uint32_t row = 1; row <= P::kRows; ++row) {
+      Section& taken = rows.taken(row);
+      std::uint64_t no = 0;
       // acquire: what the thread before did to its sections, as asymmetric.h fills them by a load
       // and a store; pairs with at_thread_exit. relaxed: hints.
-      if (row.taken.load(relaxed) != 0 || is_full(row) ||
-          !row.taken.compare_exchange(no, 1, acquire)) {
+      if (taken.load(relaxed) != 0 || is_full(row) || !taken.compare_exchange(no, 1, acquire)) {
         continue;
       }
       // seq_cst: either who looks at all rows sees this one, or this thread, when it looks at a
       // domain later, sees what that one did to it before. Pairs with each_of. acquire: if another
       // thread has raised the number so far, the same for that update.
-      for (std::uint32_t used; (used = rows.used.load(acquire)) <= i;)
-        rows.used.compare_exchange(used, i + 1, seq_cst);
-      return (i + 1) * 8;
+      for (std::uint64_t used; (used = rows.used().load(acquire)) < row;)
+        rows.used().compare_exchange(used, row, seq_cst);
+      return first_of(row);
     }
     return 0;
   }
   // Of threads that ended with holds; relaxed: a hint.
-  static bool is_full(const Row& row) noexcept {
-    for (const Section& section : row.sections) {
-      if (section.load(relaxed) == 0) return false;
+  static bool is_full(std::uint32_t row) noexcept {
+    for (std::uint32_t i = 0; i < kSections; ++i) {
+      if (at(first_of(row) + i).load(relaxed) == 0) return false;
     }
     return true;
   }
@@ -160,14 +162,18 @@ class Rows {
     me.busy = 1;
     signal_fence();
     // release: pairs with first_free.
-    if (me.token != 0) row_at(me.token).taken.store(0, release);
-    me.token = 0;
+    if (me.first != 0) all().taken(row_of(me.first)).store(0, release);
+    me.first = 0;
     signal_fence();
     me.busy = 0;
   }
 
-  typename P::template atomic<std::uint32_t> used{};  // rows from here on never had a thread
-  Row rows[P::kRows]{};
+  // Rows above this never had a thread.
+  Section& used() noexcept { return words[0]; }
+  Section& taken(std::uint32_t row) noexcept { return words[row * kRowWords]; }
+
+  // A row has a line of its own, and the next: processors fetch them in pairs.
+  alignas(128) Section words[kTokens]{};
 };
 
 }  // namespace lockswap

@@ -17,7 +17,7 @@ using L = pthread_rwlock_t;
 
 #define EXPECT_GOOD_CHILD(...) EXPECT_EQ(0, in_child(__VA_ARGS__))
 
-bool plain_glibc() { return glibc_underneath() && lock_under_test() != "bravo-pthread"; }
+bool plain_glibc() { return glibc_underneath() && !bravo_over_glibc(); }
 
 timespec soon() { return after(CLOCK_MONOTONIC, kMillisecond); }
 timespec far() { return after(CLOCK_MONOTONIC, 3'600'000 * kMillisecond); }

@@ -42,7 +42,11 @@ bool spinning() {
 
 bool glibc_underneath() {
   const std::string& name = lock_under_test();
-  return name.empty() || name == "pthread" || name == "pthread-wp" || name == "bravo-pthread";
+  return name.empty() || name == "pthread" || name == "pthread-wp" || bravo_over_glibc();
+}
+bool bravo_over_glibc() {
+  const std::string& name = lock_under_test();
+  return name == "bravo-pthread" || name == "bravo-asym-pthread";
 }
 
 int scaled(int n) {

@@ -30,6 +30,7 @@ bool spinning();
 // glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot
 // do cannot be asked of it here either.
 bool glibc_underneath();
+bool bravo_over_glibc();
 // `n` in the quick set, a multiple of it where RWLOCK_TEST_SCALE says so.
 int scaled(int n);
 // Processors this process may run on.

@@ -177,7 +177,7 @@ class Builder {
   template <template <class, class> class Core, template <class> class Wait>
   void add(const std::string& name) {
     static CoreLock<Core, Wait> core;
-    static ContractLock<Core, Wait, false> contract;
+    static ContractLock<Core, Wait, Over::direct> contract;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
@@ -208,32 +208,70 @@ class Builder {
       add_case(name, &contract, s);
     add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
     add_bravo<Core, Wait>("bravo-" + name);
-    static ContractLock<Core, Wait, true> bravo;
-    for (const Script& s : kFork) {
-      // A second block would be too many atoms for an execution.
-      if (!is_large_ || s.name != std::string("fork-init")) add_biased("bravo-" + name, &bravo, s);
-    }
-    for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
-      add_biased("bravo-" + name + "-cold", &bravo, fork(script)).biased = false;
-    }
+    add_bravo_forks<Core, Wait, Over::bravo>("bravo-" + name);
     is_large_ = has_tokens_ = false;
+  }
+  // The core alone, of a lock that differs from another one there.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_core(const std::string& name) {
+    static CoreLock<Core, Wait> core;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kDestroy)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kMany)
+      add_case("core/" + name, &core, s).sampled = true;
+    add_each<Core, Wait>(name);
+    is_large_ = false;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
   void add_each(const std::string& name) {
-    static ContractLock<Core, Wait, false> contract;
+    static ContractLock<Core, Wait, Over::direct> contract;
     for (const char* script : kEach)
       add_case(name, &contract, general(script));
   }
-  template <template <class, class> class Core, template <class> class Wait>
+  template <template <class, class> class Core, template <class> class Wait,
+            Over kOver = Over::bravo>
   void add_each_bravo(const std::string& name) {
-    static ContractLock<Core, Wait, true> bravo;
+    static ContractLock<Core, Wait, kOver> bravo;
+    is_asym_ = kOver == Over::bravo_asym;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    has_tokens_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const char* script : kEach)
       add_biased(name, &bravo, general(script));
+    is_asym_ = is_large_ = has_tokens_ = false;
+  }
+  // The same BRAVO over another lock, with readers in rows.
+  template <template <class, class> class Core>
+  void add_each_bravo_asym(const std::string& name) {
+    add_each_bravo<Core, Spin, Over::bravo_asym>(name + "/spin");
+    add_each_bravo<Core, Yield, Over::bravo_asym>(name + "/yield");
+    add_each_bravo<Core, Park, Over::bravo_asym>(name + "/park");
   }
   template <template <class, class> class Core, template <class> class Wait>
+  void add_bravo_asym(const std::string& name) {
+    is_asym_ = true;
+    add_bravo<Core, Wait, Over::bravo_asym>(name);
+    add_bravo_forks<Core, Wait, Over::bravo_asym>(name);
+    is_asym_ = false;
+  }
+  template <template <class, class> class Core, template <class> class Wait, Over kOver>
+  void add_bravo_forks(const std::string& name) {
+    static ContractLock<Core, Wait, kOver> bravo;
+    for (const Script& s : kFork) {
+      // A second block would be too many atoms for an execution.
+      if (!is_large_ || s.name != std::string("fork-init")) add_biased(name, &bravo, s);
+    }
+    for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
+      add_biased(name + "-cold", &bravo, fork(script)).biased = false;
+    }
+  }
+  template <template <class, class> class Core, template <class> class Wait,
+            Over kOver = Over::bravo>
   void add_bravo(const std::string& name) {
-    static ContractLock<Core, Wait, true> bravo;
+    static ContractLock<Core, Wait, kOver> bravo;
     for (const Script& s : kGeneral)
       add_biased(name, &bravo, s);
     for (const Script& s : kDestroy)
@@ -249,7 +287,7 @@ class Builder {
       // Readers that want the same slot; a lock whose bias is off; one that nobody initialised; a
       // bias that stays off for a while.
       add_biased(name + "-ticks", &bravo, s).ticks = true;
-      add_biased(name + "-collide", &bravo, s).slots = {0, 1, 1, 1};
+      if (!is_asym_) add_biased(name + "-collide", &bravo, s).slots = {0, 1, 1, 1};
       add_biased(name + "-cold", &bravo, s).biased = false;
       Case& zeroed = add_biased(name + "-zeroed", &bravo, s);
       zeroed.biased = false;
@@ -299,7 +337,7 @@ class Builder {
   }
   Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
     Case& c = add_case(lock_name, lock, s);
-    c.slots = {0, 1, 2, 3, 0, 1};
+    if (!is_asym_) c.slots = {0, 1, 2, 3, 0, 1};
     c.biased = true;
     if (is_large_) c.quick_bounds.moves = 0;  // without BRAVO they move
     return c;
@@ -308,6 +346,7 @@ class Builder {
   std::vector<Case> cases_;
   bool is_large_ = false;    // its state is a block beside it
   bool has_tokens_ = false;  // its reads have tokens
+  bool is_asym_ = false;     // its fast readers have rows, not slots
 };
 
 }  // namespace
@@ -339,6 +378,14 @@ std::vector<Case> all_cases() {
   b.add_each_bravo<PerCpu, Yield>("bravo-per-cpu/yield");
   b.add_each_bravo<Rlu, Yield>("bravo-rlu/yield");
   b.add_each_bravo<RluAsym, Yield>("bravo-rlu-asym/yield");
+  b.add_bravo_asym<PfT, Spin>("bravo-asym-pf-t/spin");
+  b.add_bravo_asym<PfT, Park>("bravo-asym-pf-t/park");
+  b.add_each_bravo<PfT, Yield, Over::bravo_asym>("bravo-asym-pf-t/yield");
+  b.add_each_bravo_asym<Ba>("bravo-asym-ba");
+  b.add_each_bravo_asym<CohortRw>("bravo-asym-cohort");
+  b.add_each_bravo_asym<PerCpu>("bravo-asym-per-cpu");
+  b.add_each_bravo_asym<Rlu>("bravo-asym-rlu");
+  b.add_each_bravo_asym<Pthread>("bravo-asym-pthread");
   // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
   b.add_bravo<Pthread, Spin>("bravo-pthread/spin");
   b.add_bravo<Pthread, Park>("bravo-pthread/park");

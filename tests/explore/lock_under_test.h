@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "glibc_model.h"
 #include "locks/rw/bravo.h"
@@ -16,6 +17,7 @@
 #include "multicore/explore/platform.h"
 #include "multicore/explore/wait_at.h"
 #include "observer.h"
+#include "rlu/row_slots.h"
 
 namespace lockswap::explore {
 
@@ -30,6 +32,7 @@ class LockUnderTest {
   virtual void destroy() = 0;
   virtual std::uint64_t key() const = 0;
   virtual bool at_rest() = 0;  // nobody holds it or waits
+  virtual bool has_fast_readers() const { return false; }
   // A writer that locks again gets EDEADLK.
   virtual bool tells_deadlocks() const { return false; }
   virtual Claims claims() const = 0;
@@ -89,20 +92,31 @@ class CoreLock final : public LockUnderTest {
   std::uint32_t token_[kMaxThreads] = {};
 };
 
+// What is between the lock and the contract.
+enum class Over {
+  direct,
+  bravo,
+  bravo_asym,  // whose readers use rows
+};
+
 // A lock behind the contract of POSIX, called as registry/rw_ops.h calls it.
-template <template <class, class> class CoreOf, template <class> class WaitOf, bool kBravo>
+template <template <class, class> class CoreOf, template <class> class WaitOf, Over kOver>
 class ContractLock final : public LockUnderTest {
   using W = WaitAt<WaitOf<Explored>>;
   using Core = CoreOf<Explored, W>;
+  static constexpr bool kBravo = kOver != Over::direct;
+  using Slots =
+      std::conditional_t<kOver == Over::bravo_asym, RowSlots<Explored, W>, TableSlots<Explored, W>>;
+  // Not std::conditional_t: over glibc's lock there is no direct one.
   template <bool, class>
-  struct Over {
+  struct LockOver {
     using Type = Direct<Explored, Core, CountNothing>;
   };
   template <class Dummy>
-  struct Over<true, Dummy> {
-    using Type = Bravo<Explored, W, Core, CountNothing>;
+  struct LockOver<true, Dummy> {
+    using Type = Bravo<Explored, W, Core, CountNothing, Slots>;
   };
-  using Lock = typename Over<kBravo, void>::Type;
+  using Lock = typename LockOver<kBravo, void>::Type;
   using Contract = Recursive<Explored, W, Lock, CountNothing>;
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
@@ -159,6 +173,10 @@ class ContractLock final : public LockUnderTest {
     } else {
       return f_->core.idle();
     }
+  }
+  bool has_fast_readers() const override {
+    if constexpr (kBravo) return Lock::has_fast_readers(*f_);
+    return false;
   }
   bool tells_deadlocks() const override { return true; }
   Claims claims() const override { return Contract::kClaims; }

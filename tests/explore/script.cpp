@@ -236,13 +236,8 @@ Scenario Case::scenario() const {
     world->observer.reset(zeroed ? Claims{} : lock->claims());
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };
-    if (!slots.empty()) {
-      auto& table = Explored::global<ReadersTable<Explored>>();
-      table.slots = world->slots;
-      table.mask = kTableSlots - 1;
-      table.guard = 9;
-      Explored::tick = ticks ? 1 : 0;
-    }
+    Explored::global<ReadersTable<Explored>>() = {world->slots, kTableSlots - 1, 9};
+    Explored::tick = ticks ? 1 : 0;
     zeroed ? lock->begin_zeroed() : lock->begin();
     if (!slots.empty()) {
       const auto& table = Explored::global<ReadersTable<Explored>>();
@@ -254,11 +249,10 @@ Scenario Case::scenario() const {
       // A slow read switches the bias on, so the next one is fast.
       if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no first read");
       if (lock->read(How::wait) != 0) machine.fail("no second read");
-      bool fast = false;
-      for (const auto& slot : world->slots)
-        fast |= slot.load(relaxed) == lock->key();
-      if (!fast) machine.fail("no fast read");
+      if (!lock->has_fast_readers()) machine.fail("no fast read");
       if (lock->unlock(false) != 0) machine.fail("no release");
+      // Without slots of a table readers have rows, of which there are few.
+      if (slots.empty()) machine.end_and_begin_thread();
     }
   };
   s.body = [this, world, steps](int i) { run_steps((*steps)[i].at(0), *lock, *world); };
@@ -279,6 +273,7 @@ Scenario Case::scenario() const {
       if (lock->unlock(true) != 0) machine.fail("at the end a writer cannot release");
       if (lock->read(How::only_try) != 0) machine.fail("at the end a try to read fails");
       if (lock->unlock(false) != 0) machine.fail("at the end a reader cannot release");
+      if (lock->has_fast_readers()) machine.fail("at the end somebody is published");
       for (const auto& slot : world->slots) {
         if (slot.load(relaxed) != 0) machine.fail("at the end a slot is not free");
       }

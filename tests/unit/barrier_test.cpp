@@ -1,4 +1,4 @@
-// The asymmetric fence, and a lock that lives on it, also when a filter forbids membarrier midway.
+// The asymmetric fence, and locks that live on it, also when a filter forbids membarrier midway.
 #include "platform/barrier.h"
 
 #include <atomic>
@@ -16,11 +16,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "locks/rw/ba.h"
+#include "locks/rw/bravo.h"
 #include "locks/rw/direct.h"
 #include "locks/rw/events.h"
 #include "locks/rw/recursive.h"
 #include "platform/native.h"
 #include "rlu/rlu.h"
+#include "rlu/row_slots.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -49,9 +52,14 @@ int in_child(const std::function<bool()>& body) {
   return status;
 }
 
+enum class Pair {
+  light_and_heavy,
+  none_and_in_all,  // of the two threads' fences
+};
+
 // One thread stores and looks with the light fence between, one with the heavy: never do both miss
 // the other's store. Returns how often they did.
-int both_missed(int rounds) {
+int both_missed(int rounds, Pair pair = Pair::light_and_heavy) {
   struct alignas(128) {
     std::atomic<int> stored{0};
     int seen = 0;
@@ -63,7 +71,11 @@ int both_missed(int rounds) {
         if (spins > 1000) std::this_thread::yield();
       }
       sides[0].stored.store(n, std::memory_order_relaxed);
-      Barrier::light();
+      if (pair == Pair::light_and_heavy) {
+        Barrier::light();
+      } else {
+        signal_fence();
+      }
       sides[0].seen = sides[1].stored.load(std::memory_order_relaxed);
       done.store(n);
     }
@@ -72,7 +84,7 @@ int both_missed(int rounds) {
   for (int n = 1; n <= rounds; ++n) {
     round.store(n);
     sides[1].stored.store(n, std::memory_order_relaxed);
-    Barrier::heavy();
+    pair == Pair::light_and_heavy ? Barrier::heavy() : Barrier::in_all();
     sides[1].seen = sides[0].stored.load(std::memory_order_relaxed);
     while (done.load() != n)
       std::this_thread::yield();
@@ -94,6 +106,18 @@ TEST_F(BarrierTest, NotBothMissTheOther) {
   EXPECT_FALSE(Barrier::is_replaced());
 }
 
+TEST_F(BarrierTest, WhereOneSideHasNoFence) {
+  EXPECT_EQ(both_missed(3000, Pair::none_and_in_all), 0);
+  // Nor when the kernel refuses, and refuses to move the thread.
+  for (const int also : {-1, static_cast<int>(SYS_sched_setaffinity)}) {
+    EXPECT_EQ(in_child([also] {
+                return forbid_membarrier(also) && both_missed(20, Pair::none_and_in_all) == 0 &&
+                       !Barrier::is_replaced();
+              }),
+              0);
+  }
+}
+
 TEST_F(BarrierTest, AForkedChildHasIt) {
   EXPECT_EQ(in_child([] { return both_missed(300) == 0 && !Barrier::is_replaced(); }), 0);
 }
@@ -108,15 +132,18 @@ TEST_F(BarrierTest, AFilterThatComesLaterDoesNoHarm) {
   }
 }
 
-// --- the same through a lock
+// --- the same through locks
 
-using Contract =
-    Recursive<Native, Park<Native>, Direct<Native, RluAsym<Native, Park<Native>>, CountNothing>,
+using W = Park<Native>;
+using OfRlu = Recursive<Native, W, Direct<Native, RluAsym<Native, W>, CountNothing>, CountNothing>;
+using OfBravo =
+    Recursive<Native, W, Bravo<Native, W, Ba<Native, W>, CountNothing, RowSlots<Native, W>>,
               CountNothing>;
 
-// Readers read while writers write, and a filter comes midway. False: somebody saw half a write.
+// Readers read while a writer writes, and a filter comes midway. False: somebody saw half a write.
+template <class Contract>
 bool guards_its_data() {
-  Contract::Frame lock;
+  typename Contract::Frame lock;
   Contract::adopt(lock);
   long a = 0, b = 0;
   std::atomic<bool> stop{false}, bad{false};
@@ -137,10 +164,11 @@ bool guards_its_data() {
       }
     });
   }
-  // A lock that nobody has read needs no barrier.
   while (reading.load() != 3)
     std::this_thread::yield();
-  for (int i = 0; i < 2000 && !bad; ++i) {
+  // Under BRAVO a writer has a barrier run only when the lock is biased.
+  int i = 0;
+  for (; (i < 2000 || !Barrier::is_replaced()) && !bad; ++i) {
     if (i == 1000 && !forbid_membarrier(-1)) bad = true;
     if (Contract::write_lock(lock) != 0) bad = true;
     ++a;
@@ -150,13 +178,40 @@ bool guards_its_data() {
   stop = true;
   for (std::thread& reader : readers)
     reader.join();
-  return !bad && a == 2000 && lock.core.idle() && Barrier::is_replaced();
+  return !bad && a == i && lock.core.idle();
 }
 
-TEST_F(BarrierTest, ALockSurvivesAFilterThatComesLater) {
+TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {
   ThreadExit::prepare();
-  ASSERT_TRUE(Contract::prepare());
-  EXPECT_EQ(in_child(guards_its_data), 0);
+  ASSERT_TRUE(OfRlu::prepare() && OfBravo::prepare());
+  EXPECT_EQ(in_child(guards_its_data<OfRlu>), 0);
+  EXPECT_EQ(in_child(guards_its_data<OfBravo>), 0);
+}
+
+// A fast reader of before the fork is still there after it, and leaves by its own thread's row.
+TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
+  ThreadExit::prepare();
+  ASSERT_TRUE(OfBravo::prepare());
+  OfBravo::Frame lock;
+  OfBravo::adopt(lock);
+  const auto read = [&] {
+    const std::uint32_t rest = OfBravo::read_fast(lock);
+    return rest == 0 || OfBravo::read_rest(lock, rest, nullptr) == 0;
+  };
+  const auto is_fast = [&] { return RowSlots<Native, W>::is_any(lock); };
+  for (int i = 0; i < 100 && !is_fast(); ++i) {
+    if (i != 0) ASSERT_EQ(OfBravo::unlock(lock), 0);
+    ASSERT_TRUE(read());
+  }
+  ASSERT_TRUE(is_fast());
+  const auto checks = [&] {
+    OfBravo::adopt(lock);
+    if (OfBravo::write_lock(lock, {.only_try = true}) != EBUSY) return false;
+    if (OfBravo::unlock(lock) != 0 || is_fast()) return false;
+    return OfBravo::write_lock(lock, {.only_try = true}) == 0;
+  };
+  EXPECT_EQ(in_child(checks), 0);
+  EXPECT_TRUE(checks());
 }
 
 }  // namespace

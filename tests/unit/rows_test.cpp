@@ -44,7 +44,7 @@ struct Lock {
   bool idle() const { return frame.core.idle(); }
   int sections() const {
     int n = 0;
-    AllRows::each_of(frame.key(), [&n](AllRows::Row&, AllRows::Section&, std::uint64_t) {
+    AllRows::each_of(frame.key(), [&n](std::uint32_t, std::uint64_t) {
       ++n;
       return true;
     });
@@ -88,7 +88,7 @@ TEST_F(RowsTest, ThreadsThatFollowEachOtherShareARow) {
     std::thread([&] {
       const std::uint32_t place = AllRows::find_place();
       EXPECT_NE(place, 0u);
-      EXPECT_NE(place / 8, mine / 8);
+      EXPECT_NE(AllRows::row_of(place), AllRows::row_of(mine));
       if (first == 0) first = place;
       EXPECT_EQ(place, first);
     }).join();
@@ -167,7 +167,7 @@ TEST_F(RowsTest, HoldsOfAThreadThatEndedStay) {
   Lock other;
   std::uint32_t full = 0;
   std::thread([&] {
-    full = AllRows::find_place() / 8;
+    full = AllRows::row_of(AllRows::find_place());
     for (const auto& lock : held)
       ASSERT_EQ(lock->read(), 0);
   }).join();
@@ -177,7 +177,7 @@ TEST_F(RowsTest, HoldsOfAThreadThatEndedStay) {
       ASSERT_EQ(other.read(), 0);
       EXPECT_EQ(other.sections(), 1);
       EXPECT_EQ(other.unlock(), 0);
-      row = AllRows::find_place() / 8;
+      row = AllRows::row_of(AllRows::find_place());
     }).join();
     return row;
   };

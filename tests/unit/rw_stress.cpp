@@ -22,6 +22,7 @@
 #include "locks/rw/recursive.h"
 #include "platform/native.h"
 #include "rlu/rlu.h"
+#include "rlu/row_slots.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -150,6 +151,11 @@ void all(const char* wait, int milliseconds) {
   run("rlu-asym", static_cast<Direct<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
   run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
+  using Rows = RowSlots<Native, W>;
+  run("bravo-asym-pf-t",
+      static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing, Rows>*>(nullptr));
+  run("bravo-asym-rlu",
+      static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing, Rows>*>(nullptr));
   run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));
 }
 

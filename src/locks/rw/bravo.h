@@ -16,23 +16,23 @@
 //   is a bias that is being revoked, or that a waiting writer has diverted readers from.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
-//   A slot is only ever changed from 0 to a key, from that key to 0, or by adding its revoker bit.
+//   Where slots are, and how readers fill and empty them: table_slots.h, or rlu/row_slots.h.
 // Fairness: the underlying lock's; but readers that published themselves before a writer came go
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
-// Space: 8 bytes a lock; one table a process.
+// Space: 8 bytes a lock; one table a process, or a row a thread.
 // Deviations: a bias that was on for less than N times what its revocation cost did not pay. Each
 //   time in a row that this happens doubles the time for which it stays off, 128-fold at most: the
-//   paper's rule alone lets a lock that is often written lose 1/(N+1) and more. A slot is released
-//   by a compare-exchange, not by a store: a revoker that sleeps leaves its bit in the slot, and a
-//   hold may have been released by another thread, after which the slot may be anybody's. Slow
-//   readers do not each read the clock, and do not bias a lock that a writer waits for: see
+//   paper's rule alone lets a lock that is often written lose 1/(N+1) and more. What it costs to
+//   settle the slots (row_slots.h: a barrier on all processors) is counted whole, waiting for
+//   readers up to kMostBlame, since some of them may have been preempted.
+//   Slow readers do not each read the clock, and do not bias a lock that a writer waits for: see
 //   slow_read. A writer that has to wait for slow readers diverts new ones from the table before,
 //   not after: see write_lock. A writer that gives up puts the bias back, since slots may still
 //   name the lock. Try forms: readers try the table first; a writer looks at the table before it
 //   disturbs anybody.
 // Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
 //   readers that were about to back out: clear_up() frees them.
-// Destroy is safe: a fast reader's last access is to the table, which is never freed.
+// Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 
 #include <algorithm>
@@ -43,46 +43,34 @@
 #include "locks/rw/core_reads.h"
 #include "locks/rw/events.h"
 #include "locks/rw/frame.h"
-#include "locks/rw/readers_table.h"
+#include "locks/rw/table_slots.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
 namespace lockswap {
 
-template <class P, class W, class Core, class Count, class Tables = OneTable<P>>
+// Slots: where fast readers publish themselves; see table_slots.h for what it must have.
+template <class P, class W, class Core, class Count, class Slots = TableSlots<P, W>>
 class Bravo {
  public:
   using Frame = RwFrame<P, Core>;
-  using Table = ReadersTable<P>;
   static constexpr bool kHasTokens = true;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers};
 
-  static bool prepare() noexcept { return Core::prepare(); }
+  static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
-  // A read's attempt: the token of a fast hold, 1 + the slot's index; or why there is none, and
+  // A read's attempt: the token of a fast hold, which says where it is; or why there is none, and
   // once read_continue has arrived at the underlying lock, what to wait for there. The token of a
   // slow hold: 0, or of_core() the core's own token.
   using Attempt = std::uint32_t;
 
   // The reader's half of the Dekker pair with revoke: publish, then look at the bias again.
-  static Attempt read_begin(Frame& f) noexcept {
+  [[gnu::always_inline]] static Attempt read_begin(Frame& f) noexcept {
     // relaxed: a hint, the re-check decides.
     if ((f.bias.load(relaxed) & kOn) == 0) [[unlikely]]
       return kBiasOff;
-    const Table& table = Tables::of(f);
-    const std::size_t token = table.token_of(f.key());
-    std::uint64_t free = 0;
-    // seq_cst, both: either the revoker's scan sees this slot, or this thread sees its bias store.
-    if (!table.slots[token - 1].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
-      return kCollision;
-    // As an acquire it pairs with the release in slow_read: the writers before are seen.
-    if ((f.bias.load(seq_cst) & kOn) == 0) [[unlikely]]
-      return kRaced | static_cast<Attempt>(token);
-    Count::on(&f, Event::read);
-    Count::on(&f, Event::fast_read);
-    if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
-    return static_cast<Attempt>(token);
+    return look_again(f, Slots::fill(f));
   }
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
@@ -90,8 +78,10 @@ class Bravo {
   // The slow path. True: it holds the lock, the attempt is its token. False: the attempt is the
   // phase to wait for.
   static bool read_continue(Frame& f, Attempt& a) noexcept {
+    if (a == kCollision) a = look_again(f, Slots::fill_elsewhere(f));
+    if (is_in(a)) return true;
     const Event why = a == kCollision ? Event::slow_read_collision : Event::slow_read_bias_off;
-    if (a >= kRaced && !back_out(f, a & ~kRaced)) {
+    if (a >= kRaced && !leave(f, a & ~kRaced)) {
       // Another thread, which released a hold that was not its own, took this slot for it. So the
       // hold that it meant to release is still there, and is this reader's now.
       a = 0;
@@ -114,13 +104,14 @@ class Bravo {
   }
   static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
-    const Attempt a = read_begin(f);
+    Attempt a = read_begin(f);
+    if (a == kCollision) a = look_again(f, Slots::fill_elsewhere(f));
     if (is_in(a)) {
       token = token_of(a);
       return true;
     }
     token = 0;
-    if (a >= kRaced && !back_out(f, a & ~kRaced)) {  // as in read_continue
+    if (a >= kRaced && !leave(f, a & ~kRaced)) {  // as in read_continue
       Count::on(&f, Event::read);
     } else if (Reads::try_lock(f.core, token)) {
       token = of_core(token);
@@ -135,29 +126,24 @@ class Bravo {
   // False: the hold that the token stands for has been released by another thread.
   static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) return Reads::unlock(f.core, token & ~kOfCore);
-    return clear(slot_of(f, token), f.key());
+    return leave(f, token);
   }
-  // The same as a hot path: false also when a revoker sleeps on the slot; then go on with
-  // read_unlock.
-  static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
+  // The same as a hot path: false also when there is more to do; then go on with read_unlock.
+  [[gnu::always_inline]] static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) [[unlikely]]
       return Reads::unlock(f.core, token & ~kOfCore);
-    std::uint64_t seen = f.key();
-    return slot_of(f, token).compare_exchange(seen, 0, release);  // as in clear
+    return Slots::leave_fast(f, token, [&f] { return has_ended(f); });
   }
 
   // For releases without a token: ends the bias for good, and releases one fast hold, whosever it
   // is. False: there is none, nor will there be one.
   static bool release_any_slot(Frame& f) noexcept {
     if (!retire(f)) return false;
-    const Table& table = Tables::of(f);
-    const bool none = P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
-      return !clear(table.slots[i], f.key());  // go on while nothing was released
-    });
+    if (Slots::leave_any(f)) return true;
     std::uint64_t ending = kEnded | kNamed;
-    // release: hands on the readers that the scan acquired; pairs with may_have_fast_readers.
-    if (none) f.bias.compare_exchange(ending, kEnded, release);
-    return !none;
+    // release: hands on the readers that were acquired just now; pairs with may_have_fast_readers.
+    f.bias.compare_exchange(ending, kEnded, release);
+    return false;
   }
 
   static void write_lock(Frame& f) noexcept {
@@ -175,15 +161,18 @@ class Bravo {
   }
   static bool try_write_lock(Frame& f) noexcept {
     // Look before disturbing: a reader in the table is reason enough to fail.
-    if (may_have_fast_readers(f) && names(f)) return false;
+    if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
     if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry)) return true;
     f.core.write_unlock();
     return false;
   }
 
-  // For tests: only on a lock with a release by another thread may it be over with the bias.
+  // It is over with the bias, as only a release by another thread makes it: such a release may take
+  // any hold. relaxed: whom it matters to, the program or a fence has told.
   static bool has_ended(const Frame& f) noexcept { return (f.bias.load(relaxed) & kEnded) != 0; }
+  // For tests.
+  static bool has_fast_readers(const Frame& f) noexcept { return Slots::is_any(f); }
 
   static bool may_have_fast_readers(Frame& f) noexcept {
     // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
@@ -194,13 +183,15 @@ class Bravo {
   // After a fork; see recursive.h.
   static bool is_tidy(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, here and below: as in pf-t.h
-    if (bias == kStarting || (has_been_on(bias) && (bias & kNamed) == 0 && names(f))) return false;
+    if (bias == kStarting || (has_been_on(bias) && (bias & kNamed) == 0 && Slots::is_any(f))) {
+      return false;
+    }
     return f.core.is_tidy(written);
   }
   static void clear_up(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);
     if (bias == kStarting) f.bias.store(0, relaxed);  // to be started again
-    if (has_been_on(bias) && (bias & kNamed) == 0) clear_slots(f);
+    if (has_been_on(bias) && (bias & kNamed) == 0) Slots::drop(f);
     f.core.clear_up(written);
   }
 
@@ -213,15 +204,15 @@ class Bravo {
   static constexpr std::uint64_t kMostDoubt = 7;
   static constexpr std::uint64_t kTime = ~std::uint64_t{63};
   static constexpr std::uint64_t kStarting = kTime;  // off for ever, or until start() is through
-  // What the bias is blamed for at most. The rest is waiting for readers that had been preempted,
-  // for which a writer would have waited without a bias too.
+  // How much of the time to wait for readers the bias is blamed for at most. The rest is for readers
+  // that had been preempted, for which a writer would have waited without a bias too. What it takes
+  // to settle the slots is the bias's own fault.
   static constexpr std::uint64_t kMostBlame = 8192;  // ns
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr std::uint32_t kOfCore = 1u << 29;  // a token of the core's
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
   static constexpr Attempt kRaced = 1u << 31;  // with the token of the slot that was published
-  static constexpr std::uint32_t kRevokerChannel = 1;
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
 
@@ -234,6 +225,20 @@ class Bravo {
     return token == 0 || (Reads::kHasTokens && token >= kOfCore);
   }
 
+  // After publishing: an attempt. 0: there was no place.
+  [[gnu::always_inline]] static Attempt look_again(Frame& f, Attempt token) noexcept {
+    if (token == 0) [[unlikely]]
+      return kCollision;
+    // Either the revoker sees this reader, or this thread sees its change of the bias. As an
+    // acquire it pairs with the release in slow_read: the writers before are seen.
+    if ((f.bias.load(Slots::kLook) & kOn) == 0) [[unlikely]]
+      return kRaced | token;
+    Count::on(&f, Event::read);
+    Count::on(&f, Event::fast_read);
+    if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
+    return token;
+  }
+
   static void divert(Frame& f) noexcept {
     std::uint64_t bias = f.bias.load(relaxed);
     // relaxed: readers take the slow path a little earlier, which is always right. Who gets the
@@ -241,48 +246,20 @@ class Bravo {
     if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
   }
 
-  static typename Table::Slot& slot_of(const Frame& f, std::uint32_t token) noexcept {
-    return Tables::of(f).slots[std::size_t{token} - 1];
-  }
-
-  // False: another thread has cleared the slot, in the place of a hold that it meant to release.
-  static bool back_out(Frame& f, std::uint32_t token) noexcept {
-    auto& slot = slot_of(f, token);
-    if (clear(slot, f.key())) return true;
-    // acquire: that hold is this reader's now, and the writers before it must be seen. Pairs with
-    // the release in that thread's clear: slots only change by updates, so each value continues it.
-    slot.load(acquire);
-    return false;
-  }
-
-  // Releases the slot if it names the lock; wakes a revoker that sleeps there.
-  static bool clear(typename Table::Slot& slot, std::uint64_t key) noexcept {
-    std::uint64_t seen = key;
-    // release: the reader's critical section; pairs with the seq_cst re-read in revoke.
-    if (slot.compare_exchange(seen, 0, release)) [[likely]]
-      return true;
-    if (seen != (key | Table::kRevokerParked)) return false;
-    if (!slot.compare_exchange(seen, 0, release)) return false;  // released by another thread
-    W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
-    return true;
+  static bool leave(const Frame& f, std::uint32_t token) noexcept {
+    return Slots::leave(f, token, [&f] { return has_ended(f); });
   }
 
   // The writer's half of the pair. It owns the underlying lock. False: gave up, nothing changed.
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
-    const Table& table = Tables::of(f);
-    const std::uint64_t key = f.key();
     const std::uint64_t start = P::now();
     std::uint64_t bias = f.bias.load(relaxed);
     // seq_cst: see read_begin. Gives up only against retire, which has stored seq_cst itself.
     while ((bias & kEnded) == 0 && !f.bias.compare_exchange(bias, bias & ~kOn, seq_cst)) {}
     bias &= ~kOn;
-    const bool empty = P::scan(table.slots, table.mask + 1, key, [&](std::size_t i) {
-      auto& slot = table.slots[i];
-      const auto gone = [key](std::uint64_t v) { return (v & ~Table::kRevokerParked) != key; };
-      if (only_try) return gone(slot.load(seq_cst));
-      // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
-      return W::until(slot, seq_cst, Table::kRevokerParked, kRevokerChannel, deadline, gone);
-    });
+    Slots::settle();
+    const std::uint64_t settled = Slots::kSettles ? P::now() : start;
+    const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline);
     if (!empty) {
       // relaxed: the underlying write lock is still held; who gets it next sees this. Fails if the
       // bias is being ended.
@@ -290,12 +267,14 @@ class Bravo {
       return false;
     }
     const std::uint64_t end = P::now();
-    const std::uint64_t cost = end - start;
-    const bool paid = start - (bias & kTime) >= std::min(cost, kMostBlame) * table.guard;
+    const std::uint64_t cost = end - start, guard = Slots::guard(f);
+    const std::uint64_t blame = settled - start + std::min(end - settled, kMostBlame);
+    const bool paid = start - (bias & kTime) >= blame * guard;
     const std::uint64_t doubt = paid ? 0 : std::min(doubt_of(bias) + 1, kMostDoubt);
-    const std::uint64_t until = end + (cost * table.guard << doubt);
-    // relaxed: only a hint of when to bias again. release: an end of the bias is settled by the
-    // scan above, so it hands on what that acquired, as in release_any_slot; pairs with retire.
+    const std::uint64_t until = end + (cost * guard << doubt);
+    // relaxed: only a hint of when to bias again. release: an end of the bias is settled by what
+    // was looked at above, so it hands on what that acquired, as in release_any_slot; pairs with
+    // retire.
     const std::uint64_t off = (until & kTime) | doubt << kDoubtShift;
     if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
       f.bias.store(kEnded, release);
@@ -303,11 +282,6 @@ class Bravo {
     Count::on(&f, Event::revocation);
     Count::on(&f, Event::revocation_ns, cost);
     return true;
-  }
-
-  static bool names(Frame& f) noexcept {
-    const Table& table = Tables::of(f);
-    return !P::scan(table.slots, table.mask + 1, f.key(), [](std::size_t) { return false; });
   }
 
   // Ends the bias for good. False: it had ended, and no slot names the lock any more.
@@ -351,16 +325,8 @@ class Bravo {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
     if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
     bias = kStarting;
-    clear_slots(f);
+    Slots::drop(f);
     return true;
-  }
-
-  static void clear_slots(Frame& f) noexcept {
-    const Table& table = Tables::of(f);
-    P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
-      clear(table.slots[i], f.key());
-      return true;
-    });
   }
   // Slots of a lock whose bias never was on are of one that is no more.
   static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }

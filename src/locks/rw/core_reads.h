@@ -6,6 +6,8 @@
 //   read_unlock(token)     false: the hold is there no more; another thread, which released a hold
 //                          without a token, has taken it for that one
 //   read_unlock_any()      releases any hold, wherever it is; false: there is none
+// and perhaps
+//   read_unlock_fast(token)  read_unlock as a hot path, which may leave the rest to that
 #pragma once
 
 #include <cstdint>
@@ -45,6 +47,14 @@ struct CoreReads {
     } else {
       core.read_unlock();
       return true;
+    }
+  }
+  // False: go on with unlock.
+  [[gnu::always_inline]] static bool unlock_fast(Core& core, std::uint32_t token) noexcept {
+    if constexpr (requires { core.read_unlock_fast(token); }) {
+      return core.read_unlock_fast(token);
+    } else {
+      return unlock(core, token);
     }
   }
   static bool unlock_any(Core& core) noexcept {

@@ -25,16 +25,32 @@ struct Direct {
   // The core's: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
+  // A core whose way in has a short form, which may leave the rest to read_arrive: it says so by
+  // kMustWait.
+  static constexpr bool kHasFast = requires(Core& core) { core.read_arrive_fast(); };
+
   static bool prepare() noexcept { return Core::prepare(); }
 
   static Attempt read_begin(Frame& f) noexcept {
-    const Attempt a = f.core.read_arrive();
+    Attempt a;
+    if constexpr (kHasFast) {
+      a = f.core.read_arrive_fast();
+    } else {
+      a = f.core.read_arrive();
+    }
     if (is_in(a)) Count::on(&f, Event::read);
     return a;
   }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
-  static bool read_continue(Frame&, Attempt&) noexcept { return false; }
+  static bool read_continue(Frame& f, Attempt& a) noexcept {
+    if constexpr (kHasFast) {
+      a = f.core.read_arrive();
+      if (is_in(a)) Count::on(&f, Event::read);
+      return is_in(a);
+    }
+    return false;
+  }
   static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
     if (!Reads::wait(f.core, a, deadline)) return false;
     Count::on(&f, Event::read);
@@ -50,8 +66,9 @@ struct Direct {
   static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
     return Reads::unlock(f.core, token);
   }
+  // The same as a hot path: false also when there is more to do; then go on with read_unlock.
   static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
-    return read_unlock(f, token);
+    return Reads::unlock_fast(f.core, token);
   }
   static bool release_any_slot(Frame&) noexcept { return false; }
   static bool may_have_fast_readers(const Frame&) noexcept { return false; }

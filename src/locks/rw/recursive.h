@@ -111,7 +111,7 @@ class Recursive {
 
   // The hot path: the lock is adopted and unmarked, the thread holds no lock. 0, or go on with the
   // number returned in read_rest (kNotBegun: nothing was done yet).
-  static std::uint32_t read_fast(Frame& f) noexcept {
+  [[gnu::always_inline]] static std::uint32_t read_fast(Frame& f) noexcept {
     Holds<P>& holds = P::template local<Holds<P>>();
     // acquire: as in adopted. A mark that matters to this thread happened before, by the program's
     // own doing.

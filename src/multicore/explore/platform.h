@@ -315,6 +315,7 @@ struct Explored {
   static std::uint64_t process() {
     return kStampTop | static_cast<std::uint64_t>(machine.process() + 1) << 32;
   }
+  static std::uint64_t process_mark() { return process(); }
   static bool is_process(std::uint64_t word) { return word << 24 == process() << 24; }
   static std::uint32_t survivor(std::uint32_t id, std::uint64_t stamp) {
     const int ancestor = static_cast<int>(stamp >> 32) - 1;
@@ -365,6 +366,7 @@ struct Explored {
   // light one costs nothing.
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
+  static void barrier_in_all(Site s = Site::current()) { machine.heavy_fence(s); }
   static bool prepare_heavy_fence() { return true; }
 
   // All of it is given back when the next execution begins.

@@ -1,0 +1,142 @@
+// Where BRAVO's readers publish themselves: slots of a table that all locks and threads share.
+//
+// Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 3.
+// Idea: a reader writes the lock's key into the slot that lock and thread hash to, if it is empty,
+//   and empties it when it leaves. A revoker goes through all slots.
+// Invariants: a slot is only ever changed from 0 to a key, from that key to 0, or by adding its
+//   revoker bit.
+// Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
+//   leaves its bit in the slot, and a hold may have been released by another thread, after which
+//   the slot may be anybody's.
+//
+// The shape, which rlu/row_slots.h has too; static functions over a frame f:
+//   prepare()                  at start-up
+//   fill(f)                    the reader publishes itself: a token, or 0: its place is taken
+//   fill_elsewhere(f)          then: the same in another place, if it has more
+//   kLook                      the order by which it then looks at the bias again
+//   leave(f, token, closed)    the reader's release; closed(): others may take its hold. False: one
+//                              has done so, and what that one left is seen
+//   leave_fast(...)            the same as a hot path; false also if there is more to do than that:
+//                              then go on with leave
+//   settle()                   after a seq_cst change of the bias: readers that published
+//                              themselves without seeing it are seen. kSettles: it costs time
+//   wait(f, deadline)          after settle, until nobody is published. False: the deadline passed
+//   is_any(f)                  whether somebody is; without settle, a hint
+//   leave_any(f)               after closed() began to be true: releases a hold, whosever. False:
+//                              there is none
+//   drop(f)                    releases all, of readers that are no more
+//   guard(f)                   the paper's N
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/rw/readers_table.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+template <class P, class W, class Tables = OneTable<P>>
+class TableSlots {
+  using Table = ReadersTable<P>;
+  using Slot = typename Table::Slot;
+
+ public:
+  static bool prepare() noexcept { return true; }
+
+  template <class Frame>
+  [[gnu::always_inline]] static std::uint32_t fill(const Frame& f) noexcept {
+    const Table& table = Tables::of(f);
+    const std::size_t token = table.token_of(f.key());
+    std::uint64_t free = 0;
+    // seq_cst: either the revoker's scan sees this slot, or this thread sees that the bias is off.
+    const bool done = table.slots[token - 1].compare_exchange(free, f.key(), seq_cst);
+    return done ? static_cast<std::uint32_t>(token) : 0;
+  }
+  template <class Frame>
+  static std::uint32_t fill_elsewhere(const Frame&) noexcept {
+    return 0;
+  }
+  static constexpr Order kLook = seq_cst;
+
+  template <class Frame, class Closed>
+  static bool leave(const Frame& f, std::uint32_t token, const Closed&) noexcept {
+    Slot& slot = slot_of(f, token);
+    if (clear(slot, f.key())) return true;
+    // acquire: another hold is this reader's now, and the writers before that must be seen. Pairs
+    // with the release in that thread's clear: slots only change by updates, so each value
+    // continues it.
+    slot.load(acquire);
+    return false;
+  }
+  template <class Frame, class Closed>
+  [[gnu::always_inline]] static bool leave_fast(const Frame& f, std::uint32_t token,
+                                                const Closed&) noexcept {
+    std::uint64_t seen = f.key();
+    return slot_of(f, token).compare_exchange(seen, 0, release);  // as in clear
+  }
+
+  static constexpr bool kSettles = false;
+  static void settle() noexcept {}  // the scans below begin with a fence
+
+  template <class Frame>
+  static bool wait(const Frame& f, const Deadline* deadline) noexcept {
+    const Table& table = Tables::of(f);
+    const auto gone = [&f](std::uint64_t v) { return (v & ~Table::kRevokerParked) != f.key(); };
+    return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
+      return W::until(table.slots[i], seq_cst, Table::kRevokerParked, kRevokerChannel, deadline,
+                      gone);
+    });
+  }
+  template <class Frame>
+  static bool is_any(const Frame& f) noexcept {
+    const Table& table = Tables::of(f);
+    return !P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      return (table.slots[i].load(seq_cst) & ~Table::kRevokerParked) != f.key();  // as in wait
+    });
+  }
+  template <class Frame>
+  static bool leave_any(const Frame& f) noexcept {
+    const Table& table = Tables::of(f);
+    return !P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      return !clear(table.slots[i], f.key());  // go on while nothing was released
+    });
+  }
+  template <class Frame>
+  static void drop(const Frame& f) noexcept {
+    const Table& table = Tables::of(f);
+    P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      clear(table.slots[i], f.key());
+      return true;
+    });
+  }
+
+  template <class Frame>
+  static std::uint32_t guard(const Frame& f) noexcept {
+    return Tables::of(f).guard;
+  }
+
+ private:
+  static constexpr std::uint32_t kRevokerChannel = 1;
+
+  template <class Frame>
+  static Slot& slot_of(const Frame& f, std::uint32_t token) noexcept {
+    return Tables::of(f).slots[std::size_t{token} - 1];
+  }
+
+  // Releases the slot if it names the lock; wakes a revoker that sleeps there.
+  static bool clear(Slot& slot, std::uint64_t key) noexcept {
+    std::uint64_t seen = key;
+    // release: the reader's critical section; pairs with the seq_cst re-read in wait.
+    if (slot.compare_exchange(seen, 0, release)) [[likely]]
+      return true;
+    if (seen != (key | Table::kRevokerParked)) return false;
+    if (!slot.compare_exchange(seen, 0, release)) return false;  // released by another thread
+    W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
+    return true;
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,90 @@
+// Where the readers of bravo-asym-* publish themselves: sections of a row of their own thread.
+//
+// Paper: the table of BRAVO (locks/rw/table_slots.h, whose shape this has), as rows of
+//   Read-log-update (rows.h).
+// Idea: a store into a slot that other threads use, too, might overwrite one of theirs. A row is
+//   its thread's alone, so its reader publishes itself by a store and leaves by a store
+//   (asymmetric.h); the revoker has the kernel run a barrier before it looks at the rows.
+// Deviations: no hash and no collisions; a thread has as many slots as it has sections. A revoker
+//   looks at as many rows as there were threads at once, not at a whole table, and pays for the
+//   barrier.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/readers_table.h"
+#include "platform/clock.h"
+#include "rlu/asymmetric.h"
+#include "rlu/quiescence.h"
+#include "rlu/rows.h"
+
+namespace lockswap {
+
+template <class P, class W>
+class RowSlots {
+  using Access = Asymmetric<P, W>;
+
+ public:
+  static bool prepare() noexcept { return Access::prepare(); }
+
+  template <class Frame>
+  [[gnu::always_inline]] static std::uint32_t fill(const Frame& f) noexcept {
+    const std::uint32_t first = Rows<P>::first_place();
+    return first != 0 && Access::fill(first, word_of(f)) ? first : 0;
+  }
+  template <class Frame>
+  static std::uint32_t fill_elsewhere(const Frame& f) noexcept {
+    const std::uint32_t place = Rows<P>::find_place();
+    return place != 0 && Access::fill(place, word_of(f)) ? place : 0;
+  }
+  static constexpr Order kLook = Access::kLook;
+
+  template <class Frame, class Closed>
+  static bool leave(const Frame& f, std::uint32_t token, const Closed& closed) noexcept {
+    return Access::leave(token, domain_of(f), closed);
+  }
+  template <class Frame, class Closed>
+  [[gnu::always_inline]] static bool leave_fast(const Frame& f, std::uint32_t token,
+                                                const Closed& closed) noexcept {
+    return Access::leave_fast(token, domain_of(f), closed);
+  }
+
+  static constexpr bool kSettles = true;
+  static void settle() noexcept { Access::settle(); }
+
+  template <class Frame>
+  static bool wait(const Frame& f, const Deadline* deadline) noexcept {
+    return Access::wait(domain_of(f), deadline, [] {});
+  }
+  template <class Frame>
+  static bool is_any(const Frame& f) noexcept {
+    return Readers<P>::is_any(domain_of(f));
+  }
+  template <class Frame>
+  static bool leave_any(const Frame& f) noexcept {
+    return Access::leave_any(domain_of(f));
+  }
+  template <class Frame>
+  static void drop(const Frame& f) noexcept {
+    Readers<P>::drop(domain_of(f));
+  }
+
+  template <class Frame>
+  static std::uint32_t guard(const Frame&) noexcept {
+    return P::template global<ReadersTable<P>>().guard;
+  }
+
+ private:
+  // Not the lock's address: that is the domain of rlu's own readers, below bravo-asym-rlu.
+  template <class Frame>
+  static std::uint64_t domain_of(const Frame& f) noexcept {
+    return reinterpret_cast<std::uintptr_t>(&f.bias);
+  }
+  // No clock: while a revoker waits, nobody comes who stays.
+  template <class Frame>
+  static std::uint64_t word_of(const Frame& f) noexcept {
+    return Rows<P>::says(domain_of(f), 0);
+  }
+};
+
+}  // namespace lockswap
