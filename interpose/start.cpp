@@ -36,11 +36,17 @@ void say(const char* line) noexcept {
     raw_syscall(SYS_exit_group, 2);
 }
 
+bool is_bravo_over_glibcs(const char* name) noexcept {
+  return name != nullptr && (std::strcmp(name, "bravo-pthread") == 0 ||
+                             std::strcmp(name, "bravo-asym-pthread") == 0);
+}
+
 void announce() noexcept {
   char line[256];
   Text text(line, sizeof line);
   text << "lockswap " LOCKSWAP_VERSION ": rwlock "
-       << (config.rwlock == nullptr ? "pthread (nothing chosen)" : config.rwlock);
+       << (config.rwlock == nullptr ? "pthread (nothing chosen)" : config.rwlock)
+       << (config.automatic ? " (auto)" : "");
   if (config.rwlock != nullptr && std::strcmp(config.rwlock, "pthread") != 0) {
     text << ", wait " << config.wait;
   }
@@ -65,13 +71,19 @@ void start() noexcept {
                                   << "; glibc 2.30 or newer is needed";
     refuse(message);
   }
-  if (config.rwlock != nullptr && std::strcmp(config.rwlock, "bravo-pthread") == 0 &&
-      !glibc_leaves_our_bytes_alone()) {
-    refuse(
-        "lockswap: bravo-pthread cannot run on this glibc, which uses all of its "
-        "pthread_rwlock_t; choose bravo-ba or bravo-pf-t");
-  }
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
+  settle_auto(config);
+  if (is_bravo_over_glibcs(config.rwlock) && !glibc_leaves_our_bytes_alone()) {
+    if (config.automatic) {
+      config.rwlock = "bravo-pf-t";
+    } else {
+      Text(message, sizeof message)
+          << "lockswap: " << config.rwlock
+          << " cannot run on this glibc, which uses all of its pthread_rwlock_t; choose one over "
+             "ba or pf-t";
+      refuse(message);
+    }
+  }
   const char* why = nullptr;
   const RwOps* ops = prepare_rwlock(config, why);
   if (ops == nullptr) {

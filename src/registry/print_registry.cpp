@@ -41,7 +41,11 @@ int main() {
       string(*a);
     }
     std::printf("]");
-    field("summary", lock.summary);
+    char summary[256];
+    Text text(summary, sizeof summary);
+    text << lock.summary;
+    if (same_name(lock.name, "auto")) text << "; here " << auto_rwlock(config);
+    field("summary", summary);
     field("source", lock.source);
     field("fairness", lock.fairness);
     std::printf(",\"footprint_bytes\":%zu", footprint_of(lock, config));

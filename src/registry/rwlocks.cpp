@@ -59,6 +59,13 @@ constexpr RwLockInfo kRwLocks[] = {
      "writers first; readers can starve, and a recursive read waits for a waiting writer",
      "honoured; the default kind becomes the one that prefers writers",
      {}},
+    {"auto",
+     {nullptr},
+     "our choice: pthread on one CPU, bravo-pthread on one memory node, bravo-cohort on several",
+     "ours; see README",
+     "that lock's",
+     "that lock's",
+     {}},
     {"pf-t",
      {"PFT", nullptr},
      "phase-fair ticket lock",
@@ -81,6 +88,22 @@ constexpr RwLockInfo kRwLocks[] = {
      "no effect: writers go first",
      claims_of_direct<CohortRw>,
      bytes_beside<CohortRw>},
+    {"cohort-n",
+     {"C-RW-NP", nullptr},
+     "cohort that prefers neither readers nor writers",
+     "Calciu and others 2013, section 3.1, C-RW-NP",
+     "after each writer the readers that wait; of writers, those of the node",
+     "no effect: readers and writers alternate",
+     claims_of_direct<CohortRwNeutral>,
+     bytes_beside<CohortRwNeutral>},
+    {"cohort-rp",
+     {"C-RW-RP", nullptr},
+     "cohort that prefers readers",
+     "Calciu and others 2013, section 3.2, C-RW-RP",
+     "readers first, also those that come later; 32 times, then the writer",
+     "no effect: readers go first",
+     claims_of_direct<CohortRwReaders>,
+     bytes_beside<CohortRwReaders>},
     {"per-cpu",
      {"PerCPU", nullptr},
      "a BA lock for each CPU: readers take their CPU's, writers all",
@@ -253,6 +276,8 @@ Choice choose_lock(const char* name) noexcept {
   if (same_name(name, "pf-t")) return direct<PfT, W, Count>();
   if (same_name(name, "ba")) return direct<Ba, W, Count>();
   if (same_name(name, "cohort")) return direct<CohortRw, W, Count>();
+  if (same_name(name, "cohort-n")) return direct<CohortRwNeutral, W, Count>();
+  if (same_name(name, "cohort-rp")) return direct<CohortRwReaders, W, Count>();
   if (same_name(name, "per-cpu")) return direct<PerCpu, W, Count>();
   if (same_name(name, "rlu")) return direct<Rlu, W, Count>();
   if (same_name(name, "rlu-asym")) return direct<RluAsym, W, Count>();
@@ -302,6 +327,7 @@ RwLocks rwlocks() noexcept { return {kRwLocks, static_cast<int>(std::size(kRwLoc
 Waits waits() noexcept { return {kWaits, static_cast<int>(std::size(kWaits))}; }
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
+  if (same_name(lock.name, "auto")) return footprint_of(*find_rwlock(auto_rwlock(config)), config);
   if (lock.block_bytes == nullptr) return sizeof(pthread_rwlock_t);
   Native::set_pretence(config.topology);
   Native::prepare_topology();

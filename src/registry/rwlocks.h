@@ -48,6 +48,11 @@ std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept;
 // nullptr: there is none of that name or alias, in whichever case.
 const RwLockInfo* find_rwlock(const char* name) noexcept;
 
+// The lock that `auto` stands for on this machine: one of the table. Reads the topology.
+const char* auto_rwlock(const Config& config) noexcept;
+// At start-up: `auto` becomes that lock.
+void settle_auto(Config& config) noexcept;
+
 // Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
 // with system_rwlock filled in. nullptr: it cannot be done, `why` says why in one line.
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;

@@ -41,6 +41,9 @@ constexpr Field kFields[] = {
     {"to_glibc", Event::to_glibc},
 };
 
+const char* name_of_lock(const Config& config) noexcept {
+  return config.rwlock == nullptr ? "pthread" : config.rwlock;
+}
 bool has_bias(const Config& config) noexcept {
   const char* n = config.rwlock;
   return n != nullptr && n[0] == 'b' && n[1] == 'r';
@@ -151,8 +154,8 @@ void put_json(Text& out, const Config& config, const Totals& t, const Counts* co
   out << "{\"schema\":1,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"pid\":"
       << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
   put_json_string(out, program_invocation_short_name);
-  out << ",\"rwlock\":\"" << (config.rwlock == nullptr ? "pthread" : config.rwlock)
-      << "\",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
+  out << ",\"rwlock\":\"" << name_of_lock(config)
+      << "\",\"auto\":" << (config.automatic ? "true" : "false") << ",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
       << ",\"locks\":" << t.locks << ",";
   put_json_bypasses(out, bypasses);
   out << ",\n\"totals\":{";
@@ -176,7 +179,7 @@ void put_text(Text& out, const Config& config, const Totals& t, const Counts* co
               std::size_t count) noexcept {
   out << "lockswap: " << program_invocation_short_name << " (pid "
       << static_cast<std::uint64_t>(getpid()) << "), rwlock "
-      << (config.rwlock == nullptr ? "pthread" : config.rwlock) << ", wait " << config.wait << ": "
+      << name_of_lock(config) << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": "
       << t[Event::call] << " calls seen, " << t.locks << " locks\n";
   if (t[Event::call] == 0) {
     out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";

@@ -359,6 +359,11 @@ std::vector<Case> all_cases() {
   b.add<Ba, Park>("ba/park");
   b.add<CohortRw, Spin>("cohort/spin");
   b.add<CohortRw, Park>("cohort/park");
+  // Here the same as cohort: writers in a row are one.
+  b.add_each<CohortRwNeutral, Spin>("cohort-n/spin");
+  b.add_each<CohortRwNeutral, Park>("cohort-n/park");
+  b.add_core<CohortRwReaders, Spin>("cohort-rp/spin");
+  b.add_core<CohortRwReaders, Park>("cohort-rp/park");
   b.add<PerCpu, Spin>("per-cpu/spin");
   b.add<PerCpu, Park>("per-cpu/park");
   b.add<Rlu, Spin>("rlu/spin");
@@ -369,6 +374,8 @@ std::vector<Case> all_cases() {
   b.add_each<PfT, Yield>("pf-t/yield");
   b.add_each<Ba, Yield>("ba/yield");
   b.add_each<CohortRw, Yield>("cohort/yield");
+  b.add_each<CohortRwNeutral, Yield>("cohort-n/yield");
+  b.add_each<CohortRwReaders, Yield>("cohort-rp/yield");
   b.add_each<PerCpu, Yield>("per-cpu/yield");
   b.add_each<Rlu, Yield>("rlu/yield");
   b.add_each<RluAsym, Yield>("rlu-asym/yield");

@@ -20,8 +20,10 @@ import traceback
 from pathlib import Path
 
 PASSED_THROUGH = ("pthread", "pthread-wp")
-OURS = ("pf-t", "ba", "cohort", "per-cpu", "rlu", "rlu-asym")
-LOCKS = (*PASSED_THROUGH, *(f"{bias}{lock}" for bias in ("", "bravo-") for lock in OURS), "bravo-pthread")
+BASES = ("pf-t", "ba", "cohort", "per-cpu", "rlu")
+OURS = (*BASES, "cohort-n", "cohort-rp", "rlu-asym", "bravo-rlu-asym")
+LOCKS = (*PASSED_THROUGH, "auto", *OURS)
+LOCKS += tuple(f"{bias}{lock}" for bias in ("bravo-", "bravo-asym-") for lock in ("pthread", *BASES))
 library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
 
 
@@ -103,6 +105,19 @@ def test_names_are_case_blind_and_have_aliases() -> None:
         need(re.search(rf"rwlock {name}\b", result.stderr) is not None, f"{given}: {result.stderr!r}")
     for wait in ("spin", "YIELD", "Park"):
         need(run([folder / "says_main"], RWLOCK="ba", WAIT=wait).returncode == 0, wait)
+
+
+def test_auto_says_what_it_took() -> None:
+    for topology, lock in {"1x1x1": "pthread", "1x8x2": "bravo-pthread", "2x8x2": "bravo-cohort"}.items():
+        chosen = {"RWLOCK": "AUTO", "TOPOLOGY": topology}
+        result = run([folder / "known_counts"], VERBOSE=1, **chosen)
+        need(result.stdout == "done\n" and f"rwlock {lock} (auto)" in result.stderr, f"{topology}: {result.stderr!r}")
+        result = run([folder / "known_counts"], STATS=1, **chosen)
+        need(f"rwlock {lock} (auto)" in result.stderr, f"{topology}: {result.stderr!r}")
+        with tempfile.TemporaryDirectory() as tmp:
+            run([folder / "known_counts"], STATS=f"{tmp}/stats", **chosen)
+            (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
+            need(stats["rwlock"] == lock and stats["auto"], str(stats))
 
 
 def test_nothing_set_is_a_quiet_pass_through() -> None:

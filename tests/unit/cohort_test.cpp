@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "locks/mutex/ticket.h"
@@ -142,6 +143,63 @@ TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
   EXPECT_EQ(bad, 0);
   EXPECT_TRUE(lock.idle());
   lock.destroy();
+  Native::set_pretence({});
+}
+
+// A writer waits while this thread reads. Whether another read is let in tells who goes first.
+template <class Lock>
+bool lets_readers_in(int tries) {
+  Lock lock;
+  std::uint32_t first = lock.read_arrive(), next = 0;
+  EXPECT_LT(first, kMustWait);
+  std::thread writer([&] {
+    lock.write_lock();
+    lock.write_unlock();
+  });
+  bool in = true;
+  for (int i = 0; in && i != tries; ++i) {
+    in = lock.try_read_lock(next);
+    if (in) EXPECT_TRUE(lock.read_unlock(next));
+    sched_yield();
+  }
+  EXPECT_TRUE(lock.read_unlock(first));
+  writer.join();
+  EXPECT_TRUE(lock.idle());
+  lock.destroy();
+  return in;
+}
+// As above, but of the reads there is always one that came after the writer had looked, or may
+// have. True: the writer stopped that.
+template <class Lock>
+bool loses_patience() {
+  Lock lock;
+  std::uint32_t one = lock.read_arrive(), other = 0;
+  EXPECT_LT(one, kMustWait);
+  std::thread writer([&] {
+    lock.write_lock();
+    lock.write_unlock();
+  });
+  while (lock.try_read_lock(other)) {
+    EXPECT_TRUE(lock.read_unlock(one));
+    std::swap(one, other);
+    sched_yield();
+  }
+  EXPECT_TRUE(lock.read_unlock(one));
+  writer.join();
+  EXPECT_TRUE(lock.idle());
+  lock.destroy();
+  return true;
+}
+
+TYPED_TEST(CohortRwTest, WhoGoesFirst) {
+  ThreadExit::prepare();
+  Native::set_pretence({2, 4, 1});
+  ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
+  // The writer has come, at the latest, when a read is not let in: that loop ends.
+  EXPECT_FALSE((lets_readers_in<CohortRw<Native, TypeParam>>(-1)));
+  EXPECT_FALSE((lets_readers_in<CohortRwNeutral<Native, TypeParam>>(-1)));
+  EXPECT_TRUE((lets_readers_in<CohortRwReaders<Native, TypeParam>>(1'000)));
+  EXPECT_TRUE((loses_patience<CohortRwReaders<Native, TypeParam>>()));
   Native::set_pretence({});
 }
 

@@ -23,7 +23,7 @@ class ConfigTest : public testing::Test {
   bool read() { return read_config(config, message, sizeof message); }
 
   Config config;
-  char message[512] = "";
+  char message[1024] = "";
 };
 
 TEST_F(ConfigTest, NothingSetIsPassThrough) {
@@ -110,6 +110,28 @@ TEST_F(ConfigTest, ATopologyIsThreeNumbers) {
   EXPECT_EQ(config.topology.nodes, 2u);
   EXPECT_EQ(config.topology.cores, 18u);
   EXPECT_EQ(config.topology.smt, 3u);
+}
+
+TEST_F(ConfigTest, AutoIsALockOfTheTable) {
+  const auto choice = [this](const char* topology) {
+    setenv("LOCKSWAP_RWLOCK", "auto", 1);
+    setenv("LOCKSWAP_TOPOLOGY", topology, 1);
+    EXPECT_TRUE(read()) << message;
+    settle_auto(config);
+    EXPECT_TRUE(config.automatic);
+    return std::string(config.rwlock);
+  };
+  EXPECT_EQ(choice("1x1x1"), "pthread");
+  EXPECT_EQ(choice("1x1x2"), "bravo-pthread");
+  EXPECT_EQ(choice("1x64x2"), "bravo-pthread");
+  EXPECT_EQ(choice("2x1x1"), "bravo-cohort");
+  EXPECT_EQ(choice("4x18x2"), "bravo-cohort");
+  // What is named is what runs.
+  setenv("LOCKSWAP_RWLOCK", "ba", 1);
+  ASSERT_TRUE(read());
+  settle_auto(config);
+  EXPECT_FALSE(config.automatic);
+  EXPECT_STREQ(config.rwlock, "ba");
 }
 
 TEST_F(ConfigTest, StatsGoToStderrOrAFile) {

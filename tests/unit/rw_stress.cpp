@@ -144,18 +144,20 @@ void all(const char* wait, int milliseconds) {
   run("pf-t", static_cast<Direct<Native, PfT<Native, W>, CountNothing>*>(nullptr));
   run("ba", static_cast<Direct<Native, Ba<Native, W>, CountNothing>*>(nullptr));
   run("cohort", static_cast<Direct<Native, CohortRw<Native, W>, CountNothing>*>(nullptr));
+  run("cohort-n", static_cast<Direct<Native, CohortRwNeutral<Native, W>, CountNothing>*>(nullptr));
+  run("cohort-rp", static_cast<Direct<Native, CohortRwReaders<Native, W>, CountNothing>*>(nullptr));
   run("bravo-cohort", static_cast<Bravo<Native, W, CohortRw<Native, W>, CountNothing>*>(nullptr));
   run("per-cpu", static_cast<Direct<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("rlu", static_cast<Direct<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
   run("rlu-asym", static_cast<Direct<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
   using Rows = RowSlots<Native, W>;
   run("bravo-asym-pf-t",
       static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing, Rows>*>(nullptr));
   run("bravo-asym-rlu",
       static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing, Rows>*>(nullptr));
+  run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
+  run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
   run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));
 }
 

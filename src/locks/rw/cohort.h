@@ -1,7 +1,8 @@
-// cohort: C-RW-WP, a reader-writer lock for machines with several memory nodes; writers first.
+// cohort, cohort-n, cohort-rp: reader-writer locks for machines with several memory nodes. Writers
+// go first (C-RW-WP), nobody does (C-RW-NP), or readers do (C-RW-RP).
 //
 // Paper: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer
-//   locks" (PPoPP 2013), section 3.3 (C-RW-WP) and 3.4 (reader indicators).
+//   locks" (PPoPP 2013), sections 3.1 to 3.3 (the three) and 3.4 (reader indicators).
 // Idea: a reader counts itself in at its node and looks whether a writer is there; if so, it counts
 //   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
 //   until nobody is counted in at any node. While writers wait for the mutex it stays said.
@@ -13,12 +14,18 @@
 //   bits 10.. readers that wait
 // Invariants: kPresent and kTurn are set by the holder of the mutex; kTurn is cleared by the last
 //   reader that waited. Readers that wait are not counted in, but for moments.
-// Fairness: writers first; in a row at most kMostInARow + 1 of a node while others wait. After
-//   kMostInARow writers the readers that wait go first. A timed writer takes the mutex only when it
-//   is free, then waits for readers like others.
+// Fairness: of writers, at most kMostInARow + 1 of a node in a row while others wait. A timed writer
+//   takes the mutex only when it is free, then waits for readers like others.
+//   cohort     after kMostInARow writers the readers that wait go first
+//   cohort-n   after each
+//   cohort-rp  after each; and a writer lets new readers in while there are any. After kMostInARow
+//              times that as many had left as were in when it looked, it lets in no more.
 // Space: 256 bytes a node, and 256.
 // Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
-//   count how many of them were in, and set it up themselves, so no reader looks at a clock. A
+//   count how many of them were in, and set it up themselves, so no reader looks at a clock. So does
+//   a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the mutex, too; here
+//   the readers that wait go first when a writer leaves, so that readers only write to the mutex's
+//   lines where nobody waits for them. A
 //   release by a thread without a record takes any hold: if that was another's, or of a reader that
 //   was about to count itself out, that one finds no arrival left and has the hold that was meant.
 // Destroy is safe: a reader's last access is the update of egress. A writer's is the mutex's;
@@ -55,8 +62,10 @@ struct alignas(128) CohortRwPart {
   alignas(128) Local local;
 };
 
-template <class P, class W>
-class CohortRw {
+// kWriters: how many of them go in a row while readers wait. kPatience: how often a writer lets
+// readers go first that came after it.
+template <class P, class W, std::uint32_t kWriters, std::uint32_t kPatience>
+class CohortRwOver {
   using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortRwHead<P, Ticket<P, W>>;
   using Part = CohortRwPart<P, W, typename Mutex::Node>;
@@ -113,8 +122,7 @@ class CohortRw {
     const std::uint32_t node = P::node();
     Mutex::lock(h.global, State::part(h, node).local);
     h.node.store(node, relaxed);  // the holder's own
-    appear(h, nullptr);
-    drain(h, nullptr, before_drain);
+    get_in(h, nullptr, before_drain);
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
@@ -126,7 +134,7 @@ class CohortRw {
         return false;
       }
     }
-    if (appear(h, deadline) && drain(h, deadline, [] {})) return true;
+    if (get_in(h, deadline, [] {})) return true;
     leave(h);
     return false;
   }
@@ -199,7 +207,7 @@ class CohortRw {
   static constexpr std::uint32_t kPass = 16;
   static constexpr std::uint32_t kPasses = 0x3f0;
   static constexpr std::uint32_t kWaiter = 0x400;
-  static_assert(P::kMostInARow * kPass <= kPasses);
+  static_assert(kWriters != 0 && kWriters * kPass <= kPasses);
   static constexpr std::uint32_t kOverChannel = 1;
   static constexpr std::uint32_t kTurnChannel = 2;
 
@@ -252,7 +260,23 @@ class CohortRw {
     return true;
   }
 
-  // With the mutex: readers that wait have had their turn, and from now on new ones wait.
+  // With the mutex. False: the deadline has passed.
+  template <class F>
+  static bool get_in(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+    for (std::uint32_t n = kPatience; n != 0; --n) {
+      if (all_gone(h)) {
+        if (!appear(h, deadline)) return false;
+        if (all_gone(h)) return true;
+        disappear(h);
+      }
+      for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+        if (!State::part(h, i).readers.wait_for_some(deadline)) return false;
+      }
+    }
+    return appear(h, deadline) && drain(h, deadline, before_drain);
+  }
+
+  // Readers that wait have had their turn, and from now on new ones wait.
   static bool appear(Head& h, const Deadline* deadline) noexcept {
     // relaxed: the writer before comes with the mutex, so kPresent is as it left it.
     for (std::uint32_t v = h.state.load(relaxed); (v & kPresent) == 0; v = h.state.load(relaxed)) {
@@ -264,6 +288,17 @@ class CohortRw {
       }
     }
     return true;
+  }
+
+  // Readers that came meanwhile go first.
+  static void disappear(Head& h) noexcept {
+    // relaxed: nothing was done; the writers before are in what it continues.
+    wake_readers(h, h.state.fetch_and(~(kPresent | kParked), relaxed));
+  }
+  static void wake_readers(Head& h, std::uint32_t before) noexcept {
+    if constexpr (W::kParks) {
+      if ((before & kParked) != 0) W::wake(&h.state, kOverChannel);
+    }
   }
 
   static bool all_gone(Head& h) noexcept {
@@ -291,15 +326,13 @@ class CohortRw {
     do {
       // relaxed: flags; the compare-exchange finds out what has changed.
       const std::uint32_t passes = v < kWaiter ? 0 : (v & kPasses) + kPass;
-      const bool is_turn = passes >= P::kMostInARow * kPass;
+      const bool is_turn = passes >= kWriters * kPass;
       next = v & ~kPasses;
-      if (!wanted || is_turn) next &= ~(kPresent | kParked);
+      if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kParked);
       next |= is_turn ? kTurn : passes;
       // release: the critical section; pairs with enter. The next writer gets it with the mutex.
     } while (!h.state.compare_exchange(v, next, release));
-    if constexpr (W::kParks) {
-      if (((v ^ next) & kParked) != 0) W::wake(&h.state, kOverChannel);
-    }
+    wake_readers(h, v & ~next);
     Mutex::unlock(h.global, part.local);
   }
 
@@ -328,5 +361,12 @@ class CohortRw {
 
   State state_;
 };
+
+template <class P, class W>
+using CohortRw = CohortRwOver<P, W, P::kMostInARow, 0>;
+template <class P, class W>
+using CohortRwNeutral = CohortRwOver<P, W, 1, 0>;
+template <class P, class W>
+using CohortRwReaders = CohortRwOver<P, W, 1, P::kMostInARow>;
 
 }  // namespace lockswap

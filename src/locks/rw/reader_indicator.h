@@ -53,15 +53,17 @@ struct alignas(128) ReaderIndicator {
   // For a writer that has new readers turn back. False: the deadline has passed.
   bool wait_until_empty(const Deadline* deadline) noexcept {
     while (!is_empty()) {
-      // As many have gone as have come by now; some of these may only look. relaxed, both: is_empty
-      // decides.
-      const std::uint32_t come = ingress_.load(relaxed);
-      const auto gone = [come](std::uint32_t left) {
-        return static_cast<std::int32_t>((left & kCount) - come) >= 0;
-      };
-      if (!W::until(egress_, relaxed, kParked, kChannel, deadline, gone)) return false;
+      if (!wait_for_some(deadline)) return false;
     }
     return true;
+  }
+  // Until as many have gone as have come by now, whichever; some of these may only look.
+  bool wait_for_some(const Deadline* deadline) noexcept {
+    const std::uint32_t come = ingress_.load(relaxed);  // relaxed, both: is_empty decides
+    const auto gone = [come](std::uint32_t left) {
+      return static_cast<std::int32_t>((left & kCount) - come) >= 0;
+    };
+    return W::until(egress_, relaxed, kParked, kChannel, deadline, gone);
   }
 
   // Half of the counters' range is in use.
