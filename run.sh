@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs lint test check campaign; do
+for part in common packages build workloads programs machines lint test check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done

@@ -36,6 +36,11 @@ PACKAGES_tests=(
   shellcheck
   valgrind
 )
+PACKAGES_machines=( # emulated, for ./run.sh test --full
+  cpio
+  numactl
+  qemu-system-x86
+)
 PACKAGES_check=(spin)
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }

@@ -49,6 +49,7 @@ run_tests() {
   begin 'programs to test with'
   get_workloads
   get_programs "$full"
+  if [[ -n $full ]]; then get_machines; fi
   finish there
   goes_on lint '' run_lint "$full"
   goes_on 'unit and conformance' "${limits[1]}" run_ctest "${ctest[@]}" -E '^(explore|programs)'

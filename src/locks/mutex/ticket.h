@@ -74,6 +74,9 @@ class Ticket {
     return ((next_.load(relaxed) - number(v)) & kNumber) == 0;
   }
 
+  // For tests: how many acquisitions there were, those that wait among them. relaxed: as above.
+  std::uint32_t drawn() const noexcept { return next_.load(relaxed) & kNumber; }
+
   // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
   // True: it is free, or held if `held`, and nothing else.
   bool is_tidy(bool held) const noexcept {

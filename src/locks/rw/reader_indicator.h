@@ -72,6 +72,10 @@ struct alignas(128) ReaderIndicator {
     return (ingress_.load(relaxed) - left) >> 31 != 0;          // as in depart
   }
 
+  // For tests: what has been counted, modulo 2^31. relaxed: nothing is decided by it.
+  std::uint32_t arrivals() const noexcept { return ingress_.load(relaxed) / kReader; }
+  std::uint32_t departures() const noexcept { return egress_.load(relaxed) / kReader; }
+
   // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
   // Under a writer's hold, who has come was about to turn back. Otherwise it may hold.
   bool is_tidy(bool written) const noexcept {

@@ -1,0 +1,193 @@
+"""Emulated machines with several memory nodes: qemu without hardware support, Debian's kernel, and a file system in
+memory with the programs, their shared libraries and busybox.
+
+They show what software makes of a machine, never how fast it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build"
+# What is installed is not unpacked as well.
+PLACES = (BUILD / "machines/root", Path("/"))
+QEMU = "qemu-system-x86_64"
+KERNEL, BUSYBOX = "boot/vmlinuz-*-cloud-amd64", "bin/busybox"
+NODE_MB = 192  # of memory, each
+
+END = re.compile(rb"^@@machine (\d+)\r?\n", re.M)
+# Nothing but panics on the console. The host may stop the machine for a while.
+OPTIONS = "console=ttyS0 quiet loglevel=1 panic=-1 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off"
+
+
+class MachineError(Exception):
+    """It did not run, or did not end; says what it said."""
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers in a list such as "0-3,8"."""
+    found: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What qemu is told. The kernel numbers nodes by the order of their first CPUs, and then those that have none."""
+
+    nodes: tuple[str, ...]  # in that order: the CPUs of each, such as "0-3,8"; "": it has memory alone
+    smt: int = 1  # hardware threads of a core
+    spare: int = 0  # further CPUs that could be plugged in, of the first node
+
+    @classmethod
+    def even(cls, nodes: int, cpus: int, smt: int = 1) -> Machine:
+        each = cpus // nodes
+        return cls(tuple(f"{n * each}-{n * each + each - 1}" for n in range(nodes)), smt)
+
+    @property
+    def cpus(self) -> list[int]:
+        return sorted(cpu for node in self.nodes for cpu in numbers(node))
+
+    @property
+    def possible(self) -> int:
+        return len(self.cpus) + self.spare
+
+    @property
+    def node_of_cpu(self) -> dict[int, int]:
+        return {cpu: n for n, node in enumerate(self.nodes) for cpu in numbers(node)}
+
+    def arguments(self) -> list[str]:
+        cpus, smt = len(self.cpus), self.smt
+        firsts = [min(numbers(node), default=cpus) for node in self.nodes]
+        if self.cpus != list(range(cpus)) or firsts != sorted(firsts) or cpus % smt or self.spare % smt:
+            raise MachineError(f"no such machine: {self}")
+        sockets = self.possible // smt
+        words = ["-smp", f"cpus={cpus},maxcpus={self.possible},sockets={sockets},cores=1,threads={smt}"]
+        words += ["-m", str(NODE_MB * len(self.nodes))]
+        for n, node in enumerate(self.nodes):
+            spare = f"{cpus}-{self.possible - 1}" if self.spare and n == 0 else ""
+            ranges = "".join(f",cpus={part}" for part in filter(None, [*node.split(","), spare]))
+            words += ["-object", f"memory-backend-ram,id=m{n},size={NODE_MB}M"]
+            words += ["-numa", f"node,nodeid={n},memdev=m{n}{ranges}"]
+        return words
+
+
+def missing() -> str:
+    """What this host lacks to emulate one, or nothing."""
+    absent = [word for word in (QEMU, "cpio") if shutil.which(word) is None]
+    absent += [name for name in (KERNEL, BUSYBOX) if _part(name) is None]
+    if not absent:
+        return ""
+    return f"no emulated machine without {', '.join(absent)}; './run.sh test --full' gets what is missing"
+
+
+def _part(name: str) -> Path | None:
+    return next((file for place in PLACES for file in sorted(place.glob(name))), None)
+
+
+def with_libraries(files: Iterable[Path]) -> set[Path]:
+    """And the shared libraries that they load, the loader among them."""
+    found = set(files)
+    for file in list(found):
+        with file.open("rb") as f:
+            if f.read(4) != b"\x7fELF":
+                continue
+        listed = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        found |= {Path(word) for word in re.findall(r"(/\S+) \(0x", listed)}
+    return found
+
+
+def file_system(job: str, files: Iterable[Path], work: Path) -> Path:
+    """An archive for the kernel: each file has the place that it has here."""
+    root, archive = work / "root", work / "root.cpio"
+    busybox = _part(BUSYBOX)
+    assert busybox is not None  # see missing()
+    for file in with_libraries([*files, busybox]):
+        place = root / (BUSYBOX if file == busybox else file.relative_to("/"))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    (root / "bin/sh").symlink_to("busybox")
+    shutil.copy(HERE / "init.sh", root / "init")
+    (root / "init").chmod(0o755)
+    (root / "job").write_text(job)
+    names = b"\0".join(bytes(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    with archive.open("wb") as out:
+        command = ["cpio", "--quiet", "--null", "-o", "-H", "newc", "-R", "0:0"]
+        subprocess.run(command, cwd=root, input=names, stdout=out, check=True)
+    return archive
+
+
+def run(machine: Machine, job: str, files: Iterable[Path], limit_s: float, show: bool = False) -> tuple[str, int]:
+    """Boots it, runs the shell script `job` there, in the current folder: its output and its status.
+
+    `limit_s`: of real time. `show`: the output goes to stdout as it comes."""
+    if problem := missing():
+        raise MachineError(problem)
+    job = f"mkdir -p {shlex.quote(os.getcwd())}\ncd {shlex.quote(os.getcwd())}\n{job}\n"  # noqa: PTH109
+    with tempfile.TemporaryDirectory(prefix="lockswap-machine-") as place:
+        work = Path(place)
+        console = work / "console"
+        command = [QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]
+        command += [
+            "-machine",
+            "q35",
+            "-accel",
+            "tcg,thread=multi",
+            "-cpu",
+            "max,vendor=GenuineIntel",
+            *machine.arguments(),
+        ]
+        command += ["-kernel", str(_part(KERNEL)), "-append", OPTIONS, "-initrd", str(file_system(job, files, work))]
+        command += ["-serial", f"file:{console}", "-serial", "stdio"]
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as qemu:
+            try:
+                output, in_time = _read(qemu, time.monotonic() + limit_s, show)
+            finally:
+                qemu.kill()
+        end = END.search(output)
+        text = output[: end.start() if end else None].decode(errors="replace").replace("\r\n", "\n")
+        if end is None:
+            said = console.read_text(errors="replace") if console.exists() else ""
+            why = "it ended by itself" if in_time else f"it has not ended after {limit_s:.0f} s"
+            raise MachineError(f"{machine}: {why}; its console: {said[-3000:]!r}; its output: {text[-6000:]}")
+        return text, int(end[1])
+
+
+def _read(qemu: subprocess.Popen[bytes], until: float, show: bool) -> tuple[bytes, bool]:
+    """All output; False: time was up before its end."""
+    assert qemu.stdout is not None
+    output, shown = b"", 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(qemu.stdout, selectors.EVENT_READ)
+        while selector.select(max(0, until - time.monotonic())):
+            block = os.read(qemu.stdout.fileno(), 65536)
+            if not block:
+                return output, True
+            output += block
+            if show:
+                shown = _show(output, shown)
+    return output, False
+
+
+def _show(output: bytes, shown: int) -> int:
+    """Prints the lines that came to an end since; returns up to where."""
+    lines = output[shown : output.rfind(b"\n") + 1]
+    end = END.search(lines)
+    sys.stdout.buffer.write(lines[: end.start() if end else None])
+    sys.stdout.flush()
+    return shown + len(lines)
