@@ -112,26 +112,52 @@ TEST(Exclusion, EverybodyWhoWaitsIsAdmitted) {
   }
 }
 
-// Reads that are all inside at once, each waiting for the others: readers really share.
-// A reader keeps out the writers of its own lock, and no others: it waits for them.
+// A reader keeps out the writers of its own lock, and no others: whether it came by a short cut,
+// again, to more locks than a thread has places for, or still waits. A writer that waits for it
+// waits for ever here.
 TEST(Exclusion, AReaderOfOneLockDelaysNoWriterOfAnother) {
-  L one = PTHREAD_RWLOCK_INITIALIZER, other = PTHREAD_RWLOCK_INITIALIZER;
-  warm_up_readers(&one);
-  warm_up_readers(&other);
-  Actor reader, writer;
-  reader.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&one)); });
-  writer.run([&] {
-    for (int i = 0; i < 100; ++i) {
-      EXPECT_RC(0, i % 2 == 0 ? pthread_rwlock_wrlock(&other) : pthread_rwlock_trywrlock(&other));
-      EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&one));
-      EXPECT_RC(0, pthread_rwlock_unlock(&other));
-    }
-  });
-  reader.run([&] { EXPECT_RC(0, pthread_rwlock_unlock(&one)); });
-  expect_works(&one);
-  expect_works(&other);
+  constexpr int kRead = 24;
+  static L read[kRead], written, other;
+  for (const int reads : {0, 3000}) {
+    for (L* lock : {&read[0], &read[kRead - 1], &other})
+      warm_up_readers(lock, reads);
+    Actor reader, holder, waiter, writer;
+    reader.run([&] {
+      for (L& lock : read)
+        ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
+      ASSERT_RC(0, pthread_rwlock_rdlock(&read[0]));
+    });
+    holder.run([&] { ASSERT_RC(0, pthread_rwlock_wrlock(&written)); });
+    waiter.start([&] {
+      ASSERT_RC(0, pthread_rwlock_rdlock(&written));
+      EXPECT_RC(0, pthread_rwlock_unlock(&written));
+    });
+    EXPECT_TRUE(waiter.blocked());
+    writer.run([&] {
+      const timespec late = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
+      for (int i = 0; i < 100; ++i) {
+        EXPECT_RC(0, i % 3 == 0   ? pthread_rwlock_wrlock(&other)
+                     : i % 3 == 1 ? pthread_rwlock_trywrlock(&other)
+                                  : pthread_rwlock_clockwrlock(&other, CLOCK_MONOTONIC, &late));
+        EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&read[i % kRead]));
+        EXPECT_RC(0, pthread_rwlock_unlock(&other));
+        EXPECT_RC(0, pthread_rwlock_rdlock(&other));
+        EXPECT_RC(0, pthread_rwlock_unlock(&other));
+      }
+    });
+    holder.run([&] { EXPECT_RC(0, pthread_rwlock_unlock(&written)); });
+    waiter.finish();
+    reader.run([&] {
+      EXPECT_RC(0, pthread_rwlock_unlock(&read[0]));
+      for (L& lock : read)
+        EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+    });
+    for (L* lock : {&read[0], &read[kRead - 1], &written, &other})
+      expect_works(lock);
+  }
 }
 
+// Reads that are all inside at once, each waiting for the others: readers really share.
 TEST(Exclusion, ReadersMeetInside) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   constexpr int kReaders = 6;
