@@ -9,6 +9,7 @@
 export PATH=/bin:/usr/bin HOME=/tmp
 ln -s /proc/self/fd /dev/fd
 stty -F /dev/ttyS1 -opost
+echo '@@booted' >/dev/ttyS1
 # The line is closed, so all of it is out, before the machine ends.
 sh /job >/dev/ttyS1 2>&1 </dev/null
 echo "@@machine $?" >/dev/ttyS1

@@ -26,7 +26,9 @@ QEMU = "qemu-system-x86_64"
 KERNEL, BUSYBOX = "boot/vmlinuz-*-cloud-amd64", "bin/busybox"
 NODE_MB = 192  # of memory, each
 
-END = re.compile(rb"^@@machine (\d+)\r?\n", re.M)
+BOOT_S = 600  # for the kernel, on a host that may be busy
+BOOTED = b"@@booted\n"
+END = re.compile(rb"^@@machine (\d+)\n", re.M)
 # Nothing but panics on the console. The host may stop the machine for a while.
 OPTIONS = "console=ttyS0 quiet loglevel=1 panic=-1 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off"
 
@@ -133,61 +135,75 @@ def file_system(job: str, files: Iterable[Path], work: Path) -> Path:
 def run(machine: Machine, job: str, files: Iterable[Path], limit_s: float, show: bool = False) -> tuple[str, int]:
     """Boots it, runs the shell script `job` there, in the current folder: its output and its status.
 
-    `limit_s`: of real time. `show`: the output goes to stdout as it comes."""
+    `limit_s`: of real time, for the job. `show`: the output goes to stdout as it comes."""
     if problem := missing():
         raise MachineError(problem)
-    job = f"mkdir -p {shlex.quote(os.getcwd())}\ncd {shlex.quote(os.getcwd())}\n{job}\n"  # noqa: PTH109
+    here = shlex.quote(str(Path.cwd()))
     with tempfile.TemporaryDirectory(prefix="lockswap-machine-") as place:
         work = Path(place)
-        console = work / "console"
+        archive = file_system(f"mkdir -p {here}\ncd {here}\n{job}\n", files, work)
         command = [QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]
-        command += [
-            "-machine",
-            "q35",
-            "-accel",
-            "tcg,thread=multi",
-            "-cpu",
-            "max,vendor=GenuineIntel",
-            *machine.arguments(),
-        ]
-        command += ["-kernel", str(_part(KERNEL)), "-append", OPTIONS, "-initrd", str(file_system(job, files, work))]
-        command += ["-serial", f"file:{console}", "-serial", "stdio"]
-        with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as qemu:
-            try:
-                output, in_time = _read(qemu, time.monotonic() + limit_s, show)
-            finally:
-                qemu.kill()
-        end = END.search(output)
-        text = output[: end.start() if end else None].decode(errors="replace").replace("\r\n", "\n")
-        if end is None:
-            said = console.read_text(errors="replace") if console.exists() else ""
-            why = "it ended by itself" if in_time else f"it has not ended after {limit_s:.0f} s"
-            raise MachineError(f"{machine}: {why}; its console: {said[-3000:]!r}; its output: {text[-6000:]}")
-        return text, int(end[1])
+        command += ["-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,vendor=GenuineIntel"]
+        command += machine.arguments()
+        command += ["-kernel", str(_part(KERNEL)), "-append", OPTIONS, "-initrd", str(archive)]
+        command += ["-serial", f"file:{work / 'console'}", "-serial", "stdio"]
+        output = _Output(show)
+        with (work / "qemu").open("wb") as said:
+            qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said)
+        try:
+            why = output.read(qemu, limit_s)
+        finally:
+            qemu.kill()
+            qemu.communicate()
+        if output.status is None:
+            console = "".join((work / name).read_text(errors="replace") for name in ("qemu", "console"))
+            raise MachineError(f"{machine} {why}; its console: {console[-3000:]!r}; its output: {output.text[-6000:]}")
+        return output.text, output.status
 
 
-def _read(qemu: subprocess.Popen[bytes], until: float, show: bool) -> tuple[bytes, bool]:
-    """All output; False: time was up before its end."""
-    assert qemu.stdout is not None
-    output, shown = b"", 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(qemu.stdout, selectors.EVENT_READ)
-        while selector.select(max(0, until - time.monotonic())):
-            block = os.read(qemu.stdout.fileno(), 65536)
-            if not block:
-                return output, True
-            output += block
-            if show:
-                shown = _show(output, shown)
-    return output, False
+class _Output:
+    """Of the second serial line."""
 
+    def __init__(self, show: bool) -> None:
+        self.said = b""
+        self.show = show
+        self.shown = 0  # bytes of the text
 
-def _show(output: bytes, shown: int) -> int:
-    """Prints the lines that came to an end since; returns up to where."""
-    lines = output[shown : output.rfind(b"\n") + 1]
-    end = END.search(lines)
-    sys.stdout.buffer.write(lines[: end.start() if end else None])
-    sys.stdout.flush()
-    return shown + len(lines)
+    def read(self, qemu: subprocess.Popen[bytes], limit_s: float) -> str:
+        """To its end; why there is none, if there is none."""
+        assert qemu.stdout is not None
+        until = time.monotonic() + BOOT_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(qemu.stdout, selectors.EVENT_READ)
+            while selector.select(max(0, until - time.monotonic())):
+                block = os.read(qemu.stdout.fileno(), 65536)
+                if not block:
+                    return "ended by itself"
+                boots = BOOTED not in self.said
+                self.said += block
+                if boots and BOOTED in self.said:
+                    until = time.monotonic() + limit_s
+                if self.show:
+                    self._show()
+        return f"has not ended after {limit_s:.0f} s" if BOOTED in self.said else "did not boot"
+
+    @property
+    def text(self) -> str:
+        """The job's."""
+        return self._job.decode(errors="replace")
+
+    @property
+    def status(self) -> int | None:
+        end = END.search(self.said)
+        return int(end[1]) if end else None
+
+    @property
+    def _job(self) -> bytes:
+        end = END.search(self.said)
+        return self.said[: end.start() if end else None].partition(BOOTED)[2]
+
+    def _show(self) -> None:
+        lines = self._job[: self._job.rfind(b"\n") + 1]
+        sys.stdout.buffer.write(lines[self.shown :])
+        sys.stdout.flush()
+        self.shown = len(lines)
