@@ -78,7 +78,7 @@ def run_command(
     "-l",
     multiple=True,
     metavar="LOCK",
-    help="Lock; several: a,b or repeated. Default: ba,bravo-ba. The baselines none and pthread are always there.",
+    help="Lock; several: a,b or repeated. Default: ba,bravo-ba,cohort,per-cpu,rlu. none and pthread are always there.",
 )
 @click.option(
     "--range",

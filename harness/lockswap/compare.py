@@ -27,8 +27,8 @@ from lockswap.store import SCHEMA, Folder, scrub
 from lockswap.text import words
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What is compared when nothing is named: the paper's locks.
-DEFAULT_LOCKS = ("ba", "bravo-ba")
+# What is compared when nothing is named, beside glibc's: the locks of the BRAVO paper.
+DEFAULT_LOCKS = ("ba", "bravo-ba", "cohort", "per-cpu", "rlu")
 QUICK_REPEATS = MIN_PAIRS
 # What --until may cost when --budget does not say.
 BUDGET_MIN = 30.0

@@ -22,15 +22,18 @@ _KNOWN = {
     "pf-t": ("#0e9668", "#3ddc9b", "D"),
     "bravo-pf-t": ("#6f1d9e", "#b45bf0", "v"),
     "bravo-pthread": ("#b08900", "#ffcf40", "P"),
+    "cohort": ("#a01080", "#a838a8", "p"),
+    "per-cpu": ("#005830", "#287850", "h"),
+    "rlu": ("#6000f8", "#7830f8", "*"),
 }
 # Locks without colours of their own get these, in order.
 _OTHERS = (
-    ("#c2255c", "#ff86ad", "p"),
-    ("#0c8599", "#3bc9db", "*"),
-    ("#5f3dc4", "#b197fc", "h"),
-    ("#2b8a3e", "#69db7c", "<"),
-    ("#864a1c", "#d9a066", ">"),
-    ("#4a5568", "#a0aec0", "d"),
+    ("#c2255c", "#ff86ad", "<"),
+    ("#0c8599", "#3bc9db", ">"),
+    ("#5f3dc4", "#b197fc", "d"),
+    ("#2b8a3e", "#69db7c", (4, 1, 0)),
+    ("#864a1c", "#d9a066", (3, 1, 0)),
+    ("#4a5568", "#a0aec0", (6, 1, 0)),
 )
 
 # CSS variable -> (light, dark)
@@ -84,7 +87,7 @@ STYLE = {
 class Look:
     variable: str
     color: str
-    marker: str
+    marker: str | tuple[int, int, int]  # one of matplotlib's, or a star: its points, 1, its angle
     dash: str
 
     @property

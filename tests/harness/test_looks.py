@@ -7,7 +7,7 @@ import pytest
 
 from lockswap.looks import THEME, looks
 
-OURS = ["none", "pthread", "ba", "bravo-ba", "pf-t", "bravo-pf-t", "bravo-pthread"]
+OURS = ["none", "pthread", "ba", "bravo-ba", "pf-t", "bravo-pf-t", "bravo-pthread", "cohort", "per-cpu", "rlu"]
 # What remains of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHT = {
     "all": np.eye(3),

@@ -3,6 +3,7 @@
 import csv
 import json
 import subprocess
+import tomllib
 
 import pytest
 
@@ -41,6 +42,14 @@ def test_every_lock_is_counted_and_compared(program, tmp_path):
     for name in names:
         assert checks[name]["totals"]["reads"] == 36000, name
         assert checks[name]["totals"]["writes"] == 4000, name
+
+
+def test_without_a_choice_the_papers_locks_are_compared(program, tmp_path):
+    folder = tmp_path / "campaign"
+    done = Lockswap(ROOT)("compare", "-r", "1", "--out", folder, "--no-report", "--", program, "1", "1000")
+    assert done.returncode == 0, done.stderr
+    about = tomllib.loads((folder / "campaign.toml").read_text())
+    assert about["locks"] == ["none", "pthread", "ba", "bravo-ba", "cohort", "per-cpu", "rlu"]
 
 
 def test_a_wrong_setting_of_the_library_is_shown(program):
