@@ -24,13 +24,13 @@ _KNOWN = {
     "bravo-pthread": ("#b08900", "#ffcf40", "P"),
     "cohort": ("#a01080", "#a838a8", "p"),
     "per-cpu": ("#005830", "#287850", "h"),
-    "rlu": ("#6000f8", "#7830f8", "*"),
+    "rlu": ("#6000f8", "#7830f8", "d"),
 }
 # Locks without colours of their own get these, in order.
 _OTHERS = (
     ("#c2255c", "#ff86ad", "<"),
     ("#0c8599", "#3bc9db", ">"),
-    ("#5f3dc4", "#b197fc", "d"),
+    ("#5f3dc4", "#b197fc", "*"),
     ("#2b8a3e", "#69db7c", (4, 1, 0)),
     ("#864a1c", "#d9a066", (3, 1, 0)),
     ("#4a5568", "#a0aec0", (6, 1, 0)),
