@@ -22,13 +22,13 @@ int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
 int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
   return counted(REAL(tryrdlock, pthread_rwlock_t*)(lock));
 }
-int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const struct timespec* deadline) {
-  return counted(REAL(timedrdlock, pthread_rwlock_t*, const struct timespec*)(lock, deadline));
+int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const struct timespec* abstime) {
+  return counted(REAL(timedrdlock, pthread_rwlock_t*, const struct timespec*)(lock, abstime));
 }
-int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock,
-                               const struct timespec* deadline) {
+int pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clockid,
+                               const struct timespec* abstime) {
   return counted(REAL(clockrdlock, pthread_rwlock_t*, clockid_t, const struct timespec*)(
-      lock, clock, deadline));
+      lock, clockid, abstime));
 }
 
 int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {

@@ -25,7 +25,9 @@ template <class Head, class Part>
 class Block {
  public:
   explicit Block(const pthread_rwlock_t& lock) noexcept {
-    std::memcpy(&head_, &lock, sizeof head_);
+    std::uintptr_t first;
+    std::memcpy(&first, &lock, sizeof first);
+    head_ = reinterpret_cast<Head*>(first);
   }
   Head& head() const noexcept { return *head_; }
   Part& part(unsigned i) const noexcept { return reinterpret_cast<Part*>(head_ + 1)[i]; }

@@ -23,57 +23,15 @@
 #include <vector>
 
 #include "beside.h"
+#include "standing.h"
 
 namespace {
 
 using beside::CohortBlock;
-using Numbers = std::vector<unsigned>;
+using namespace standing;
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 std::unique_ptr<beside::Parts> parts;
-
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "per_node: %s\n", what.c_str());
-  std::_Exit(1);
-}
-
-void must(int error, const char* what) {
-  if (error != 0) fail(std::string(what) + ": error " + std::to_string(error));
-}
-
-// --- where threads run
-
-void stand_on(unsigned cpu) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  must(sched_setaffinity(0, sizeof one, &one), "sched_setaffinity");
-}
-
-Numbers allowed_cpus() {
-  cpu_set_t set;
-  must(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
-  Numbers cpus;
-  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-unsigned kernels_node() {
-  unsigned cpu = 0, node = 0;
-  getcpu(&cpu, &node);
-  return node;
-}
-
-std::map<unsigned, Numbers> cpus_by_node() {
-  std::map<unsigned, Numbers> nodes;
-  for (const unsigned cpu : allowed_cpus()) {
-    stand_on(cpu);
-    nodes[kernels_node()].push_back(cpu);
-  }
-  return nodes;
-}
 
 // --- what is printed
 
@@ -116,7 +74,7 @@ Numbers count_reads(unsigned count) {
 
 Numbers written_parts() {
   begin_write();
-  const Numbers w = of_all_parts([](unsigned i) { return parts->written(lock, i) ? 1 : 0; });
+  Numbers w = of_all_parts([](unsigned i) { return parts->written(lock, i) ? 1 : 0; });
   end();
   return w;
 }
@@ -295,37 +253,39 @@ void mixed(double seconds) {
       text(gone).c_str(), text(local).c_str(), block.head().global.drawn());
 }
 
-int usage() {
-  std::fprintf(stderr,
-               "per_node: want places COUNT, here COUNT, moves, unplug CPU, hand-over or mixed "
-               "SECONDS, under LOCKSWAP_RWLOCK=cohort or per-cpu (the last two: cohort)\n");
-  return 2;
-}
+struct Experiment {
+  const char* name;
+  const char* wants;   // an argument: a number above 0
+  bool of_both_locks;  // or of `cohort` alone
+  void (*run)(double);
+};
+constexpr Experiment kExperiments[] = {
+    {"places", " COUNT", true, [](double n) { places(static_cast<unsigned>(n)); }},
+    {"here", " COUNT", true, [](double n) { here(static_cast<unsigned>(n)); }},
+    {"moves", "", true, [](double) { moves(); }},
+    {"unplug", " CPU", true, [](double n) { unplug(static_cast<unsigned>(n)); }},
+    {"hand-over", "", false, [](double) { hand_over(); }},
+    {"mixed", " SECONDS", false, mixed},
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   parts = beside::parts_of_this_lock();
-  const std::string what = argc > 1 ? argv[1] : "";
   const bool is_cohort = dynamic_cast<beside::CohortParts*>(parts.get()) != nullptr;
+  const std::string what = argc > 1 ? argv[1] : "";
   const double number = argc > 2 ? std::strtod(argv[2], nullptr) : 0;
-  if (parts == nullptr || parts->count() == 0 || argc > 3) return usage();
-  if (what == "moves" && argc == 2) {
-    moves();
-  } else if (what == "hand-over" && argc == 2 && is_cohort) {
-    hand_over();
-  } else if (number <= 0) {
-    return usage();
-  } else if (what == "places") {
-    places(static_cast<unsigned>(number));
-  } else if (what == "here") {
-    here(static_cast<unsigned>(number));
-  } else if (what == "unplug") {
-    unplug(static_cast<unsigned>(number));
-  } else if (what == "mixed" && is_cohort) {
-    mixed(number);
-  } else {
-    return usage();
+  for (const Experiment& e : kExperiments) {
+    const bool has_its_argument = *e.wants == 0 ? argc == 2 : argc == 3 && number > 0;
+    if (what != e.name || !has_its_argument || parts == nullptr || !(is_cohort || e.of_both_locks))
+      continue;
+    if (parts->count() == 0) fail("the library's blocks have another layout than these headers");
+    e.run(number);
+    return 0;
   }
-  return 0;
+  std::fprintf(stderr, "per_node: under LOCKSWAP_RWLOCK=cohort or per-cpu, want one of:");
+  for (const Experiment& e : kExperiments)
+    std::fprintf(stderr, " %s%s%s;", e.name, e.wants, e.of_both_locks ? "" : " (cohort)");
+  std::fprintf(stderr, "\n");
+  return 2;
 }
