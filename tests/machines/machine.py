@@ -29,8 +29,12 @@ NODE_MB = 192  # of memory, each
 BOOT_S = 600  # for the kernel, on a host that may be busy
 BOOTED = b"@@booted\n"
 END = re.compile(rb"^@@machine (\d+)\n", re.M)
-# Nothing but panics on the console. The host may stop the machine for a while.
-OPTIONS = "console=ttyS0 quiet loglevel=1 panic=-1 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off"
+# Nothing but panics on the console; and the host may be busy, or stop the machine for a while, so nothing is concluded
+# from how long something takes.
+OPTIONS = (
+    "console=ttyS0 quiet loglevel=1 panic=-1 mitigations=off "
+    "no_timer_check tsc=reliable nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
+)
 
 
 class MachineError(Exception):
