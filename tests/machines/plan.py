@@ -75,7 +75,7 @@ def _stress(machine: Machine, steps: Steps) -> None:
     coming = " ".join(_online(expected.cpus_of(machine, node)[-1]) for node in expected.nodes(machine)[1:])
     once = f"for cpu in {coming}; do echo 0 >$cpu && echo 1 >$cpu && echo $cpu >>/tmp/came; done"
     for lock in LOCKS:
-        steps.shell(f"while ! [ -e /tmp/over ]; do {once}; done &")
+        steps.shell(f"while {once}; ! [ -e /tmp/over ]; do :; done &")
         steps.add(f"stress, {lock}, unplugging", *command, lock=lock)
         steps.shell("touch /tmp/over; wait; rm /tmp/over; mv /tmp/came /tmp/counted")
         steps.add(f"came, {lock}", "sort", "/tmp/counted")

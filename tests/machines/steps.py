@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from machine import BUILD, Machine, run
+from machine import BUILD, Machine, MachineError, run
 
 LIBRARY = BUILD / "liblockswap.so"
 MINE = BUILD / "tests/machines"
@@ -69,7 +69,8 @@ class Steps:
         output, status = run(machine, "\n".join(self.script), files, limit_s)
         results = {self.names[int(n)]: Result(text, int(code)) for n, text, code in RESULT.findall(output)}
         lost = [name for name in self.names if name not in results]
-        assert not lost and status == 0, f"without a result: {lost}; status {status}; the output: {output}"
+        if lost or status != 0:
+            raise MachineError(f"steps without a result: {lost}; status {status}; the output: {output}")
         return results
 
 
