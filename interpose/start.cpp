@@ -37,8 +37,8 @@ void say(const char* line) noexcept {
 }
 
 bool is_bravo_over_glibcs(const char* name) noexcept {
-  return name != nullptr && (std::strcmp(name, "bravo-pthread") == 0 ||
-                             std::strcmp(name, "bravo-asym-pthread") == 0);
+  return name != nullptr &&
+         (std::strcmp(name, "bravo-pthread") == 0 || std::strcmp(name, "bravo-asym-pthread") == 0);
 }
 
 void announce() noexcept {

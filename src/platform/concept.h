@@ -10,8 +10,9 @@
 //   P::tid_if_known()            the same, or 0 if the thread never asked
 //   P::process()                 this process's stamp, which none of its ancestors has: not 0, no
 //                                bits but kStampMask, always kStampTop
-//   P::process_mark()            another such number, cheap; 0 if nobody has asked for the stamp yet
-//   P::is_process(word)          whether the word's lower 40 bits are that and nothing else; cheap;
+//   P::process_mark()            another such number, cheap; 0 if nobody has asked for the stamp
+//   yet P::is_process(word)          whether the word's lower 40 bits are that and nothing else;
+//   cheap;
 //                                false also if nobody has asked yet
 //   P::survivor(tid, stamp)      who a thread of that process, an ancestor, is here: the id of the
 //                                thread that forked, or tid itself
@@ -40,10 +41,11 @@
 //   P::prepare_heavy_fence()     at start-up; false: there is none
 //   P::heavy_fence(), P::light_fence()
 //                                a pair of seq_cst fences of which one costs next to nothing
-//   P::barrier_in_all()          the same where the other side has no fence at all; dearer where the
+//   P::barrier_in_all()          the same where the other side has no fence at all; dearer where
+//   the
 //                                kernel refuses the heavy one
-//   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many reads
-//   P::map(bytes), P::unmap(p, bytes)
+//   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many
+//   reads P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr
 //   P::forbid(object)            from here on only wakes of its address may follow, until
 //   P::permit(object)            makes it the caller's

@@ -155,8 +155,8 @@ void put_json(Text& out, const Config& config, const Totals& t, const Counts* co
       << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
   put_json_string(out, program_invocation_short_name);
   out << ",\"rwlock\":\"" << name_of_lock(config)
-      << "\",\"auto\":" << (config.automatic ? "true" : "false") << ",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
-      << ",\"locks\":" << t.locks << ",";
+      << "\",\"auto\":" << (config.automatic ? "true" : "false") << ",\"wait\":\"" << config.wait
+      << "\",\"calls\":" << t[Event::call] << ",\"locks\":" << t.locks << ",";
   put_json_bypasses(out, bypasses);
   out << ",\n\"totals\":{";
   put_json_counts(out, total);
@@ -178,9 +178,9 @@ void put_json(Text& out, const Config& config, const Totals& t, const Counts* co
 void put_text(Text& out, const Config& config, const Totals& t, const Counts* const* top,
               std::size_t count) noexcept {
   out << "lockswap: " << program_invocation_short_name << " (pid "
-      << static_cast<std::uint64_t>(getpid()) << "), rwlock "
-      << name_of_lock(config) << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": "
-      << t[Event::call] << " calls seen, " << t.locks << " locks\n";
+      << static_cast<std::uint64_t>(getpid()) << "), rwlock " << name_of_lock(config)
+      << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": " << t[Event::call]
+      << " calls seen, " << t.locks << " locks\n";
   if (t[Event::call] == 0) {
     out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";
     return;

@@ -110,8 +110,7 @@ class Asymmetric {
     }
     const auto left = [word](std::uint64_t v) { return v != word; };
     // acquire: pairs with leave_fast.
-    const bool in =
-        W::until(Rows<P>::at(place), acquire, 0, Readers<P>::kChannel, deadline, left);
+    const bool in = W::until(Rows<P>::at(place), acquire, 0, Readers<P>::kChannel, deadline, left);
     if constexpr (W::kParks) sleepers.fetch_sub(1, relaxed);
     return in;
   }

@@ -32,6 +32,7 @@ HEADERS = (
     "locks/rw/readers_table.h",
     "locks/rw/table_slots.h",
     "locks/mutex/ticket.h",
+    "locks/rw/all_readers.h",
     "locks/rw/cohort.h",
     "locks/rw/per-cpu.h",
     "locks/rw/reader_indicator.h",
@@ -47,6 +48,7 @@ HEADERS = (
 # Where a fault in a header most likely shows: these cases go first, then all.
 FIRST = {
     "locks/mutex/ticket.h": "core/cohort",
+    "locks/rw/all_readers.h": "core/cohort",
     "locks/rw/ba.h": "core/ba",
     "locks/rw/bravo.h": "bravo-pf-t",
     "locks/rw/cohort.h": "core/cohort",

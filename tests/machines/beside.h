@@ -50,7 +50,7 @@ class Block {
 
 using Tickets = Ticket<Native, Wait>;
 using CohortNode = Cohort<Native, Tickets, Tickets, Native::kMostInARow>::Node;
-using CohortBlock = Block<CohortRwHead<Native, Tickets>, CohortRwPart<Native, Wait, CohortNode>>;
+using CohortBlock = Block<CohortRwHead<Native, Tickets>, CohortRwPart<Native, CohortNode>>;
 using PerCpuBlock = Block<PerCpuHead<Native>, PerCpuPart<Native, Wait>>;
 
 // What both have: parts that readers count themselves in at, and that writers take.

@@ -204,9 +204,9 @@ class Bravo {
   static constexpr std::uint64_t kMostDoubt = 7;
   static constexpr std::uint64_t kTime = ~std::uint64_t{63};
   static constexpr std::uint64_t kStarting = kTime;  // off for ever, or until start() is through
-  // How much of the time to wait for readers the bias is blamed for at most. The rest is for readers
-  // that had been preempted, for which a writer would have waited without a bias too. What it takes
-  // to settle the slots is the bias's own fault.
+  // How much of the time to wait for readers the bias is blamed for at most. The rest is for
+  // readers that had been preempted, for which a writer would have waited without a bias too. What
+  // it takes to settle the slots is the bias's own fault.
   static constexpr std::uint64_t kMostBlame = 8192;  // ns
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr std::uint32_t kOfCore = 1u << 29;  // a token of the core's

@@ -7,14 +7,17 @@
 //   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
 //   until nobody is counted in at any node. While writers wait for the mutex it stays said.
 // State: in the object a pointer to a block (outlined.h). The block: for each node a reader
-//   indicator (reader_indicator.h) and the local lock of the mutex; in the head the global lock,
-//   the node of the writer that is in, and `state`: bit 0     kPresent: a writer is there bits 1,2
-//   somebody sleeps until that is over; the writer with the mutex sleeps until kTurn is bit 3
-//   kTurn: readers that wait go first bits 4..9 how many writers were in since readers wait
-//   bits 10.. readers that wait
+//   indicator (all_readers.h) and the local lock of the mutex; in the head the global lock, the
+//   node of the writer that is in, what a writer waits for, and `state`
+//   bit 0      kPresent: a writer is there
+//   bits 1,2   somebody sleeps until that is over; the writer with the mutex, until kTurn is
+//   bit 3      kTurn: readers that wait go first
+//   bits 4..9  how many writers were in since readers wait
+//   bits 10..  readers that wait
 // Invariants: kPresent and kTurn are set by the holder of the mutex; kTurn is cleared by the last
 //   reader that waited. Readers that wait are not counted in, but for moments.
-// Fairness: of writers, at most kMostInARow + 1 of a node in a row while others wait. A timed writer
+// Fairness: of writers, at most kMostInARow + 1 of a node in a row while others wait. A timed
+// writer
 //   takes the mutex only when it is free, then waits for readers like others.
 //   cohort     after kMostInARow writers the readers that wait go first
 //   cohort-n   after each
@@ -22,15 +25,13 @@
 //              times that as many had left as were in when it looked, it lets in no more.
 // Space: 256 bytes a node, and 256.
 // Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
-//   count how many of them were in, and set it up themselves, so no reader looks at a clock. So does
-//   a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the mutex, too; here
-//   the readers that wait go first when a writer leaves, so that readers only write to the mutex's
-//   lines where nobody waits for them. A
-//   release by a thread without a record takes any hold: if that was another's, or of a reader that
-//   was about to count itself out, that one finds no arrival left and has the hold that was meant.
-// Destroy is safe: a reader's last access is the update of egress. A writer's is the mutex's;
-// destroy
-//   waits for it, since readers may be in and out before it.
+//   count how many of them were in, and set it up themselves, so no reader looks at a clock. So
+//   does a writer of cohort-rp whose patience is over. In C-RW-NP readers go through the mutex,
+//   too; here the readers that wait go first when a writer leaves, so that readers only write to
+//   the mutex's lines where nobody waits for them. A writer waits for the readers of all nodes at
+//   once, so a release by a thread without a record may count anybody out, anywhere.
+// Destroy is safe: a reader's last access is to its indicator, or to who waits (all_readers.h). A
+//   writer's is the mutex's; destroy waits for it, since readers may be in and out before it.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +39,7 @@
 
 #include "locks/mutex/cohort.h"
 #include "locks/mutex/ticket.h"
+#include "locks/rw/all_readers.h"
 #include "locks/rw/claims.h"
 #include "locks/rw/core_reads.h"
 #include "locks/rw/outlined.h"
@@ -54,11 +56,12 @@ struct alignas(128) CohortRwHead {
   typename P::template atomic<std::uint32_t> state;
   typename P::template atomic<std::uint64_t> owner;
   typename P::template atomic<std::uint32_t> node;
+  ReadersAwaited<P> awaited;
   alignas(128) Global global;
 };
-template <class P, class W, class Local>
+template <class P, class Local>
 struct alignas(128) CohortRwPart {
-  ReaderIndicator<P, W> readers;
+  ReaderIndicator<P> readers;
   alignas(128) Local local;
 };
 
@@ -68,9 +71,10 @@ template <class P, class W, std::uint32_t kWriters, std::uint32_t kPatience>
 class CohortRwOver {
   using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortRwHead<P, Ticket<P, W>>;
-  using Part = CohortRwPart<P, W, typename Mutex::Node>;
+  using Part = CohortRwPart<P, typename Mutex::Node>;
   using State = Outlined<P, Head, Part>;
   using Blocks = typename State::Blocks;
+  using Readers = AllReaders<P, W, Head, Blocks>;
 
  public:
   static constexpr Claims kClaims{};
@@ -104,12 +108,16 @@ class CohortRwOver {
   }
 
   bool read_unlock(std::uint32_t token) noexcept {
-    return token != 0 && State::part(*state_.peek(), token - 1).readers.depart();
+    if (token == 0) return false;
+    Readers::depart(*state_.peek(), token - 1);
+    return true;
   }
-  // Always from the first node on, as in per-cpu.h.
+  // At any node: see all_readers.h.
   bool read_unlock_any() noexcept {
     Head* const h = state_.peek();
-    return h != nullptr && depart_any(*h);
+    if (h == nullptr || Readers::none(*h)) return false;
+    Readers::depart(*h, 0);
+    return true;
   }
 
   void write_lock() noexcept {
@@ -141,8 +149,8 @@ class CohortRwOver {
   bool try_write_lock() noexcept {
     Head& h = state_.head();
     // Look before disturbing: readers are reason enough to fail.
-    if (!all_gone(h) || !try_mutex(h)) return false;
-    if ((h.state.load(relaxed) & kTurn) == 0 && appear(h, nullptr) && all_gone(h)) return true;
+    if (!Readers::none(h) || !try_mutex(h)) return false;
+    if ((h.state.load(relaxed) & kTurn) == 0 && appear(h, nullptr) && Readers::none(h)) return true;
     leave(h);
     return false;
   }
@@ -150,7 +158,7 @@ class CohortRwOver {
 
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
-    return h != nullptr && !all_gone(*h);
+    return h != nullptr && !Readers::none(*h);
   }
   bool has_writer() const noexcept {
     Head* const h = state_.peek();
@@ -158,7 +166,7 @@ class CohortRwOver {
   }
   bool too_many_readers() const noexcept {
     Head* const h = state_.peek();
-    return h != nullptr && State::part(*h, P::node()).readers.too_many();
+    return h != nullptr && Readers::too_many(*h);
   }
   bool idle() const noexcept {
     Head* const h = state_.peek();
@@ -170,10 +178,10 @@ class CohortRwOver {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
     const std::uint32_t node = h->node.load(relaxed);
-    bool tidy = h->state.load(relaxed) == (written ? kPresent : 0) && h->global.is_tidy(written);
+    bool tidy = h->state.load(relaxed) == (written ? kPresent : 0) && h->global.is_tidy(written) &&
+                Readers::is_tidy(*h, written);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      const Part& part = State::part(*h, i);
-      tidy = tidy && part.readers.is_tidy(written) && part.local.lock.is_tidy(written && i == node);
+      tidy = tidy && State::part(*h, i).local.lock.is_tidy(written && i == node);
     }
     return tidy;
   }
@@ -182,12 +190,12 @@ class CohortRwOver {
   void clear_up(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
+    Readers::clear_up(*h, written);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      Part& part = State::part(*h, i);
+      auto& local = State::part(*h, i).local;
       const bool held = written && i == h->node.load(relaxed);
-      part.readers.clear_up(written);
-      part.local.lock.clear_up(held);
-      if (!held) part.local.kept.store(0, relaxed);
+      local.lock.clear_up(held);
+      if (!held) local.kept.store(0, relaxed);
     }
     h->global.clear_up(written);
     h->state.store(written ? kPresent : 0, relaxed);
@@ -221,22 +229,13 @@ class CohortRwOver {
   // A token, or kMustWait.
   static std::uint32_t enter(Head& h) noexcept {
     const std::uint32_t token = P::node() + 1;
-    ReaderIndicator<P, W>& readers = State::part(h, token - 1).readers;
-    readers.arrive();
+    State::part(h, token - 1).readers.arrive();
     // seq_cst: either the writer sees this arrival, or this reader sees the writer. As an acquire
     // it pairs with leave.
     if (nobody_present(h.state.load(seq_cst))) [[likely]]
       return token;
-    // If its arrival is gone, another thread took it for a hold that it meant to release. That hold
-    // is this reader's now, wherever it is.
-    return readers.depart() ? kMustWait : 0;
-  }
-
-  static bool depart_any(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (State::part(h, i).readers.depart()) return true;
-    }
-    return false;
+    Readers::depart(h, token - 1);
+    return kMustWait;
   }
 
   static void stop_waiting(Head& h) noexcept {
@@ -264,14 +263,12 @@ class CohortRwOver {
   template <class F>
   static bool get_in(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
     for (std::uint32_t n = kPatience; n != 0; --n) {
-      if (all_gone(h)) {
+      if (Readers::none(h)) {
         if (!appear(h, deadline)) return false;
-        if (all_gone(h)) return true;
+        if (Readers::none(h)) return true;
         disappear(h);
       }
-      for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-        if (!State::part(h, i).readers.wait_for_some(deadline)) return false;
-      }
+      if (!Readers::wait_for_some(h, deadline)) return false;
     }
     return appear(h, deadline) && drain(h, deadline, before_drain);
   }
@@ -301,22 +298,12 @@ class CohortRwOver {
     }
   }
 
-  static bool all_gone(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (!State::part(h, i).readers.is_empty()) return false;
-    }
-    return true;
-  }
-
   template <class F>
   static bool drain(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
-    if (all_gone(h)) [[likely]]
+    if (Readers::none(h)) [[likely]]
       return true;
     before_drain();
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (!State::part(h, i).readers.wait_until_empty(deadline)) return false;
-    }
-    return true;
+    return Readers::wait_for_all(h, deadline);
   }
 
   static void leave(Head& h) noexcept {
@@ -347,7 +334,7 @@ class CohortRwOver {
   static bool is_idle(Head& h) noexcept {
     // relaxed: all threads have ended, or the program has ordered their last use.
     return (h.state.load(relaxed) & (kPresent | kTurn)) == 0 && h.state.load(relaxed) < kWaiter &&
-           all_gone(h) && mutex_is_free(h);
+           Readers::none(h) && mutex_is_free(h);
   }
   // At the lock's end. What threads still hold for reading ends with it.
   static bool is_at_rest(Head& h) noexcept {
@@ -355,7 +342,7 @@ class CohortRwOver {
     // Not for ever: a forked child has only one of its parent's threads.
     for (unsigned round = 0; !mutex_is_free(h) && round < kMostRounds; ++round)
       P::step_aside(round);
-    while (depart_any(h)) {}
+    Readers::drop(h);
     return is_idle(h);
   }
 

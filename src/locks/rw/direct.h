@@ -27,7 +27,7 @@ struct Direct {
 
   // A core whose way in has a short form, which may leave the rest to read_arrive: it says so by
   // kMustWait.
-  static constexpr bool kHasFast = requires(Core& core) { core.read_arrive_fast(); };
+  static constexpr bool kHasFast = requires(Core & core) { core.read_arrive_fast(); };
 
   static bool prepare() noexcept { return Core::prepare(); }
 

@@ -1,0 +1,127 @@
+// The readers of all nodes as one: whether anybody is in, and the wait for who is.
+//
+// Paper: Calciu and others, "NUMA-aware reader-writer locks" (PPoPP 2013), section 3.4; there a
+//   writer looks at one node after the other.
+// Idea: nobody is in if as many have gone as have come, in all. So it does not matter at which node
+//   a reader is counted out: a release by another thread counts one out anywhere.
+// Invariants: a release comes after the arrival whose hold it ends. So while somebody stays, who
+//   looks at all departures first, and then at the arrivals, finds more of these.
+// Waiting: one writer at a time (the caller's business) says up to which sum of departures it
+//   waits, and calls all nodes. A reader that goes and finds itself called adds up the departures;
+//   if that is what the writer waits for, it changes `reached`, on which the writer waits or
+//   sleeps.
+// Destroy is safe: a reader may be late with that, but blocks are type-stable, and who finds
+//   `reached` changed looks again.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/reader_indicator.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// In the head of a block.
+template <class P>
+struct ReadersAwaited {
+  typename P::template atomic<std::uint32_t> target;   // a sum of departures
+  typename P::template atomic<std::uint32_t> reached;  // counts; bit 0: the writer sleeps
+};
+
+// Blocks: of parts with a member `readers`; the head has a member `awaited`.
+template <class P, class W, class Head, class Blocks>
+class AllReaders {
+ public:
+  static void depart(Head& h, std::uint32_t node) noexcept {
+    if (at(h, node).depart()) [[unlikely]]
+      tell(h);
+  }
+
+  // Never true while a reader stays.
+  static bool none(Head& h) noexcept {
+    const std::uint32_t left = gone(h);
+    return left == come(h);
+  }
+  // Half of the counters' range is in use.
+  static bool too_many(Head& h) noexcept {
+    const std::uint32_t left = gone(h);
+    return (come(h) - left) >> 31 != 0;
+  }
+
+  // For a writer that has new readers turn back. False: the deadline has passed.
+  static bool wait_for_all(Head& h, const Deadline* deadline) noexcept {
+    while (!none(h)) {
+      if (!wait_for_some(h, deadline)) return false;
+    }
+    return true;
+  }
+  // Until as many have gone as have come by now, whichever; some of these may only look. Or a
+  // little earlier.
+  static bool wait_for_some(Head& h, const Deadline* deadline) noexcept {
+    // relaxed: before call(), which hands the target on. Late changes of `reached` do no harm.
+    const std::uint32_t before = h.awaited.reached.load(relaxed);
+    h.awaited.target.store(come(h), relaxed);
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      at(h, i).call();
+    const auto changed = [before](std::uint32_t now) { return ((now ^ before) & ~kParked) != 0; };
+    // relaxed: who has gone is looked at again.
+    const bool done =
+        is_reached(h) || W::until(h.awaited.reached, relaxed, kParked, kChannel, deadline, changed);
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      at(h, i).call_off();
+    return done;
+  }
+
+  // --- in a forked child; see recursive.h
+  static bool is_tidy(Head& h, bool written) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (at(h, i).is_called()) return false;
+    }
+    return !written || none(h);
+  }
+  static void clear_up(Head& h, bool written) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      at(h, i).call_off();
+    if (written) drop(h);
+  }
+  // Whoever is in is so no more.
+  static void drop(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      at(h, i).drop();
+  }
+
+ private:
+  static constexpr std::uint32_t kParked = 1;
+  static constexpr std::uint32_t kStep = 2;
+  static constexpr std::uint32_t kChannel = 1;
+
+  static auto& at(Head& h, std::uint32_t i) noexcept { return Blocks::part(h, i).readers; }
+
+  static std::uint32_t come(Head& h) noexcept {
+    std::uint32_t n = 0;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      n += at(h, i).come();
+    return n;
+  }
+  static std::uint32_t gone(Head& h) noexcept {
+    std::uint32_t n = 0;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      n += at(h, i).gone();
+    return n;
+  }
+  // relaxed: call() handed it on.
+  static bool is_reached(Head& h) noexcept {
+    return static_cast<std::int32_t>(gone(h) - h.awaited.target.load(relaxed)) >= 0;
+  }
+  [[gnu::noinline]] static void tell(Head& h) noexcept {
+    if (!is_reached(h)) return;
+    // relaxed: it hands nothing on; the writer looks at the departures again.
+    const std::uint32_t v = h.awaited.reached.fetch_add(kStep, relaxed);
+    if constexpr (W::kParks) {
+      if ((v & kParked) != 0) W::wake(&h.awaited.reached, kChannel);
+    }
+  }
+};
+
+}  // namespace lockswap
