@@ -7,11 +7,14 @@ FOLDER holds the programs built beside this file. Exit status 1 if a test fails;
 printed as skipped, with the reason.
 """
 
+import ctypes
+import errno
 import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,14 +34,16 @@ class Skip(Exception):
     pass
 
 
-def run(command, *, preload=None, timeout=120, **variables) -> subprocess.CompletedProcess[str]:
-    """Runs a program under the library; `preload` is LD_PRELOAD if it is not the library alone, "" for none."""
+def run(command, *, preload=None, timeout=120, before=None, **variables) -> subprocess.CompletedProcess[str]:
+    """Runs a program under the library; `preload` is LD_PRELOAD if it is not the library alone, "" for none; `before`
+    is called in the child."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
     if preload != "":
         environment["LD_PRELOAD"] = str(library) if preload is None else preload
     environment |= {f"LOCKSWAP_{k}": str(v) for k, v in variables.items()}
+    command = [str(c) for c in command]
     return subprocess.run(
-        [str(c) for c in command], capture_output=True, text=True, env=environment, timeout=timeout, check=False
+        command, capture_output=True, text=True, env=environment, timeout=timeout, check=False, preexec_fn=before
     )
 
 
@@ -118,6 +123,36 @@ def test_auto_says_what_it_took() -> None:
             run([folder / "known_counts"], STATS=f"{tmp}/stats", **chosen)
             (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
             need(stats["rwlock"] == lock and stats["auto"], str(stats))
+
+
+def forbid_membarrier() -> None:
+    """In this process and what it executes, by a seccomp filter: membarrier fails with EPERM."""
+    number = {"x86_64": 324, "aarch64": 283}[os.uname().machine]
+    allow, refuse = 0x7FFF0000, 0x00050000 | errno.EPERM
+    filter_code = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 0x06, 0, 0, refuse, 0x06, 0, 0, allow)
+    code = ctypes.create_string_buffer(filter_code, len(filter_code))
+    program = struct.pack("HP", 4, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_privileges, set_seccomp, by_filter = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) != 0 or libc.prctl(set_seccomp, by_filter, program) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def test_asymmetric_locks_say_what_they_lack() -> None:
+    for lock in LOCKS:
+        result = run([folder / "known_counts"], RWLOCK=lock, before=forbid_membarrier)
+        if "asym" in lock:
+            need(result.returncode == 2 and result.stdout == "", f"{lock}: {result}")
+            lines = result.stderr.splitlines()
+            need(len(lines) == 1 and "membarrier" in lines[0] and "without asym" in lines[0], f"{lock}: {lines}")
+        else:
+            expect_quiet(result, "done\n")
+
+
+def test_asymmetric_locks_after_exec() -> None:
+    for lock in LOCKS:
+        if "asym" in lock:
+            expect_quiet(run(["/bin/sh", "-c", f"exec '{folder}/known_counts'"], RWLOCK=lock), "done\n")
 
 
 def test_nothing_set_is_a_quiet_pass_through() -> None:

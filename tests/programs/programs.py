@@ -50,8 +50,8 @@ def arguments() -> argparse.Namespace:
 
 
 def locks_of(build: Path) -> list[str]:
-    """Those that the library has. Not pthread-wp: under it recursive readers may deadlock, as it says. Nor auto, which is
-    one of the others."""
+    """Those that the library has. Not pthread-wp: under it recursive readers may deadlock, as it says. Nor auto, which
+    is one of the others."""
     found = subprocess.run([build / "bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
     return [lock["name"] for lock in json.loads(found)["rwlocks"] if lock["name"] not in ("pthread-wp", "auto")]
 
