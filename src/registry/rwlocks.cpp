@@ -376,8 +376,12 @@ const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config
                                     const char*& why) noexcept {
   if (same_name(lock.name, "pthread")) return &system_rwlock;
   if (same_name(lock.name, "pthread-wp")) return &writer_preferring_ops;
-  if (same_name(lock.name, "bravo-pthread")) {
-    why = "bravo-pthread cannot be inside of another lock; choose bravo-ba or bravo-pf-t";
+  if (same_name(lock.name, "bravo-pthread") || same_name(lock.name, "bravo-asym-pthread")) {
+    why = "BRAVO over pthread cannot be inside of another lock; choose it over ba or pf-t";
+    return nullptr;
+  }
+  if (same_name(lock.name, "auto")) {
+    why = "auto chooses for whole programs; name a lock to have inside of another one";
     return nullptr;
   }
   return prepare_own(lock.name, config, false, why);

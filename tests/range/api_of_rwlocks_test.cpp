@@ -96,6 +96,9 @@ TEST(RangeAttributesOfRwLocks, WrongValues) {
   EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "rwlock:list-ex"), EINVAL);
   EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "list-ex:ba"), EINVAL);
   EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "rwlock:bravo-pthread"), ENOTSUP);
+  EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "rwlock:bravo-asym-pthread"),
+            ENOTSUP);
+  EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "pnova-rw:auto"), ENOTSUP);
   EXPECT_EQ(lockswap_range_lock_attr_set_segment(&attr, 0), EINVAL);
 }
 
