@@ -234,6 +234,9 @@ class CohortRwOver {
     // it pairs with leave.
     if (nobody_present(h.state.load(seq_cst))) [[likely]]
       return token;
+    return turn_back(h, token);
+  }
+  [[gnu::noinline]] static std::uint32_t turn_back(Head& h, std::uint32_t token) noexcept {
     Readers::depart(h, token - 1);
     return kMustWait;
   }

@@ -25,7 +25,7 @@ struct ReadersTable {
   // The thread remembers the last one: hashing costs more than looking. (Should a signal handler
   // mix the two words up: any slot will do, a hold remembers its own.)
   // A token is the slot's index, and 1: what a hold remembers.
-  std::size_t token_of(std::uint64_t key) const noexcept {
+  [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
     Last& last = P::template local<Last>();
     if (last.key != key) [[unlikely]] {
       last.token = std::size_t{hash(key) & mask} + 1;
@@ -40,7 +40,7 @@ struct ReadersTable {
     std::size_t token;
   };
 
-  static std::uint32_t hash(std::uint64_t key) noexcept {
+  [[gnu::always_inline]] static std::uint32_t hash(std::uint64_t key) noexcept {
     const std::uint64_t self = P::self();
     std::uint64_t z = key + (self << 32 | self >> 32);  // both vary in the same low bits
     z = (z ^ (z >> 33)) * 0x62A9D9ED799705F5u;

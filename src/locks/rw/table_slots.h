@@ -48,11 +48,14 @@ class TableSlots {
   template <class Frame>
   [[gnu::always_inline]] static std::uint32_t fill(const Frame& f) noexcept {
     const Table& table = Tables::of(f);
-    const std::size_t token = table.token_of(f.key());
+    const std::size_t slot = table.token_of(f.key());
     std::uint64_t free = 0;
     // seq_cst: either the revoker's scan sees this slot, or this thread sees that the bias is off.
-    const bool done = table.slots[token - 1].compare_exchange(free, f.key(), seq_cst);
-    return done ? static_cast<std::uint32_t>(token) : 0;
+    if (!table.slots[slot - 1].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
+      return 0;
+    const auto token = static_cast<std::uint32_t>(slot);
+    if (token == 0) __builtin_unreachable();  // so callers need not ask
+    return token;
   }
   template <class Frame>
   static std::uint32_t fill_elsewhere(const Frame&) noexcept {
