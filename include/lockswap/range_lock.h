@@ -27,6 +27,10 @@
  * before this one. Memory: 64 bytes a range, 8 KiB a thread. Nothing is allocated while threads
  * acquire and release at a steady pace.
  *
+ * sharded-rw is list-rw for locks of which hundreds of ranges are held: 1024 lists, each for a
+ * segment of the units, in turn. A range that touches n segments is put into n lists, at most 1024:
+ * so much it costs, in time and in memory. 8 KiB a lock.
+ *
  * The others are there to be compared with. lustre-ex, kernel-rw: a tree under a spin lock; who
  * comes waits behind those that wait, so a thread that holds a range and asks for another may wait
  * for somebody who waits for it. pnova-rw: 256 locks, each for a segment of the units, in turn;
@@ -73,9 +77,10 @@ enum { LOCKSWAP_RANGE_PREFER_READERS = 0, LOCKSWAP_RANGE_PREFER_WRITERS = 1 };
 /* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
  * readers preferred. Thread-safe as long as no two threads use one object. */
 int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
-/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. For comparison "lustre-ex",
- * "kernel-rw", "pnova-rw", "pnova-rw:LOCK", "rwlock", "rwlock:LOCK" (see above; LOCK: a
- * reader-writer lock of lockswap). In any case of letters. EINVAL: there is none of that name.
+/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. "sharded-rw": the
+ * same for many ranges. For comparison "lustre-ex", "kernel-rw", "pnova-rw", "pnova-rw:LOCK",
+ * "rwlock", "rwlock:LOCK" (see above; LOCK: a reader-writer lock of lockswap). In any case of
+ * letters. EINVAL: there is none of that name.
  * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
 /* 1: threads that fail too often go first. 0: whoever comes at the right moment. EINVAL: neither.
@@ -83,7 +88,8 @@ int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, 
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /* EINVAL: neither of the two above. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
-/* pnova-rw: how many units a segment has. EINVAL: 0. Others take no notice. */
+/* sharded-rw, pnova-rw: how many units a segment has; sharded-rw rounds up to a power of two. About
+ * as many as a range usually has. EINVAL: 0. Others take no notice. */
 int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
 /* --- A lock's life. `attr` may be NULL. While either runs, no other thread may use the lock. */
@@ -119,9 +125,10 @@ int lockswap_range_release(lockswap_range* range);
  * it is shared already. ENOTSUP: the implementation has no shared ranges. */
 int lockswap_range_downgrade(lockswap_range* range);
 
-/* --- Memory of list-ex and list-rw in this process, each number a glimpse. Thread-safe. */
+/* --- Memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse.
+ * Thread-safe. */
 typedef struct lockswap_range_counts {
-  uint64_t nodes;   /* that were allocated, 64 bytes each; they are used again, never given back */
+  uint64_t nodes;   /* that were allocated, 64 bytes each (trees: 128); never given back */
   uint64_t growths; /* how often more had to be allocated, beside the first of each thread */
   uint64_t blocked; /* of those: because a thread was stopped, or slow, in the middle of a call */
   uint64_t threads; /* that were supplied at the same time, at most */

@@ -43,14 +43,178 @@ struct RangeSizes {
   std::uint32_t patience = 8;  // attempts; queue.h
 };
 
+// What a thread does in one list; range locks are made of one, or of several (sharded.h). Without
+// readers all ranges are exclusive.
+template <class P, class W, bool kReaders, RangeSizes kSizes>
+class InList {
+ public:
+  using Link = typename P::template atomic<std::uint64_t>;
+  using Node = RangeNode<P>;
+  using Nodes = Pools<P, Node, kSizes.pool>;
+  using Supply = typename Nodes::Supply;
+  using Walk = RangeWalk<P, Nodes, kReaders>;
+  static constexpr int kAgain = -1;
+
+  static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
+  static bool is_mine(const Node* n) noexcept { return n->owner.get() == P::self(); }
+  static void describe(Node& n, std::uint64_t start, std::uint64_t end) noexcept {
+    n.start.set(start);
+    n.end.set(end);
+    n.owner.set(P::self());
+  }
+
+  // The fast path: nobody holds a range, and the thread has a node at hand.
+  [[gnu::always_inline]] static bool acquire_alone(Link& head, std::uint64_t start,
+                                                   std::uint64_t end, bool shared,
+                                                   Node*& out) noexcept {
+    Supply* me = Nodes::mine();
+    if (me == nullptr || head.load(relaxed) != 0) return false;  // relaxed: a hint
+    Node* n = Nodes::take_ready(*me);
+    if (n == nullptr) return false;
+    describe(*n, start, end);
+    // relaxed: the compare-exchange publishes it.
+    n->next.store((kReaders && shared ? link::kShared : 0) | link::kHeld, relaxed);
+    std::uint64_t empty = 0;
+    // acq_rel: the node, and the range from who left the list empty. Nobody else is in, so there is
+    // nothing to look at again.
+    if (!head.compare_exchange(empty, link::of(n) | link::kAlone, acq_rel)) [[unlikely]] {
+      Nodes::give(*me, n);
+      return false;
+    }
+    out = n;
+    return true;
+  }
+  // False: it is not alone any more, or its place in the pool is not at hand.
+  [[gnu::always_inline]] static bool release_alone(Link& head, Node* n) noexcept {
+    Supply* me = Nodes::mine();
+    std::uint64_t alone = link::of(n) | link::kAlone;
+    // relaxed: if it is not so any more, the compare-exchange says so. release: the section; pairs
+    // with whoever puts a node into the empty list.
+    if (me == nullptr || head.load(relaxed) != alone || !head.compare_exchange(alone, 0, release)) {
+      return false;
+    }
+    Nodes::give(*me, n);
+    return true;
+  }
+
+  // One walk from the head, or more while the node stays in. 0, kAgain, or an error number. Sets n
+  // to nullptr if it was in the list and had to leave again. `rest` is the acquisition's business
+  // in other lists: before the thread waits for one that is in, rest.retreat(); rest.has_own() says
+  // in the walk whether a range of this thread is in its way there.
+  template <class Rest>
+  static int attempt(Link& head, Supply& me, Node*& n, const RangeRequest& r, RangeOptions options,
+                     Rest& rest) noexcept {
+    Walk walk(head, me);
+    Node* other = nullptr;
+    switch (walk.insert(n, r, other)) {
+      case Step::alone:
+        return 0;
+      case Step::lost:
+        return kAgain;
+      case Step::blocked: {
+        const int result = wait_for(walk, other, r, nullptr, rest);
+        return result == 0 ? kAgain : result;
+      }
+      case Step::in:
+        break;
+    }
+    if constexpr (kReaders) {
+      const bool preferred = r.shared != options.writers_first;
+      while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
+        // relaxed: if it is old, the wait ends at once.
+        const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
+        if (!stays) leave(n);
+        const int result = wait_for(walk, other, r, stays ? n : nullptr, rest);
+        if (stays && result != 0) leave(n);
+        if (!stays || result != 0) {
+          n = nullptr;
+          return result == 0 ? kAgain : result;
+        }
+        walk.begin();
+      }
+      // relaxed: nothing goes with it.
+      if (!preferred) wake(n, n->next.fetch_or(link::kHeld, relaxed));
+    }
+    return 0;
+  }
+
+  // Whether a range of this thread, beside `mine`, is in the way, from `first` on. In a walk.
+  static bool has_own(const Node* first, const RangeRequest& r, const Node* mine) noexcept {
+    for (const Node* n = first; n != nullptr && n->start.get() < r.end;) {
+      const std::uint64_t w = n->next.load(seq_cst);
+      const bool both_read = Walk::reads(r) && (w & link::kShared) != 0;
+      if (n != mine && is_mine(n) && (w & link::kReleased) == 0 && n->end.get() > r.start &&
+          !both_read) {
+        return true;
+      }
+      n = Walk::node(w);
+    }
+    return false;
+  }
+
+  // The node is no range any more. What follows may be in other hands at once.
+  static void leave(Node* n) noexcept {
+    // release: the section; pairs with the walks' loads of the link.
+    const std::uint64_t seen = n->next.fetch_or(link::kReleased, release);
+    wake(n, seen);
+  }
+  static void downgrade(Node* n) noexcept {
+    // release: the writer's section; pairs with readers' loads of the link.
+    const std::uint64_t seen = n->next.fetch_or(link::kShared | link::kHeld, release);
+    wake(n, seen);
+  }
+  static bool is_shared(const Node* n) noexcept {
+    return (n->next.load(relaxed) & link::kShared) != 0;  // relaxed: its owner asks
+  }
+
+ private:
+  using Step = RangeStep;
+  static constexpr std::uint32_t kChannel = 1;
+
+  // Why the thread will not wait for that node; 0: it will. In the walk that met it. Whoever it is
+  // of, a range of this thread's own may lie behind it, and its owner may be waiting for that one.
+  template <class Rest>
+  static int refusal(const Node* other, const RangeRequest& r, const Node* mine,
+                     Rest& rest) noexcept {
+    if (r.only_try) return EBUSY;
+    if (held().count == 0) return 0;
+    return has_own(other, r, mine) || rest.has_own() ? EDEADLK : 0;
+  }
+
+  // Ends the walk and waits until `other` is not in the way any more. 0, or why not. `stays`: the
+  // thread's node that stays in the list meanwhile, until `other` has given way or not; or nullptr.
+  template <class Rest>
+  static int wait_for(Walk& walk, Node* other, const RangeRequest& r, const Node* stays,
+                      Rest& rest) noexcept {
+    const int result = refusal(other, r, stays, rest);
+    // relaxed: the end of the walk publishes it.
+    if (result == 0) other->pins.fetch_add(1, relaxed);
+    walk.end();
+    if (result != 0) return result;
+    if (stays == nullptr) rest.retreat();
+    const std::uint64_t enough =
+        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
+    const auto gone = [enough](std::uint64_t w) { return (w & enough) != 0; };
+    // relaxed: the walk that follows looks at everything anew.
+    const bool over = W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
+    other->pins.fetch_sub(1, release);  // pairs with pinned()
+    return over ? 0 : ETIMEDOUT;
+  }
+
+  // After an update of its link, which saw `seen`.
+  static void wake(const Node* n, std::uint64_t seen) noexcept {
+    if ((seen & link::kAwaited) != 0) W::wake(&n->next, kChannel);
+  }
+};
+
 // list-rw, or, without readers, list-ex.
 template <class P, class W, bool kReaders, RangeSizes kSizes = RangeSizes{}>
 class RangeList {
-  using Link = typename P::template atomic<std::uint64_t>;
+  using List = InList<P, W, kReaders, kSizes>;
 
  public:
-  using Node = RangeNode<P>;
-  using Nodes = Pools<P, Node, kSizes.pool>;
+  using Node = typename List::Node;
+  using Nodes = typename List::Nodes;
   static constexpr bool kCanShare = kReaders;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   static constexpr bool kHoldsMany = true;
@@ -66,44 +230,20 @@ class RangeList {
   }
 
   // --- the same in two halves, for callers whose fast path is to need no stack frame
-  // The fast path: nobody holds a range, and the thread has a node at hand.
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {
-    auto* me = Nodes::mine();
-    if (me == nullptr || head_.load(relaxed) != 0) return false;  // relaxed: a hint
-    Node* n = Nodes::take_ready(*me);
-    if (n == nullptr) return false;
-    describe(*n, start, end);
-    // relaxed: the compare-exchange publishes it.
-    n->next.store((kReaders && shared ? link::kShared : 0) | link::kHeld, relaxed);
-    std::uint64_t empty = 0;
-    // acq_rel: the node, and the range from who left the list empty. Nobody else is in, so there is
-    // nothing to look at again.
-    if (!head_.compare_exchange(empty, word(n) | link::kAlone, acq_rel)) [[unlikely]] {
-      Nodes::give(*me, n);
-      return false;
-    }
-    ++held().count;
-    out = n;
+    if (!List::acquire_alone(head_, start, end, shared, out)) return false;
+    ++List::held().count;
     return true;
   }
-  // False: it is not alone any more, or its place in the pool is not at hand.
   [[gnu::always_inline]] bool release_alone(Node* n) noexcept {
-    auto* me = Nodes::mine();
-    std::uint64_t alone = word(n) | link::kAlone;
-    // relaxed: if it is not so any more, the compare-exchange says so. release: the section; pairs
-    // with whoever puts a node into the empty list.
-    if (me == nullptr || head_.load(relaxed) != alone ||
-        !head_.compare_exchange(alone, 0, release)) {
-      return false;
-    }
-    --held().count;
-    Nodes::give(*me, n);
+    if (!List::release_alone(head_, n)) return false;
+    --List::held().count;
     return true;
   }
   void release_slowly(Node* n) noexcept {
-    --held().count;
-    leave(n);
+    --List::held().count;
+    List::leave(n);
   }
 
   // The rest of acquire_range.
@@ -112,21 +252,22 @@ class RangeList {
     const typename Nodes::Lease lease;
     if (lease.get() == nullptr) return ENOMEM;
     const bool bounded = r.only_try || r.deadline != nullptr;
-    typename Queue::Place place(queue_, options.fair && !bounded && held().count == 0);
+    typename Queue::Place place(queue_, options.fair && !bounded && List::held().count == 0);
+    NothingElse rest;
     Node* n = nullptr;
-    int result = kAgain;
-    for (std::uint32_t number = 0; result == kAgain; ++number) {
+    int result = List::kAgain;
+    for (std::uint32_t number = 0; result == List::kAgain; ++number) {
       place.attempt(number);
       if (n == nullptr) {
         n = Nodes::take(*lease.get());
         if (n == nullptr) return ENOMEM;
-        describe(*n, r.start, r.end);
+        List::describe(*n, r.start, r.end);
       }
-      result = attempt(*lease.get(), n, r, options);
+      result = List::attempt(head_, *lease.get(), n, r, options, rest);
     }
     if (result == 0) {
       out = n;
-      ++held().count;
+      ++List::held().count;
     } else if (n != nullptr) {
       Nodes::give(*lease.get(), n);
     }
@@ -136,120 +277,25 @@ class RangeList {
   // An exclusive range becomes a shared one; readers that waited for it go on. By its owner.
   void downgrade(Node* n) noexcept {
     static_assert(kReaders);
-    // release: the writer's section; pairs with readers' loads of the link.
-    const std::uint64_t seen = n->next.fetch_or(link::kShared | link::kHeld, release);
-    wake(n, seen);
+    List::downgrade(n);
   }
-  static bool is_mine(const Node* n) noexcept { return n->owner.get() == P::self(); }
-  static bool is_shared(const Node* n) noexcept {
-    return (n->next.load(relaxed) & link::kShared) != 0;  // relaxed: its owner asks
-  }
+  static bool is_mine(const Node* n) noexcept { return List::is_mine(n); }
+  static bool is_shared(const Node* n) noexcept { return List::is_shared(n); }
 
   // Whether a range is held, when no thread acquires or releases. Takes released nodes out.
   bool busy() noexcept {
     const typename Nodes::Lease lease;
-    return Walk::any_held(head_, lease.get());
+    return List::Walk::any_held(head_, lease.get());
   }
 
  private:
-  using Supply = typename Nodes::Supply;
   using Queue = RangeQueue<P, W, kSizes.patience>;
-  using Walk = RangeWalk<P, Nodes, kReaders>;
-  using Step = RangeStep;
-  static constexpr std::uint32_t kChannel = 1;
-  static constexpr int kAgain = -1;
+  struct NothingElse {
+    static void retreat() noexcept {}
+    static bool has_own() noexcept { return false; }
+  };
 
-  static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
-  static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
-  static void describe(Node& n, std::uint64_t start, std::uint64_t end) noexcept {
-    n.start.set(start);
-    n.end.set(end);
-    n.owner.set(P::self());
-  }
-
-  // One walk from the head, or more while the node stays in. Sets n to nullptr if it was in the
-  // list and had to leave again.
-  int attempt(Supply& me, Node*& n, const RangeRequest& r, RangeOptions options) noexcept {
-    Walk walk(head_, me);
-    Node* other = nullptr;
-    switch (walk.insert(n, r, other)) {
-      case Step::alone:
-        return 0;
-      case Step::lost:
-        return kAgain;
-      case Step::blocked: {
-        const int result = wait_for(walk, other, r, nullptr);
-        return result == 0 ? kAgain : result;
-      }
-      case Step::in:
-        break;
-    }
-    if constexpr (kReaders) {
-      const bool preferred = r.shared != options.writers_first;
-      while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
-        // relaxed: if it is old, the wait ends at once.
-        const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
-        if (!stays) leave(n);
-        const int result = wait_for(walk, other, r, stays ? n : nullptr);
-        if (stays && result != 0) leave(n);
-        if (!stays || result != 0) {
-          n = nullptr;
-          return result == 0 ? kAgain : result;
-        }
-        walk.begin();
-      }
-      // relaxed: nothing goes with it.
-      if (!preferred) wake(n, n->next.fetch_or(link::kHeld, relaxed));
-    }
-    return 0;
-  }
-
-  // Why the thread will not wait for that node; 0: it will. In the walk that met it. Whoever it is
-  // of, a range of this thread's own may lie behind it, and its owner may be waiting for that one.
-  static int refusal(const Node* other, const RangeRequest& r, const Node* mine) noexcept {
-    if (r.only_try) return EBUSY;
-    if (held().count == 0) return 0;
-    for (const Node* n = other; n != nullptr && n->start.get() < r.end;) {
-      const std::uint64_t w = n->next.load(seq_cst);
-      const bool both_read = Walk::reads(r) && (w & link::kShared) != 0;
-      if (n != mine && is_mine(n) && (w & link::kReleased) == 0 && n->end.get() > r.start &&
-          !both_read) {
-        return EDEADLK;
-      }
-      n = Walk::node(w);
-    }
-    return 0;
-  }
-
-  // Ends the walk and waits until `other` is not in the way any more. 0, or why not. `stays`: the
-  // thread's node that stays in the list meanwhile, until `other` has given way or not; or nullptr.
-  static int wait_for(Walk& walk, Node* other, const RangeRequest& r, const Node* stays) noexcept {
-    const int result = refusal(other, r, stays);
-    // relaxed: the end of the walk publishes it.
-    if (result == 0) other->pins.fetch_add(1, relaxed);
-    walk.end();
-    if (result != 0) return result;
-    const std::uint64_t enough =
-        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
-    const auto gone = [enough](std::uint64_t w) { return (w & enough) != 0; };
-    // relaxed: the walk that follows looks at everything anew.
-    const bool over = W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
-    other->pins.fetch_sub(1, release);  // pairs with pinned()
-    return over ? 0 : ETIMEDOUT;
-  }
-
-  // The node is no range any more. What follows may be in other hands at once.
-  static void leave(Node* n) noexcept {
-    // release: the section; pairs with the walks' loads of the link.
-    const std::uint64_t seen = n->next.fetch_or(link::kReleased, release);
-    wake(n, seen);
-  }
-  // After an update of its link, which saw `seen`.
-  static void wake(const Node* n, std::uint64_t seen) noexcept {
-    if ((seen & link::kAwaited) != 0) W::wake(&n->next, kChannel);
-  }
-
-  Link head_{};
+  typename List::Link head_{};
   Queue queue_{};
 };
 

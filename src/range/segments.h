@@ -37,9 +37,13 @@ struct Segments {
   // Those of [start, end), if a segment has `length` units.
   static Segments of_range(std::uint64_t start, std::uint64_t end, std::uint64_t length,
                            std::uint32_t of) noexcept {
-    const std::uint64_t touched = (end - 1) / length - start / length + 1;
-    return {static_cast<std::uint32_t>(start / length % of),
-            static_cast<std::uint32_t>(touched < of ? touched : of), of};
+    return from_to(start / length, (end - 1) / length, of);
+  }
+  // Those of the segments from `one` to `last`.
+  static Segments from_to(std::uint64_t one, std::uint64_t last, std::uint32_t of) noexcept {
+    const std::uint64_t behind = last - one;
+    return {static_cast<std::uint32_t>(one % of),
+            behind < of ? static_cast<std::uint32_t>(behind) + 1 : of, of};
   }
   // The numbers, rising: i from 0 to count - 1.
   std::uint32_t at(std::uint32_t i) const noexcept {

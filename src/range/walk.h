@@ -54,6 +54,8 @@ class RangeWalk {
 
   static Node* node(std::uint64_t w) noexcept { return reinterpret_cast<Node*>(w & ~link::kFlags); }
   static bool reads(const RangeRequest& r) noexcept { return kReaders && r.shared; }
+  // The first node of a list, for who looks on by himself. In a walk.
+  static Node* first_of(Link& head) noexcept { return node(look(head)); }
   static std::uint64_t flags_of(const RangeRequest& r) noexcept {
     return reads(r) ? link::kShared : 0;
   }

@@ -24,7 +24,7 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_RANGE", "range lock", "list-rw",
      "the range lock of programs that name none; see 'lockswap list'"},
     {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
-     "pnova-rw: units of a segment, where the program says nothing"},
+     "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "0",

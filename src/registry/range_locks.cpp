@@ -4,6 +4,7 @@
 
 #include "platform/native.h"
 #include "range/list.h"
+#include "range/sharded.h"
 #include "range/spin_lock.h"
 #include "range/tree.h"
 #include "registry/range_ops.h"
@@ -23,6 +24,8 @@ constexpr RangeLockInfo kRangeLocks[] = {
     {"list-rw", "a sorted list of held ranges, shared and exclusive",
      "Kogan, Dice, Issa, EuroSys 2020, 4.2",
      "the same; readers before writers, or the other way round", false},
+    {"sharded-rw", "1024 lists in turn, a segment of the units each, for many held ranges",
+     "ours; the lists are list-rw's", "as list-rw", false},
     {"lustre-ex", "a tree of held and waiting ranges under a spin lock, all of them exclusive",
      "the same, section 3, after J. Kara 2013",
      "first come, first served, also behind a waiter that is not in the way", false},
@@ -39,6 +42,7 @@ template <class W>
 constexpr RangeOps kOps[] = {
     RangeNodeOps<RangeList<Native, W, false>>::table,
     RangeNodeOps<RangeList<Native, W, true>>::table,
+    RangeNodeOps<ShardedRanges<Native, W>>::table,
     RangeNodeOps<RangeTree<Native, W, false>>::table,
     RangeNodeOps<RangeTree<Native, W, true>>::table,
     RangeSegmentOps<ManyRwLocks>::table,
@@ -88,6 +92,7 @@ const char* prepare_range(const Config& config) noexcept {
   inner.config = config;
   const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefault) : config.range;
   active_range.segment = config.range_segment;
+  default_range_segment = config.range_segment;
   active_range.default_kind = kind | RangeKind::kFair;
   return make_ready(kind);
 }

@@ -91,8 +91,12 @@ class RangeNodeOps {
     }
   }
   static bool busy(RangeFrame& f) { return lock(f).busy(); }
-  static void begin(RangeFrame&, std::uint64_t) {}
-  static void end(RangeFrame&) {}
+  static void begin(RangeFrame& f, std::uint64_t segment) {
+    if constexpr (requires(Lock & l) { l.begin(segment); }) lock(f).begin(segment);
+  }
+  static void end(RangeFrame& f) {
+    if constexpr (requires(Lock & l) { l.end(); }) lock(f).end();
+  }
 
  public:
   static constexpr RangeOps table{acquire, acquire_within, release, downgrade, busy, begin, end};

@@ -91,6 +91,7 @@ PROGRAMS = {
     "arrbench --seconds 0.1 --tails 0.1 --threads 3": ("read", "write"),
     "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges full --reads 1": ("read",),
     "arrbench --seconds 0.1 --tails 0.1 --threads 3 --ranges disjoint --reads 0": ("write",),
+    "manyheld --seconds 0.1 --tails 0.1 --threads 3 --held 100": ("read", "write"),
     "rangefile --seconds 0.1 --tails 0.1 --threads 3 --reads 0.5": ("read", "write"),
     "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --reads 0.5": ("read", "write"),
     "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --ranges disjoint --reads 1": ("read",),
@@ -116,7 +117,7 @@ def test_without_tails() -> None:
     sound(values("pairs --seconds 0.05 --tails 0"), ())
 
 
-RANGE_LOCKS = ("list-ex", "list-rw", "lustre-ex", "kernel-rw", "pnova-rw", "rwlock", "rwlock:ba")
+RANGE_LOCKS = ("list-ex", "list-rw", "sharded-rw", "lustre-ex", "kernel-rw", "pnova-rw", "rwlock", "rwlock:ba")
 
 
 def test_each_range_lock() -> None:
@@ -132,6 +133,13 @@ def test_each_range_lock() -> None:
                 sound(values(line, range_lock=lock), kinds)
             except AssertionError as error:
                 raise AssertionError(f"{line} under {lock}: {error}") from None
+
+
+def test_many_held_ranges() -> None:
+    for lock in ("list-rw", "sharded-rw", "kernel-rw"):
+        for offset in (0, 2048):
+            line = f"manyheld --seconds 0.05 --tails 0.05 --threads 3 --held 40 --offset {offset}"
+            sound(values(line, range_lock=lock), ("read", "write"))
 
 
 def test_a_file_without_locks_is_seen_to_break() -> None:
@@ -220,6 +228,7 @@ def test_bad_input() -> None:
         "skiplist --keys 100 --fill 90": "--fill",
         "rangefile --blocks 2 --threads 3 --ranges disjoint": "--blocks",
         "skiplist --locks one": "ranges",
+        "manyheld --offset 4096": "--offset",
         "kyoto --db stash": "protohash",
         "kyoto --mutation 100 --cursor 1": "--mutation",
         "uncontended sideways": "usage",

@@ -2,6 +2,7 @@
 #include "cases.h"
 #include "multicore/explore/wait_at.h"
 #include "range/list.h"
+#include "range/sharded.h"
 #include "range/tree.h"
 #include "range_script.h"
 #include "segments_under_test.h"
@@ -140,6 +141,19 @@ const Script kOneSegment[] = {
     {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}},
     {"read-together", {"S0-4 +1 ?2 u", "?1 S2-6 +2 u"}},
 };
+// A range with nodes in several lists. (So have most of the others.)
+const Script kParts[] = {
+    // A node in the first list is in nobody's way while its owner waits for the second.
+    {"parts-pending", {"E2-4 +1 ?2 u", "?1 E0-4 u", "?1 E0-2 +2 u"}},
+    {"parts-pending-reader", {"E2-4 +1 ?2 u", "?1 S0-4 u", "?1 E0-2 +2 u"}},
+    {"parts-try", {"E2-4 +1 ?2 u", "?1 tryE0-4=busy tryE0-2=0 u +2"}},
+    {"parts-timed", {"E2-4 +1 ?2 u", "?1 timedE0-4=late E0-2 u +2"}},
+    // A thread's own range is in its way behind another thread's.
+    {"parts-own", {"E4-6 +1 ?2 E0-6=dead u u", "?1 E0-2 +2 E4-6 u u"}},
+    {"parts-round", {"E0-8 u", "E4-12 u"}},
+    // They meet in one list of two each, the last of the one and the first of the other.
+    {"parts-crossed", {"S0-4 u", "E2-6 u"}},
+};
 const Script kFork[] = {
     {"fork-free", {"fork E0-2 u", "E8-9 u | E4-5 u", "E10-11 u | E4-5 u"}},
     {"fork-held", {"E0-2 fork E4-6 u u", "E8-9 u | E0-2 u", "E10-11 u"}},
@@ -156,6 +170,9 @@ template <template <class> class Wait, bool kReaders, RangeSizes kSizes = kOneNo
 using List = RangeLockUnderTest<RangeList<Explored, WaitAt<Wait<Explored>>, kReaders, kSizes>>;
 template <template <class> class Wait, bool kReaders>
 using Tree = RangeLockUnderTest<RangeTree<Explored, WaitAt<Wait<Explored>>, kReaders, 1>>;
+// Three lists, segments of two units.
+template <template <class> class Wait, RangeSizes kSizes = kOneNode>
+using Sharded = RangeLockUnderTest<ShardedRanges<Explored, WaitAt<Wait<Explored>>, 3, kSizes>>;
 // Four segments of two units in turn; one of all.
 template <template <class> class Wait>
 using ManyLocks = SegmentsUnderTest<WaitAt<Wait<Explored>>, 4, 2>;
@@ -176,6 +193,13 @@ class Builder {
     add_all("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared, kFork);
     add_all("list-rw-writers/" + wait, writers, kShared, kListShared);
     add_all("list-rw-fair/" + wait, fair, kFair);
+    static Sharded<Wait> sharded(kPlain);
+    static Sharded<Wait> sharded_writers(kWritersFirst);
+    static Sharded<Wait, kImpatient> sharded_fair(kFairly);
+    add_all("sharded-rw/" + wait, sharded, kExclusive, kListExclusive, kShared, kListShared, kParts,
+            kFork);
+    add_all("sharded-rw-writers/" + wait, sharded_writers, kShared, kParts);
+    add_all("sharded-rw-fair/" + wait, sharded_fair, kFair);
     add_all("lustre-ex/" + wait, tree_ex, kExclusive);
     add_all("kernel-rw/" + wait, tree_rw, kExclusive, kShared);
     static ManyLocks<Wait> many;
@@ -196,7 +220,9 @@ class Builder {
     static OneLock<Wait> one;
     add_case("pnova-rw/" + wait, many, kSegments[0]);
     add_case("rwlock/" + wait, one, kOneSegment[0]);
+    static Sharded<Wait> sharded(kPlain);
     for (const Script& s : {kExclusive[0], kShared[0]}) {
+      add_case("sharded-rw/" + wait, sharded, s);
       add_case("list-rw/" + wait, readers, s);
       add_case("kernel-rw/" + wait, tree_rw, s);
     }

@@ -50,7 +50,7 @@ class RangeLockUnderTest final : public RangeUnderTest {
   explicit RangeLockUnderTest(RangeOptions options) : options_(options) {}
   void begin() override {
     for (auto& bytes : locks_)
-      new (bytes) Lock{};
+      begin_one(*new (bytes) Lock{});
   }
   int acquire(int which, const RangeRequest& r, void*& handle) override {
     Node* n = nullptr;
@@ -68,6 +68,9 @@ class RangeLockUnderTest final : public RangeUnderTest {
   bool can_share() const override { return Lock::kCanShare; }
 
  private:
+  static void begin_one(Lock& l) {
+    if constexpr (requires { l.begin(2); }) l.begin(2);  // units of a segment
+  }
   Lock& lock(int which) { return *std::launder(reinterpret_cast<Lock*>(locks_[which])); }
   RangeOptions options_;
   alignas(Lock) std::byte locks_[kLocks][sizeof(Lock)];

@@ -58,6 +58,7 @@ class RangeApi : public testing::TestWithParam<Variant> {
     ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
     ASSERT_EQ(lockswap_range_lock_attr_set_implementation(&attr, GetParam().implementation), 0);
     ASSERT_EQ(lockswap_range_lock_attr_set_preference(&attr, GetParam().preference), 0);
+    ASSERT_EQ(lockswap_range_lock_attr_set_segment(&attr, 4), 0);
     ASSERT_EQ(lockswap_range_lock_init(&lock, &attr), 0);
   }
   void TearDown() override { EXPECT_EQ(lockswap_range_lock_destroy(&lock), 0); }
@@ -88,6 +89,8 @@ INSTANTIATE_TEST_SUITE_P(All, RangeApi,
                          testing::Values(Variant{"list-ex", LOCKSWAP_RANGE_PREFER_READERS},
                                          Variant{"list-rw", LOCKSWAP_RANGE_PREFER_READERS},
                                          Variant{"LIST-RW", LOCKSWAP_RANGE_PREFER_WRITERS},
+                                         Variant{"sharded-rw", LOCKSWAP_RANGE_PREFER_READERS},
+                                         Variant{"sharded-rw", LOCKSWAP_RANGE_PREFER_WRITERS},
                                          Variant{"lustre-ex", LOCKSWAP_RANGE_PREFER_READERS},
                                          Variant{"kernel-rw", LOCKSWAP_RANGE_PREFER_READERS}));
 

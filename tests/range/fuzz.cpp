@@ -68,7 +68,9 @@ struct Implementation {
   bool shares;
 };
 constexpr Implementation kImplementations[] = {
-    {"list-rw", true}, {"list-ex", false}, {"kernel-rw", true}, {"lustre-ex", false}};
+    {"list-rw", true},   {"list-ex", false},   {"sharded-rw", true},
+    {"kernel-rw", true}, {"lustre-ex", false},
+};
 
 // What a handle is of.
 struct Held {
@@ -147,6 +149,7 @@ class Run {
            lockswap_range_lock_attr_set_implementation(&attr, implementation_->name), 0);
     expect("set_fair", lockswap_range_lock_attr_set_fair(&attr, how >> 4 & 1), 0);
     expect("set_preference", lockswap_range_lock_attr_set_preference(&attr, how >> 5 & 1), 0);
+    expect("set_segment", lockswap_range_lock_attr_set_segment(&attr, 1 + (how >> 6) * 5), 0);
     expect("init", lockswap_range_lock_init(&lock_, &attr), 0);
   }
 

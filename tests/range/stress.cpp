@@ -15,6 +15,7 @@
 
 #include "platform/native.h"
 #include "range/list.h"
+#include "range/sharded.h"
 #include "range/tree.h"
 #include "wait/park.h"
 #include "wait/spin.h"
@@ -61,6 +62,9 @@ struct Unit {
 
 template <class List>
 struct World {
+  World() {
+    if constexpr (requires { list.begin(4); }) list.begin(4);  // units of a segment
+  }
   List list{};
   Unit units[kUnits];
   std::atomic<long> bad{0};
@@ -186,6 +190,10 @@ void all(const char* wait, int milliseconds) {
   stress<Ex>("list-ex fair", {.fair = true, .writers_first = false}, milliseconds);
   stress<Rw>("list-rw fair", {.fair = true, .writers_first = false}, milliseconds);
   stress<Rw>("list-rw fair writers first", {.fair = true, .writers_first = true}, milliseconds);
+  stress<ShardedRanges<Native, W>>("sharded-rw fair", {.fair = true, .writers_first = false},
+                                   milliseconds);
+  stress<ShardedRanges<Native, W, 3, kSmall>>("sharded-rw writers, small",
+                                              {.fair = false, .writers_first = true}, milliseconds);
   stress<RangeTree<Native, W, false>>("lustre-ex", {}, milliseconds);
   stress<RangeTree<Native, W, true>>("kernel-rw", {}, milliseconds);
   stress<SmallEx>("list-ex, small", {.fair = false, .writers_first = false}, milliseconds);

@@ -1,0 +1,154 @@
+// manyheld: threads that acquire ranges of a lock of which many other ranges are held, as when many
+// threads have their parts of one file.
+//
+// The first thread holds every third block of 4096 units, exclusively, all the time. An operation
+// acquires a block that follows one of these, by chance, shared to read its slot or exclusive to
+// add 1 to it, and releases it; then the thread does up to 255 no-ops. (Every third, so that those
+// that are held and the others share the lists of sharded-rw, which is made for this. With --offset
+// 2048 each block lies across two of its segments.)
+//
+// LOCKSWAP_RANGE chooses the lock; those that are made of reader-writer locks cannot be held so
+// often by one thread. Prints the lines of common/report.h. Exit status 1: what is in the slots
+// afterwards is not what was added, or a reader saw a writer's half-done work. --help shows the
+// options.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/random.h"
+#include "common/report.h"
+#include "lockswap/range_lock.h"
+
+namespace {
+
+using namespace bench;
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint32_t kNoOps = 256;
+
+void must(int error, const char* call) {
+  if (error != 0) [[unlikely]]
+    wrong_result(std::string("lockswap_range_") + call + " returned " + std::to_string(error));
+}
+
+// As in arrbench.
+struct alignas(64) Slot {
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> ended{0};
+};
+void bump(std::atomic<std::uint64_t>& n) noexcept {
+  n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+class Blocks {
+ public:
+  Blocks(std::uint32_t held, std::uint64_t offset) : offset_(offset), held_(held), slots_(held) {
+    must(lockswap_range_lock_init(&lock_, nullptr), "init");
+    for (std::uint32_t i = 0; i < held; ++i)
+      acquire(held_[i], 3 * std::uint64_t{i}, LOCKSWAP_RANGE_EXCLUSIVE);
+  }
+  ~Blocks() {
+    for (lockswap_range& r : held_)
+      release(r);
+  }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(slots_.size()); }
+  // The one behind the i-th that is held.
+  void acquire_free(lockswap_range& r, std::uint32_t i, int mode) {
+    acquire(r, 3 * std::uint64_t{i} + 1, mode);
+  }
+  static void release(lockswap_range& r) { must(lockswap_range_release(&r), "release"); }
+
+  void read(std::uint32_t i) const {
+    const std::uint64_t value = slots_[i].begun.load(std::memory_order_relaxed);
+    if (slots_[i].ended.load(std::memory_order_relaxed) != value) [[unlikely]]
+      wrong_result("a reader was in together with a writer");
+  }
+  void add(std::uint32_t i) {
+    bump(slots_[i].begun);
+    bump(slots_[i].ended);
+  }
+  std::uint64_t sum() const {
+    std::uint64_t all = 0;
+    for (const Slot& s : slots_)
+      all += s.begun.load(std::memory_order_relaxed);
+    return all;
+  }
+
+ private:
+  void acquire(lockswap_range& r, std::uint64_t block, int mode) {
+    const std::uint64_t start = offset_ + block * kBlock;
+    must(lockswap_range_acquire(&lock_, &r, start, start + kBlock, mode), "acquire");
+  }
+
+  lockswap_range_lock lock_;
+  std::uint64_t offset_;
+  std::vector<lockswap_range> held_;
+  std::vector<Slot> slots_;
+};
+
+class alignas(128) Worker {
+ public:
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+
+  Worker(Blocks& blocks, double read_share, std::uint32_t number)
+      : blocks_(blocks), read_share_(share_of_32_bits(read_share)), random_(number) {}
+
+  template <class Watch>
+  void work(Watch& watch, const std::atomic<bool>&) {
+    constexpr int kBatch = 8;
+    for (int n = 0; n < kBatch; ++n) {
+      const std::uint32_t i = random_.below(blocks_.count());
+      lockswap_range range;
+      if (random_.with_share(read_share_)) {
+        watch.read([&] { blocks_.acquire_free(range, i, LOCKSWAP_RANGE_SHARED); });
+        blocks_.read(i);
+        ++reads;
+      } else {
+        watch.write([&] { blocks_.acquire_free(range, i, LOCKSWAP_RANGE_EXCLUSIVE); });
+        blocks_.add(i);
+        ++writes;
+      }
+      Blocks::release(range);
+      for (std::uint32_t k = random_.below(kNoOps); k > 0; --k)
+        asm volatile("nop");
+    }
+  }
+
+ private:
+  Blocks& blocks_;
+  std::uint64_t read_share_;
+  Random random_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Plan plan;
+  double read_share = 0.5;
+  int held = 1000;
+  int offset = 0;
+  Options options("manyheld", "Threads acquire ranges of a lock of which many others are held.");
+  add_plan_options(options, plan);
+  options.number("--held", held, 1, 1'000'000, "ranges that are held all the time");
+  options.number("--offset", offset, 0, kBlock - 1, "of the blocks, in units");
+  options.number("--reads", read_share, 0, 1, "share of shared acquisitions");
+  options.parse(argc, argv);
+
+  Blocks blocks(static_cast<std::uint32_t>(held), static_cast<std::uint64_t>(offset));
+  std::vector<Worker> workers;
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(plan.threads); ++i)
+    workers.emplace_back(blocks, read_share, i);
+  run_and_print(plan, workers);
+  std::uint64_t writes = 0;
+  for (const Worker& w : workers)
+    writes += w.writes;
+  if (blocks.sum() != writes) {
+    wrong_result("writes got lost: " + std::to_string(writes) + " were done, " +
+                 std::to_string(blocks.sum()) + " are left");
+  }
+  return 0;
+}
