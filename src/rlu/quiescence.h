@@ -80,8 +80,14 @@ class Fenced {
     return leave(Rows<P>::at(place), domain);
   }
   template <class Closed>
-  static bool leave_fast(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
-    return leave(Rows<P>::at(place), domain);
+  [[gnu::always_inline]] static bool leave_fast(std::uint32_t place, std::uint64_t domain,
+                                                const Closed&) noexcept {
+    Section& section = Rows<P>::at(place);
+    std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
+    // release: as in Readers::empty.
+    if (!Rows<P>::names(seen, domain) || !section.compare_exchange(seen, 0, release)) [[unlikely]]
+      return false;
+    return (seen & Rows<P>::kParked) == 0 || wake(section);
   }
 
   static void settle() noexcept {}
@@ -106,10 +112,14 @@ class Fenced {
   }
   static bool leave(Section& section, std::uint64_t domain) noexcept {
     const std::uint64_t said = Readers<P>::empty(section, domain);
-    // The section, not the domain: that may be gone.
     if ((said & Rows<P>::kParked) != 0) [[unlikely]]
-      W::wake(&section, Readers<P>::kChannel);
+      wake(section);
     return said != 0;
+  }
+  // The section, not the domain: that may be gone.
+  [[gnu::noinline]] static bool wake(Section& section) noexcept {
+    W::wake(&section, Readers<P>::kChannel);
+    return true;
   }
 };
 

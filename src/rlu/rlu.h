@@ -64,10 +64,14 @@ class RluOver {
     const std::uint32_t phase = line_.read_arrive();
     return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
   }
-  // The hot path: by the thread's first place. kMustWait: go on with read_arrive.
+  // The hot path: by the thread's first place. kMustWait or more: go on with read_arrive_rest.
   [[gnu::always_inline]] std::uint32_t read_arrive_fast() noexcept {
     const std::uint32_t place = Rows<P>::first_place();
-    return place != 0 ? enter(place) : kMustWait;
+    return place != 0 ? fill_and_look(place) : kMustWait;
+  }
+  std::uint32_t read_arrive_rest(std::uint32_t attempt) noexcept {
+    if (attempt > kMustWait && turn_back(attempt & ~kMustWait) == 0) return 0;
+    return read_arrive();
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     if (!line_.read_wait(phase_in(attempt), deadline)) return false;
@@ -184,19 +188,25 @@ class RluOver {
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
   // then look for a writer. Either that one sees the section, or this reader sees the writer. A
-  // token; or kMustWait: try something else.
-  [[gnu::always_inline]] std::uint32_t enter(std::uint32_t place) noexcept {
+  // token; kMustWait: try something else; or kMustWait and the place: turn back first.
+  [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
       return kMustWait;
     if (!Access::fill(place, Rows<P>::says(domain(), Line::turn(v)))) [[unlikely]]
       return kMustWait;
     // As an acquire it pairs with write_unlock, whose update others only continue.
-    if (is_open(word().load(Access::kLook))) [[likely]]
-      return place;
-    return turn_back(place);
+    if (!is_open(word().load(Access::kLook))) [[unlikely]]
+      return kMustWait | place;
+    if (place >= kMustWait) __builtin_unreachable();  // so callers need not ask
+    return place;
   }
-  [[gnu::noinline]] std::uint32_t turn_back(std::uint32_t place) noexcept {
+  std::uint32_t enter(std::uint32_t place) noexcept {
+    const std::uint32_t attempt = fill_and_look(place);
+    return attempt > kMustWait ? turn_back(attempt & ~kMustWait) : attempt;
+  }
+  // kMustWait, or a token.
+  std::uint32_t turn_back(std::uint32_t place) noexcept {
     if (leave(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that
     // hold is still there, wherever it is, and is this reader's now.

@@ -25,8 +25,8 @@ struct Direct {
   // The core's: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
-  // A core whose way in has a short form, which may leave the rest to read_arrive: it says so by
-  // kMustWait.
+  // A core whose way in has a short form, which may leave the rest to read_arrive_rest: it says so
+  // by kMustWait and more.
   static constexpr bool kHasFast = requires(Core & core) { core.read_arrive_fast(); };
 
   static bool prepare() noexcept { return Core::prepare(); }
@@ -45,7 +45,7 @@ struct Direct {
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
   static bool read_continue(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasFast) {
-      a = f.core.read_arrive();
+      a = f.core.read_arrive_rest(a);
       if (is_in(a)) Count::on(&f, Event::read);
       return is_in(a);
     }
