@@ -27,8 +27,8 @@ BOUNDS = {
     "bravo-cohort": 70,
     "cohort": 75,
     "per-cpu": 135,
-    "rlu": 92,
-    "rlu-asym": 105,
+    "rlu": 87,
+    "rlu-asym": 95,
     "bravo-asym-ba": 92,
 }
 
