@@ -147,7 +147,7 @@ std::string function_in(const std::string& pretty) {
     if (c == '<') ++depth;
     if (c == '>') --depth;
     if (depth != 0) continue;
-    if (c == '(') return pretty.substr(begin, i - begin);
+    if (c == '(') return pretty.substr(begin, std::min(i, pretty.find('<', begin)) - begin);
     if (c == ':' || c == ' ' || c == '*' || c == '&') begin = i + 1;
   }
   return pretty;
