@@ -1,6 +1,8 @@
 // What one thread pays for an acquisition and its release when nobody else is there.
 //
-// usage: uncontended read|write [PAIRS [ROUNDS]]
+// usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS]]
+//   read, write       a reader-writer lock
+//   mutex, recursive  a mutex, of the default kind or recursive
 //   PAIRS   acquire/release pairs a round (default 1000000)
 //   ROUNDS  (default 7)
 // Prints the thread's CPU nanoseconds a pair, one line a round. Under `valgrind --tool=callgrind`
@@ -23,36 +25,54 @@ double cpu_ns() {
 }
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-__attribute__((noinline)) void read_pairs(long n) {
+template <class Lock, int (*kAcquire)(Lock*), int (*kRelease)(Lock*), Lock* kLock>
+__attribute__((noinline)) void pairs_of(long n) {
   for (; n > 0; --n) {
-    pthread_rwlock_rdlock(&lock);
-    pthread_rwlock_unlock(&lock);
+    kAcquire(kLock);
+    kRelease(kLock);
   }
 }
-__attribute__((noinline)) void write_pairs(long n) {
-  for (; n > 0; --n) {
-    pthread_rwlock_wrlock(&lock);
-    pthread_rwlock_unlock(&lock);
-  }
+
+struct Mode {
+  const char* name;
+  void (*run)(long pairs);
+};
+constexpr auto kMutex = pairs_of<pthread_mutex_t, pthread_mutex_lock, pthread_mutex_unlock, &mutex>;
+constexpr Mode kModes[] = {
+    {"read", pairs_of<pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_unlock, &lock>},
+    {"write", pairs_of<pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_unlock, &lock>},
+    {"mutex", kMutex},
+    {"recursive", kMutex},
+};
+
+void make_recursive() {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool write = argc > 1 && std::strcmp(argv[1], "write") == 0;
+  const Mode* mode = nullptr;
+  for (const Mode& m : kModes) {
+    if (argc > 1 && std::strcmp(argv[1], m.name) == 0) mode = &m;
+  }
   const long pairs = argc > 2 ? std::atol(argv[2]) : 1'000'000;
   const long rounds = argc > 3 ? std::atol(argv[3]) : 7;
-  if (argc < 2 || argc > 4 || (!write && std::strcmp(argv[1], "read") != 0) || pairs <= 0 ||
-      rounds <= 0) {
-    std::fprintf(stderr, "usage: uncontended read|write [PAIRS [ROUNDS]]\n");
+  if (mode == nullptr || argc > 4 || pairs <= 0 || rounds <= 0) {
+    std::fprintf(stderr, "usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS]]\n");
     return 2;
   }
-  const auto run = write ? write_pairs : read_pairs;
-  run(pairs / 10 + 1);  // warm: adoption, bias, caches
+  if (std::strcmp(mode->name, "recursive") == 0) make_recursive();
+  mode->run(pairs / 10 + 1);  // warm: adoption, bias, caches
   for (long i = 0; i < rounds; ++i) {
     const double start = cpu_ns();
-    run(pairs);
+    mode->run(pairs);
     std::printf("%.3f ns/pair\n", (cpu_ns() - start) / static_cast<double>(pairs));
   }
   return 0;

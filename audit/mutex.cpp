@@ -8,8 +8,8 @@
 #include "audit/real.h"
 #include "audit/report.h"
 #include "audit/start.h"
-#include "audit/symbol_versions.h"
 #include "audit/world.h"
+#include "interpose/symbol_versions.h"
 
 namespace lockswap::audit {
 namespace {

@@ -8,33 +8,49 @@
 namespace lockswap {
 namespace {
 
+bool starts_with(const char* name, const char* prefix) noexcept {
+  return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
+}
+
 // The function's name without the underscores of its old twin, which is the same function; nullptr:
 // another function.
-const char* rwlock_function(const char* name) noexcept {
+const char* lock_function(const char* name, bool mutexes) noexcept {
   if (name[0] == '_' && name[1] == '_') name += 2;
-  return std::strncmp(name, "pthread_rwlock_", 15) == 0 ? name : nullptr;
+  const bool is_one =
+      starts_with(name, "pthread_rwlock_") ||
+      (mutexes && (starts_with(name, "pthread_mutex_") || starts_with(name, "pthread_cond_")));
+  return is_one ? name : nullptr;
 }
 
 // Is a reference of one object bound to a definition in `behind` or further back?
 struct Question {
   const link_map* own;
   const link_map* behind;
+  bool mutexes;
   bool yes;
 };
 
 // `context` is a Question.
 void ask(void* context, const char* name, void* target) noexcept {
   auto& q = *static_cast<Question*>(context);
-  const char* function = rwlock_function(name);
-  if (q.yes || function == nullptr || find_symbol(*q.own, function, nullptr) == target) return;
+  const char* function = lock_function(name, q.mutexes);
+  if (q.yes || function == nullptr) return;
+  const void* ours = find_symbol(*q.own, function, nullptr);
+  if (ours == nullptr || ours == target) return;  // nullptr: left to glibc
   for (const link_map* m = q.behind; m != nullptr && !q.yes; m = m->l_next)
     q.yes = target != nullptr && find_symbol(*m, function, nullptr) == target && !is_copy(*m);
 }
 
+struct Search {
+  Bypasses& found;
+  bool mutexes;
+};
+
 void look_at(const link_map* objects, const link_map* own, const link_map* behind, const char* how,
-             Bypasses& found) noexcept {
+             const Search& search) noexcept {
+  Bypasses& found = search.found;
   for (const link_map* m = objects; m != nullptr; m = m->l_next) {
-    Question question{own, behind, false};
+    Question question{own, behind, search.mutexes, false};
     visit_references(*m, &ask, &question);
     if (!question.yes || is_copy(*m)) continue;
     if (found.count < Bypasses::kMost) {
@@ -48,17 +64,18 @@ void look_at(const link_map* objects, const link_map* own, const link_map* behin
 
 }  // namespace
 
-void find_bypasses(Bypasses& found) noexcept {
-  const auto look = [](void* into) {
+void find_bypasses(Bypasses& found, bool mutexes) noexcept {
+  const auto look = [](void* p) {
     const link_map* own = own_object();
     if (own == nullptr) return;
-    look_at(first_object(), own, own->l_next, "RTLD_DEEPBIND", *static_cast<Bypasses*>(into));
-    const auto look_in_namespace = [](void* p, const link_map* first) {
-      look_at(first, own_object(), first, "dlmopen", *static_cast<Bypasses*>(p));
+    look_at(first_object(), own, own->l_next, "RTLD_DEEPBIND", *static_cast<Search*>(p));
+    const auto look_in_namespace = [](void* search, const link_map* first) {
+      look_at(first, own_object(), first, "dlmopen", *static_cast<Search*>(search));
     };
-    visit_other_namespaces(look_in_namespace, into);
+    visit_other_namespaces(look_in_namespace, p);
   };
-  with_stable_list(look, &found);
+  Search search{found, mutexes};
+  with_stable_list(look, &search);
 }
 
 }  // namespace lockswap

@@ -1,4 +1,4 @@
-// Objects whose calls of rwlock functions do not come to this library: loaded with RTLD_DEEPBIND,
+// Objects whose calls of lock functions do not come to this library: loaded with RTLD_DEEPBIND,
 // which makes them prefer what they need themselves, or into a namespace of its own by dlmopen. If
 // such an object takes a lock that others take through this library, exclusion is broken; if it
 // has locks of its own, they are glibc's.
@@ -10,7 +10,8 @@ namespace lockswap {
 
 // Looks at what the references of all loaded objects are bound to now. What was unloaded before,
 // pointers from dlsym, and functions bound lazily and not called yet are not seen. For the end of a
-// process: some microseconds, and a millisecond for objects with many relocations.
-void find_bypasses(Bypasses& found) noexcept;
+// process: some microseconds, and a millisecond for objects with many relocations. mutexes: whether
+// to look for functions of mutexes and condition variables, too.
+void find_bypasses(Bypasses& found, bool mutexes) noexcept;
 
 }  // namespace lockswap

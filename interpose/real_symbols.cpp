@@ -18,14 +18,32 @@ void* find_real_symbol(const char* name, const char* version) noexcept {
 
 namespace {
 
+#if defined(__x86_64__)
+constexpr const char* kCondVersion = "GLIBC_2.3.2";
+#else
+constexpr const char* kCondVersion = kOldVersion;
+#endif
+
+template <class Find>
+void fill_in(CondOps& r, const char* version, const Find& set) noexcept {
+  set(r.init, "pthread_cond_init", version);
+  set(r.destroy, "pthread_cond_destroy", version);
+  set(r.wait, "pthread_cond_wait", version);
+  set(r.timedwait, "pthread_cond_timedwait", version);
+  set(r.clockwait, "pthread_cond_clockwait", "GLIBC_2.30");
+  set(r.signal, "pthread_cond_signal", version);
+  set(r.broadcast, "pthread_cond_broadcast", version);
+}
+
 // Find: (name, version) -> address or nullptr.
 template <class Find>
-const char* fill_in(RwOps& r, Find find) noexcept {
+const char* fill_in(Functions& f, Find find) noexcept {
   const char* missing = nullptr;
   const auto set = [&]<class F>(F& into, const char* name, const char* version) {
     into = reinterpret_cast<F>(find(name, version));
     if (into == nullptr) missing = name;
   };
+  RwOps& r = f.rwlock;
   set(r.init, "pthread_rwlock_init", kOldVersion);
   set(r.destroy, "pthread_rwlock_destroy", kOldVersion);
   set(r.rdlock, "pthread_rwlock_rdlock", kOldVersion);
@@ -37,18 +55,36 @@ const char* fill_in(RwOps& r, Find find) noexcept {
   set(r.timedwrlock, "pthread_rwlock_timedwrlock", kOldVersion);
   set(r.clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
   set(r.unlock, "pthread_rwlock_unlock", kOldVersion);
+  MutexOps& m = f.mutex;
+  set(m.init, "pthread_mutex_init", kOldVersion);
+  set(m.destroy, "pthread_mutex_destroy", kOldVersion);
+  set(m.lock, "pthread_mutex_lock", kOldVersion);
+  set(m.trylock, "pthread_mutex_trylock", kOldVersion);
+  set(m.timedlock, "pthread_mutex_timedlock", kOldVersion);
+  set(m.clocklock, "pthread_mutex_clocklock", "GLIBC_2.30");
+  set(m.unlock, "pthread_mutex_unlock", kOldVersion);
+  fill_in(f.cond, kCondVersion, set);
+  fill_in(f.old_cond, kOldVersion, set);
   return missing;
 }
 
 }  // namespace
 
-const char* resolve_real_symbols() noexcept { return fill_in(system_rwlock, &find_real_symbol); }
+const char* resolve_real_symbols() noexcept {
+  static constinit Functions found{};
+  const char* missing = fill_in(found, &find_real_symbol);
+  system_rwlock = found.rwlock;
+  system_mutex = found.mutex;
+  system_cond = found.cond;
+  system_old_cond = found.old_cond;
+  return missing;
+}
 
-bool resolve_first_copy(RwOps& ops) noexcept {
+bool resolve_first_copy(Functions& functions) noexcept {
   const link_map* own = own_object();
   for (const link_map* m = first_object(); m != nullptr && m != own; m = m->l_next) {
     if (!is_copy(*m)) continue;
-    return fill_in(ops, [m](const char* name, const char* version) {
+    return fill_in(functions, [m](const char* name, const char* version) {
              return find_symbol(*m, name, version);
            }) == nullptr;
   }

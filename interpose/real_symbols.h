@@ -1,9 +1,17 @@
 // The functions that this library stands before: glibc's, or those of the next library in line.
 #pragma once
 
+#include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 
 namespace lockswap {
+
+struct Functions {
+  RwOps rwlock;
+  MutexOps mutex;
+  CondOps cond;
+  CondOps old_cond;
+};
 
 // The oldest version that a function of glibc can have.
 #if defined(__x86_64__)
@@ -16,14 +24,14 @@ inline constexpr const char* kOldVersion = "GLIBC_2.17";
 // is none. Without the loader's lock, as below.
 void* find_real_symbol(const char* name, const char* version) noexcept;
 
-// Fills in system_rwlock, all of it at once and without the loader's lock: the first lock call may
-// come while another thread holds that. Returns the name of a function that does not exist, or
-// nullptr.
+// Fills in system_rwlock, system_mutex and what stands beside it, all of it at once and without the
+// loader's lock: the first lock call may come while another thread holds that. Returns the name of
+// a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
 
 // Another copy of this library that the program's calls reach before this one. Two copies must not
-// both keep readers tables, so this one sends what comes to it there: fills in `ops`, all of it.
-// False: there is none.
-bool resolve_first_copy(RwOps& ops) noexcept;
+// both keep readers tables, so this one sends what comes to it there: fills in `functions`, all of
+// it. False: there is none.
+bool resolve_first_copy(Functions& functions) noexcept;
 
 }  // namespace lockswap

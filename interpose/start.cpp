@@ -15,6 +15,7 @@
 #include "platform/thread.h"
 #include "platform/topology.h"
 #include "registry/config.h"
+#include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
@@ -41,17 +42,22 @@ bool is_bravo_over_glibcs(const char* name) noexcept {
          (std::strcmp(name, "bravo-pthread") == 0 || std::strcmp(name, "bravo-asym-pthread") == 0);
 }
 
+bool is_ours(const char* name) noexcept {
+  return name != nullptr && std::strcmp(name, "pthread") != 0;
+}
+
 void announce() noexcept {
   char line[256];
   Text text(line, sizeof line);
   text << "lockswap " LOCKSWAP_VERSION ": rwlock "
        << (config.rwlock == nullptr ? "pthread (nothing chosen)" : config.rwlock)
        << (config.automatic ? " (auto)" : "");
-  if (config.rwlock != nullptr && std::strcmp(config.rwlock, "pthread") != 0) {
-    text << ", wait " << config.wait;
-  }
+  if (is_ours(config.rwlock) || is_ours(config.mutex)) text << ", wait " << config.wait;
   if (config.rwlock != nullptr && std::strncmp(config.rwlock, "bravo-", 6) == 0) {
     text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
+  }
+  if (config.mutex != nullptr) {
+    text << ", mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "");
   }
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
   say(line);
@@ -59,9 +65,12 @@ void announce() noexcept {
 
 void start() noexcept {
   static constinit char message[2048];
-  static constinit RwOps first_copys{};
+  static constinit Functions first_copys{};
   if (resolve_first_copy(first_copys)) {
-    active_rwlock = first_copys;
+    active_rwlock = first_copys.rwlock;
+    active_mutex = first_copys.mutex;
+    active_cond = first_copys.cond;
+    active_old_cond = first_copys.old_cond;
     prepare_range(config);  // the first copy has it, too, and comes first
     return;
   }
@@ -86,7 +95,8 @@ void start() noexcept {
   }
   const char* why = nullptr;
   const RwOps* ops = prepare_rwlock(config, why);
-  if (ops == nullptr) {
+  MutexChoice choice{};
+  if (ops == nullptr || !prepare_mutex(config, choice, why)) {
     Text(message, sizeof message) << "lockswap: " << why;
     refuse(message);
   }
@@ -96,10 +106,19 @@ void start() noexcept {
   }
   if (config.verbose) announce();
   active_rwlock = *ops;
+  // Condition variables first: a mutex that is ours must not meet glibc's.
+  active_old_cond = *choice.old_cond;
+  active_cond = *choice.cond;
+  active_mutex = *choice.mutex;
 }
 
 template <auto kMember>
 constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
+// Inside the start there is one thread, which may take and release what it likes.
+template <auto kMember>
+constexpr auto kFirstMutex = FirstCall<active_mutex, kMember, start, 0>::call;
+template <auto& kTable, auto kMember>
+constexpr auto kFirstCond = FirstCall<kTable, kMember, start, 0>::call;
 
 void in_forked_child() noexcept {
   Process::forked();
@@ -117,7 +136,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
-  find_bypasses(bypasses);
+  find_bypasses(bypasses, is_ours(config.mutex));
   if (config.stats != nullptr) {
     report_stats(config, &bypasses);
   } else {
@@ -134,6 +153,27 @@ constinit RwOps active_rwlock{
     kFirst<&RwOps::tryrdlock>,   kFirst<&RwOps::timedrdlock>, kFirst<&RwOps::clockrdlock>,
     kFirst<&RwOps::wrlock>,      kFirst<&RwOps::trywrlock>,   kFirst<&RwOps::timedwrlock>,
     kFirst<&RwOps::clockwrlock>, kFirst<&RwOps::unlock>,
+};
+constinit MutexOps active_mutex{
+    kFirstMutex<&MutexOps::init>,      kFirstMutex<&MutexOps::destroy>,
+    kFirstMutex<&MutexOps::lock>,      kFirstMutex<&MutexOps::trylock>,
+    kFirstMutex<&MutexOps::timedlock>, kFirstMutex<&MutexOps::clocklock>,
+    kFirstMutex<&MutexOps::unlock>,
+};
+constinit CondOps active_cond{
+    kFirstCond<active_cond, &CondOps::init>,      kFirstCond<active_cond, &CondOps::destroy>,
+    kFirstCond<active_cond, &CondOps::wait>,      kFirstCond<active_cond, &CondOps::timedwait>,
+    kFirstCond<active_cond, &CondOps::clockwait>, kFirstCond<active_cond, &CondOps::signal>,
+    kFirstCond<active_cond, &CondOps::broadcast>,
+};
+constinit CondOps active_old_cond{
+    kFirstCond<active_old_cond, &CondOps::init>,
+    kFirstCond<active_old_cond, &CondOps::destroy>,
+    kFirstCond<active_old_cond, &CondOps::wait>,
+    kFirstCond<active_old_cond, &CondOps::timedwait>,
+    kFirstCond<active_old_cond, &CondOps::clockwait>,
+    kFirstCond<active_old_cond, &CondOps::signal>,
+    kFirstCond<active_old_cond, &CondOps::broadcast>,
 };
 
 }  // namespace lockswap

@@ -2,6 +2,7 @@
 // comes first. Locks are taken before constructors run, so nothing here may rely on them.
 #pragma once
 
+#include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 
 namespace lockswap {
@@ -10,6 +11,9 @@ namespace lockswap {
 // function that has taken its place. Written once, a pointer at a time, by the thread that starts;
 // another thread that still reads an old pointer only asks for a start that is over.
 extern RwOps active_rwlock;
+extern MutexOps active_mutex;
+extern CondOps active_cond;
+extern CondOps active_old_cond;
 
 // Starts the library, if that has not been done. Waits for the thread that does.
 void ensure_started() noexcept;

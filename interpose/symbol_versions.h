@@ -21,3 +21,12 @@
 #define LOCKSWAP_OLDEST_IS_DEFAULT(function, name) \
   LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST)
 #define LOCKSWAP_OLD_ONLY(function, name) LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)
+
+// Condition variables: those of 2.2.5 have another layout.
+#if defined(__x86_64__)
+#define LOCKSWAP_COND(function, name) LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.3.2")
+#define LOCKSWAP_OLD_COND(function, name) LOCKSWAP_OLD_ONLY(function, name)
+#else
+#define LOCKSWAP_COND(function, name) LOCKSWAP_OLDEST_IS_DEFAULT(function, name)
+#define LOCKSWAP_OLD_COND(function, name)
+#endif

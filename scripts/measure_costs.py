@@ -1,10 +1,12 @@
-"""What a lock costs where one can measure it closely: one thread, two live readers, starved writers, start-up.
+"""What a lock costs where one can measure it closely: one thread, two live readers, starved writers, mutexes and
+wake-ups, start-up.
 
 usage: PYTHONPATH=harness python scripts/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT ...]
 
-WHAT: time, instructions, readers, writers, share, startup (default: all). Every comparison is paired: each round runs
-glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md and env.json in DIR, and
-prints the second. Needs ./run.sh build; `instructions` needs valgrind, `writers` the workload test_rwlock.
+WHAT: time, instructions, readers, writers, share, mutexes, wakeups, startup (default: all). Every comparison is
+paired: each round runs glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md
+and env.json in DIR, and prints the second. Needs ./run.sh build; `instructions` and `mutexes` need valgrind, `writers`
+the workload test_rwlock, `wakeups` kcutiltest.
 """
 
 import argparse
@@ -31,6 +33,7 @@ APPS = BUILD / "apps"
 GLIBC = "glibc"
 LOCKS = ["pthread", "pf-t", "ba", "cohort", "per-cpu", "rlu", "rlu-asym", "bravo-pthread", "bravo-pf-t", "bravo-ba"]
 LOCKS += ["bravo-asym-ba"]
+MUTEXES = [f"mutex:{name}" for name in ("pthread", "ticket", "mcs", "clh", "cohort", "per-cpu")]
 # The figures that are asked for: at most these, as ratios to plain glibc, or as instructions.
 READ_TIME = {"pthread": 1.08, "pf-t": 0.95, "ba": 0.95, "bravo-pthread": 0.95, "bravo-pf-t": 0.95, "bravo-ba": 0.95}
 READ_TIME |= {"cohort": 1.2, "per-cpu": 1.3, "rlu": 1.0}
@@ -38,6 +41,8 @@ READ_INSTRUCTIONS = {"pthread": 75, "pf-t": 45, "ba": 45, "bravo-pthread": 60, "
 WRITE_TIME = {"pf-t": 1.4, "ba": 2.0, "bravo-pthread": 1.1, "bravo-pf-t": 1.5, "bravo-ba": 2.1}
 LIVE_READERS = {"pf-t": 0.9, "ba": 0.9, "bravo-ba": 0.2, "cohort": 0.9, "per-cpu": 0.35, "rlu": 0.22}
 LIVE_READERS |= {"rlu-asym": 0.18, "bravo-asym-ba": 0.18}
+MUTEX_TIME = {f"mutex:{name}": 1.2 for name in ("ticket", "mcs", "clh")}
+WAKEUPS = {f"mutex:{name}": 0.9 for name in ("ticket", "mcs", "clh")}
 
 
 def record_machine(out: Path) -> None:
@@ -51,8 +56,9 @@ def record_machine(out: Path) -> None:
 
 def environment(lock: str, **more: str) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    kind = "LOCKSWAP_MUTEX" if lock.startswith("mutex:") else "LOCKSWAP_RWLOCK"
     if lock != GLIBC:
-        env |= {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_RWLOCK": lock} | more
+        env |= {"LD_PRELOAD": str(LIBRARY), kind: lock.removeprefix("mutex:")} | more
     return env
 
 
@@ -79,14 +85,16 @@ def ratio(values: list[float], base: list[float]) -> dict[str, float]:
     return {"ratio": r.estimate, "low": r.low, "high": r.high, "pairs": r.n}
 
 
-def compared(title: str, unit: str, values: dict[str, list[float]], targets: dict[str, float]) -> dict:
+def compared(
+    title: str, unit: str, values: dict[str, list[float]], targets: dict[str, float], more_is_better: bool = False
+) -> dict:
     base = values[GLIBC]
     rows = {}
     for lock, v in values.items():
         rows[lock] = {"median": statistics.median(v), "values": v, "target": targets.get(lock)}
         if lock != GLIBC:
             rows[lock] |= ratio(v, base)
-    return {"title": title, "unit": unit, "rows": rows}
+    return {"title": title, "unit": unit, "rows": rows, "more_is_better": more_is_better}
 
 
 def one_thread(mode: str, rounds: int, locks: list[str]) -> dict:
@@ -95,9 +103,8 @@ def one_thread(mode: str, rounds: int, locks: list[str]) -> dict:
         return min(float(line.split()[0]) for line in lines)
 
     title = f"One thread, {mode} acquire + release through the preload (thread CPU time)"
-    return compared(
-        title, "ns", rounds_of(rounds, [GLIBC, *locks], measure), READ_TIME if mode == "read" else WRITE_TIME
-    )
+    targets = {"read": READ_TIME, "write": WRITE_TIME}.get(mode, MUTEX_TIME)
+    return compared(title, "ns", rounds_of(rounds, [GLIBC, *locks], measure), targets)
 
 
 def instructions(mode: str, locks: list[str]) -> dict:
@@ -161,6 +168,27 @@ def fast_share() -> dict:
     return {"title": title, "unit": "%", "rows": rows, "more_is_better": True}
 
 
+def wakeups(rounds: int) -> list[dict]:
+    """What condition variables and the mutexes beside them do in a second."""
+
+    def pingpong(lock: str) -> float:
+        return float(re.search(r"handovers_s (\d+)", output([str(APPS / "pingpong"), "2", "20000"], lock)).group(1))
+
+    def kcutiltest(lock: str) -> float:
+        text = output(["kcutiltest", "cond", "-th", "4", "5000"], lock)
+        seconds = re.search(r"^conditon variable:\n(?:.*\n)*?time: ([0-9.]+)", text, re.MULTILINE).group(1)
+        return 4 * 5000 / float(seconds)
+
+    measured = (
+        ("Two threads play ping-pong with condition variables", "hand-overs/s", pingpong),
+        ("kcutiltest cond, 4 threads that wait", "waits/s", kcutiltest),
+    )
+    return [
+        compared(title, unit, rounds_of(rounds, [GLIBC, *MUTEXES], measure), WAKEUPS, more_is_better=True)
+        for title, unit, measure in measured
+    ]
+
+
 def startup(rounds: int) -> dict:
     def measure(lock: str) -> float:
         # 50 runs of `true` in one shell, preloaded each: what loading and starting the library adds.
@@ -206,7 +234,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--locks", type=lambda names: names.split(","), default=LOCKS)
     parser.add_argument("--out", type=Path, default=BUILD / "costs")
-    names = ["time", "instructions", "readers", "writers", "share", "startup"]
+    names = ["time", "instructions", "readers", "writers", "share", "mutexes", "wakeups", "startup"]
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"of {', '.join(names)} (default: all)")
     args = parser.parse_args()
     unknown = [w for w in args.what if w not in names]
@@ -233,6 +261,11 @@ def main() -> int:
         "readers": lambda: [live_readers(args.rounds, args.locks)],
         "writers": lambda: [writers()],
         "share": lambda: [fast_share()],
+        "mutexes": lambda: [
+            *(one_thread(mode, args.rounds, MUTEXES) for mode in ("mutex", "recursive")),
+            instructions("mutex", MUTEXES),
+        ],
+        "wakeups": lambda: wakeups(args.rounds),
         "startup": lambda: [startup(args.rounds)],
     }
     results = [result for name in wanted for result in steps[name]()]

@@ -35,7 +35,7 @@ print_parts() {
 run_ctest() { nice ctest --test-dir "$BUILD" --output-on-failure --no-tests=error -j "$JOBS" "$@"; }
 
 run_tests() {
-  local full=${1:-} ctest=(-LE '^full$') pytest=(-m 'not full') limits=(7 7 4 6 5)
+  local full=${1:-} ctest=(-LE '^full$') pytest=(-m 'not full') limits=(7 8 5 6 5)
   FAILED=() WHOLE=25
   if [[ -n $full ]]; then ctest=() pytest=() limits=('' '' '' '' '') WHOLE=''; fi
 

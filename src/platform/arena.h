@@ -5,7 +5,7 @@
 // node that has changed hands is harmless.
 //
 // Address space is reserved once, without memory behind it, and opened a chunk at a time. Each
-// thread keeps one free node to itself; the rest lie on one lock-free stack.
+// thread keeps a few free nodes to itself; the rest lie on one lock-free stack.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ struct SizeOf {
 
 // T must be zero-initialisable and have a member `NativeAtomic<uint32_t> link` that the arena may
 // use while the node is free. `Size` is for nodes with a tail, of a length known at start-up.
-template <class T, class Size = SizeOf<T>>
+// Each thread keeps up to kKept free ones: as many as it takes at once, as a rule.
+template <class T, class Size = SizeOf<T>, std::uint32_t kKept = 4>
 class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
@@ -52,38 +53,56 @@ class Arena {
 
   // Never fails: at the limit of memory or nodes it waits until one is given back.
   static Handle take() noexcept {
-    Cache& mine = per_thread<Cache>;
-    if (mine.handle != 0 && mine.busy == 0) [[likely]] {
-      mine.busy = 1;
-      signal_fence();
-      const Handle h = mine.handle;  // a handler may have been faster
-      mine = {};
-      signal_fence();
-      if (h != 0) [[likely]]
-        return h;
-    }
-    return take_shared();
+    const Handle h = take_kept();
+    return h != 0 ? h : take_shared();
+  }
+  static void give(Handle h) noexcept {
+    if (!keep(h)) [[unlikely]]
+      give_shared(h);
   }
 
-  static void give(Handle h) noexcept {
+  // The same for hot paths: only what the thread keeps to itself, without a call. 0, false: nothing
+  // was done.
+  [[gnu::always_inline]] static Handle take_kept() noexcept {
     Cache& mine = per_thread<Cache>;
-    if (mine.handle == 0 && mine.busy == 0 && ThreadExit::arm()) [[likely]] {
-      mine.busy = 1;
-      signal_fence();
-      const Handle before = mine.handle;  // as above
-      if (before == 0) mine.handle = h;
-      signal_fence();
-      mine.busy = 0;
-      if (before == 0) [[likely]]
-        return;
+    if (mine.busy != 0) [[unlikely]]
+      return 0;
+    mine.busy = 1;
+    signal_fence();
+    const std::uint32_t n = mine.count;
+    Handle h = 0;
+    if (n != 0) [[likely]] {
+      h = mine.kept[n - 1];
+      mine.count = n - 1;
     }
-    push(h);
+    signal_fence();
+    mine.busy = 0;
+    return h;
+  }
+  [[gnu::always_inline]] static bool keep(Handle h) noexcept {
+    Cache& mine = per_thread<Cache>;
+    if (mine.busy != 0 || !ThreadExit::is_armed()) [[unlikely]]
+      return false;
+    mine.busy = 1;
+    signal_fence();
+    const std::uint32_t n = mine.count;
+    if (n < kKept) [[likely]] {
+      mine.kept[n] = h;
+      mine.count = n + 1;
+    }
+    signal_fence();
+    mine.busy = 0;
+    return n < kKept;
+  }
+  [[gnu::noinline]] static void give_shared(Handle h) noexcept {
+    if (!ThreadExit::arm() || !keep(h)) push(h);
   }
 
  private:
-  struct alignas(8) Cache {
-    Handle handle;
-    std::uint32_t busy;  // a signal handler leaves it alone: it may take a node and keep it
+  struct Cache {
+    std::uint32_t busy;  // a signal handler leaves it alone
+    std::uint32_t count;
+    Handle kept[kKept];
   };
   static constexpr std::uint32_t kMostNodes = 1u << 24;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 40;
@@ -137,8 +156,8 @@ class Arena {
     Cache& mine = per_thread<Cache>;
     mine.busy = 1;
     signal_fence();
-    if (mine.handle != 0) push(mine.handle);
-    mine.handle = 0;
+    while (mine.count != 0)
+      push(mine.kept[--mine.count]);
     signal_fence();
     mine.busy = 0;
   }

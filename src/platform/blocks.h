@@ -43,7 +43,7 @@ class Blocks {
   struct Size {
     static std::size_t bytes() noexcept { return bytes_with(parts_); }
   };
-  using Heads = Arena<Head, Size>;
+  using Heads = Arena<Head, Size, 1>;  // they are large, and rarely taken
 
   static std::uint64_t address_of(const Head* head) noexcept {
     return reinterpret_cast<std::uintptr_t>(head);

@@ -7,6 +7,7 @@
 //   P::global<T>()               the process's T, zero at first
 //   P::self()                    a number that tells live threads apart; input for hashing
 //   P::tid()                     the kernel's thread id
+//   P::tid_at(stamp)             the same without a call, or 0 if it takes one; stamp: P::process()
 //   P::tid_if_known()            the same, or 0 if the thread never asked
 //   P::process()                 this process's stamp, which none of its ancestors has: not 0, no
 //                                bits but kStampMask, always kStampTop
@@ -31,7 +32,8 @@
 //   P::spin_budget(), P::relax() how long and how to spin before parking
 //   P::park(atom, low, channels, deadline), P::unpark(&atom, channels)
 //                                a futex on an atom's low 32 bits; wake-ups may be stray
-//   P::nodes<T>                  prepare, take, give, at: type-stable nodes with 32-bit handles
+//   P::nodes<T>                  prepare, take, give, at: type-stable nodes with 32-bit handles;
+//                                take_kept, keep, give_shared: for hot paths (platform/arena.h)
 //   P::blocks<Head, Part>        prepare, parts, take, give, part, is_block: type-stable
 //                                memory for what does not fit into an object (platform/blocks.h)
 //   P::prepare_topology()        at start-up, by who asks for the next four

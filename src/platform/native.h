@@ -39,6 +39,7 @@ struct Native {
 
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
+  static std::uint32_t tid_at(std::uint64_t stamp) noexcept { return thread_id_at(stamp); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
@@ -115,9 +116,9 @@ struct Native {
       } else {
         relax();
       }
-      if (deadline != nullptr && round % 64 == 0 && has_passed(*deadline)) {
-        return pred(atom.load(order));
-      }
+      // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
+      const bool look = pause == Pause::yield || round % 64 == 0;
+      if (deadline != nullptr && look && has_passed(*deadline)) return pred(atom.load(order));
     }
     return true;
   }

@@ -78,8 +78,16 @@ class Survivor {
   return Process::is(cached.process) ? cached.value : ask_thread_id();
 }
 
-// The same without a call: 0 if the thread has not asked for its id yet. After a fork, until it
-// asks again, the one that it had before.
+// The same without a call, where the process's stamp is at hand: 0 if the thread has not asked for
+// its id yet, in this process.
+[[gnu::always_inline]] inline std::uint32_t thread_id_at(std::uint64_t stamp) noexcept {
+  const CachedTid& cached = per_thread<CachedTid>;
+  if (cached.process != stamp) return 0;
+  if (cached.value == 0) __builtin_unreachable();  // they are set together: one branch less
+  return cached.value;
+}
+// The same without a look at the process: 0 if the thread has not asked for its id yet. After a
+// fork, until it asks again, the one that it had before.
 inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
 
 // Thread exit. Hooks are added once for the process; a thread that keeps something arms them.
@@ -89,6 +97,11 @@ inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid
 // arms them for the first time in such a destructor counts too few rounds: what it takes in the
 // very last one is lost.)
 class ThreadExit {
+  struct State {
+    bool armed;
+    std::uint8_t rounds;  // that have begun
+  };
+
  public:
   using Hook = void (*)();
 
@@ -113,18 +126,16 @@ class ThreadExit {
   // has come, or no key was free), so keep nothing that must be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
-    if (s.armed) [[likely]]
+    if (is_armed()) [[likely]]
       return true;
     if (!usable_ || s.rounds == kRounds) return false;
     s.armed = pthread_setspecific(key_, &s) == 0;
     return s.armed;
   }
 
+  static bool is_armed() noexcept { return per_thread<State>.armed; }
+
  private:
-  struct State {
-    bool armed;
-    std::uint8_t rounds;  // that have begun
-  };
   static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
   // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
   static constexpr pthread_key_t kKeysWithoutMalloc = 32;

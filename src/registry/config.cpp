@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "registry/environment.h"
+#include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},
+    {"LOCKSWAP_MUTEX", "mutex", "",
+     "the mutex to run, with condition variables of its own; unset: glibc's, untouched"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
@@ -94,6 +97,19 @@ void read_rwlock(Reader& reader, Config& config) noexcept {
   text << "is no lock; choose one of:";
   for (int i = 0; i < rwlocks().count; ++i)
     text << (i == 0 ? " " : ", ") << rwlocks().rows[i].name;
+}
+
+void read_mutex(Reader& reader, Config& config) noexcept {
+  const char* v = environment_value("LOCKSWAP_MUTEX");
+  if (v == nullptr || !reader.ok()) return;
+  if (const MutexInfo* mutex = find_mutex(v)) {
+    config.mutex = mutex->name;
+    return;
+  }
+  Text text = reader.complain("LOCKSWAP_MUTEX", v);
+  text << "is no mutex; choose one of:";
+  for (int i = 0; i < mutexes().count; ++i)
+    text << (i == 0 ? " " : ", ") << mutexes().rows[i].name;
 }
 
 void read_wait(Reader& reader, Config& config) noexcept {
@@ -190,6 +206,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
   reject_unknown(reader);
   read_rwlock(reader, config);
+  read_mutex(reader, config);
   read_wait(reader, config);
   read_range(reader, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);

@@ -24,6 +24,8 @@ Options options() noexcept;
 struct Config {
   const char* rwlock = nullptr;  // a canonical name; nullptr = nothing was asked for
   bool automatic = false;        // it was chosen for `auto` (rwlocks.h)
+  const char* mutex = nullptr;   // as rwlock
+  bool automatic_mutex = false;  // as automatic (mutexes.h)
   const char* wait = "park";
   std::uint32_t spin = 50;           // pauses before parking
   std::uint32_t bravo_slots = 4096;  // a power of two

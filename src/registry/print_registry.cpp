@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "registry/config.h"
+#include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
@@ -23,6 +24,15 @@ void field(const char* name, const char* value, const char* before = ",") {
   string(value);
 }
 
+void aliases_of(const char* const* aliases) {
+  std::printf(",\"aliases\":[");
+  for (const char* const* a = aliases; *a != nullptr; ++a) {
+    if (a != aliases) std::putchar(',');
+    string(*a);
+  }
+  std::printf("]");
+}
+
 }  // namespace
 
 int main() {
@@ -35,12 +45,7 @@ int main() {
   for (int i = 0; i < rwlocks().count; ++i) {
     const RwLockInfo& lock = rwlocks().rows[i];
     field("name", lock.name, i == 0 ? "\n{" : ",\n{");
-    std::printf(",\"aliases\":[");
-    for (const char* const* a = lock.aliases; *a != nullptr; ++a) {
-      if (a != lock.aliases) std::putchar(',');
-      string(*a);
-    }
-    std::printf("]");
+    aliases_of(lock.aliases);
     char summary[256];
     Text text(summary, sizeof summary);
     text << lock.summary;
@@ -58,6 +63,20 @@ int main() {
                 lock.claims.phase_fair && lock.claims.fifo_writers ? "," : "",
                 lock.claims.fifo_writers ? "\"fifo-writers\"" : "");
     std::printf("}");
+  }
+  std::printf("],\n\"mutexes\":[");
+  for (int i = 0; i < mutexes().count; ++i) {
+    const MutexInfo& mutex = mutexes().rows[i];
+    field("name", mutex.name, i == 0 ? "\n{" : ",\n{");
+    aliases_of(mutex.aliases);
+    char summary[256];
+    Text text(summary, sizeof summary);
+    text << mutex.summary;
+    if (same_name(mutex.name, "auto")) text << "; here " << auto_mutex(config);
+    field("summary", summary);
+    field("source", mutex.source);
+    field("fairness", mutex.fairness);
+    std::printf(",\"footprint_bytes\":%zu}", footprint_of(mutex, config));
   }
   std::printf("],\n\"waits\":[");
   for (int i = 0; i < waits().count; ++i) {

@@ -50,7 +50,7 @@ const RwLockInfo* find_rwlock(const char* name) noexcept;
 
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
-// At start-up: `auto` becomes that lock.
+// At start-up: `auto` becomes that lock, for a mutex that mutex.
 void settle_auto(Config& config) noexcept;
 
 // Makes ready what the configuration asks for and returns its functions. Call once, at start-up,

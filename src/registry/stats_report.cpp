@@ -19,6 +19,7 @@ constexpr std::size_t kBusiest = 10;
 struct Totals {
   std::uint64_t n[kEvents] = {};
   std::uint64_t locks = 0;
+  std::uint64_t mutexes = 0;
   std::uint64_t operator[](Event e) const noexcept { return n[static_cast<std::size_t>(e)]; }
 };
 
@@ -44,6 +45,25 @@ constexpr Field kFields[] = {
 const char* name_of_lock(const Config& config) noexcept {
   return config.rwlock == nullptr ? "pthread" : config.rwlock;
 }
+constexpr Field kMutexFields[] = {
+    {"acquisitions", Event::mutex_lock},
+    {"failed_tries", Event::mutex_failed_try},
+    {"timeouts", Event::mutex_timeout},
+    {"to_glibc", Event::mutex_to_glibc},
+};
+constexpr Field kCondFields[] = {
+    {"waits", Event::cond_wait},
+    {"wait_timeouts", Event::cond_timeout},
+    {"signals", Event::cond_signal},
+    {"broadcasts", Event::cond_broadcast},
+};
+
+// The busiest objects of a kind.
+struct Busiest {
+  const Counts* at[kBusiest] = {};
+  std::size_t count = 0;
+};
+
 bool has_bias(const Config& config) noexcept {
   const char* n = config.rwlock;
   return n != nullptr && n[0] == 'b' && n[1] == 'r';
@@ -61,11 +81,10 @@ void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
   out << millionths / 1'000'000 << "." << places;
 }
 
-template <class Get>
-void put_json_counts(Text& out, Get get) noexcept {
-  for (const Field& f : kFields) {
-    out << (f.event == Event::read ? "\"" : ",\"") << f.name << "\":" << get(f.event);
-  }
+template <std::size_t kCount, class Get>
+void put_json_counts(Text& out, const Field (&fields)[kCount], Get get) noexcept {
+  for (const Field& f : fields)
+    out << (&f == fields ? "\"" : ",\"") << f.name << "\":" << get(f.event);
 }
 
 template <class Get>
@@ -97,20 +116,22 @@ void put_json_string(Text& out, const char* s) noexcept {
 std::uint64_t acquisitions(const Counts& c) noexcept {
   return c.get(Event::read) + c.get(Event::write);
 }
+std::uint64_t mutex_acquisitions(const Counts& c) noexcept { return c.get(Event::mutex_lock); }
 
-// The busiest locks, most acquisitions first.
-std::size_t find_busiest(const Counts* table, const Counts* (&top)[kBusiest]) noexcept {
-  std::size_t n = 0;
+// Most acquisitions first.
+template <class Acquisitions>
+Busiest find_busiest(const Counts* table, const Acquisitions& of) noexcept {
+  Busiest top;
   for (std::size_t i = 0; i < kLocks - 1; ++i) {
     const Counts& c = table[i];
-    if (c.key.load(relaxed) == 0 || acquisitions(c) == 0) continue;
-    if (n == kBusiest && acquisitions(*top[n - 1]) >= acquisitions(c)) continue;
-    std::size_t at = n < kBusiest ? n++ : n - 1;
-    for (; at > 0 && acquisitions(*top[at - 1]) < acquisitions(c); --at)
-      top[at] = top[at - 1];
-    top[at] = &c;
+    if (c.key.load(relaxed) == 0 || of(c) == 0) continue;
+    if (top.count == kBusiest && of(*top.at[kBusiest - 1]) >= of(c)) continue;
+    std::size_t at = top.count < kBusiest ? top.count++ : kBusiest - 1;
+    for (; at > 0 && of(*top.at[at - 1]) < of(c); --at)
+      top.at[at] = top.at[at - 1];
+    top.at[at] = &c;
   }
-  return n;
+  return top;
 }
 
 Totals add_up(const Counts* table) noexcept {
@@ -118,7 +139,8 @@ Totals add_up(const Counts* table) noexcept {
   for (std::size_t i = 0; i < kLocks; ++i) {
     const Counts& c = table[i];
     if (i < kLocks - 1 && c.key.load(relaxed) == 0) continue;
-    if (i < kLocks - 1) ++t.locks;
+    if (i < kLocks - 1 && c.get(Event::call) != 0) ++t.locks;
+    if (i < kLocks - 1 && c.get(Event::mutex_call) != 0) ++t.mutexes;
     for (std::size_t e = 0; e < kEvents; ++e)
       t.n[e] += c.n[e].load(relaxed);
   }
@@ -127,7 +149,7 @@ Totals add_up(const Counts* table) noexcept {
 
 void put_bypasses(Text& out, const Bypasses& b) noexcept {
   out << b.count << (b.count == 1 ? " object calls" : " objects call")
-      << " glibc's rwlock functions, not these:";
+      << " glibc's lock functions, not these:";
   for (std::size_t i = 0; i < b.count && i < Bypasses::kMost; ++i)
     out << (i == 0 ? " " : ", ") << b.first[i].object << " (" << b.first[i].how << ")";
   out << (b.count > Bypasses::kMost ? ", ...\n" : "\n");
@@ -148,8 +170,41 @@ void put_json_bypasses(Text& out, const Bypasses* found) noexcept {
   out << "]";
 }
 
-void put_json(Text& out, const Config& config, const Totals& t, const Counts* const* top,
-              std::size_t count, const Bypasses* bypasses) noexcept {
+template <class PutOne>
+void put_json_busiest(Text& out, const Busiest& top, const PutOne& put_one) noexcept {
+  out << "\"busiest\":[";
+  for (std::size_t i = 0; i < top.count; ++i) {
+    out << (i == 0 ? "\n" : ",\n") << "{\"address\":\"";
+    out.hex(top.at[i]->key.load(relaxed)) << "\",";
+    put_one(*top.at[i]);
+    out << "}";
+  }
+  out << "]";
+}
+
+// null: they are not chosen, so not counted.
+void put_json_mutexes(Text& out, const Config& config, const Totals& t,
+                      const Busiest& top) noexcept {
+  if (config.mutex == nullptr) {
+    out << "\"mutexes\":null";
+    return;
+  }
+  const auto total = [&t](Event e) { return t[e]; };
+  out << "\"mutexes\":{\"mutex\":\"" << config.mutex
+      << "\",\"auto\":" << (config.automatic_mutex ? "true" : "false")
+      << ",\"calls\":" << t[Event::mutex_call] << ",\"locks\":" << t.mutexes << ",\n\"totals\":{";
+  put_json_counts(out, kMutexFields, total);
+  out << ",";
+  put_json_counts(out, kCondFields, total);
+  out << "},\n";
+  put_json_busiest(out, top, [&out](const Counts& c) {
+    put_json_counts(out, kMutexFields, [&c](Event e) { return c.get(e); });
+  });
+  out << "}";
+}
+
+void put_json(Text& out, const Config& config, const Totals& t, const Busiest& top,
+              const Busiest& top_mutexes, const Bypasses* bypasses) noexcept {
   const auto total = [&t](Event e) { return t[e]; };
   out << "{\"schema\":1,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"pid\":"
       << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
@@ -159,24 +214,44 @@ void put_json(Text& out, const Config& config, const Totals& t, const Counts* co
       << "\",\"calls\":" << t[Event::call] << ",\"locks\":" << t.locks << ",";
   put_json_bypasses(out, bypasses);
   out << ",\n\"totals\":{";
-  put_json_counts(out, total);
+  put_json_counts(out, kFields, total);
   out << "},\n";
   put_json_share(out, config, total);
-  out << ",\n\"busiest\":[";
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto one = [&](Event e) { return top[i]->get(e); };
-    out << (i == 0 ? "\n" : ",\n") << "{\"address\":\"";
-    out.hex(top[i]->key.load(relaxed)) << "\",";
-    put_json_counts(out, one);
+  out << ",\n";
+  put_json_busiest(out, top, [&](const Counts& c) {
+    const auto one = [&c](Event e) { return c.get(e); };
+    put_json_counts(out, kFields, one);
     out << ",";
     put_json_share(out, config, one);
-    out << "}";
-  }
-  out << "]}\n";
+  });
+  out << ",\n";
+  put_json_mutexes(out, config, t, top_mutexes);
+  out << "}\n";
 }
 
-void put_text(Text& out, const Config& config, const Totals& t, const Counts* const* top,
-              std::size_t count) noexcept {
+template <std::size_t kCount>
+void put_text_counts(Text& out, const Field (&fields)[kCount], const Totals& t) noexcept {
+  for (const Field& f : fields) {
+    if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
+  }
+}
+
+void put_text_mutexes(Text& out, const Config& config, const Totals& t,
+                      const Busiest& top) noexcept {
+  if (config.mutex == nullptr) return;
+  out << "lockswap: mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "") << ": "
+      << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";
+  put_text_counts(out, kMutexFields, t);
+  put_text_counts(out, kCondFields, t);
+  for (std::size_t i = 0; i < top.count; ++i) {
+    out << "  mutex ";
+    out.hex(top.at[i]->key.load(relaxed))
+        << ": " << top.at[i]->get(Event::mutex_lock) << " acquisitions\n";
+  }
+}
+
+void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
+                      const Busiest& top) noexcept {
   out << "lockswap: " << program_invocation_short_name << " (pid "
       << static_cast<std::uint64_t>(getpid()) << "), rwlock " << name_of_lock(config)
       << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": " << t[Event::call]
@@ -185,20 +260,19 @@ void put_text(Text& out, const Config& config, const Totals& t, const Counts* co
     out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";
     return;
   }
-  for (const Field& f : kFields) {
-    if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
-  }
+  put_text_counts(out, kFields, t);
   if (has_bias(config) && t[Event::read] != 0) {
     out << "  share of fast reads ";
     put_share(out, t[Event::fast_read], t[Event::read]);
     out << "\n";
   }
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < top.count; ++i) {
+    const Counts& c = *top.at[i];
     out << "  lock ";
-    out.hex(top[i]->key.load(relaxed))
-        << ": " << top[i]->get(Event::read) << " reads, " << top[i]->get(Event::write) << " writes";
+    out.hex(c.key.load(relaxed)) << ": " << c.get(Event::read) << " reads, " << c.get(Event::write)
+                                 << " writes";
     if (has_bias(config)) {
-      out << ", " << top[i]->get(Event::fast_read) << " fast, " << top[i]->get(Event::revocation)
+      out << ", " << c.get(Event::fast_read) << " fast, " << c.get(Event::revocation)
           << " revocations";
     }
     out << "\n";
@@ -269,16 +343,17 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
   static constinit char buffer[16384];
   if (!turn.take()) return;
   if (Counts* table = take_counts(); table != nullptr) {
-    const Counts* top[kBusiest] = {};
-    const std::size_t count = find_busiest(table, top);
+    const Busiest top = find_busiest(table, acquisitions);
+    const Busiest top_mutexes = find_busiest(table, mutex_acquisitions);
     const Totals totals = add_up(table);
     Text out(buffer, sizeof buffer);
     if (config.stats[0] == 0) {
-      put_text(out, config, totals, top, count);
+      put_text_rwlocks(out, config, totals, top);
+      put_text_mutexes(out, config, totals, top_mutexes);
       if (bypasses != nullptr && bypasses->count != 0) put_bypasses(out << "  ", *bypasses);
       write_all(2, buffer);
     } else {
-      put_json(out, config, totals, top, count, bypasses);
+      put_json(out, config, totals, top, top_mutexes, bypasses);
       write_file(config.stats, buffer);
     }
     give_back(table);

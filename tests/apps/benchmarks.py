@@ -17,6 +17,7 @@ from pathlib import Path
 
 library, apps = (Path(a).resolve() for a in sys.argv[1:3])
 LOCKS = ("", "ba", "bravo-ba")  # "": the program as it is
+MUTEXES = ("ticket", "mcs", "clh")
 
 RATES = ("ops_s", "reads_s", "writes_s", "ops_cpu", "fairness", "ops", "reads", "writes")
 
@@ -29,7 +30,8 @@ def need(condition: bool, what: str) -> None:
 def run(line: str, lock: str = "", stats: Path | None = None, range_lock: str = "") -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
     if lock:
-        environment |= {"LD_PRELOAD": str(library), "LOCKSWAP_RWLOCK": lock}
+        kind = "LOCKSWAP_MUTEX" if lock in MUTEXES else "LOCKSWAP_RWLOCK"
+        environment |= {"LD_PRELOAD": str(library), kind: lock}
     if stats:
         environment |= {"LOCKSWAP_STATS": str(stats)}
     if range_lock:
@@ -111,6 +113,26 @@ def test_each_runs() -> None:
                 sound(values(line, lock), kinds)
             except AssertionError as error:
                 raise AssertionError(f"{line} under {lock or 'glibc'}: {error}") from None
+
+
+def test_uncontended() -> None:
+    for mode in ("read", "write", "mutex", "recursive"):
+        for lock in (*LOCKS, *MUTEXES):
+            done = run(f"uncontended {mode} 1000 3", lock)
+            lines = re.fullmatch(r"([0-9.]+ ns/pair\n){3}", done.stdout)
+            need(done.returncode == 0 and lines is not None, f"{mode} under {lock}: {done}")
+
+
+def test_pingpong() -> None:
+    for threads, lock in ((2, ""), *((n, mutex) for mutex in MUTEXES for n in (2, 5))):
+        with tempfile.TemporaryDirectory() as folder:
+            found = values(f"pingpong {threads} 200", lock, Path(folder) / "stats" if lock else None)
+            need(set(found) == {"handovers_s", "handovers_cpu"} and min(found.values()) > 0, f"{lock}: {found}")
+            if lock:
+                (file,) = Path(folder).glob("stats.*")
+                totals = json.loads(file.read_text())["mutexes"]["totals"]
+                need(totals["signals"] == 200 * threads, f"{lock}: {totals}")
+                need(totals["acquisitions"] >= 200 * threads + totals["waits"], f"{lock}: {totals}")
 
 
 def test_without_tails() -> None:
@@ -232,6 +254,7 @@ def test_bad_input() -> None:
         "kyoto --db stash": "protohash",
         "kyoto --mutation 100 --cursor 1": "--mutation",
         "uncontended sideways": "usage",
+        "pingpong 1": "usage",
     }
     for line, says in wrong.items():
         done = run(line)

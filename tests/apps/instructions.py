@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many instructions an uncontended read takes through the library: no hot path may grow unseen.
+"""How many instructions an uncontended read, or mutex, takes through the library: no hot path may grow unseen.
 
     instructions.py LIBRARY APPS
 
@@ -30,13 +30,19 @@ BOUNDS = {
     "rlu": 87,
     "rlu-asym": 95,
     "bravo-asym-ba": 92,
+    # glibc's mutex takes 63.
+    "mutex:pthread": 70,
+    "mutex:ticket": 62,
+    "mutex:mcs": 90,
+    "mutex:clh": 88,
 }
 
 
 def collected(lock: str, pairs: int) -> int:
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", apps / "uncontended", "read"]
+    kind, _, name = lock.rpartition(":")
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", apps / "uncontended", kind or "read"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
-    environment |= {"LD_PRELOAD": str(library), "LOCKSWAP_RWLOCK": lock}
+    environment |= {"LD_PRELOAD": str(library), f"LOCKSWAP_{(kind or 'rwlock').upper()}": name}
     done = subprocess.run(
         [*command, str(pairs), "1"], env=environment, capture_output=True, text=True, timeout=300, check=True
     )

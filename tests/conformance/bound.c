@@ -1,10 +1,11 @@
-// A program that takes every rwlock function at the version its macro says: built once bound to the
+// A program that takes every function at the version its macro says: built once bound to the
 // newest versions (what a fresh build gets) and once, with BOUND_TO_OLD, to the oldest and to the
 // `__` twins (what node and old libraries ask for). symbols.py runs both under LD_DEBUG=bindings.
 //
 //   bound_new                            uses everything once; status 0 if every value was right
 //   bound_new NAME VERSION [...]         prints the file that dlvsym finds each of them in
 //   bound_new cross VERSION VERSION      takes a lock by the first version, tries it by the second
+//   bound_new cross-mutex VERSION        the same of a mutex, whose lock has one version
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,6 +44,26 @@ TWIN(pthread_rwlock_trywrlock)
 TWIN(pthread_rwlock_unlock)
 extern int pthread_rwlock_init_twin(pthread_rwlock_t*, const pthread_rwlockattr_t*);
 __asm__(".symver pthread_rwlock_init_twin,__pthread_rwlock_init@" OLDEST);
+
+BIND(pthread_mutex_trylock, OLDEST)
+BIND(pthread_mutex_timedlock, OLDEST)
+BIND(pthread_mutex_clocklock, "GLIBC_2.30")
+BIND(pthread_cond_init, OLDEST)
+BIND(pthread_cond_destroy, OLDEST)
+BIND(pthread_cond_timedwait, OLDEST)
+BIND(pthread_cond_wait, OLDEST)
+BIND(pthread_cond_signal, OLDEST)
+BIND(pthread_cond_broadcast, OLDEST)
+BIND(pthread_cond_clockwait, "GLIBC_2.30")
+#define MUTEX_TWIN(name)                    \
+  extern int name##_twin(pthread_mutex_t*); \
+  __asm__(".symver " #name "_twin,__" #name "@" OLDEST);
+MUTEX_TWIN(pthread_mutex_destroy)
+MUTEX_TWIN(pthread_mutex_lock)
+MUTEX_TWIN(pthread_mutex_trylock)
+MUTEX_TWIN(pthread_mutex_unlock)
+extern int pthread_mutex_init_twin(pthread_mutex_t*, const pthread_mutexattr_t*);
+__asm__(".symver pthread_mutex_init_twin,__pthread_mutex_init@" OLDEST);
 #endif
 
 static int wrong;
@@ -87,7 +108,79 @@ static void use_everything(void) {
 #endif
 }
 
+static pthread_cond_t turned;
+static pthread_mutex_t held;
+static int turn;
+
+static void* other_thread(void* unused) {
+  EXPECT(0, pthread_mutex_lock(&held));
+  while (turn == 0)
+    EXPECT(0, pthread_cond_wait(&turned, &held));
+  turn = 2;
+  EXPECT(0, pthread_cond_broadcast(&turned));
+  EXPECT(0, pthread_mutex_unlock(&held));
+  return unused;
+}
+
+static void use_mutexes(void) {
+  pthread_mutex_t m;
+  struct timespec real, mono;
+  clock_gettime(CLOCK_REALTIME, &real);
+  clock_gettime(CLOCK_MONOTONIC, &mono);
+  EXPECT(0, pthread_mutex_init(&m, NULL));
+  EXPECT(0, pthread_mutex_lock(&m));
+  EXPECT(EBUSY, pthread_mutex_trylock(&m));
+  EXPECT(ETIMEDOUT, pthread_mutex_timedlock(&m, &real));
+  EXPECT(ETIMEDOUT, pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, &mono));
+  EXPECT(0, pthread_mutex_unlock(&m));
+  EXPECT(0, pthread_mutex_destroy(&m));
+#ifdef BOUND_TO_OLD
+  EXPECT(0, pthread_mutex_init_twin(&m, NULL));
+  EXPECT(0, pthread_mutex_lock_twin(&m));
+  EXPECT(EBUSY, pthread_mutex_trylock(&m));  // twin and function mean the same mutex
+  EXPECT(EBUSY, pthread_mutex_trylock_twin(&m));
+  EXPECT(0, pthread_mutex_unlock_twin(&m));
+  EXPECT(0, pthread_mutex_destroy_twin(&m));
+#endif
+
+  // An object of the version's own layout, and one for the function that has only the newer one.
+  pthread_cond_t newer = PTHREAD_COND_INITIALIZER;
+  EXPECT(0, pthread_mutex_init(&held, NULL));
+  EXPECT(0, pthread_cond_init(&turned, NULL));
+  pthread_t thread;
+  EXPECT(0, pthread_create(&thread, NULL, other_thread, NULL));
+  EXPECT(0, pthread_mutex_lock(&held));
+  EXPECT(ETIMEDOUT, pthread_cond_timedwait(&turned, &held, &real));
+  EXPECT(ETIMEDOUT, pthread_cond_clockwait(&newer, &held, CLOCK_MONOTONIC, &mono));
+  turn = 1;
+  EXPECT(0, pthread_cond_signal(&turned));
+  while (turn != 2)
+    EXPECT(0, pthread_cond_wait(&turned, &held));
+  EXPECT(0, pthread_mutex_unlock(&held));
+  EXPECT(0, pthread_join(thread, NULL));
+  EXPECT(0, pthread_cond_destroy(&turned));
+  EXPECT(0, pthread_mutex_destroy(&held));
+}
+
 typedef int (*Call)(pthread_rwlock_t*);
+
+typedef int (*MutexCall)(pthread_mutex_t*);
+
+// lock and unlock have one version, trylock two.
+static int cross_mutex(const char* second) {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  MutexCall try = (MutexCall)dlvsym(RTLD_DEFAULT, "pthread_mutex_trylock", second);
+  if (!try) {
+    fprintf(stderr, "dlvsym: %s\n", dlerror());
+    return 1;
+  }
+  EXPECT(0, pthread_mutex_lock(&m));
+  EXPECT(EBUSY, try(&m));
+  EXPECT(0, pthread_mutex_unlock(&m));
+  EXPECT(0, try(&m));
+  EXPECT(0, pthread_mutex_unlock(&m));
+  return wrong;
+}
 
 static int cross(const char* first, const char* second) {
   pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
@@ -111,9 +204,11 @@ static int cross(const char* first, const char* second) {
 int main(int argc, char** argv) {
   if (argc == 1) {
     use_everything();
+    use_mutexes();
     return wrong;
   }
   if (argc == 4 && strcmp(argv[1], "cross") == 0) return cross(argv[2], argv[3]);
+  if (argc == 3 && strcmp(argv[1], "cross-mutex") == 0) return cross_mutex(argv[2]);
   for (int i = 1; i + 1 < argc; i += 2) {
     Dl_info info;
     void* symbol = dlvsym(RTLD_DEFAULT, argv[i], argv[i + 1]);

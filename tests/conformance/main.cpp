@@ -2,10 +2,10 @@
 // name and the others still run. The driver itself never has the library preloaded; the cases'
 // processes do.
 //
-//   rwlock_conformance [--preload LIB --rwlock NAME --wait POLICY] [--only PATTERN] [--without
-//   PATTERN] [--timeout SECONDS]
-//                      [--scale N] [--verbose]
+//   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --wait POLICY] [--only PATTERN]
+//                      [--without PATTERN] [--timeout SECONDS] [--scale N] [--verbose]
 //
+// mutex_conformance is the same with the cases of mutexes and condition variables.
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
 // --wait rotate takes spin or yield in turn, by RWLOCK_TEST_ROTATION or the day.
 // Exit status: 0 good, 1 a case failed, 2 bad input.
@@ -38,10 +38,12 @@ constexpr int kSkipped = 77;  // a case's exit status
 constexpr int kUsage = 2;
 
 struct Options {
-  std::string preload, rwlock, wait = "park", only = "*", without;
+  std::string preload, rwlock = "none", mutex, wait = "park", only = "*", without;
   int timeout = 60;
   int scale = 1;
   bool verbose = false;
+
+  std::string name() const { return mutex.empty() ? rwlock : "mutex " + mutex; }
 };
 
 // ---- in the case's process
@@ -118,8 +120,11 @@ std::string threads_of(pid_t pid) {
 
 // That the library is loaded is not enough: it must have chosen the lock under test, and say so.
 bool says_it_is_active(const std::string& output, const Options& options) {
-  if (options.preload.empty() || options.rwlock == "none") return true;
-  return output.find(": rwlock " + options.rwlock) != output.npos;
+  if (options.preload.empty()) return true;
+  const auto says = [&](const std::string& what, const std::string& name) {
+    return name == "none" || name.empty() || output.find(what + name) != output.npos;
+  };
+  return says(": rwlock ", options.rwlock) && says(", mutex ", options.mutex);
 }
 
 Outcome run_in_process(const std::string& name, const Options& options) {
@@ -133,11 +138,13 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
-    for (const char* variable : {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_WAIT"})
+    for (const char* variable :
+         {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_WAIT"})
       unsetenv(variable);
     if (!options.preload.empty()) {
       setenv("LD_PRELOAD", options.preload.c_str(), 1);
       if (options.rwlock != "none") setenv("LOCKSWAP_RWLOCK", options.rwlock.c_str(), 1);
+      if (!options.mutex.empty()) setenv("LOCKSWAP_MUTEX", options.mutex.c_str(), 1);
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
       setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
     }
@@ -163,7 +170,7 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   close(output);
   if (!outcome.why.empty()) return outcome;
   if (!says_it_is_active(text, options)) {
-    outcome.why = "the library is loaded, but did not take up " + options.rwlock;
+    outcome.why = "the library is loaded, but did not take up " + options.name();
   } else if (WIFSIGNALED(status)) {
     outcome.why = std::string("killed by ") + strsignal(WTERMSIG(status));
   } else if (WEXITSTATUS(status) == kSkipped) {
@@ -181,7 +188,7 @@ Outcome run_in_process(const std::string& name, const Options& options) {
 
 int run_all(const Options& options) {
   const std::string what =
-      options.preload.empty() ? "plain glibc" : options.rwlock + ", wait " + options.wait;
+      options.preload.empty() ? "plain glibc" : options.name() + ", wait " + options.wait;
   int good = 0;
   std::vector<std::string> failed, skipped;
   const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
@@ -235,33 +242,36 @@ int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--lifecycle") == 0) return conformance::run_lifecycle(argv[2]);
 
   Options options;
+  bool named = false;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--verbose") {
       options.verbose = true;
       continue;
     }
-    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--wait" ||
-                       flag == "--only" || flag == "--without" || flag == "--timeout" ||
-                       flag == "--scale";
+    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--mutex" ||
+                       flag == "--wait" || flag == "--only" || flag == "--without" ||
+                       flag == "--timeout" || flag == "--scale";
     if (!known || i + 1 == argc) {
-      std::cerr
-          << "rwlock_conformance: " << (known ? "a value is missing after " : "unknown argument ")
-          << flag
-          << "; known: --preload --rwlock --wait --only --without --timeout --scale --verbose\n";
+      std::cerr << "rwlock_conformance: "
+                << (known ? "a value is missing after " : "unknown argument ") << flag
+                << "; known: --preload --rwlock --mutex --wait --only --without --timeout --scale "
+                   "--verbose\n";
       return kUsage;
     }
     const std::string value = argv[++i];
+    named = named || flag == "--rwlock" || flag == "--mutex";
     if (flag == "--preload") options.preload = value;
     if (flag == "--rwlock") options.rwlock = value;
+    if (flag == "--mutex") options.mutex = value;
     if (flag == "--wait") options.wait = value == "rotate" ? rotated() : value;
     if (flag == "--only") options.only = value;
     if (flag == "--without") options.without = value;
     if (flag == "--timeout") options.timeout = atoi(value.c_str());
     if (flag == "--scale") options.scale = atoi(value.c_str());
   }
-  if (options.preload.empty() != options.rwlock.empty()) {
-    std::cerr << "rwlock_conformance: --preload and --rwlock go together\n";
+  if (options.preload.empty() != !named) {
+    std::cerr << "rwlock_conformance: --preload and --rwlock or --mutex go together\n";
     return kUsage;
   }
   if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0) {

@@ -35,8 +35,16 @@ const std::string& lock_under_test() {
   return name;
 }
 
+const std::string& mutex_under_test() {
+  static const std::string name = environment("LOCKSWAP_MUTEX");
+  return name;
+}
+
+bool glibc_mutexes() { return mutex_under_test().empty() || mutex_under_test() == "pthread"; }
+
 bool spinning() {
-  static const bool yes = !lock_under_test().empty() && environment("LOCKSWAP_WAIT") == "spin";
+  static const bool yes = !(lock_under_test().empty() && mutex_under_test().empty()) &&
+                          environment("LOCKSWAP_WAIT") == "spin";
   return yes;
 }
 

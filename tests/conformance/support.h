@@ -24,6 +24,10 @@ namespace conformance {
 
 // The lock's name as asked for in LOCKSWAP_RWLOCK, "" for plain glibc.
 const std::string& lock_under_test();
+// The same for LOCKSWAP_MUTEX.
+const std::string& mutex_under_test();
+// Mutexes and condition variables are glibc's own.
+bool glibc_mutexes();
 // Bare spinning: with more threads than processors a hand-over may take many time slices, so cases
 // with many threads do less work.
 bool spinning();

@@ -15,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-FUNCTION = re.compile(r"(__)?pthread_rwlock_\w+")
+# Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp.
+FUNCTION = re.compile(r"(__)?pthread_(rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+")
 ALLOWED_EXTRA = re.compile(r"lockswap_\w+")
 NEWEST_GLIBC = (2, 34)  # the library must load wherever the functions' newest versions exist
 
@@ -71,7 +72,7 @@ def check_exports(report: Report, library: Path, reference: dict[tuple[str, str]
     for name, version in ours:
         known = (name, version) in reference or ALLOWED_EXTRA.fullmatch(name)
         report.check(bool(known), f"{name}@{version} is exported by the library, and by glibc not as such")
-    print(f"symbols: {len(reference)} versioned rwlock functions in glibc, {len(ours)} exports of the library")
+    print(f"symbols: {len(reference)} versioned functions in glibc, {len(ours)} exports of the library")
 
 
 def check_needs(report: Report, library: Path) -> None:
@@ -97,7 +98,7 @@ def check_bindings(report: Report, library: Path, program: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "debug")
         environment = {"LD_PRELOAD": str(library), "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(out)}
-        run(program, **environment, LOCKSWAP_RWLOCK="ba")
+        run(program, **environment, LOCKSWAP_RWLOCK="ba", LOCKSWAP_MUTEX="mcs")
         text = "".join(p.read_text(errors="replace") for p in Path(folder).iterdir())
     pattern = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `(\w+)'(?: \[(\S+)\])?")
     bound = [m.groups() for m in pattern.finditer(text) if FUNCTION.fullmatch(m[3]) and "attr" not in m[3]]
@@ -134,6 +135,12 @@ def check_mixed_vintages(report: Report, library: Path, program: Path, reference
                     run(program, "cross", first, second, LD_PRELOAD=str(library), LOCKSWAP_RWLOCK=lock)
                 except subprocess.CalledProcessError as error:
                     report.check(False, f"{lock}: locked by {first}, tried by {second}: {error.stderr.strip()}")
+    for mutex in ("pthread", "ticket", "mcs", "clh"):
+        for second in sorted({v for n, v in reference if n == "pthread_mutex_trylock"}):
+            try:
+                run(program, "cross-mutex", second, LD_PRELOAD=str(library), LOCKSWAP_MUTEX=mutex)
+            except subprocess.CalledProcessError as error:
+                report.check(False, f"mutex {mutex}: tried by {second}: {error.stderr.strip()}")
 
 
 def main() -> int:
@@ -147,7 +154,7 @@ def main() -> int:
         for n, v, default, defined in dynamic_symbols(system_libc())
         if defined and FUNCTION.fullmatch(n)
     }
-    report.check(len(reference) > 20, f"only {len(reference)} rwlock functions found in {system_libc()}")
+    report.check(len(reference) > 20, f"only {len(reference)} functions found in {system_libc()}")
     check_exports(report, library, reference)
     check_needs(report, library)
     for program in (bound_new, bound_old):

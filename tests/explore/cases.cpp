@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lock_under_test.h"
 #include "locks/rw/ba.h"
 #include "locks/rw/cohort.h"
 #include "locks/rw/per-cpu.h"
@@ -399,6 +400,7 @@ std::vector<Case> all_cases() {
   b.add_each_bravo<Pthread, Yield>("bravo-pthread/yield");
   std::vector<Case> cases = b.take();
   std::ranges::move(range_cases(), std::back_inserter(cases));
+  add_mutex_cases(cases);
   return cases;
 }
 

@@ -1,4 +1,5 @@
-// A lock as the cases see it, built from the shipped headers on the exploration platform.
+// Reader-writer locks as the cases see them, built from the shipped headers on the exploration
+// platform.
 #pragma once
 
 #include <cerrno>
@@ -9,41 +10,16 @@
 
 #include "glibc_model.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/claims.h"
 #include "locks/rw/core_reads.h"
 #include "locks/rw/direct.h"
 #include "locks/rw/events.h"
 #include "locks/rw/recursive.h"
 #include "multicore/explore/platform.h"
 #include "multicore/explore/wait_at.h"
-#include "observer.h"
 #include "rlu/row_slots.h"
+#include "under_test.h"
 
 namespace lockswap::explore {
-
-class LockUnderTest {
- public:
-  virtual ~LockUnderTest() = default;
-  virtual void begin() = 0;         // a new lock, always at the same place
-  virtual void begin_zeroed() = 0;  // zeroed memory: whoever calls first makes it a lock
-  virtual int read(How how) = 0;
-  virtual int write(How how) = 0;
-  virtual int unlock(bool is_write) = 0;
-  virtual void destroy() = 0;
-  virtual std::uint64_t key() const = 0;
-  virtual bool at_rest() = 0;  // nobody holds it or waits
-  virtual bool has_fast_readers() const { return false; }
-  // A writer that locks again gets EDEADLK.
-  virtual bool tells_deadlocks() const { return false; }
-  virtual Claims claims() const = 0;
-};
-
-inline const Deadline* deadline_for(How how) {
-  return how == How::timed || how == How::late ? machine.deadline(how == How::late) : nullptr;
-}
-
-// Where the lock lies, in each process: traces and replay strings depend on it through hashing.
-void* fixed_memory();
 
 // The core of a lock alone.
 template <template <class, class> class CoreOf, template <class> class WaitOf>

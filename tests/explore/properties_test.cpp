@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lock_under_test.h"
 #include "runner.h"
 #include "toy.h"
 #include "wait/park.h"

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "locks/rw/readers_table.h"
+#include "multicore/explore/platform.h"
 #include "observer.h"
 
 namespace lockswap::explore {
@@ -34,13 +35,31 @@ void* fixed_memory() {
 
 namespace {
 
-enum class Do { acquire, release, release_foreign, access, set, wait, exit, destroy, init, fork };
+enum class Do {
+  acquire,
+  release,
+  release_foreign,
+  access,
+  set,
+  wait,
+  exit,
+  destroy,
+  init,
+  fork,
+  put,
+  take,  // `see`, too
+  signal,
+  broadcast,
+  destroy_cond,
+};
 struct Step {
   Do what;
   bool is_write = false;
   How how = How::wait;
   enum Must { any, succeed, fail } must = any;
-  int number = 0;  // set, wait: the event; acquire: where to go on if it failed
+  int number = 0;            // set, wait: the event; acquire, take: where to go on if it failed
+  bool cancellable = false;  // take
+  bool subtracts = false;    // take
 };
 using Steps = std::vector<Step>;
 
@@ -52,6 +71,7 @@ using Steps = std::vector<Step>;
 Steps parse(const std::string& script) {
   Steps steps;
   std::vector<int> open;
+  std::vector<int> waits;
   std::istringstream words(script);
   for (std::string word; words >> word;) {
     Step s{};
@@ -72,6 +92,9 @@ Steps parse(const std::string& script) {
     } else if (w.starts_with("late")) {
       s.how = How::late;
       w.erase(0, 4);
+    } else if (w.starts_with("cancel")) {
+      s.cancellable = true;
+      w.erase(0, 6);
     }
     if (w == "R" || w == "W") {
       s.what = Do::acquire;
@@ -83,6 +106,9 @@ Steps parse(const std::string& script) {
       s.is_write = steps[open.back()].is_write;
       steps[open.back()].number = static_cast<int>(steps.size()) + 1;
       open.pop_back();
+      for (int i : waits)
+        steps[i].number = static_cast<int>(steps.size());
+      waits.clear();
     } else if (w == "free") {
       s.what = Do::release_foreign;
     } else if (w == "x") {
@@ -96,6 +122,18 @@ Steps parse(const std::string& script) {
       s.what = Do::init;
     } else if (w == "fork") {
       s.what = Do::fork;
+    } else if (w == "put") {
+      s.what = Do::put;
+    } else if (w == "take" || w == "see") {
+      s.what = Do::take;
+      s.subtracts = w == "take";
+      waits.push_back(static_cast<int>(steps.size()));
+    } else if (w == "signal") {
+      s.what = Do::signal;
+    } else if (w == "broadcast") {
+      s.what = Do::broadcast;
+    } else if (w == "cdestroy") {
+      s.what = Do::destroy_cond;
     } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
       s.what = w[0] == '+' ? Do::set : Do::wait;
       s.number = w[1] - '0';
@@ -107,11 +145,13 @@ Steps parse(const std::string& script) {
   // An acquisition that another thread releases: nothing is skipped.
   for (int i : open)
     steps[i].number = i + 1;
+  if (!waits.empty()) bad("u", script);
   return steps;
 }
 
 struct World {
   Plain data;
+  int count = 0;  // part of the data
   Observer observer;
   ExploredAtomic<std::uint32_t> events[10];
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
@@ -182,6 +222,45 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
       case Do::fork:
         machine.fork([&world] { world.observer.forks(); });
         break;
+      case Do::put:
+        world.data.write();
+        ++world.count;
+        break;
+      case Do::take: {
+        world.observer.lose_track();  // the mutex is released meanwhile
+        int error = 0;
+        while (error == 0 && world.count == 0) {
+          machine.note("waits on the condition variable ...");
+          error = lock.cond_wait(s.how, s.cancellable);
+          machine.note("... %s", error == 0 ? "woken" : "gives up");
+          world.data.write();
+        }
+        if (error == ETIMEDOUT && (s.how == How::wait || !machine.deadline_is_over())) {
+          machine.fail("ETIMEDOUT before the deadline");
+        }
+        if (error != 0 && error != ETIMEDOUT && error != ECANCELED) {
+          machine.fail("the condition variable returned errno %d", error);
+        }
+        if (error == 0 && s.must == Step::fail) machine.fail("a wait succeeded that must not");
+        if (error != 0) {
+          i = static_cast<std::size_t>(s.number);
+        } else if (s.subtracts) {
+          --world.count;
+        }
+        break;
+      }
+      case Do::signal:
+        machine.note("signals");
+        lock.cond_signal();
+        break;
+      case Do::broadcast:
+        machine.note("broadcasts");
+        lock.cond_broadcast();
+        break;
+      case Do::destroy_cond:
+        machine.note("destroys the condition variable");
+        lock.cond_destroy();
+        break;
     }
   }
 }
@@ -232,6 +311,7 @@ Scenario Case::scenario() const {
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world] {
     world->data.reset();
+    world->count = 0;
     // Whoever first finds zeroed memory makes it a lock: an update before the lock's doorway.
     world->observer.reset(zeroed ? Claims{} : lock->claims());
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };

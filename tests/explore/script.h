@@ -13,6 +13,11 @@
 //   init             make a new lock at the same address
 //   fork             the process forks. The execution goes on in the child, where the other threads
 //                    begin anew behind their `|`; without one they are gone. Again for a grandchild
+//   put take see     of a mutex, while it is held: adds 1 to a counter, which is 0 at first; waits
+//                    by the condition variable until it is not 0, and subtracts 1, or does not.
+//                    timedtake latetake: with a deadline, which may pass. canceltake: a
+//                    cancellation may come. Who gets nothing goes on at its next u
+//   signal broadcast cdestroy   of the condition variable
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 
@@ -20,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "lock_under_test.h"
 #include "multicore/explore/plain.h"
+#include "under_test.h"
 
 namespace lockswap::explore {
 

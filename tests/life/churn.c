@@ -6,7 +6,11 @@
 //                           late     the same again in its key destructors, in every round
 //                           leaves   ends with 12 locks held, which are made anew then
 //                           waits    waits for a lock that the main thread holds
+//                           mutexes  holds 12 mutexes at once, times out on a condition variable
+//                           queues   waits for a mutex, then on a condition variable, for the main
+//                                    thread
 //   churn locks N         N locks, each used once
+//   churn mutexes N       N mutexes and condition variables, each used once
 //   churn ended N         N locks, each destroyed while it is held, for reading and for writing
 //   churn held N          one thread, N read locks held at once
 //   churn deep [foreign]  one thread reads one lock until it is refused; foreign: a lock whose hold
@@ -38,6 +42,9 @@ enum { kLocks = 12 };
 static pthread_rwlock_t locks[kLocks];
 static pthread_key_t key;
 static pthread_barrier_t meeting;
+static pthread_mutex_t mutexes[kLocks];
+static pthread_cond_t event;
+static int happened;
 
 // ---- memory, without malloc
 
@@ -121,18 +128,52 @@ static void* waits(void* unused) {
   return unused;
 }
 
+static void time_out(pthread_cond_t* c, pthread_mutex_t* m) {
+  const struct timespec past = {1, 0};
+  EXPECT(ETIMEDOUT, pthread_cond_timedwait(c, m, &past));
+}
+static void* use_mutexes(void* unused) {
+  for (int i = 0; i < kLocks; ++i)
+    EXPECT(0, pthread_mutex_lock(&mutexes[i]));
+  time_out(&event, &mutexes[0]);
+  for (int i = 0; i < kLocks; ++i)
+    EXPECT(0, pthread_mutex_unlock(&mutexes[i]));
+  return unused;
+}
+static void* queues(void* unused) {
+  pthread_barrier_wait(&meeting);
+  EXPECT(0, pthread_mutex_lock(&mutexes[0]));
+  while (!happened)
+    EXPECT(0, pthread_cond_wait(&event, &mutexes[0]));
+  happened = 0;
+  EXPECT(0, pthread_mutex_unlock(&mutexes[0]));
+  return unused;
+}
+static void let_it_happen(void) {
+  pthread_barrier_wait(&meeting);
+  sched_yield();
+  EXPECT(0, pthread_mutex_unlock(&mutexes[0]));
+  sched_yield();
+  EXPECT(0, pthread_mutex_lock(&mutexes[0]));
+  happened = 1;
+  EXPECT(0, pthread_cond_broadcast(&event));
+  EXPECT(0, pthread_mutex_unlock(&mutexes[0]));
+}
+
 static void run_thread(void* (*body)(void*)) {
   pthread_attr_t small;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN + 64 * 1024);
   pthread_t thread;
   if (body == waits) EXPECT(0, pthread_rwlock_wrlock(&locks[0]));
+  if (body == queues) EXPECT(0, pthread_mutex_lock(&mutexes[0]));
   EXPECT(0, pthread_create(&thread, &small, body, NULL));
   if (body == waits) {
     pthread_barrier_wait(&meeting);
     sched_yield();
     EXPECT(0, pthread_rwlock_unlock(&locks[0]));
   }
+  if (body == queues) let_it_happen();
   EXPECT(0, pthread_join(thread, NULL));
   if (body == leaves) {
     for (int i = 0; i < kLocks; ++i) {
@@ -146,7 +187,8 @@ static int churn_threads(long n, const char* how) {
   const struct {
     const char* name;
     void* (*body)(void*);
-  } ways[] = {{"one", one}, {"many", many}, {"late", late}, {"leaves", leaves}, {"waits", waits}};
+  } ways[] = {{"one", one},     {"many", many},           {"late", late},    {"leaves", leaves},
+              {"waits", waits}, {"mutexes", use_mutexes}, {"queues", queues}};
   void* (*body)(void*) = NULL;
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i)
     if (strcmp(how, ways[i].name) == 0) body = ways[i].body;
@@ -182,6 +224,32 @@ static int churn_locks(long n) {
     EXPECT(0, pthread_rwlock_wrlock(&all[i]));
     EXPECT(0, pthread_rwlock_unlock(&all[i]));
     if (i % 3 == 0) EXPECT(0, pthread_rwlock_destroy(&all[i]));
+  }
+  print_memory();
+  return 0;
+}
+
+static int churn_mutexes(long n) {
+  struct pair {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+  }* all = malloc((size_t)n * sizeof *all);
+  if (all == NULL) return 1;
+  memset(all, 0xff, (size_t)n * sizeof *all);  // as in new_locks
+  memset(all, 0, (size_t)n * sizeof *all);
+  pthread_mutexattr_t recursive;
+  EXPECT(0, pthread_mutexattr_init(&recursive));
+  EXPECT(0, pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE));
+  for (long i = 0; i < n; ++i) {
+    if (i == n / 10) print_memory();
+    if (i % 2 == 0) EXPECT(0, pthread_mutex_init(&all[i].mutex, i % 4 == 0 ? &recursive : NULL));
+    EXPECT(0, pthread_mutex_lock(&all[i].mutex));
+    time_out(&all[i].cond, &all[i].mutex);
+    EXPECT(0, pthread_cond_signal(&all[i].cond));
+    EXPECT(0, pthread_mutex_unlock(&all[i].mutex));
+    if (i % 3 != 0) continue;
+    EXPECT(0, pthread_cond_destroy(&all[i].cond));
+    EXPECT(0, pthread_mutex_destroy(&all[i].mutex));
   }
   print_memory();
   return 0;
@@ -265,10 +333,13 @@ int main(int argc, char** argv) {
   int status = 2;
   if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0) status = churn_threads(n, argv[3]);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
+  if (n >= 10 && argc == 3 && strcmp(argv[1], "mutexes") == 0) status = churn_mutexes(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "ended") == 0) status = churn_ended(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "held") == 0) status = churn_held(n);
   if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
   if (status == 2)
-    fprintf(stderr, "usage: churn threads N HOW | locks N | ended N | held N | deep [foreign]\n");
+    fprintf(
+        stderr,
+        "usage: churn threads N HOW | locks N | mutexes N | ended N | held N | deep [foreign]\n");
   return status;
 }

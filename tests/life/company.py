@@ -19,12 +19,14 @@ def beside(other: Path) -> None:
     """The same result with the other library alone, and with both in either order, under each lock."""
     alone = under.run_well("guest", lock=None, preload=str(other)).stdout
     for preload in (f"{under.library} {other}", f"{other} {under.library}"):
-        for lock in ["", *under.locks]:
+        for lock in ["", *under.locks, *under.mutexes]:
             said = under.run_well("guest", lock=lock, preload=preload)
             need(said.stdout == alone, f"{preload}, {lock}: {said.stdout!r}")
             need(said.stderr == "", f"{preload}, {lock}: {said.stderr!r}")
         counted = under.stats("guest", lock="bravo-ba", preload=preload)
         need(counted["calls"] > 10_000, f"{preload}: {counted['calls']} calls seen")
+        counted = under.stats("guest", lock="mutex:mcs", preload=preload)["mutexes"]
+        need(counted["calls"] > 4_000, f"{preload}: {counted['calls']} calls of mutexes seen")
 
 
 def test_jemalloc() -> None:
@@ -39,7 +41,7 @@ def test_mimalloc() -> None:
     beside(installed("libmimalloc.so.2*"))
 
 
-def test_a_malloc_that_takes_rwlocks() -> None:
+def test_a_malloc_that_takes_locks() -> None:
     beside(under.folder / "liblocking_malloc.so")
 
 
@@ -57,10 +59,13 @@ def test_address_sanitizer_first() -> None:
     """It refuses to run unless it comes first; `lockswap run` puts it there."""
     both = f"{asan()} {under.library}"
     under.run_well("guest_asan", lock=None)
-    for lock in ["", *under.locks]:
+    for lock in ["", *under.locks, *under.mutexes]:
         said = under.run_well("guest_asan", lock=lock, preload=both, LOCKSWAP_VERBOSE=1)
         need(said.stdout == "counted 600\n", f"{lock}: {said.stdout!r}")
-        need("Sanitizer" not in said.stderr and (lock or "nothing chosen") in said.stderr, f"{lock}: {said.stderr!r}")
+        need(
+            "Sanitizer" not in said.stderr and (lock.replace(":", " ") or "nothing chosen") in said.stderr,
+            f"{lock}: {said.stderr!r}",
+        )
     behind = under.run("guest_asan", lock="ba", preload=str(under.library))
     need(behind.returncode != 0 and "does not come first" in behind.stderr, f"it need not be first: {behind.stderr!r}")
 

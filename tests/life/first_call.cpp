@@ -41,6 +41,14 @@ void* take_first_locks(void*) {
     insist(pthread_rwlock_unlock(l), "unlock\n");
     insist(pthread_rwlock_destroy(l), "destroy\n");
   }
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  insist(pthread_mutex_lock(&mutex), "mutex_lock\n");
+  insist(pthread_cond_broadcast(&cond), "cond_broadcast\n");
+  insist(pthread_mutex_unlock(&mutex), "mutex_unlock\n");
+  insist(pthread_mutex_timedlock(&mutex, &far), "mutex_timedlock\n");
+  insist(pthread_mutex_unlock(&mutex), "mutex_unlock\n");
+  insist(pthread_mutex_destroy(&mutex), "mutex_destroy\n");
   locked = true;
   locked.notify_all();
   return nullptr;

@@ -1,12 +1,14 @@
 // A program that allocates, locks and comes to an end in every way that touches both: threads that
 // grow containers under locks, more locks at once than fit into a thread's own memory, timed and
-// try forms, destructors of thread-locals and of keys, C++'s shared mutexes. Built also with
-// AddressSanitizer. Prints one line that says how much was counted; status 0 if that is right.
+// try forms, destructors of thread-locals and of keys, C++'s shared mutexes, mutexes and condition
+// variables. Built also with AddressSanitizer. Prints one line that says how much was counted;
+// status 0 if that is right.
 //
 //   guest [overflow]   overflow: writes behind a block first
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -37,6 +39,10 @@ std::vector<std::unique_ptr<Shelf>> shelves;
 std::shared_mutex counter_lock;
 std::shared_timed_mutex timed_lock;
 long counted = 0;
+std::recursive_mutex recursive;
+std::mutex line_mutex;
+std::condition_variable line_changed;
+std::vector<std::unique_ptr<int>> line;  // goods that threads leave for each other
 std::atomic<int> ended{0};
 
 void put(int shelf, int key) {
@@ -59,9 +65,27 @@ std::size_t read_all() {
   return sum;
 }
 
+// Each thread puts one in before it takes one out: there is one for everybody who waits.
+void pass_along(int i) {
+  const std::lock_guard outer(recursive), inner(recursive);
+  {
+    const std::lock_guard hold(line_mutex);
+    line.push_back(std::make_unique<int>(i));
+  }
+  i % 2 == 0 ? line_changed.notify_one() : line_changed.notify_all();
+}
+void take_along() {
+  std::unique_lock hold(line_mutex);
+  line_changed.wait_for(hold, std::chrono::microseconds(20), [] { return line.size() > 3; });
+  line_changed.wait(hold, [] { return !line.empty(); });
+  line.erase(line.begin());
+}
+
 struct AtThreadExit {
   ~AtThreadExit() {
     put(1, 99);
+    pass_along(1);
+    take_along();
     ++ended;
   }
 };
@@ -85,6 +109,8 @@ void work(int me) {
       std::unique_lock write(counter_lock);
       ++counted;
     }
+    pass_along(i);
+    take_along();
     std::shared_lock read(counter_lock);
     if (timed_lock.try_lock_for(std::chrono::microseconds(50))) timed_lock.unlock();
     if (timed_lock.try_lock_shared()) timed_lock.unlock_shared();

@@ -14,7 +14,7 @@ from pathlib import Path
 from under import need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
-USER, OTHER, WAITS = (under.folder / f"lib{name}.so" for name in ("user", "other_user", "waits"))
+USER, OTHER, MUTEXES, WAITS = (under.folder / f"lib{name}.so" for name in ("user", "other_user", "mutex_user", "waits"))
 
 
 def swapped() -> list[str]:
@@ -22,11 +22,12 @@ def swapped() -> list[str]:
 
 
 def test_the_first_lock_call_beside_a_dlopen_that_waits_for_it() -> None:
-    for lock in [None, "", *under.locks]:
+    for lock in [None, "", *under.locks, *under.mutexes]:
         said = under.run_well("loader", lock=lock, FIRST_CALL_LIBRARY=WAITS, LOCKSWAP_VERBOSE=1).stderr
         need("first call\n" in said, f"{lock}: the library's constructor did not run: {said!r}")
         if lock:  # else it would not be what it says
             need(said.index("first call") < said.index("rwlock "), f"{lock}: something locked before: {said!r}")
+            need("auto" in lock or lock.replace(":", " ") in said, f"{lock}: runs another: {said!r}")
 
 
 def test_objects_that_bypass_the_library_are_reported() -> None:
@@ -38,6 +39,17 @@ def test_objects_that_bypass_the_library_are_reported() -> None:
             need(found["bypasses"] == len(expected), f"{lock}, {how}: {found['bypasses']} bypasses")
             calls = found["calls"]
             need((calls > 0) == (how == "open"), f"{lock}, {how}: {calls} calls seen")
+
+
+def test_so_are_those_of_mutexes_where_mutexes_are_swapped() -> None:
+    for lock, mutexes in (("", False), ("ba", False), ("mutex:pthread", False), ("mutex:mcs", True)):
+        for how, said in (("open", None), ("deepbind", "RTLD_DEEPBIND"), ("dlmopen", "dlmopen")):
+            found = under.stats("loader", how, MUTEXES, lock=lock)
+            expected = [{"object": str(MUTEXES), "how": said}] if said and mutexes else []
+            need(found["bypassed_by"] == expected, f"{lock}, {how}: {found['bypassed_by']}")
+            if mutexes:
+                calls = found["mutexes"]["totals"]["signals"]
+                need(calls == (200 if how == "open" else 0), f"{lock}, {how}: {calls} signals seen")
 
 
 def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
@@ -73,6 +85,10 @@ def test_two_copies_mean_the_same_locks() -> None:
             need(both["totals"]["reads"] == alone["totals"]["reads"] == 1000, f"{lock}: {both['totals']}")
             said = under.run_well("loader", lock=lock, preload=f"{copy} {under.library}", LOCKSWAP_VERBOSE=1).stderr
             need(said.count("rwlock") == 1, f"{lock}: both copies took up the lock: {said!r}")
+        for mutex in under.mutexes:
+            for preload in (f"{under.library} {copy}", f"{copy} {under.library}"):
+                found = under.stats("churn", "mutexes", 1000, lock=mutex, preload=preload)["mutexes"]["totals"]
+                need(found["signals"] == found["waits"] == 1000, f"{mutex}, {preload}: {found}")
 
 
 sys.exit(run_tests(globals()))

@@ -1,5 +1,6 @@
-// A malloc whose every call takes an rwlock, to be preloaded: the worst case of jemalloc's and
-// tcmalloc's. A lock call that allocates comes back here; then it says so and aborts.
+// A malloc whose every call takes an rwlock and a mutex, to be preloaded: the worst case of
+// jemalloc's and tcmalloc's. A lock call that allocates comes back here; then it says so and
+// aborts.
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ extern void __libc_free(void*);
 #define EXPORT __attribute__((visibility("default")))
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside __attribute__((tls_model("initial-exec")));
 
 static void fail(const char* text) {
@@ -27,11 +29,12 @@ static void enter(void) {
   if (inside != 0) fail("locking_malloc: a lock call allocates\n");
   inside = 1;
   if (pthread_rwlock_rdlock(&lock) != 0 || pthread_rwlock_unlock(&lock) != 0 ||
-      pthread_rwlock_wrlock(&lock) != 0)
+      pthread_rwlock_wrlock(&lock) != 0 || pthread_mutex_lock(&mutex) != 0)
     fail("locking_malloc: a lock call failed\n");
 }
 static void leave(void) {
-  if (pthread_rwlock_unlock(&lock) != 0) fail("locking_malloc: unlock failed\n");
+  if (pthread_mutex_unlock(&mutex) != 0 || pthread_rwlock_unlock(&lock) != 0)
+    fail("locking_malloc: unlock failed\n");
   inside = 0;
 }
 

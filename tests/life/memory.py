@@ -16,23 +16,25 @@ FULL = "--full" in sys.argv[4:]
 THREADS = 1_000_000 if FULL else 4_000
 PAGES = 32  # kB: stack pages and malloc's arenas vary by so much from run to run
 FIXED = 256  # kB that the library may take, whatever the program does
-COUNTED = "bravo-ba, counted"  # with LOCKSWAP_STATS
+COUNTED = ", counted"  # with LOCKSWAP_STATS
 
 
 def memory(*command: object, lock: str | None) -> list[list[int]]:
     """[own kB, mapped kB, mappings] after a tenth, and at the end."""
-    counted = {"LOCKSWAP_STATS": 1} if lock == COUNTED else {}
-    result = under.run_well("churn", *command, lock="bravo-ba" if counted else lock, timeout=3000, **counted)
+    counted = {"LOCKSWAP_STATS": 1} if lock and lock.endswith(COUNTED) else {}
+    lock = lock and lock.removesuffix(COUNTED)
+    result = under.run_well("churn", *command, lock=lock, timeout=3000, **counted)
     return [[int(n) for n in line.split()] for line in result.stdout.splitlines()]
 
 
-def compare(*command: object, locks: int = 0) -> None:
-    """locks: how many the program makes and does not destroy."""
+def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
+    """locks: how many the program makes and does not destroy. mutexes: under those, not under rwlocks."""
+    choices, counted = (under.mutexes, "mutex:mcs") if mutexes else (under.locks, "bravo-ba")
     early, end = memory(*command, lock=None)
     growth = end[0] - early[0]
     print(f"        {' '.join(map(str, command)):24} glibc: {early[0]} kB, then {growth:+} kB")
     # The statistics have a table of locks, which fills up.
-    for lock in ["", *under.locks, *([COUNTED] if command[0] == "threads" else [])]:
+    for lock in ["", *choices, *([counted + COUNTED] if command[0] == "threads" else [])]:
         first, last = memory(*command, lock=lock)
         own = last[0] - first[0]
         name = lock or "(none)"
@@ -63,6 +65,18 @@ def test_threads_that_end_with_locks_held() -> None:
 
 def test_threads_that_wait() -> None:
     compare("threads", THREADS // 20, "waits")
+
+
+def test_threads_that_hold_many_mutexes() -> None:
+    compare("threads", THREADS // 4, "mutexes", mutexes=True)
+
+
+def test_threads_that_wait_for_mutexes_and_condition_variables() -> None:
+    compare("threads", THREADS // 20, "queues", mutexes=True)
+
+
+def test_mutexes_used_once() -> None:
+    compare("mutexes", 100_000, locks=67_000, mutexes=True)
 
 
 def test_locks_used_once() -> None:

@@ -21,9 +21,14 @@ class Under:
         self.library, self.folder = Path(library).resolve(), Path(folder).resolve()
         listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
         self.locks = [lock["name"] for lock in listed["rwlocks"]]
+        # Not auto, which is one of the others.
+        mutexes = [lock for lock in listed["mutexes"] if lock["name"] != "auto"]
+        self.mutexes = [f"mutex:{lock['name']}" for lock in mutexes]
         # Bytes of a block beside the pthread object, of locks that do not fit into it.
-        least = min(lock["footprint_bytes"] for lock in listed["rwlocks"])
-        self.beside = {lock["name"]: lock["footprint_bytes"] - least for lock in listed["rwlocks"]}
+        self.beside: dict[str, int] = {}
+        for listed_locks, names in ((listed["rwlocks"], self.locks), (mutexes, self.mutexes)):
+            sizes = [lock["footprint_bytes"] for lock in listed_locks]
+            self.beside |= {name: size - min(sizes) for name, size in zip(names, sizes, strict=True)}
 
     def run(
         self,
@@ -33,10 +38,12 @@ class Under:
         timeout: float = 120,
         **variables: object,
     ):
-        """Runs a program. lock None: without the library; "": nothing chosen. `preload` replaces LD_PRELOAD."""
+        """Runs a program. lock None: without the library; "": nothing chosen; mutex:NAME: a mutex. `preload` replaces
+        LD_PRELOAD."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_") and k != "LD_PRELOAD"}
         if lock:
-            environment["LOCKSWAP_RWLOCK"] = lock
+            mutex = lock.startswith("mutex:")
+            environment["LOCKSWAP_MUTEX" if mutex else "LOCKSWAP_RWLOCK"] = lock.removeprefix("mutex:")
         if preload is None:
             preload = "" if lock is None else str(self.library)
         if preload:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
@@ -29,6 +30,7 @@ class ConfigTest : public testing::Test {
 TEST_F(ConfigTest, NothingSetIsPassThrough) {
   ASSERT_TRUE(read());
   EXPECT_EQ(config.rwlock, nullptr);
+  EXPECT_EQ(config.mutex, nullptr);
   EXPECT_STREQ(config.wait, "park");
   EXPECT_EQ(config.bravo_slots, 4096u);
   EXPECT_EQ(config.bravo_n, 9u);
@@ -66,6 +68,50 @@ TEST_F(ConfigTest, ARangeLockMayNameTheLocksInside) {
   ASSERT_TRUE(read()) << message;
   EXPECT_STREQ(rwlocks().rows[RangeKind::inner(config.range)].name, "ba");
   EXPECT_EQ(config.range & RangeKind::kNumber, find_range_lock("rwlock"));
+}
+
+TEST_F(ConfigTest, Mutexes) {
+  for (int i = 0; i < mutexes().count; ++i) {
+    setenv("LOCKSWAP_MUTEX", mutexes().rows[i].name, 1);
+    ASSERT_TRUE(read()) << message;
+    EXPECT_STREQ(config.mutex, mutexes().rows[i].name);
+  }
+  setenv("LOCKSWAP_MUTEX", "MCS", 1);
+  ASSERT_TRUE(read());
+  EXPECT_STREQ(config.mutex, "mcs");
+  setenv("LOCKSWAP_MUTEX", "pf-t", 1);
+  ASSERT_FALSE(read());
+  const std::string line = message;
+  EXPECT_NE(line.find("LOCKSWAP_MUTEX=pf-t"), std::string::npos);
+  for (int i = 0; i < mutexes().count; ++i)
+    EXPECT_NE(line.find(mutexes().rows[i].name), std::string::npos) << line;
+}
+
+TEST_F(ConfigTest, AutoIsAMutexToo) {
+  setenv("LOCKSWAP_MUTEX", "Auto", 1);
+  ASSERT_TRUE(read());
+  EXPECT_STREQ(config.mutex, "auto");
+  settle_auto(config);
+  EXPECT_TRUE(config.automatic_mutex);
+  EXPECT_FALSE(config.automatic);
+  EXPECT_NE(find_mutex(config.mutex), nullptr);
+  EXPECT_STRNE(config.mutex, "auto");
+}
+
+// What is said of these names, and why the tests run only one of each group in full.
+TEST_F(ConfigTest, MutexesOfTheSameCode) {
+  const auto functions = [this](const char* name) {
+    setenv("LOCKSWAP_MUTEX", name, 1);
+    MutexChoice choice{};
+    const char* why = nullptr;
+    EXPECT_TRUE(read() && prepare_mutex(config, choice, why)) << name;
+    return choice.mutex;
+  };
+  EXPECT_EQ(functions("ba"), functions("mcs"));
+  EXPECT_EQ(functions("bravo-ba"), functions("mcs"));
+  EXPECT_EQ(functions("rlu"), functions("ticket"));
+  EXPECT_NE(functions("ticket"), functions("mcs"));
+  EXPECT_NE(functions("cohort"), functions("per-cpu"));
 }
 
 TEST_F(ConfigTest, AnUnknownLockIsRefusedWithTheValidNames) {

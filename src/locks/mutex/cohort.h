@@ -14,18 +14,19 @@
 //   row.
 // Space: the locks'.
 // Deviations: none. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
-// Destroy is safe: the last access is the local lock's, which must be waited for (idle): the global
-//   one is released before.
+// Destroy is safe: the global lock is released last, if at all, so who gets the whole lock gets it
+//   by the last access of the one before.
 #pragma once
 
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/clock.h"
 
 namespace lockswap {
 
 // Global: any thread may release it. Local: contended() tells whether another thread waits. Both:
-// lock, try_lock, unlock, contended, idle.
+// lock, lock_until, try_lock, unlock, contended, idle.
 template <class P, class Global, class Local, std::uint32_t kMost>
 class Cohort {
  public:
@@ -41,19 +42,24 @@ class Cohort {
   }
   static bool try_lock(Global& global, Node& node) noexcept {
     if (!node.lock.try_lock()) return false;
-    if (global.try_lock()) return true;  // `kept` is 0: nobody waited for the local lock
+    // `kept` is 0: if it had been handed on, the local lock would not have been free.
+    if (global.try_lock()) return true;
+    node.lock.unlock();
+    return false;
+  }
+  static bool lock_until(Global& global, Node& node, const Deadline* deadline) noexcept {
+    if (!node.lock.lock_until(deadline)) return false;
+    // Who is in time for the local lock may still be handed the global one.
+    if (node.kept.load(relaxed) != 0 || global.lock_until(deadline)) return true;
     node.lock.unlock();
     return false;
   }
   static void unlock(Global& global, Node& node) noexcept {
     const std::uint32_t kept = node.kept.load(relaxed);
-    if (kept < kMost && node.lock.contended()) {
-      node.kept.store(kept + 1, relaxed);
-    } else {
-      node.kept.store(0, relaxed);
-      global.unlock();
-    }
+    const bool hands_on = kept < kMost && node.lock.contended();
+    node.kept.store(hands_on ? kept + 1 : 0, relaxed);
     node.lock.unlock();
+    if (!hands_on) global.unlock();
   }
 
   // For the holder: whether another thread waits. It will not go away.

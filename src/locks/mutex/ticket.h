@@ -6,22 +6,24 @@
 // Idea: `next` is the number that who comes draws; `shown` the number whose turn it is.
 // State (8 bytes, zero = free):
 //   next   the next number
-//   shown  the number shown (31 bits) | kParked
+//   shown  the number shown (30 bits) | kWatched | kParked
 // Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
-// Fairness: first come, first served. A try draws a number only if it is shown already.
-// Space: 2^31 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release takes the flag away and wakes
-// those
-//   whose number has the next one's remainder by 32; who gets the turn sets it again for the
-//   others.
+// Fairness: first come, first served. A try draws a number only if it is shown already. A timed
+//   acquisition cannot give its number back: it tries whenever another number is shown, and gets
+//   nothing as long as others draw numbers without a pause.
+// Space: 2^30 waiting threads.
+// Deviations: `shown` says whether somebody may sleep. A release takes the flags away and wakes
+//   those whose number has the next one's remainder by 32, and with kWatched, of those that have no
+//   number, all; who gets the turn sets kParked again for the others.
 // Destroy is safe: the last access is the exchange of the release; a wake may follow.
 //
 // Any thread may release it, and contended() tells whether another waits: what a cohort lock asks
-// of its global and of its local lock.
+// of its global and of its local lock. By itself it is a mutex.
 #pragma once
 
 #include <cstdint>
 
+#include "locks/rw/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -30,19 +32,30 @@ namespace lockswap {
 template <class P, class W>
 class Ticket {
  public:
+  static constexpr Claims kClaims{.fifo_writers = true};
+
+  static bool prepare() noexcept { return true; }
+
   void lock() noexcept {
+    if (const std::uint64_t arrival = lock_begin(); arrival != 0) lock_rest(arrival);
+  }
+  // Its hot path, as that of mcs.h. 0: the lock is held. Else go on with lock_rest.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
     // relaxed: a number orders nothing; the line is joined by watching `shown`.
     const std::uint32_t mine = next_.fetch_add(1, relaxed) & kNumber;
+    // acquire: pairs with unlock.
+    if (number(shown_.load(acquire)) != mine) [[unlikely]]
+      return std::uint64_t{mine} + 1;
+    mind_others(mine);
+    return 0;
+  }
+  void lock_rest(std::uint64_t arrival) noexcept {
+    const auto mine = static_cast<std::uint32_t>(arrival - 1);
     const auto my_turn = [mine](std::uint32_t v) { return number(v) == mine; };
-    // acquire, both: pairs with unlock.
-    if (!my_turn(shown_.load(acquire))) [[unlikely]]
-      W::until(shown_, acquire, kParked, channel_of(mine), nullptr, my_turn);
-    if constexpr (W::kParks) {
-      // The release that gave this turn woke one thread; others behind it may sleep on. The number
-      // of a sleeper is seen here: it lay down (release) before that turn was given (acquire). Who
-      // lies down later sets the flag himself.
-      if (((next_.load(relaxed) - mine) & kNumber) != 1) shown_.fetch_or(kParked, relaxed);
-    }
+    // acquire: pairs with unlock.
+    W::until(shown_, acquire, kParked, channel_of(mine), nullptr, my_turn);
+    mind_others(mine);
   }
 
   bool try_lock() noexcept {
@@ -52,14 +65,34 @@ class Ticket {
     return (next & kNumber) == turn && next_.compare_exchange(next, next + 1, relaxed);
   }
 
-  void unlock() noexcept {
-    // relaxed: the number is the holder's. An update: the flag is not missed.
-    const std::uint32_t next = number(shown_.load(relaxed)) + 1;
-    // release: the critical section; pairs with lock and try_lock.
-    const std::uint32_t v = shown_.exchange(next << kShift, release);
-    if constexpr (W::kParks) {
-      if ((v & kParked) != 0) W::wake(&shown_, channel_of(next));
+  bool lock_until(const Deadline* deadline) noexcept {
+    while (!try_lock()) {
+      if (P::passed(*deadline)) return false;
+      const std::uint32_t turn = number(shown_.load(relaxed));  // relaxed: try_lock acquires
+      const auto is_over = [turn](std::uint32_t v) { return number(v) != turn; };
+      if (!W::until(shown_, relaxed, kWatched, kAnyChannel, deadline, is_over)) return try_lock();
     }
+    return true;
+  }
+
+  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  void unlock() noexcept {
+    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+  }
+  // Its hot path, as that of mcs.h. 0: it is done. Else go on with unlock_rest.
+  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+    // relaxed, both: the number shown is the holder's, and it has drawn one. An update: no flag is
+    // missed.
+    const std::uint32_t turn = number(shown_.load(relaxed));
+    if ((next_.load(relaxed) & kNumber) == turn) [[unlikely]]
+      return 0;
+    // release: the critical section; pairs with lock and try_lock.
+    const std::uint32_t v = shown_.exchange((turn + 1) << kShift, release);
+    return W::kParks && (v & (kParked | kWatched)) != 0 ? v : 0;
+  }
+  // The lock may be gone.
+  void unlock_rest(std::uint32_t before) noexcept {
+    W::wake(&shown_, (before & kWatched) != 0 ? kAnyChannel : channel_of(number(before) + 1));
   }
 
   // For the holder: how many threads wait. They will not go away.
@@ -77,11 +110,13 @@ class Ticket {
   // For tests: how many acquisitions there were, those that wait among them. relaxed: as above.
   std::uint32_t drawn() const noexcept { return next_.load(relaxed) & kNumber; }
 
-  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child; see recursive.h and contract.h. relaxed: the fork handed on what threads
+  // did.
   // True: it is free, or held if `held`, and nothing else.
   bool is_tidy(bool held) const noexcept {
     const std::uint32_t v = shown_.load(relaxed);
-    return (v & kParked) == 0 && ((next_.load(relaxed) - number(v)) & kNumber) == (held ? 1 : 0);
+    return (v & (kParked | kWatched)) == 0 &&
+           ((next_.load(relaxed) - number(v)) & kNumber) == (held ? 1 : 0);
   }
   // Drops who waits, and the holder, if it is not to stay.
   void clear_up(bool held) noexcept {
@@ -91,11 +126,23 @@ class Ticket {
   }
 
  private:
-  static constexpr std::uint32_t kParked = 1;
-  static constexpr int kShift = 1;
+  static constexpr std::uint32_t kParked = 1;   // somebody with a number may sleep
+  static constexpr std::uint32_t kWatched = 2;  // somebody without one may sleep
+  static constexpr int kShift = 2;
   static constexpr std::uint32_t kNumber = ~0u >> kShift;
+  static constexpr std::uint32_t kAnyChannel = ~0u;
   static std::uint32_t number(std::uint32_t v) noexcept { return v >> kShift; }
   static std::uint32_t channel_of(std::uint32_t n) noexcept { return 1u << n % 32; }
+
+  // The release that gave this turn woke one thread; others behind it may sleep on. The number of a
+  // sleeper is seen here: it lay down (release) before that turn was given (acquire). Who lies down
+  // later sets the flag himself.
+  void mind_others(std::uint32_t mine) noexcept {
+    if constexpr (W::kParks) {
+      if (((next_.load(relaxed) - mine) & kNumber) != 1) [[unlikely]]
+        shown_.fetch_or(kParked, relaxed);
+    }
+  }
 
   typename P::template atomic<std::uint32_t> next_{};
   typename P::template atomic<std::uint32_t> shown_{};

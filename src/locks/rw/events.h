@@ -19,6 +19,17 @@ enum class Event : std::uint8_t {
   timeout,              // timed forms that returned ETIMEDOUT
   foreign_release,      // read releases by a thread without a record
   to_glibc,             // calls on process-shared locks
+  // Of mutexes, whose counters say the first ones (CountMutexes in registry/stats.h).
+  mutex_call,
+  mutex_lock,  // acquisitions
+  mutex_failed_try,
+  mutex_timeout,
+  mutex_to_glibc,  // calls on robust, priority-aware and process-shared ones
+  // Of condition variables.
+  cond_wait,  // calls of all three forms
+  cond_timeout,
+  cond_signal,
+  cond_broadcast,
   kCount,
 };
 

@@ -142,9 +142,9 @@ class Renewed {
   std::unique_ptr<Bytes[]> bytes_;
 };
 
-// Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself, the
-// others lie on one stack, through which a node passes on what its last user knew; a thread that
-// ends puts its free node there. The arena's own atomics are not explored.
+// Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself (there
+// some more), the others lie on one stack, through which a node passes on what its last user knew;
+// a thread that ends puts its free node there. The arena's own atomics are not explored.
 template <class T>
 class ExploredNodes {
  public:
@@ -156,30 +156,31 @@ class ExploredNodes {
     return Renewed<Node, kNodes>::at(static_cast<int>(h)).item;
   }
   static Handle take() {
-    Shared& s = shared();
-    Handle& mine = s.cached[machine.current()];
-    Handle h = mine;
-    mine = 0;
-    if (h == 0 && s.free != 0) {
-      h = s.stack[--s.free];
-      machine.take_over(s.known[h]);
-    }
-    if (h == 0) h = ++s.used;
-    if (h >= kNodes) machine.fail("too many queue nodes");
-    if (s.taken[h]) machine.fail("node %u is taken twice", h);
-    s.taken[h] = true;
-    return h;
+    const Handle h = take_kept();
+    if (h != 0) return h;
+    return take_shared();
   }
   static void give(Handle h) {
-    Shared& s = shared();
-    if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
-    s.taken[h] = false;
-    if (Handle& mine = s.cached[machine.current()]; mine == 0) {
-      mine = h;
-      machine.expect_exit_hook(&on_thread_exit);
-    } else {
-      push(h);
-    }
+    if (!keep(h)) give_shared(h);
+  }
+  static Handle take_kept() {
+    Handle& mine = shared().cached[machine.current()];
+    const Handle h = mine;
+    mine = 0;
+    if (h != 0) mark_taken(h);
+    return h;
+  }
+  static bool keep(Handle h) {
+    Handle& mine = shared().cached[machine.current()];
+    if (mine != 0) return false;
+    mark_given(h);
+    mine = h;
+    machine.expect_exit_hook(&on_thread_exit);
+    return true;
+  }
+  static void give_shared(Handle h) {
+    mark_given(h);
+    push(h);
   }
   static int in_use() {
     int n = 0;
@@ -189,6 +190,29 @@ class ExploredNodes {
   }
 
  private:
+  static Handle take_shared() {
+    Shared& s = shared();
+    Handle h = 0;
+    if (s.free != 0) {
+      h = s.stack[--s.free];
+      machine.take_over(s.known[h]);
+    }
+    if (h == 0) h = ++s.used;
+    mark_taken(h);
+    return h;
+  }
+  static void mark_taken(Handle h) {
+    Shared& s = shared();
+    if (h >= kNodes) machine.fail("too many queue nodes");
+    if (s.taken[h]) machine.fail("node %u is taken twice", h);
+    s.taken[h] = true;
+  }
+  static void mark_given(Handle h) {
+    Shared& s = shared();
+    if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
+    s.taken[h] = false;
+  }
+
   static constexpr int kNodes = 16;
   struct Node {
     T item{};
@@ -303,6 +327,7 @@ struct Explored {
   static std::uint64_t self() { return identities[machine.current()]; }
   // A thread that follows in another's place has that one's identity, but a kernel id of its own.
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
+  static std::uint32_t tid_at(std::uint64_t) { return tid(); }
   static std::uint32_t tid_if_known() { return tid(); }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);

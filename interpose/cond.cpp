@@ -1,0 +1,73 @@
+// The exported condition variable functions: one line each, once for each of the two layouts that
+// the object has had. See rwlock.cpp.
+
+#include <pthread.h>
+
+#include "interpose/start.h"
+#include "interpose/symbol_versions.h"
+
+using lockswap::active_cond;
+using lockswap::active_old_cond;
+
+extern "C" {
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
+
+LOCKSWAP_EXPORTED int lockswap_cond_init(pthread_cond_t* c, const pthread_condattr_t* a) {
+  return active_cond.init(c, a);
+}
+LOCKSWAP_EXPORTED int lockswap_cond_destroy(pthread_cond_t* c) { return active_cond.destroy(c); }
+LOCKSWAP_EXPORTED int lockswap_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
+  return active_cond.wait(c, m);
+}
+LOCKSWAP_EXPORTED int lockswap_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
+                                              const timespec* at) {
+  return active_cond.timedwait(c, m, at);
+}
+LOCKSWAP_EXPORTED int lockswap_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m,
+                                              clockid_t clock, const timespec* at) {
+  return active_cond.clockwait(c, m, clock, at);
+}
+LOCKSWAP_EXPORTED int lockswap_cond_signal(pthread_cond_t* c) { return active_cond.signal(c); }
+LOCKSWAP_EXPORTED int lockswap_cond_broadcast(pthread_cond_t* c) {
+  return active_cond.broadcast(c);
+}
+
+#if defined(__x86_64__)
+LOCKSWAP_EXPORTED int lockswap_old_cond_init(pthread_cond_t* c, const pthread_condattr_t* a) {
+  return active_old_cond.init(c, a);
+}
+LOCKSWAP_EXPORTED int lockswap_old_cond_destroy(pthread_cond_t* c) {
+  return active_old_cond.destroy(c);
+}
+LOCKSWAP_EXPORTED int lockswap_old_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
+  return active_old_cond.wait(c, m);
+}
+LOCKSWAP_EXPORTED int lockswap_old_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
+                                                  const timespec* at) {
+  return active_old_cond.timedwait(c, m, at);
+}
+LOCKSWAP_EXPORTED int lockswap_old_cond_signal(pthread_cond_t* c) {
+  return active_old_cond.signal(c);
+}
+LOCKSWAP_EXPORTED int lockswap_old_cond_broadcast(pthread_cond_t* c) {
+  return active_old_cond.broadcast(c);
+}
+#endif
+
+}  // extern "C"
+
+LOCKSWAP_COND(lockswap_cond_init, pthread_cond_init)
+LOCKSWAP_COND(lockswap_cond_destroy, pthread_cond_destroy)
+LOCKSWAP_COND(lockswap_cond_wait, pthread_cond_wait)
+LOCKSWAP_COND(lockswap_cond_timedwait, pthread_cond_timedwait)
+LOCKSWAP_COND(lockswap_cond_signal, pthread_cond_signal)
+LOCKSWAP_COND(lockswap_cond_broadcast, pthread_cond_broadcast)
+LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_cond_clockwait, pthread_cond_clockwait)
+
+LOCKSWAP_OLD_COND(lockswap_old_cond_init, pthread_cond_init)
+LOCKSWAP_OLD_COND(lockswap_old_cond_destroy, pthread_cond_destroy)
+LOCKSWAP_OLD_COND(lockswap_old_cond_wait, pthread_cond_wait)
+LOCKSWAP_OLD_COND(lockswap_old_cond_timedwait, pthread_cond_timedwait)
+LOCKSWAP_OLD_COND(lockswap_old_cond_signal, pthread_cond_signal)
+LOCKSWAP_OLD_COND(lockswap_old_cond_broadcast, pthread_cond_broadcast)

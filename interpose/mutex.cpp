@@ -1,0 +1,48 @@
+// The exported mutex functions: one line each. See rwlock.cpp.
+//
+// pthread_mutex_consistent, _getprioceiling and _setprioceiling are glibc's own: they are for
+// mutexes that stay glibc's, look at the kind alone, which stays glibc's too, and give EINVAL for
+// others.
+
+#include <pthread.h>
+
+#include "interpose/start.h"
+#include "interpose/symbol_versions.h"
+
+using lockswap::active_mutex;
+
+extern "C" {
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
+
+LOCKSWAP_EXPORTED int lockswap_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* a) {
+  return active_mutex.init(m, a);
+}
+LOCKSWAP_EXPORTED int lockswap_mutex_destroy(pthread_mutex_t* m) { return active_mutex.destroy(m); }
+LOCKSWAP_EXPORTED int lockswap_mutex_lock(pthread_mutex_t* m) { return active_mutex.lock(m); }
+LOCKSWAP_EXPORTED int lockswap_mutex_trylock(pthread_mutex_t* m) { return active_mutex.trylock(m); }
+LOCKSWAP_EXPORTED int lockswap_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {
+  return active_mutex.timedlock(m, at);
+}
+LOCKSWAP_EXPORTED int lockswap_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
+                                               const timespec* at) {
+  return active_mutex.clocklock(m, clock, at);
+}
+LOCKSWAP_EXPORTED int lockswap_mutex_unlock(pthread_mutex_t* m) { return active_mutex.unlock(m); }
+
+}  // extern "C"
+
+LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_init, pthread_mutex_init)
+LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_destroy, pthread_mutex_destroy)
+LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_lock, pthread_mutex_lock)
+LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_unlock, pthread_mutex_unlock)
+LOCKSWAP_VERSIONED(lockswap_mutex_trylock, pthread_mutex_trylock)
+LOCKSWAP_VERSIONED(lockswap_mutex_timedlock, pthread_mutex_timedlock)
+LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_mutex_clocklock, pthread_mutex_clocklock)
+
+// The twins that old libraries were linked against.
+LOCKSWAP_OLD_ONLY(lockswap_mutex_init, __pthread_mutex_init)
+LOCKSWAP_OLD_ONLY(lockswap_mutex_destroy, __pthread_mutex_destroy)
+LOCKSWAP_OLD_ONLY(lockswap_mutex_lock, __pthread_mutex_lock)
+LOCKSWAP_OLD_ONLY(lockswap_mutex_trylock, __pthread_mutex_trylock)
+LOCKSWAP_OLD_ONLY(lockswap_mutex_unlock, __pthread_mutex_unlock)

@@ -1,0 +1,225 @@
+// clh: a queue in which everybody waits on the word of the one before.
+//
+// Paper: T. Craig, "Building FIFO and priority-queuing spin locks from atomic swap" (University of
+//   Washington, 1993); A. Landin, E. Hagersten, "Queue locks on cache coherent multiprocessors"
+//   (IPPS 1994). Giving up: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
+//   (PPoPP 2001), section 3.1, CLH-try.
+// Idea: who comes puts its node at the tail of the queue and waits until the node that was there
+//   says that its thread has released. A thread that gives up names the node before its own in its
+//   own, and the thread behind goes on with that one.
+// State (8 bytes, zero = free; node = 32-bit handle):
+//   tail    the newest node; 0: nobody holds the lock or waits
+//   holder  the holder's node
+// Invariants: holder is written by the holder alone. A node that is no longer shut changes no more,
+//   and is given back by the thread behind it.
+// Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
+// Space: a node for each thread that waits or holds. After somebody gave up a free lock may keep
+//   nodes until it is taken again.
+// Deviations: a free lock has no node: a release that finds its own at the tail takes it out, so
+//   locks that nobody uses cost nothing. The node of the holder is named in the lock, so any thread
+//   may release it. A thread takes a new node each time, not the one of the thread before it, which
+//   it gives back.
+// Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
+//   or the look at the tail that finds a successor, which has the lock only after that; the rest
+//   touches nodes only.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/claims.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// A line of its own: a thread spins on it.
+template <class P>
+struct alignas(64) ClhNode {
+  typename P::template atomic<std::uint32_t> link;  // the arena's while free
+  // kShut, kParked; 0: released. Else the node before, shifted: its thread has given up.
+  typename P::template atomic<std::uint32_t> state;
+};
+
+template <class P, class W>
+class Clh {
+  using Node = ClhNode<P>;
+  using Nodes = typename P::template nodes<Node>;
+  using Handle = std::uint32_t;
+
+ public:
+  static constexpr Claims kClaims{.fifo_writers = true};
+
+  static bool prepare() noexcept { return Nodes::prepare(); }
+
+  void lock() noexcept {
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+  }
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+    const Handle me = Nodes::take_kept();
+    return me != 0 ? enter(me) : kNotBegun;
+  }
+  void lock_rest(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
+
+  bool lock_until(const Deadline* deadline) noexcept {
+    const std::uint64_t arrival = enter(Nodes::take());
+    return arrival == 0 || finish(arrival, deadline);
+  }
+
+  bool try_lock() noexcept {
+    // acquire: that node is shut before it is found here; pairs with who put it there.
+    Handle before = tail_.load(acquire);
+    // relaxed: it decides only whether to come into the queue. The node may be another lock's
+    // already; then this one's holder has left since this thread looked.
+    if (before != 0 && is_shut(Nodes::at(before).state.load(relaxed))) return false;
+    const Handle me = Nodes::take();
+    Nodes::at(me).state.store(kShut, relaxed);           // as in enter
+    if (!tail_.compare_exchange(before, me, acq_rel)) {  // as in enter
+      Nodes::give(me);
+      return false;
+    }
+    if (before != 0 && !pass_over(before, me)) return false;
+    holder_.store(me, relaxed);  // as in enter
+    return true;
+  }
+
+  // Of a lock that nobody holds: nothing, as glibc's.
+  void unlock() noexcept {
+    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+  }
+  // Its hot path. 0: it is done. Else go on with unlock_rest.
+  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+    const Handle me = holder_.load(relaxed);  // as in enter
+    if (me == 0) [[unlikely]]
+      return 0;
+    holder_.store(0, relaxed);  // before the release that hands the lock on
+    Handle expected = me;
+    // relaxed: the compare-exchange decides; who is seen behind stays, or puts this node back.
+    // release: the critical section; pairs with enter and try_lock.
+    if (tail_.load(relaxed) != me || !tail_.compare_exchange(expected, 0, release)) [[unlikely]]
+      return me;
+    return Nodes::keep(me) ? 0 : me | kLeft;
+  }
+  // The lock may be gone: touches nodes only.
+  static void unlock_rest(std::uint32_t rest) noexcept {
+    if ((rest & kLeft) != 0) {
+      Nodes::give(rest & ~kLeft);
+    } else {
+      say(rest, kReleased);
+    }
+  }
+
+  // For tests, when nobody uses it.
+  bool idle() const noexcept {
+    // acquire: pairs with unlock; who sees it free may use its memory for something else.
+    for (Handle h = tail_.load(acquire); h != 0;) {
+      const std::uint32_t v = Nodes::at(h).state.load(acquire);  // pairs with say
+      if (is_shut(v)) return false;
+      h = before_in(v);
+    }
+    return true;
+  }
+
+  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
+  // answer does not matter.
+  bool is_tidy(bool held) const noexcept {
+    const Handle holder = holder_.load(relaxed);
+    if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
+    return !held || Nodes::at(holder).state.load(relaxed) == kShut;
+  }
+  // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
+  void clear_up(bool held) noexcept {
+    const Handle holder = held ? holder_.load(relaxed) : 0;
+    if (held) Nodes::at(holder).state.store(kShut, relaxed);
+    holder_.store(holder, relaxed);
+    tail_.store(holder, relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kShut = 1;    // its thread holds the lock or waits
+  static constexpr std::uint32_t kParked = 2;  // while kShut: the thread behind sleeps
+  static constexpr int kShift = 2;
+  static constexpr std::uint32_t kReleased = 0;
+  static constexpr std::uint32_t kChannel = 1;
+  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
+
+  static bool is_shut(std::uint32_t v) noexcept { return (v & kShut) != 0; }
+  static Handle before_in(std::uint32_t v) noexcept { return v >> kShift; }
+
+  // 0: the lock is held. Else the node before and this one.
+  [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
+    Nodes::at(me).state.store(kShut, relaxed);  // published by the next line
+    // acq_rel: release, the node is shut before others find it; acquire, pairs with unlock of who
+    // left the queue empty, and the node before is shut.
+    const Handle before = tail_.exchange(me, acq_rel);
+    if (before != 0) [[unlikely]]
+      return std::uint64_t{before} << 32 | me;
+    holder_.store(me, relaxed);  // read by who releases: the holder, or whom the program tells
+    return 0;
+  }
+  // False: the deadline has passed first.
+  bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {
+    const auto me = static_cast<Handle>(arrival);
+    if (!wait_for(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
+    holder_.store(me, relaxed);  // as in enter
+    return true;
+  }
+
+  // False: the deadline has passed first, and this thread has left the queue.
+  [[gnu::noinline]] bool wait_for(Handle before, Handle me, const Deadline* deadline) noexcept {
+    const auto changed = [](std::uint32_t v) { return !is_shut(v); };
+    for (;;) {
+      // acquire: pairs with say.
+      if (!W::until(Nodes::at(before).state, acquire, kParked, kChannel, deadline, changed)) {
+        give_up(before, me);
+        return false;
+      }
+      if (!next_before(before)) return true;
+    }
+  }
+  // The same without waiting.
+  bool pass_over(Handle before, Handle me) noexcept {
+    do {
+      if (is_shut(Nodes::at(before).state.load(acquire))) {  // pairs with say
+        give_up(before, me);
+        return false;
+      }
+    } while (next_before(before));
+    return true;
+  }
+  // The node before is no longer shut. False: it is released, so this thread has the lock.
+  static bool next_before(Handle& before) noexcept {
+    const Handle gone = before;
+    before = before_in(Nodes::at(gone).state.load(relaxed));  // it changes no more
+    Nodes::give(gone);
+    return before != 0;
+  }
+
+  void give_up(Handle before, Handle me) noexcept {
+    Handle expected = me;
+    // Nobody is behind: as if this thread had not come. release: the node before is shut, or has
+    // been; pairs with who finds it.
+    if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, release)) {
+      Nodes::give(me);
+    } else {
+      say(me, before << kShift);
+    }
+  }
+
+  // Tells the thread behind, whose node it is from then on.
+  static void say(Handle me, std::uint32_t what) noexcept {
+    // release: the critical section, or that the node before is in the queue; pairs with wait_for.
+    const std::uint32_t was = Nodes::at(me).state.exchange(what, release);
+    if constexpr (W::kParks) {
+      if ((was & kParked) != 0) W::wake(&Nodes::at(me).state, kChannel);
+    }
+  }
+
+  typename P::template atomic<Handle> tail_{};
+  typename P::template atomic<Handle> holder_{};
+};
+
+}  // namespace lockswap

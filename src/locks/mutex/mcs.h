@@ -1,0 +1,202 @@
+// mcs: a queue in which everybody waits on a word of its own.
+//
+// Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
+//   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
+//   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: who
+//   gives up leaves its node, and who releases passes over it.
+// Idea: who comes puts its node at the tail of the queue, links it to the one before, and waits
+//   until that one opens its gate. The holder opens the gate of the next.
+// State (8 bytes, zero = free; node = 32-bit handle):
+//   tail    the newest node; 0: nobody holds the lock or waits
+//   holder  the holder's node
+// Invariants: holder is written by the holder alone. A node in the queue is given back by the
+//   thread whose it is, or, if that gave up (kGone), by the release that passes over it.
+// Fairness: first come, first served. A try gets the lock only when nobody is in the queue.
+// Space: a node for each thread that waits or holds, and one for each that gave up since the last
+//   release; who comes when its deadline has passed only tries.
+// Deviations: the node of the holder is named in the lock, so any thread may release it.
+// Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
+//   or, if that finds a successor, that compare-exchange too: the rest touches nodes only.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/claims.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// A line of its own: its thread spins on it.
+template <class P>
+struct alignas(64) McsNode {
+  typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
+  typename P::template atomic<std::uint32_t> gate;  // kShut, kParked, kGone; 0: open
+};
+
+template <class P, class W>
+class Mcs {
+  using Node = McsNode<P>;
+  using Nodes = typename P::template nodes<Node>;
+  using Handle = std::uint32_t;
+
+ public:
+  static constexpr Claims kClaims{.fifo_writers = true};
+
+  static bool prepare() noexcept { return Nodes::prepare(); }
+
+  void lock() noexcept {
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+  }
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+    const Handle me = Nodes::take_kept();
+    return me != 0 ? enter(me) : kNotBegun;
+  }
+  void lock_rest(std::uint64_t arrival) noexcept {
+    const auto me = static_cast<Handle>(arrival);
+    wait_behind(static_cast<Handle>(arrival >> 32), me, nullptr);
+    holder_.store(me, relaxed);  // as in enter
+  }
+
+  bool lock_until(const Deadline* deadline) noexcept {
+    if (try_lock()) return true;
+    if (P::passed(*deadline)) return false;
+    const std::uint64_t arrival = enter(Nodes::take());
+    if (arrival == 0) return true;
+    const auto me = static_cast<Handle>(arrival);
+    if (!wait_behind(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
+    holder_.store(me, relaxed);  // as in enter
+    return true;
+  }
+
+  bool try_lock() noexcept {
+    if (tail_.load(relaxed) != 0) return false;  // the compare-exchange decides
+    const Handle me = Nodes::take();
+    Nodes::at(me).link.store(0, relaxed);  // as in enter
+    Handle none = 0;
+    if (!tail_.compare_exchange(none, me, acq_rel)) {  // as in enter
+      Nodes::give(me);
+      return false;
+    }
+    holder_.store(me, relaxed);  // as in enter
+    return true;
+  }
+
+  // Of a lock that nobody holds: nothing, as glibc's.
+  void unlock() noexcept {
+    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+  }
+  // Its hot path. 0: it is done. Else go on with unlock_rest.
+  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+    const Handle me = holder_.load(relaxed);  // as in enter
+    if (me == 0) [[unlikely]]
+      return 0;
+    holder_.store(0, relaxed);  // before the release that hands the lock on
+    if (!leave(me)) [[unlikely]]
+      return me;
+    return Nodes::keep(me) ? 0 : me | kLeft;
+  }
+  void unlock_rest(std::uint32_t rest) noexcept {
+    if ((rest & kLeft) == 0) hand_over(rest);  // else the lock may be gone
+    Nodes::give(rest & ~kLeft);
+  }
+
+  bool idle() const noexcept {
+    // acquire: pairs with leave; who sees it free may use its memory for something else.
+    return tail_.load(acquire) == 0;
+  }
+
+  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
+  // answer does not matter.
+  bool is_tidy(bool held) const noexcept {
+    const Handle holder = holder_.load(relaxed);
+    if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
+    return !held || Nodes::at(holder).link.load(relaxed) == 0;
+  }
+  // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
+  void clear_up(bool held) noexcept {
+    const Handle holder = held ? holder_.load(relaxed) : 0;
+    if (held) Nodes::at(holder).link.store(0, relaxed);
+    holder_.store(holder, relaxed);
+    tail_.store(holder, relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kShut = 1;
+  static constexpr std::uint32_t kParked = 2;  // while kShut: its thread sleeps
+  static constexpr std::uint32_t kGone = 4;    // its thread has given up
+  static constexpr std::uint32_t kChannel = 1;
+  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
+
+  // 0: the lock is held. Else the node before and this one.
+  [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
+    Nodes::at(me).link.store(0, relaxed);  // published by the next line
+    // acq_rel: release, the node is ready before others find it; acquire, pairs with leave of who
+    // left the queue empty, and the node before is ready.
+    const Handle before = tail_.exchange(me, acq_rel);
+    if (before != 0) [[unlikely]]
+      return std::uint64_t{before} << 32 | me;
+    holder_.store(me, relaxed);  // read by who releases: the holder, or whom the program tells
+    return 0;
+  }
+
+  // False: the deadline has passed first. The node is the queue's then.
+  [[gnu::noinline]] static bool wait_behind(Handle before, Handle me,
+                                            const Deadline* deadline) noexcept {
+    Node& node = Nodes::at(me);
+    node.gate.store(kShut, relaxed);            // published by the next line
+    Nodes::at(before).link.store(me, release);  // pairs with hand_over
+    const auto is_open = [](std::uint32_t v) { return (v & kShut) == 0; };
+    // acquire: pairs with the exchange in hand_over.
+    if (W::until(node.gate, acquire, kParked, kChannel, deadline, is_open)) return true;
+    std::uint32_t v = node.gate.load(acquire);  // if it is open, as above
+    while (!is_open(v)) {
+      // relaxed: nothing was read or written under the lock.
+      if (node.gate.compare_exchange(v, kGone, relaxed)) return false;
+      v = node.gate.load(acquire);
+    }
+    return true;
+  }
+
+  // True: nobody came behind that node, the queue is empty.
+  [[gnu::always_inline]] bool leave(Handle me) noexcept {
+    Handle expected = me;
+    // relaxed: the compare-exchange decides. release: the critical section; pairs with enter and
+    // try_lock.
+    return Nodes::at(me).link.load(relaxed) == 0 && tail_.compare_exchange(expected, 0, release);
+  }
+
+  // Opens the gate of the first behind `me` that still waits, or leaves the queue empty.
+  [[gnu::noinline]] void hand_over(Handle me) noexcept {
+    for (Handle last = me;;) {
+      // Somebody has swapped itself in and is about to link itself. acquire: pairs with its link.
+      Node& node = Nodes::at(last);
+      P::await(Pause::yield, node.link, acquire, [](Handle next) { return next != 0; });
+      const Handle next = node.link.load(relaxed);
+      if (last != me) Nodes::give(last);
+      // release: the critical section; pairs with wait_behind.
+      const std::uint32_t was = Nodes::at(next).gate.exchange(0, release);
+      if ((was & kGone) == 0) {
+        // It may be another's node already: a late wake is only a stray one.
+        if constexpr (W::kParks) {
+          if ((was & kParked) != 0) W::wake(&Nodes::at(next).gate, kChannel);
+        }
+        return;
+      }
+      last = next;
+      if (leave(last)) {
+        Nodes::give(last);
+        return;
+      }
+    }
+  }
+
+  typename P::template atomic<Handle> tail_{};
+  typename P::template atomic<Handle> holder_{};
+};
+
+}  // namespace lockswap

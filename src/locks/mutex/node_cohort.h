@@ -1,0 +1,153 @@
+// node-cohort: the cohort mutex of C-RW-WP by itself: ticket locks for the nodes and between them.
+//
+// Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
+//   locks" (PPoPP 2012), section 3, C-TKT-TKT. It is the writers' lock in I. Calciu, D. Dice, Y.
+//   Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer locks" (PPoPP 2013).
+// Idea: cohort.h's.
+// State (8 bytes, zero = free): a pointer to a block beside the object (outlined.h). The block: for
+//   each node the local lock; in the head the global one, and 1 + the node of the holder.
+// Invariants: `node` is written by the holder alone; 0: nobody holds the lock.
+// Fairness: cohort.h's, with ticket locks: first come, first served in a node, and between nodes.
+//   Timed locks only when nobody waits at their node, then only when no node waits.
+// Space: 128 bytes a node, and 256.
+// Deviations: none.
+// Destroy is safe as it is in cohort.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/mutex/cohort.h"
+#include "locks/mutex/ticket.h"
+#include "locks/rw/claims.h"
+#include "locks/rw/outlined.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+
+namespace lockswap {
+
+// Two lines each: processors fetch them in pairs.
+template <class P, class Global>
+struct alignas(128) NodeCohortHead {
+  typename P::template atomic<std::uint32_t> link;
+  typename P::template atomic<std::uint32_t> node;
+  typename P::template atomic<std::uint64_t> owner;
+  alignas(128) Global global;
+};
+template <class Local>
+struct alignas(128) NodeCohortPart {
+  Local local;
+};
+
+template <class P, class W>
+class NodeCohort {
+  using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
+  using Head = NodeCohortHead<P, Ticket<P, W>>;
+  using Part = NodeCohortPart<typename Mutex::Node>;
+  using State = Outlined<P, Head, Part>;
+  using Blocks = typename State::Blocks;
+
+ public:
+  static constexpr Claims kClaims{};
+
+  static bool prepare() noexcept {
+    P::prepare_topology();
+    return Blocks::prepare(P::node_count());
+  }
+  // Beside the object; on this machine.
+  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::node_count()); }
+
+  void lock() noexcept {
+    Head& h = state_.head();
+    const std::uint32_t node = P::node();
+    Mutex::lock(h.global, local(h, node));
+    h.node.store(node + 1, relaxed);  // the holder's own
+  }
+  // It has no hot path: lock_begin leaves everything to lock.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  std::uint64_t lock_begin() noexcept {
+    lock();
+    return 0;
+  }
+  static void lock_rest(std::uint64_t) noexcept {}
+
+  bool lock_until(const Deadline* deadline) noexcept {
+    Head& h = state_.head();
+    const std::uint32_t node = P::node();
+    if (!Mutex::lock_until(h.global, local(h, node), deadline)) return false;
+    h.node.store(node + 1, relaxed);  // as in lock
+    return true;
+  }
+  bool try_lock() noexcept {
+    Head& h = state_.head();
+    const std::uint32_t node = P::node();
+    if (!Mutex::try_lock(h.global, local(h, node))) return false;
+    h.node.store(node + 1, relaxed);  // as in lock
+    return true;
+  }
+
+  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  void unlock() noexcept {
+    Head* const h = state_.peek();
+    const std::uint32_t node = h == nullptr ? 0 : h->node.load(relaxed);  // as in lock
+    if (node == 0) [[unlikely]]
+      return;
+    h->node.store(0, relaxed);  // before the release that hands the lock on
+    Mutex::unlock(h->global, local(*h, node - 1));
+  }
+  std::uint32_t unlock_begin() noexcept {
+    unlock();
+    return 0;
+  }
+  static void unlock_rest(std::uint32_t) noexcept {}
+
+  bool idle() const noexcept {
+    Head* const h = state_.peek();
+    return h == nullptr || is_idle(*h);
+  }
+
+  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // True: it is free, or held if `held`, and nothing else.
+  bool is_tidy(bool held) const noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return !held;
+    const std::uint32_t node = h->node.load(relaxed);
+    bool tidy = (node != 0) == held && h->global.is_tidy(held);
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
+      tidy = tidy && local(*h, i).lock.is_tidy(held && i + 1 == node);
+    return tidy;
+  }
+  // Drops who waits, and the holder, if it is not to stay.
+  void clear_up(bool held) noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return;
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      const bool mine = held && i + 1 == h->node.load(relaxed);
+      local(*h, i).lock.clear_up(mine);
+      if (!mine) local(*h, i).kept.store(0, relaxed);
+    }
+    h->global.clear_up(held);
+    if (!held) h->node.store(0, relaxed);
+  }
+
+  // Gets the block now, not when the lock is first used.
+  void use() noexcept { state_.head(); }
+  // The object ends; nobody holds the lock.
+  void destroy() noexcept { state_.close(is_idle); }
+  void before_init() noexcept { state_.close_old(is_idle); }
+
+ private:
+  static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
+    return State::part(h, node).local;
+  }
+  static bool is_idle(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!local(h, i).lock.idle()) return false;
+    }
+    return h.global.idle();
+  }
+
+  State state_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,40 @@
+// Sleeping as a cancellation point.
+//
+// glibc acts on a cancellation asynchronously while a thread sleeps inside a function that is a
+// cancellation point, and so do we: for the length of the system call the thread's type is
+// asynchronous. A cancellation that comes then ends the sleep, and the caller finishes what it has
+// to before it lets the thread's clean-up handlers run.
+#pragma once
+
+#include <cstdint>
+#include <pthread.h>
+
+#include "platform/clock.h"
+
+namespace lockswap {
+
+enum class Slept : std::uint8_t {
+  woken,      // woken, or the word had changed, or for no reason: look again
+  timed_out,  // the deadline has passed
+  cancelled,  // go_on() when all is done
+};
+
+// One for each call of the function that is a cancellation point, in its frame.
+class CancellableSleep {
+ public:
+  // As futex_wait. The low half of an atom, as Native::park.
+  template <class A>
+  Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
+             const Deadline* deadline) noexcept {
+    return sleep(&atom, low_half, channels, deadline);
+  }
+  // After Slept::cancelled: runs the clean-up handlers and ends the thread.
+  [[noreturn]] void go_on() noexcept;
+
+ private:
+  Slept sleep(const void* word, std::uint32_t expected, std::uint32_t channels,
+              const Deadline* deadline) noexcept;
+  __pthread_unwind_buf_t buffer_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,131 @@
+#include "registry/cond_ops.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "locks/cond/condvar.h"
+#include "platform/cancel.h"
+#include "platform/native.h"
+#include "platform/syscall.h"
+#include "wait/park.h"
+
+namespace lockswap {
+namespace {
+
+using Cond = Condvar<Native, Park<Native>>;
+
+constinit MutexOps mutex_functions{};
+using IsOurs = bool (*)(pthread_mutex_t*);
+constinit IsOurs is_our_mutex = nullptr;
+
+// glibc's: bit 0, process-shared; bit 1, the clock.
+constexpr unsigned kShared = 1;
+constexpr unsigned kMonotonic = 2;
+
+Cond& state(pthread_cond_t* c) noexcept { return *reinterpret_cast<Cond*>(c); }
+
+// The two layouts.
+struct New {
+  static_assert(sizeof(Cond) <= offsetof(pthread_cond_t, __data.__wrefs));
+  static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
+  static const CondOps& system() noexcept { return system_cond; }
+};
+struct Old {
+  static_assert(sizeof(Cond) <= 24);  // what such programs have room for
+  static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
+  static const CondOps& system() noexcept { return system_old_cond; }
+};
+
+template <class Layout>
+struct Ops {
+  static bool is_glibcs(const pthread_cond_t* c) noexcept {
+    return (Layout::flags(c) & kShared) != 0;
+  }
+
+  static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
+    if constexpr (std::is_same_v<Layout, New>) {
+      return system_cond.init(c, attributes);  // zeroes, then sets the flags
+    } else {
+      new (c) Cond{};
+      return 0;  // as glibc's: there were no attributes
+    }
+  }
+  static int destroy(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().destroy(c);
+    state(c).destroy();
+    return 0;
+  }
+
+  static int wait_until(pthread_cond_t* c, pthread_mutex_t* m, const Deadline* deadline) noexcept {
+    if (deadline != nullptr && (deadline->at.tv_nsec < 0 || deadline->at.tv_nsec >= 1'000'000'000))
+      return EINVAL;
+    if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
+    CancellableSleep sleep;
+    const auto unlock = [m] { return mutex_functions.unlock(m); };
+    const auto lock = [m] { return mutex_functions.lock(m); };
+    const auto key = reinterpret_cast<std::uintptr_t>(m);
+    const Cond::Outcome o = state(c).wait(key, sleep, deadline, unlock, lock);
+    if (o.cancelled) sleep.go_on();
+    return o.error;
+  }
+  static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
+    return wait_until(c, m, nullptr);
+  }
+  static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
+    const bool monotonic = (Layout::flags(c) & kMonotonic) != 0;
+    return clockwait(c, m, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+  }
+  static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                       const timespec* at) noexcept {
+    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    const Deadline deadline{clock, *at};
+    return wait_until(c, m, &deadline);
+  }
+  static int signal(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().signal(c);
+    state(c).signal();
+    return 0;
+  }
+  static int broadcast(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().broadcast(c);
+    state(c).broadcast();
+    return 0;
+  }
+
+  // A process-shared condition variable. With a mutex of ours glibc cannot wait: it would release
+  // the mutex by its own code. POSIX lets a wait end for no reason, so this one ends soon.
+  static int wait_for_glibcs(pthread_cond_t* c, pthread_mutex_t* m,
+                             const Deadline* deadline) noexcept {
+    const CondOps& system = Layout::system();
+    if (!is_our_mutex(m)) {
+      return deadline == nullptr ? system.wait(c, m)
+                                 : system.clockwait(c, m, deadline->clock, &deadline->at);
+    }
+    constexpr long kSoon = 1'000'000;  // ns
+    if (const int error = mutex_functions.unlock(m); error != 0) return error;
+    const timespec nap{0, kSoon};
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+    const int error = mutex_functions.lock(m);
+    if (error != 0) return error;
+    pthread_testcancel();
+    return deadline != nullptr && has_passed(*deadline) ? ETIMEDOUT : 0;
+  }
+
+  static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
+};
+
+}  // namespace
+
+bool prepare_conds(const MutexOps& mutexes, IsOurs is_ours) noexcept {
+  mutex_functions = mutexes;
+  is_our_mutex = is_ours;
+  return Cond::prepare();
+}
+
+constinit const CondOps cond_ops = Ops<New>::table;
+constinit const CondOps old_cond_ops = Ops<Old>::table;
+
+}  // namespace lockswap

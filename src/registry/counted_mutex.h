@@ -1,0 +1,14 @@
+// Counting in front of mutexes and condition variables under LOCKSWAP_STATS: of glibc's mutexes,
+// and of whatever condition variables there are. Our mutexes count by themselves.
+#pragma once
+
+#include "platform/system_mutex.h"
+
+namespace lockswap {
+
+extern const MutexOps counting_system_mutex;
+
+// Those two count, and call the given ones. Call once, at start-up.
+void count_conds(const CondOps*& conds, const CondOps*& old_conds) noexcept;
+
+}  // namespace lockswap

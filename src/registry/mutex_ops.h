@@ -1,0 +1,123 @@
+// A mutex algorithm behind the functions of POSIX: what is glibc's is handed to it, time-outs are
+// checked, everything else goes to contract.h.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/mutex/contract.h"
+#include "locks/rw/events.h"
+#include "platform/clock.h"
+#include "platform/system_mutex.h"
+
+namespace lockswap {
+
+template <class Contract, class Count>
+class MutexLockOps {
+  using Frame = typename Contract::Frame;
+  static_assert(sizeof(Frame) <= sizeof(pthread_mutex_t));
+  static_assert(alignof(Frame) <= alignof(pthread_mutex_t));
+  static_assert(sizeof(Frame::core) <= kMutexCoreBytes);
+  static_assert(offsetof(Frame, owner) == offsetof(pthread_mutex_t, __data.__owner));
+  static_assert(offsetof(Frame, kind) == offsetof(pthread_mutex_t, __data.__kind));
+  static_assert(offsetof(Frame, contract) == 24);
+
+  static Frame& frame(pthread_mutex_t* m) noexcept { return *reinterpret_cast<Frame*>(m); }
+
+  // False: the object is glibc's.
+  static bool ours(pthread_mutex_t* m) noexcept {
+    if (Contract::is_adopted(frame(m))) [[likely]]
+      return true;
+    if (!Contract::is_ours(frame(m))) {
+      Count::on(m, Event::to_glibc);
+      return false;
+    }
+    Contract::adopt(frame(m));
+    return true;
+  }
+
+  static int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
+    Count::on(m, Event::call);
+    Contract::before_init(frame(m));
+    const int error = system_mutex.init(m, attributes);  // zeroes, then sets the kind
+    if (error == 0 && Contract::is_ours(frame(m))) Contract::begin(frame(m));
+    return error;
+  }
+  static int destroy(pthread_mutex_t* m) noexcept {
+    Count::on(m, Event::call);
+    return ours(m) ? Contract::destroy(frame(m)) : system_mutex.destroy(m);
+  }
+
+  // The two functions that programs call most. Their hot paths make no call and need no stack.
+  static int lock(pthread_mutex_t* m) noexcept {
+    Count::on(m, Event::call);
+    if (!Contract::is_plain(frame(m))) [[unlikely]]
+      return lock_checked(m);
+    const std::uint64_t rest = Contract::plain_lock(frame(m));
+    return rest == 0 ? 0 : lock_rest(m, rest);
+  }
+  [[gnu::noinline]] static int lock_rest(pthread_mutex_t* m, std::uint64_t rest) noexcept {
+    Contract::plain_lock_rest(frame(m), rest);
+    return 0;
+  }
+  // Of a mutex that looks at its owner, as a rule.
+  [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
+    const std::uint32_t me = Contract::known_id(frame(m));
+    if (me == 0) [[unlikely]]
+      return lock_any(m);
+    if (Contract::is_owned(frame(m), me)) return Contract::lock_again(frame(m));
+    const std::uint64_t rest = Contract::lock_begin(frame(m), me);
+    return rest == 0 ? 0 : lock_rest(m, rest);
+  }
+  [[gnu::noinline]] static int lock_any(pthread_mutex_t* m) noexcept {
+    return ours(m) ? Contract::lock(frame(m)) : system_mutex.lock(m);
+  }
+  static int unlock(pthread_mutex_t* m) noexcept {
+    Count::on(m, Event::call);
+    if (!Contract::is_plain(frame(m))) [[unlikely]]
+      return unlock_checked(m);
+    const std::uint32_t rest = Contract::plain_unlock(frame(m));
+    return rest == 0 ? 0 : unlock_rest(m, rest);
+  }
+  [[gnu::noinline]] static int unlock_rest(pthread_mutex_t* m, std::uint32_t rest) noexcept {
+    Contract::plain_unlock_rest(frame(m), rest);
+    return 0;
+  }
+  [[gnu::noinline]] static int unlock_checked(pthread_mutex_t* m) noexcept {
+    const std::uint32_t me = Contract::known_id(frame(m));
+    if (me == 0 || !Contract::is_owned(frame(m), me)) [[unlikely]]
+      return unlock_any(m);
+    if (Contract::unlock_again(frame(m))) return 0;
+    const std::uint32_t rest = Contract::plain_unlock(frame(m));
+    return rest == 0 ? 0 : unlock_rest(m, rest);
+  }
+  [[gnu::noinline]] static int unlock_any(pthread_mutex_t* m) noexcept {
+    return ours(m) ? Contract::unlock(frame(m)) : system_mutex.unlock(m);
+  }
+
+  static int trylock(pthread_mutex_t* m) noexcept {
+    Count::on(m, Event::call);
+    return ours(m) ? Contract::try_lock(frame(m)) : system_mutex.trylock(m);
+  }
+  static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
+    Count::on(m, Event::call);
+    if (!ours(m)) return system_mutex.clocklock(m, clock, at);
+    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    const Deadline deadline{clock, *at};
+    return Contract::lock_until(frame(m), &deadline, [](const Deadline& d) {
+      return d.at.tv_nsec >= 0 && d.at.tv_nsec < 1'000'000'000;
+    });
+  }
+  static int timedlock(pthread_mutex_t* m, const timespec* at) noexcept {
+    return clocklock(m, CLOCK_REALTIME, at);
+  }
+
+ public:
+  // For condition variables.
+  static bool is_ours(pthread_mutex_t* m) noexcept { return ours(m); }
+
+  static constexpr MutexOps table{init, destroy, lock, trylock, timedlock, clocklock, unlock};
+};
+
+}  // namespace lockswap

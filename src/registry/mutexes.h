@@ -1,0 +1,48 @@
+// The registry of mutexes: what a user may type, and what runs behind it.
+#pragma once
+
+#include <cstddef>
+
+#include "platform/system_mutex.h"
+#include "registry/config.h"
+
+namespace lockswap {
+
+struct MutexInfo {
+  const char* name;
+  const char* aliases[4];  // nullptr-terminated
+  const char* summary;
+  const char* source;    // paper and section
+  const char* fairness;  // who goes first
+  // Bytes beside the pthread object, once the topology is known; nullptr: none.
+  std::size_t (*block_bytes)() = nullptr;
+};
+
+struct Mutexes {
+  const MutexInfo* rows;
+  int count;
+};
+Mutexes mutexes() noexcept;
+
+// Bytes of one such mutex on this machine: the pthread object, and what lies beside it. Reads the
+// topology.
+std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept;
+
+// The mutex that `auto` stands for on this machine: one of the table. Reads the topology.
+const char* auto_mutex(const Config& config) noexcept;
+
+// nullptr: there is none of that name or alias, in whichever case.
+const MutexInfo* find_mutex(const char* name) noexcept;
+
+// The functions of mutexes and condition variables that go together.
+struct MutexChoice {
+  const MutexOps* mutex;
+  const CondOps* cond;
+  const CondOps* old_cond;
+};
+// Makes ready what the configuration asks for. Call once, at start-up, after prepare_rwlock, with
+// system_mutex and the tables beside it filled in. False: it cannot be done, `why` says why in one
+// line.
+bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept;
+
+}  // namespace lockswap

@@ -1,0 +1,189 @@
+// A mutex as the cases see it, and a condition variable beside it, built from the shipped headers
+// on the exploration platform. Scripts call it as a lock that is only ever written.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "locks/cond/condvar.h"
+#include "locks/mutex/contract.h"
+#include "locks/rw/events.h"
+#include "multicore/explore/platform.h"
+#include "multicore/explore/wait_at.h"
+#include "under_test.h"
+#include "wait/park.h"
+
+namespace lockswap::explore {
+
+// What both forms of a mutex have in common.
+class MutexUnderTest : public LockUnderTest {
+ public:
+  int read(How how) override { return write(how); }
+  std::uint64_t key() const override { return reinterpret_cast<std::uintptr_t>(fixed_memory()); }
+};
+
+// The core of a mutex alone.
+template <template <class, class> class CoreOf, template <class> class WaitOf>
+class MutexCore final : public MutexUnderTest {
+  using Core = CoreOf<Explored, WaitAt<WaitOf<Explored>>>;
+
+ public:
+  void begin() override {
+    Core::prepare();
+    machine.heal(fixed_memory());
+    core_ = new (fixed_memory()) Core{};
+    if constexpr (requires { core_->use(); }) core_->use();
+  }
+  void begin_zeroed() override { begin(); }
+  int write(How how) override {
+    if (how == How::only_try) return core_->try_lock() ? 0 : EBUSY;
+    if (const Deadline* deadline = deadline_for(how); deadline != nullptr) {
+      return core_->lock_until(deadline) ? 0 : ETIMEDOUT;
+    }
+    core_->lock();
+    return 0;
+  }
+  int unlock(bool) override {
+    core_->unlock();
+    return 0;
+  }
+  void destroy() override { machine.poison(core_, sizeof *core_); }
+  bool at_rest() override { return core_->idle(); }
+  Claims claims() const override { return Core::kClaims; }
+
+ private:
+  Core* core_ = nullptr;
+};
+
+// Sleeps as the real one does, between two moments at which a cancellation may come.
+class ExploredSleep {
+ public:
+  static inline int cancellations = 0;  // that there may be in one execution
+
+  template <class A>
+  Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
+             const Deadline* deadline, Site s = Site::current()) {
+    if (comes()) return Slept::cancelled;
+    const Parked parked = machine.park(atom.location(), low_half, channels, deadline, s);
+    if (comes()) return Slept::cancelled;
+    return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;
+  }
+  bool cancellable = false;
+
+ private:
+  struct Left {
+    int n = 0;
+  };
+  bool comes() {
+    Left& used = Explored::global<Left>();
+    if (!cancellable || used.n == cancellations || machine.search.choose(2) == 0) return false;
+    ++used.n;
+    machine.note("is cancelled");
+    return true;
+  }
+};
+
+// A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it, and a condition
+// variable.
+template <template <class, class> class CoreOf, template <class> class WaitOf,
+          std::uint32_t kKind = 0>
+class MutexLock final : public MutexUnderTest {
+  using W = WaitAt<WaitOf<Explored>>;
+  using Contract = MutexContract<Explored, CoreOf<Explored, W>, CountNothing>;
+  using Frame = typename Contract::Frame;
+  using Cond = Condvar<Explored, WaitAt<Park<Explored>>>;
+
+ public:
+  void begin() override {
+    begin_zeroed();
+    Contract::begin(*f_);
+    if constexpr (requires { f_->core.use(); }) f_->core.use();
+  }
+  void begin_zeroed() override {
+    Contract::prepare();
+    Cond::prepare();
+    machine.heal(fixed_memory());
+    f_ = new (fixed_memory()) Frame{};
+    f_->kind = kKind;
+    machine.heal(cond_memory());
+    c_ = new (cond_memory()) Cond{};
+    cond_gone_ = false;
+  }
+  int write(How how) override {
+    if (how == How::wait && Contract::is_plain(*f_)) {
+      if (const auto rest = Contract::plain_lock(*f_); rest != 0) {
+        Contract::plain_lock_rest(*f_, rest);
+      }
+      return 0;
+    }
+    if (const auto me = Contract::known_id(*f_); how == How::wait && me != 0) {
+      if (Contract::is_owned(*f_, me)) return Contract::lock_again(*f_);
+      if (const auto rest = Contract::lock_begin(*f_, me); rest != 0) {
+        Contract::plain_lock_rest(*f_, rest);
+      }
+      return 0;
+    }
+    adopt();
+    if (how == How::only_try) return Contract::try_lock(*f_);
+    const Deadline* deadline = deadline_for(how);
+    if (deadline == nullptr) return Contract::lock(*f_);
+    return Contract::lock_until(*f_, deadline, [](const Deadline&) { return true; });
+  }
+  int unlock(bool) override {
+    if (Contract::is_plain(*f_)) {
+      if (const auto rest = Contract::plain_unlock(*f_); rest != 0) {
+        Contract::plain_unlock_rest(*f_, rest);
+      }
+      return 0;
+    }
+    if (const auto me = Contract::known_id(*f_); me != 0 && Contract::is_owned(*f_, me)) {
+      if (Contract::unlock_again(*f_)) return 0;
+      if (const auto rest = Contract::plain_unlock(*f_); rest != 0) {
+        Contract::plain_unlock_rest(*f_, rest);
+      }
+      return 0;
+    }
+    adopt();
+    return Contract::unlock(*f_);
+  }
+  void destroy() override {
+    if (const int error = Contract::destroy(*f_); error != 0) {
+      machine.fail("destroy returned errno %d", error);
+    }
+    machine.poison(f_, sizeof *f_);
+  }
+  bool at_rest() override {
+    if (!cond_gone_) c_->destroy();  // must come to an end
+    return f_->owner.load(relaxed) == 0 && f_->core.idle();
+  }
+  Claims claims() const override { return Contract::kClaims; }
+
+  int cond_wait(How how, bool cancellable) override {
+    ExploredSleep sleep;
+    sleep.cancellable = cancellable;
+    const auto o = c_->wait(
+        key(), sleep, deadline_for(how), [this] { return unlock(true); },
+        [this] { return write(How::wait); });
+    return o.cancelled ? ECANCELED : o.error;
+  }
+  void cond_signal() override { c_->signal(); }
+  void cond_broadcast() override { c_->broadcast(); }
+  void cond_destroy() override {
+    c_->destroy();
+    machine.poison(c_, sizeof *c_);
+    cond_gone_ = true;
+  }
+
+ private:
+  static void* cond_memory() { return static_cast<std::byte*>(fixed_memory()) + 1024; }
+  void adopt() {
+    if (!Contract::is_adopted(*f_)) Contract::adopt(*f_);
+  }
+  Frame* f_ = nullptr;
+  Cond* c_ = nullptr;
+  bool cond_gone_ = false;
+};
+
+}  // namespace lockswap::explore

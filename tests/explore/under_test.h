@@ -1,0 +1,42 @@
+// A lock as scripts see it.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/claims.h"
+#include "multicore/explore/machine.h"
+#include "observer.h"
+
+namespace lockswap::explore {
+
+class LockUnderTest {
+ public:
+  virtual ~LockUnderTest() = default;
+  virtual void begin() = 0;         // a new lock, always at the same place
+  virtual void begin_zeroed() = 0;  // zeroed memory: whoever calls first makes it a lock
+  virtual int read(How how) = 0;
+  virtual int write(How how) = 0;
+  virtual int unlock(bool is_write) = 0;
+  virtual void destroy() = 0;
+  virtual std::uint64_t key() const = 0;
+  virtual bool at_rest() = 0;  // nobody holds it or waits
+  virtual bool has_fast_readers() const { return false; }
+  // A writer that locks again gets EDEADLK.
+  virtual bool tells_deadlocks() const { return false; }
+  virtual Claims claims() const = 0;
+
+  // Of a mutex: the condition variable that is used with it.
+  virtual int cond_wait(How, bool) { machine.fail("it has no condition variable"); }
+  virtual void cond_signal() { machine.fail("it has no condition variable"); }
+  virtual void cond_broadcast() { machine.fail("it has no condition variable"); }
+  virtual void cond_destroy() { machine.fail("it has no condition variable"); }
+};
+
+inline const Deadline* deadline_for(How how) {
+  return how == How::timed || how == How::late ? machine.deadline(how == How::late) : nullptr;
+}
+
+// Where the lock lies, in each process: traces and replay strings depend on it through hashing.
+void* fixed_memory();
+
+}  // namespace lockswap::explore

@@ -1,0 +1,56 @@
+// Takes an exactly known number of mutexes and condition variables, in one thread; mutexes.py
+// compares with LOCKSWAP_STATS. Keep the two in step. Prints "done".
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define EXPECT(value, call)                              \
+  do {                                                   \
+    if ((call) != (value)) {                             \
+      fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
+      exit(1);                                           \
+    }                                                    \
+  } while (0)
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;  // 1000, and one for each wait
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;  // 6
+static pthread_cond_t event = PTHREAD_COND_INITIALIZER;
+
+int main(void) {
+  const struct timespec past = {1, 0};
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT(0, pthread_mutex_lock(&busy));
+    EXPECT(0, pthread_mutex_unlock(&busy));
+  }
+  for (int i = 0; i < 6; ++i)
+    EXPECT(0, pthread_mutex_lock(&recursive));
+  for (int i = 0; i < 6; ++i)
+    EXPECT(0, pthread_mutex_unlock(&recursive));
+
+  EXPECT(0, pthread_mutex_trylock(&busy));
+  for (int i = 0; i < 3; ++i)
+    EXPECT(EBUSY, pthread_mutex_trylock(&busy));
+  for (int i = 0; i < 2; ++i)
+    EXPECT(ETIMEDOUT, pthread_mutex_timedlock(&busy, &past));
+  for (int i = 0; i < 4; ++i)
+    EXPECT(ETIMEDOUT, pthread_cond_timedwait(&event, &busy, &past));
+  for (int i = 0; i < 5; ++i)
+    EXPECT(0, pthread_cond_signal(&event));
+  EXPECT(0, pthread_cond_broadcast(&event));
+  EXPECT(0, pthread_mutex_unlock(&busy));
+
+  // One that stays glibc's.
+  pthread_mutex_t robust;
+  pthread_mutexattr_t attributes;
+  EXPECT(0, pthread_mutexattr_init(&attributes));
+  EXPECT(0, pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST));
+  EXPECT(0, pthread_mutex_init(&robust, &attributes));
+  for (int i = 0; i < 7; ++i) {
+    EXPECT(0, pthread_mutex_lock(&robust));
+    EXPECT(0, pthread_mutex_unlock(&robust));
+  }
+  puts("done");
+  return 0;
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""LOCKSWAP_MUTEX: names, output, and statistics that count exactly.
+
+    mutexes.py LIBRARY REGISTRY FOLDER
+
+Exit status 1 if a test fails. What holds for every variable is in tests/programs/preload.py.
+"""
+
+import os
+import sys
+
+from under import need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER")
+
+
+def test_each_mutex_is_quiet() -> None:
+    for mutex in (None, "", *under.mutexes):
+        for wait in ("park", "yield", "spin"):
+            said = under.run_well("known_mutexes", lock=mutex, LOCKSWAP_WAIT=wait)
+            need(said.stdout == "done\n" and said.stderr == "", f"{mutex}, {wait}: {said.stdout!r}, {said.stderr!r}")
+
+
+def test_a_mutex_goes_with_each_rwlock() -> None:
+    for lock in under.locks:
+        said = under.run_well("known_mutexes", lock="mutex:mcs", LOCKSWAP_RWLOCK=lock, LOCKSWAP_VERBOSE=1)
+        took = "(auto)" if lock == "auto" else f"rwlock {lock}"
+        need(took in said.stderr and "mutex mcs" in said.stderr, f"{lock}: {said.stderr!r}")
+
+
+def test_names_are_case_blind_and_have_aliases() -> None:
+    for given, name in {
+        "MCS": "mcs",
+        "PF-Q": "ba",
+        "c-tkt-tkt": "cohort",
+        "PerCPU": "per-cpu",
+        "GLIBC": "pthread",
+    }.items():
+        said = under.run_well("known_mutexes", lock=f"mutex:{given}", LOCKSWAP_VERBOSE=1)
+        need(said.stderr.count("\n") == 1 and f"mutex {name}," in said.stderr, f"{given}: {said.stderr!r}")
+
+
+def test_auto_says_what_it_took() -> None:
+    for topology, mutex in (("1x4x1", "pthread"), ("2x4x1", "cohort")):
+        how = {"lock": "mutex:auto", "LOCKSWAP_TOPOLOGY": topology}
+        said = under.run_well("known_mutexes", **how, LOCKSWAP_VERBOSE=1).stderr
+        # A process that may use one CPU alone has nothing to win.
+        took = mutex if len(os.sched_getaffinity(0)) > 1 else "pthread"
+        need(f"mutex {took} (auto)" in said, f"{topology}: {said!r}")
+        found = under.stats("known_mutexes", **how)["mutexes"]
+        need(found["mutex"] == took and found["auto"], f"{topology}: {found}")
+
+
+def test_what_is_no_mutex_stops_the_program_before_main() -> None:
+    for wrong in ("pf-t", "bravo-mcs", "mcs ", "nonsense", "none"):
+        said = under.run("known_mutexes", lock=f"mutex:{wrong}")
+        need(said.returncode == 2 and said.stdout == "", f"{wrong}: status {said.returncode}, {said.stdout!r}")
+        need(said.stderr.count("\n") == 1 and f"LOCKSWAP_MUTEX={wrong}" in said.stderr, f"{wrong}: {said.stderr!r}")
+        for mutex in under.mutexes:
+            need(mutex.removeprefix("mutex:") in said.stderr, f"{wrong}: {mutex} is not in {said.stderr!r}")
+
+
+def test_statistics_count_exactly() -> None:
+    for mutex in under.mutexes:
+        passed_through = mutex == "mutex:pthread"
+        found = under.stats("known_mutexes", lock=mutex)["mutexes"]
+        # Through glibc, waits take the mutex again unseen, and nobody asks whose a robust mutex is.
+        want = {
+            "acquisitions": 1007 + (7 if passed_through else 4), "failed_tries": 3, "timeouts": 2,
+            "to_glibc": 0 if passed_through else 14, "waits": 4, "wait_timeouts": 4, "signals": 5, "broadcasts": 1,
+        }  # fmt: skip
+        need(found["totals"] == want, f"{mutex}: {found['totals']}, the program made {want}")
+        need(found["mutex"] == mutex.removeprefix("mutex:"), f"{mutex} is called {found['mutex']}")
+        need(found["locks"] == 3, f"{mutex}: {found['locks']} mutexes")
+        # 1006 pairs; 1 + 3 + 2 on the busy one and its release; two for each wait; 1 init and 7 pairs of the robust one
+        need(found["calls"] == 2 * 1006 + 7 + (0 if passed_through else 8) + 15, f"{mutex}: {found['calls']} calls")
+        busiest = found["busiest"][0]["acquisitions"]
+        need(busiest == 1001 + (0 if passed_through else 4), f"{mutex}: the busiest has {busiest}")
+
+
+def test_statistics_in_words() -> None:
+    said = under.run_well("known_mutexes", lock="mutex:clh", LOCKSWAP_STATS=1).stderr
+    for line in (
+        "mutex clh: 2042 calls seen, 3 mutexes\n",
+        "  acquisitions 1011\n",
+        "  to_glibc 14\n",
+        "  signals 5\n",
+    ):
+        need(line in said, f"{line!r} is not in {said!r}")
+
+
+def test_mutexes_are_left_alone_where_none_is_chosen() -> None:
+    for lock in ("", "ba"):
+        need(under.stats("known_mutexes", lock=lock)["mutexes"] is None, f"{lock}: mutexes were counted")
+
+
+sys.exit(run_tests(globals()))

@@ -1,0 +1,172 @@
+// The mutex and condition variable templates themselves, without the preload, over plain data.
+// Built a second time under ThreadSanitizer, which then knows of every access whether the declared
+// memory orders cover it.
+//
+// usage: mutex_stress [MILLISECONDS for each mutex and wait policy]
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "locks/cond/condvar.h"
+#include "locks/mutex/clh.h"
+#include "locks/mutex/contract.h"
+#include "locks/mutex/mcs.h"
+#include "locks/mutex/node_cohort.h"
+#include "locks/mutex/per-cpu.h"
+#include "locks/mutex/ticket.h"
+#include "platform/native.h"
+#include "wait/park.h"
+#include "wait/spin.h"
+#include "wait/yield.h"
+
+namespace {
+
+using namespace lockswap;
+
+constexpr int kThreads = 5;
+constexpr int kRoom = 3;
+int failures = 0;
+
+Deadline soon(unsigned microseconds) {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  t.tv_nsec += microseconds * 1000;
+  if (t.tv_nsec >= 1'000'000'000) {
+    t.tv_nsec -= 1'000'000'000;
+    ++t.tv_sec;
+  }
+  return {CLOCK_MONOTONIC, t};
+}
+
+// Sleeps as a cancellation point does, but is none: ThreadSanitizer loses track of a thread that
+// jumps.
+struct PlainSleep {
+  template <class A>
+  Slept park(const A& atom, std::uint32_t low, std::uint32_t channels, const Deadline* deadline) {
+    return Native::park(atom, low, channels, deadline) == Parked::timed_out ? Slept::timed_out
+                                                                            : Slept::woken;
+  }
+};
+
+// A mutex, a buffer of a few places and two condition variables.
+template <class Contract>
+struct Shared {
+  using Cond = Condvar<Native, Park<Native>>;
+  typename Contract::Frame frame;
+  Cond filled, emptied;
+  long a = 0;  // equal to b, but for a thread inside
+  long b = 0;
+  int items = 0;
+  long put = 0, taken = 0;
+
+  bool lock(unsigned what) {
+    const Deadline deadline = soon(what % 97);
+    if (what % 5 == 0) return Contract::try_lock(frame) == 0;
+    if (what % 5 == 1) {
+      return Contract::lock_until(frame, &deadline, [](const Deadline&) { return true; }) == 0;
+    }
+    if (!Contract::is_plain(frame)) std::abort();
+    if (const auto rest = Contract::plain_lock(frame); rest != 0) {
+      Contract::plain_lock_rest(frame, rest);
+    }
+    return true;
+  }
+  void unlock() {
+    if (const auto rest = Contract::plain_unlock(frame); rest != 0) {
+      Contract::plain_unlock_rest(frame, rest);
+    }
+  }
+  // False: gives up.
+  bool wait(Cond& c, unsigned what) {
+    PlainSleep sleep;
+    const Deadline deadline = soon(what % 50);
+    const auto o = c.wait(
+        reinterpret_cast<std::uintptr_t>(this), sleep, what % 2 == 0 ? &deadline : nullptr,
+        [this] { return Contract::unlock(frame); }, [this] { return Contract::lock(frame); });
+    return o.error == 0;
+  }
+  bool inside() {
+    const bool good = a == b;
+    ++a;
+    ++b;
+    return good;
+  }
+};
+
+template <class Contract>
+void run(const char* name, int milliseconds) {
+  Contract::prepare();
+  Shared<Contract>::Cond::prepare();
+  Shared<Contract> s;
+  Contract::begin(s.frame);
+  std::atomic<bool> stop{false};
+  std::atomic<long> bad{0}, entered{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      long mine = 0;
+      while (!stop.load(std::memory_order_relaxed)) {
+        const unsigned what = random();
+        if (!s.lock(what)) continue;
+        ++mine;
+        if (!s.inside()) bad.fetch_add(1, std::memory_order_relaxed);
+        // Each thread puts and takes in turn, so there is always one that can go on: waits have
+        // deadlines, or are for others that do not wait.
+        if (t % 2 == 0) {
+          while (s.items == kRoom && s.wait(s.emptied, 2 * random())) {}
+          if (s.items < kRoom) {
+            ++s.items;
+            ++s.put;
+          }
+          what % 3 == 0 ? s.filled.broadcast() : s.filled.signal();
+        } else {
+          while (s.items == 0 && s.wait(s.filled, 2 * random())) {}
+          if (s.items > 0) {
+            --s.items;
+            ++s.taken;
+          }
+          if (what % 7 != 0) what % 3 == 0 ? s.emptied.broadcast() : s.emptied.signal();
+        }
+        if (!s.inside()) bad.fetch_add(1, std::memory_order_relaxed);
+        s.unlock();
+      }
+      entered.fetch_add(mine);
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  stop = true;
+  for (std::thread& t : threads)
+    t.join();
+  const bool good = bad == 0 && s.a == s.b && s.a == 2 * entered && s.put == s.taken + s.items &&
+                    s.frame.core.idle() && s.filled.at_rest() && s.emptied.at_rest() && entered > 0;
+  if (!good) ++failures;
+  std::printf("%-16s %10ld sections%s\n", name, entered.load(), good ? "" : "  FAILED");
+}
+
+template <template <class, class> class Core>
+void each_wait(const char* spin, const char* yield, const char* park, int milliseconds) {
+  run<MutexContract<Native, Core<Native, Spin<Native>>, CountNothing>>(spin, milliseconds);
+  run<MutexContract<Native, Core<Native, Yield<Native>>, CountNothing>>(yield, milliseconds);
+  run<MutexContract<Native, Core<Native, Park<Native>>, CountNothing>>(park, milliseconds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int milliseconds = argc > 1 ? std::atoi(argv[1]) : 300;
+  ThreadExit::prepare();
+  // As in rw_stress: threads on two nodes, and more than a few CPUs.
+  Native::set_pretence({2, 4, 1});
+  each_wait<Ticket>("ticket/spin", "ticket/yield", "ticket/park", milliseconds);
+  each_wait<Mcs>("mcs/spin", "mcs/yield", "mcs/park", milliseconds);
+  each_wait<Clh>("clh/spin", "clh/yield", "clh/park", milliseconds);
+  each_wait<NodeCohort>("cohort/spin", "cohort/yield", "cohort/park", milliseconds);
+  each_wait<PerCpuMutex>("per-cpu/spin", "per-cpu/yield", "per-cpu/park", milliseconds);
+  return failures == 0 ? 0 : 1;
+}
