@@ -4,7 +4,7 @@
 
 # campaign [--quick]
 campaign() {
-  # With runs of about a second, these 960 take about 20 minutes on two cores. Six rounds are the least that an
+  # With runs of about a second, these 1100 take about 24 minutes on two cores. Six rounds are the least that an
   # interval can be made of.
   local how=(--seconds 1 --repeats 6)
   [[ -z $1 ]] || how=("$1")

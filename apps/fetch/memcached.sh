@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # memcached, and memcaslap, the load generator of libmemcached (elsewhere called memaslap).
-# campaign: by name
 set -euo pipefail
 . "$(dirname "$0")/debian-binary.inc"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lockswap.change import Change
+from lockswap.choice import MUTEX, RANGE, RWLOCK, kinds_of
 from lockswap.measures import MetricInfo, split
 from lockswap.stats import EQUAL, FASTER, OPEN, SLOWER, Ratio
 from lockswap.summary import Campaign, Cell, Workload, compared
@@ -94,9 +95,18 @@ class Group:
 
 @dataclass(frozen=True)
 class Answer:
+    """The table of the workloads that were compared under the same locks."""
+
     locks: list[str]
+    against: str
     groups: list[Group]
     scale: Scale
+
+    @property
+    def about(self) -> str:
+        """What was swapped, in words."""
+        kinds = kinds_of([self.against, *self.locks])
+        return words(name for kind, name in _CALLED.items() if kind in kinds)
 
     @property
     def noises(self) -> list[float]:
@@ -104,14 +114,24 @@ class Answer:
         return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
 
 
-def of(campaign: Campaign) -> Answer:
-    locks = compared(campaign.locks, campaign.against)
-    groups = []
+_CALLED = {RWLOCK: "reader-writer locks", MUTEX: "mutexes", RANGE: "range locks"}
+
+
+def of(campaign: Campaign) -> list[Answer]:
+    """A table for each set of locks, in the order of the workloads: rwlocks and mutexes do not go side by side."""
+    sets: dict[tuple, list[Workload]] = {}
     for workload in campaign.workloads:
+        sets.setdefault((tuple(workload.locks), workload.against), []).append(workload)
+    return [_answer(compared(list(locks), against), against, workloads) for (locks, against), workloads in sets.items()]
+
+
+def _answer(locks: list[str], against: str, workloads: list[Workload]) -> Answer:
+    groups = []
+    for workload in workloads:
         first, more = split(workload.metrics if workload.measured() else [])
         groups.append(Group(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
     ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
-    return Answer(locks, groups, Scale.of(ratios))
+    return Answer(locks, against, groups, Scale.of(ratios))
 
 
 def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[Line]:

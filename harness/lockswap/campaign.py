@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lockswap import judge, machine, runner, summary
+from lockswap.choice import MUTEX, RANGE, RWLOCK, Choice
 from lockswap.clock import Clock
 from lockswap.recipes import KINDS, Recipe
 from lockswap.registry import BASELINES, NONE, PTHREAD
@@ -34,6 +35,15 @@ class Job:
     seconds: int
     params: Mapping[str, Any]
     own: bool = False  # the user's command: runs in the current folder
+    locks: tuple[str, ...] = BASELINES[:2]  # labels, see choice.py; the baselines first
+    against: str = PTHREAD  # that of the ratios
+
+    def kinds(self, lock: str) -> frozenset[str]:
+        """Kinds of locks that the workload takes and that are under test with this choice."""
+        kinds = Choice.of(lock).kinds
+        if lock == PTHREAD:
+            kinds |= {RANGE}  # which have no pass-through of their own
+        return kinds & set(self.recipe.takes)
 
     def describe(self) -> dict[str, Any]:
         """What the report needs to know, so that it needs no recipe."""
@@ -51,6 +61,8 @@ class Job:
             "seconds": self.seconds,
             "fixed_work": recipe.fixed_work,
             "own": self.own,
+            "locks": list(self.locks),
+            "against": self.against,
             **({"server": _describe(recipe.server)} if recipe.server else {}),
             "metric": [
                 {key: value for key, value in asdict(metric).items() if value is not None} for metric in recipe.metrics
@@ -60,11 +72,6 @@ class Job:
 
 def _describe(server: Server) -> dict[str, Any]:
     return asdict(server) | {"command": [scrub(word) for word in server.command]}
-
-
-def with_baselines(locks: list[str], against: str = PTHREAD) -> list[str]:
-    """Both baselines first, whatever was asked for, then what the others are held against."""
-    return [*BASELINES, *(lock for lock in dict.fromkeys([against, *locks]) if lock not in BASELINES)]
 
 
 class Watcher(Protocol):
@@ -84,7 +91,6 @@ class Campaign:
     folder: Folder
     setup: runner.Setup
     jobs: list[Job]
-    locks: list[str]
     repeats: int  # rounds; with `until`, the least number of them
     seed: int
     about: dict[str, Any]  # name, command line and the like, for campaign.toml
@@ -92,6 +98,11 @@ class Campaign:
     budget_s: float | None = None  # of measuring, after which no round begins
     traces: tuple[str, ...] = ()  # kinds, see traces.py
     cwd: Path = field(default_factory=Path.cwd)
+
+    @property
+    def locks(self) -> list[str]:
+        """Those of all jobs."""
+        return list(dict.fromkeys(lock for job in self.jobs for lock in job.locks))
 
     def run(self, watcher: Watcher) -> bool:
         """Run it all; False if it was interrupted. What was measured is on disk in either case."""
@@ -120,8 +131,8 @@ class Campaign:
             copies = [replace(row, metrics=dict(row.metrics)) for row in rows]
             return width(summary.workload_of(described[key[0]], about, copies), key[1])
 
-        keys = [(job.recipe.name, threads) for job in self.jobs for threads in job.threads]
-        rounds = Rounds(keys, self.locks, self.seed, self.repeats, self.until, widest)
+        keys = {(job.recipe.name, threads): list(job.locks) for job in self.jobs for threads in job.threads}
+        rounds = Rounds(keys, self.seed, self.repeats, self.until, widest)
         for row in rows:
             rounds.add(row)
         return rounds
@@ -176,18 +187,16 @@ class _Execution:
             problem = None if job.own else self._build(job.recipe) or lacks_room(job.recipe)
             if problem:
                 self.watcher.says(f"{job.recipe.name}: {problem}")
-                for lock in self.campaign.locks:
+                for lock in job.locks:
                     self.unfit[job.recipe.name, lock] = (runner.SKIPPED, problem)
-            elif unfit := [lock for lock in self.campaign.locks if not job.recipe.takes_kind_of(lock)]:
-                kinds = words(KINDS[kind] for kind in job.recipe.takes)
-                text = f"takes only {kinds}, as its recipe says"
-                so = f"no runs under {words(unfit)}"
-                if job.recipe.takes == ("mutex",):
-                    text += ", and lockswap swaps no mutexes so far"
-                    so = "it is measured as it is"
-                self.watcher.says(f"{job.recipe.name}: {text}; {so}")
-                for lock in unfit:
-                    self.unfit[job.recipe.name, lock] = (runner.NO_LOCK, text)
+                continue
+            others = [lock for lock in job.locks if lock != NONE and not job.kinds(lock)]
+            if others:
+                takes = job.recipe.takes
+                text = f"takes only {words(KINDS[kind] for kind in takes)}, as its recipe says; "
+                text += f"{words(f'--{kind}' for kind in takes)} chooses what they are swapped for"
+                self.watcher.says(f"{job.recipe.name}: {text}; under {words(others)} it is not measured")
+                self.unfit |= {(job.recipe.name, lock): (runner.NO_LOCK, text) for lock in others}
 
     def _build(self, recipe: Recipe) -> str | None:
         paths = self.campaign.setup.paths
@@ -201,7 +210,7 @@ class _Execution:
     def _check_all(self, rounds: Rounds) -> None:
         """Count, under each lock, whether the workload takes it."""
         wanted = {name for (name, _), turns in rounds.left().items() if turns}
-        pairs = [(name, lock) for name in self.jobs if name in wanted for lock in self.campaign.locks]
+        pairs = [(name, lock) for name, job in self.jobs.items() if name in wanted for lock in job.locks]
         remaining = [pair for pair in pairs if pair not in self.unfit]
         for index, (name, lock) in enumerate(remaining):
             rest = [self.jobs[other].recipe for other, _ in remaining[index:]]
@@ -223,7 +232,7 @@ class _Execution:
             threads,
             seconds,
             {**job.params, **check.params},
-            count=lock != NONE and "rwlock" in job.recipe.takes,
+            count=lock != NONE and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
             cwd=campaign.cwd if job.own else None,
         )
         self.clock.saw_check(job.recipe, time.monotonic() - began)
@@ -237,10 +246,13 @@ class _Execution:
                 "locks": counts.locks,
                 "totals": counts.totals,
                 "fast_read_share": counts.fast_read_share,
+                "mutex_calls": counts.mutex_calls,
+                "mutexes": counts.mutexes,
+                "mutex_totals": counts.mutex_totals,
                 "operations": judge.operations_of(check, outcome.output),
             }
             if status == runner.OK:
-                problem = judge.lock_check_failure(check, counts, outcome.output)
+                problem = judge.lock_check_failure(check, counts, outcome.output, job.kinds(lock), job.own)
                 if problem:
                     status, detail = runner.NO_LOCK, problem
         detail = scrub(detail, campaign.setup.paths.root)
@@ -261,7 +273,8 @@ class _Execution:
         for turn in rounds:
             if budget and turn.round > 1 and (turn.round, turn.key) != current:
                 current = turn.round, turn.key
-                if time.monotonic() - began + self.clock.expect(turn.key) * (len(self.campaign.locks) + 1) > budget:
+                locks = self.jobs[turn.workload].locks
+                if time.monotonic() - began + self.clock.expect(turn.key) * (len(locks) + 1) > budget:
                     self.notes.append(f"the budget of {budget / 60:g} min was spent")
                     return
             what = f"{turn.workload}, {plural(turn.threads, 'thread')}, {turn.lock}"
@@ -324,7 +337,7 @@ class _Execution:
         """An extra run of every combination that runs well, under perf: not one of those that were measured."""
         campaign, kinds = self.campaign, self.campaign.traces
         good = {(row.workload, row.threads, row.lock) for row in campaign.folder.rows() if row.status == runner.OK}
-        cells = [(job, t, lock) for job in campaign.jobs for t in job.threads for lock in campaign.locks if kinds]
+        cells = [(job, t, lock) for job in campaign.jobs for t in job.threads for lock in job.locks if kinds]
         for job, threads, lock in cells:
             name = job.recipe.name
             files = {kind: campaign.folder.trace(name, threads, lock, kind) for kind in kinds}

@@ -21,10 +21,10 @@ def cli() -> None:
     """Run and compare unmodified programs under swapped pthread locks."""
 
 
-@cli.command("list", short_help="Show every lock, wait policy and workload.")
+@cli.command("list", short_help="Show every lock, mutex, wait policy and workload.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 def list_command(as_json: bool) -> None:
-    """Show every lock, wait policy and workload, with capabilities and source."""
+    """Show every lock, mutex, wait policy and workload, with capabilities and source."""
     from lockswap.listing import show
     from lockswap.paths import Paths
 
@@ -32,7 +32,10 @@ def list_command(as_json: bool) -> None:
 
 
 @cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")
-@click.option("--rwlock", required=True, metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all.")
+@click.option("--rwlock", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
+@click.option(
+    "--mutex", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
+)
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option(
     "--stats",
@@ -45,7 +48,8 @@ def list_command(as_json: bool) -> None:
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{PRELOAD_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def run_command(
-    rwlock: str,
+    rwlock: str | None,
+    mutex: str | None,
     wait: str | None,
     stats: str | None,
     verbose: bool,
@@ -56,13 +60,15 @@ def run_command(
 
     \b
     lockswap run --rwlock bravo-ba -- ./server --port 8080
+    lockswap run --mutex mcs -- ./prog              its mutexes
+    lockswap run --rwlock ba --mutex mcs -- ./prog  both
     lockswap run --rwlock ba --stats -- ./prog      counts on stderr at exit
     lockswap run --rwlock none -- ./prog            as it is, without lockswap
     """
     from lockswap.launch import run
     from lockswap.paths import Paths
 
-    run(Paths.find(), list(command), rwlock, wait, stats, verbose, preload)
+    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload)
 
 
 @cli.command("compare", context_settings=PASS_ON, short_help="Compare locks and write a report.")
@@ -86,6 +92,14 @@ def run_command(
     multiple=True,
     metavar="LOCK",
     help="Range lock, for programs that call them; several: a,b or repeated. --against takes one as range:LOCK.",
+)
+@click.option(
+    "--mutex",
+    "-m",
+    multiple=True,
+    metavar="MUTEX",
+    help="Mutex; several: a,b or repeated. With --rwlock: each of those with each of these. Default: where a workload "
+    "takes mutexes and nothing is named, the five of the papers.",
 )
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option("--threads", "-t", metavar="N,N...", help="Thread counts. Default: the workload's own.")
@@ -147,7 +161,11 @@ def run_command(
     metavar="MINUTES",
     help="Begin no round after so much measuring. Default: 30 with --until, else none.",
 )
-@click.option("--against", metavar="LOCK", help="The baseline of the ratios. Default: pthread, glibc's lock preloaded.")
+@click.option(
+    "--against",
+    metavar="CHOICE",
+    help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: glibc's own, preloaded.",
+)
 @click.option(
     "--fail-below",
     type=click.FloatRange(min=0, min_open=True),
@@ -205,6 +223,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     lockswap compare --quick
     lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
     lockswap compare -w arrbench --range list-rw,kernel-rw --against range:rwlock
+    lockswap compare -w kcutiltest-cond -m mcs,clh
     lockswap compare -w test-rwlock -l ba --until 5% --against pthread --fail-below 0.97
     lockswap compare -l bravo-ba --metric 'ops/s: ([0-9.]+)' -- ./prog --threads {threads} --seconds {seconds}
     lockswap compare -l ba --server './server -p {port} -t {threads}' --load './load localhost:{port}' --metric REGEX
@@ -235,6 +254,7 @@ def _request(options: dict) -> object:
         workloads=_names(options["workload"]),
         locks=_names(options["rwlock"]),
         ranges=_names(options["ranges"]),
+        mutexes=_names(options["mutex"]),
         wait=options["wait"],
         threads=_counts(options["threads"], "--threads"),
         repeats=options["repeats"],

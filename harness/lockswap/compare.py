@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lockswap import beside, gate, machine, perf, recipes, terminal, traces
-from lockswap.campaign import Campaign, Job, with_baselines
+from lockswap.campaign import Campaign, Job
+from lockswap.choice import MUTEX, RWLOCK, Choice, baseline, kinds_of, parse, product, range_labels, with_baselines
 from lockswap.errors import UserError
 from lockswap.findings import Findings
 from lockswap.own import few, own_job
@@ -27,8 +28,10 @@ from lockswap.store import SCHEMA, Folder, scrub
 from lockswap.text import words
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What is compared when nothing is named, beside glibc's: the locks of the BRAVO paper.
+# What is compared when nothing is named, beside glibc's: the locks of the BRAVO paper, and what a mutex can have of
+# each.
 DEFAULT_LOCKS = ("ba", "bravo-ba", "cohort", "per-cpu", "rlu")
+DEFAULT_MUTEXES = DEFAULT_LOCKS
 QUICK_REPEATS = MIN_PAIRS
 # What --until may cost when --budget does not say.
 BUDGET_MIN = 30.0
@@ -40,6 +43,7 @@ class Request:
 
     workloads: list[str]
     locks: list[str]
+    mutexes: list[str]
     ranges: list[str]
     wait: str | None
     threads: list[int] | None
@@ -81,7 +85,7 @@ class Request:
     def from_stored(cls, fields: dict[str, Any]) -> "Request":
         empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
         empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False, "perf_record": False}
-        empty |= {key: [] for key in ("workloads", "locks", "ranges", "metrics", *_WORDS)}
+        empty |= {key: [] for key in ("workloads", "locks", "mutexes", "ranges", "metrics", *_WORDS)}
         known = {key: value for key, value in fields.items() if key in empty}
         known |= {key: _each_word(_at_home, known.get(key, [])) for key in _WORDS}
         return cls(**(empty | known))
@@ -131,19 +135,14 @@ def resume(path: Path, with_report: bool = True) -> int:
 
 def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Campaign:
     registry = Registry.load(paths)
-    names = request.locks
-    if not names and not request.ranges:
-        names = [lock for lock in DEFAULT_LOCKS if lock in {known.name for known in registry.rwlocks}]
-    against = registry.any_lock(request.against or PTHREAD)
-    chosen = [*map(registry.rwlock, names), *map(registry.range_lock, request.ranges)]
-    locks = with_baselines(chosen, against)
+    choices = _Choices.of(registry, request)
     wait = registry.wait(request.wait) if request.wait else None
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = beside.resolve(request.preload)
     setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
     check_tools(setup)
-    jobs, hints = _jobs(paths, request)
+    jobs, hints = _jobs(paths, request, choices)
     if preload:
         files = words(scrub(path) for path in preload)
         hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
@@ -162,7 +161,7 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
         "request": replace(request, preload=preload).stored(),
         "settings": _settings(),
         "hints": hints,
-        "against": against,
+        "against": jobs[0].against,
         "per_cpu": request.per_cpu,
     }
     budget = request.budget or (BUDGET_MIN if request.until else None)
@@ -172,7 +171,6 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
         folder,
         setup,
         jobs,
-        locks,
         repeats,
         request.seed,
         about,
@@ -182,14 +180,52 @@ def _campaign(paths: Paths, request: Request, folder: Folder, about: dict[str, A
     )
 
 
-def _jobs(paths: Paths, request: Request) -> tuple[list[Job], list[str]]:
+@dataclass(frozen=True)
+class _Choices:
+    """What is compared: what was named, or else by what a workload takes. All are labels."""
+
+    named: list[str] | None  # None: nothing was
+    rwlocks: list[str]
+    mutexes: list[str]
+    against: Choice | None
+
+    @classmethod
+    def of(cls, registry: Registry, request: Request) -> "_Choices":
+        rwlocks = [name for name in DEFAULT_LOCKS if name in {lock.name for lock in registry.rwlocks}]
+        mutexes = [name for name in DEFAULT_MUTEXES if name in {lock.name for lock in registry.mutexes}]
+        against = parse(registry, request.against) if request.against else None
+        if not request.locks and not request.mutexes and not request.ranges:
+            return cls(None, product(registry, rwlocks, []), product(registry, [], mutexes), against)
+        named = product(registry, request.locks, request.mutexes) if request.locks or request.mutexes else []
+        return cls([*named, *range_labels(registry, request.ranges)], [], [], against)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of locks that the campaign is about."""
+        return kinds_of(self.named or []) or frozenset((RWLOCK, MUTEX))
+
+    def given_to(self, job: Job) -> Job:
+        takes = job.recipe.takes
+        labels, against = self.named, self.against
+        if labels is None:
+            labels = self.mutexes if takes[0] == MUTEX else self.rwlocks
+            if against and against.kinds and not against.kinds & set(takes):
+                against = None
+        if against and against.label == PTHREAD:
+            against = None  # whatever glibc's own is called here
+        locks = with_baselines(labels, against and against.label)
+        return replace(job, locks=tuple(locks), against=against.label if against else baseline(locks))
+
+
+def _jobs(paths: Paths, request: Request, choices: _Choices) -> tuple[list[Job], list[str]]:
     own = own_job(request)
     if own:
-        return own
-    chosen = recipes.choose(recipes.load_all(paths.recipes), request.workloads, request.quick)
+        jobs, hints = own
+        return [choices.given_to(job) for job in jobs], hints
+    chosen = recipes.choose(recipes.load_all(paths.recipes), request.workloads, request.quick, choices.kinds)
     if not chosen:
         raise UserError("there is no workload to run: apps/recipes has none, and no command follows '--'")
-    return [_job(recipe, request) for recipe in chosen], []
+    return [choices.given_to(_job(recipe, request)) for recipe in chosen], []
 
 
 def _job(recipe: Recipe, request: Request) -> Job:
@@ -210,7 +246,14 @@ def _split(text: str) -> list[str]:
 
 def _settings() -> dict[str, str]:
     """What the user's environment says to the library, such as LOCKSWAP_SPIN: it belongs to the record."""
-    chosen = ("LOCKSWAP_RWLOCK", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS", "LOCKSWAP_VERBOSE")
+    chosen = (
+        "LOCKSWAP_RWLOCK",
+        "LOCKSWAP_MUTEX",
+        "LOCKSWAP_RANGE",
+        "LOCKSWAP_WAIT",
+        "LOCKSWAP_STATS",
+        "LOCKSWAP_VERBOSE",
+    )
     env = clean_environment(os.environ)
     return {key: env[key] for key in sorted(env) if key.startswith("LOCKSWAP_") and key not in chosen}
 

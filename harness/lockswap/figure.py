@@ -16,14 +16,17 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lockswap.looks import STYLE, THEME, looks
-from lockswap.registry import NONE, PTHREAD
+from lockswap.looks import STYLE, THEME, Look, looks
+from lockswap.registry import MUTEX_PTHREAD, NONE, PTHREAD
 
 # Inches, of the files. A panel is narrower: it fills half of a wide page and the whole of a phone's, and its text
 # must be readable on both.
 FIGURE_WIDTH = 9.2
 # How the id of a group of a lock's marks begins; a page makes an attribute of it, to show and hide locks.
 _OF_LOCK = "of-lock--"
+
+
+_EXPLAINED = {NONE: "none (no preload)", PTHREAD: "pthread (glibc)", MUTEX_PTHREAD: f"{MUTEX_PTHREAD} (glibc)"}
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,16 @@ class Plot:
 
 
 def plot(
-    name: str, title: str, panels: list[Panel], columns: int = 2, legend: list[str] | None = None, fold: str = ""
+    name: str,
+    title: str,
+    panels: list[Panel],
+    columns: int = 2,
+    legend: list[str] | None = None,
+    looks_of: list[str] | None = None,
+    fold: str = "",
 ) -> Plot:
-    """Draw everything; `legend` names the locks of the legend of the files (a page has its own)."""
+    """Draw everything; `legend` names the locks of the legend of the files (a page has its own), `looks_of` those of
+    the whole campaign."""
     with matplotlib.rc_context(STYLE):
         columns = min(columns, len(panels))
         rows = math.ceil(len(panels) / columns)
@@ -67,7 +77,7 @@ def plot(
         for axis in list(axes.flat)[len(panels) :]:
             axis.set_visible(False)
         if legend:
-            _legend(figure, legend)
+            _legend(figure, legend, looks(looks_of or legend))
         svg, png = _finish(figure, with_png=True)
         alone = tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1))
         return Plot(name, title, svg, png, alone, fold)
@@ -114,8 +124,7 @@ def _themed(svg: str, name: str, alt: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
 
 
-def _legend(figure: Figure, locks: list[str]) -> None:
-    look = looks(locks)
+def _legend(figure: Figure, locks: list[str], look: dict[str, Look]) -> None:
     handles = [
         plt.Line2D(
             [],
@@ -125,7 +134,7 @@ def _legend(figure: Figure, locks: list[str]) -> None:
             linestyle=look[lock].dash,
             linewidth=1.5,
             markersize=5,
-            label={NONE: "none (no preload)", PTHREAD: "pthread (glibc)"}.get(lock, lock),
+            label=_EXPLAINED.get(lock, lock),
         )
         for lock in locks
     ]

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lockswap.choice import MUTEX, RWLOCK
 from lockswap.recipes import Expectation, LockCheck, Metric, Recipe
 
 _AGGREGATE = {
@@ -119,6 +120,10 @@ class Counts:
     calls: int = 0
     locks: int = 0
     totals: dict[str, int] = field(default_factory=dict)
+    # The same of mutexes; none where no mutex was chosen.
+    mutex_calls: int = 0
+    mutexes: int = 0
+    mutex_totals: dict[str, int] = field(default_factory=dict)
 
     @property
     def reads(self) -> int:
@@ -150,38 +155,85 @@ def read_counts(prefix: Path, program: str | None = None) -> Counts:
         counts.processes += 1
         counts.calls += data.get("calls", 0)
         counts.locks += data.get("locks", 0)
-        for key, value in data.get("totals", {}).items():
-            counts.totals[key] = counts.totals.get(key, 0) + value
+        _add(counts.totals, data.get("totals", {}))
+        mutexes = data.get("mutexes") or {}
+        counts.mutex_calls += mutexes.get("calls", 0)
+        counts.mutexes += mutexes.get("locks", 0)
+        _add(counts.mutex_totals, mutexes.get("totals", {}))
     return counts
 
 
-def lock_check_failure(check: LockCheck, counts: Counts, output: Output) -> str | None:
-    """Why this run does not show that the program takes the lock under test; None if it does."""
+def _add(totals: dict[str, int], more: Mapping[str, int]) -> None:
+    for key, value in more.items():
+        totals[key] = totals.get(key, 0) + value
+
+
+def lock_check_failure(
+    check: LockCheck, counts: Counts, output: Output, kinds: Collection[str] = (RWLOCK,), one_will_do: bool = False
+) -> str | None:
+    """Why this run does not show that the program takes the locks under test; None if it does.
+
+    All `kinds` of them, or with `one_will_do` any.
+    """
     if counts.processes == 0:
         return (
             "the library was not loaded (no counts were written): a static, setuid or non-glibc program, "
             "or one that leaves without running exit handlers"
         )
+    judges = {RWLOCK: _rwlocks_failure, MUTEX: _mutexes_failure}
+    problems = [judges[kind](check, counts, output) for kind in judges if kind in kinds]
+    if one_will_do and None in problems:
+        return None
+    return "; ".join(problem for problem in problems if problem) or None
+
+
+def _rwlocks_failure(check: LockCheck, counts: Counts, output: Output) -> str | None:
     if counts.calls == 0:
         return "0 rwlock calls seen: the program takes no pthread rwlock, or binds it past the preload"
     acquired = counts.reads + counts.writes
-    for what, have, want in (
+    few = _too_few(
         ("reads", counts.reads, check.min_reads),
         ("writes", counts.writes, check.min_writes),
         ("acquisitions", acquired, check.min_acquisitions),
-    ):
+    )
+    return few or _too_few_for_work(
+        check,
+        output,
+        ("reads", counts.reads, check.reads_per_operation),
+        ("writes", counts.writes, check.writes_per_operation),
+        ("acquisitions", acquired, check.acquisitions_per_operation),
+    )
+
+
+def _mutexes_failure(check: LockCheck, counts: Counts, output: Output) -> str | None:
+    if counts.mutex_calls == 0:
+        return "0 mutex calls seen: the program takes no pthread mutex, or binds it past the preload"
+    acquired, handed = (counts.mutex_totals.get(key, 0) for key in ("acquisitions", "to_glibc"))
+    if not acquired and handed:
+        return (
+            f"none of {handed} mutex calls was for a mutex that can be swapped: robust, priority-inheriting, "
+            "priority-protected and process-shared ones stay glibc's"
+        )
+    what = "mutex acquisitions"
+    return _too_few((what, acquired, check.min_mutex_acquisitions)) or _too_few_for_work(
+        check, output, (what, acquired, check.mutex_acquisitions_per_operation)
+    )
+
+
+def _too_few(*wanted: tuple[str, int, int]) -> str | None:
+    for what, have, want in wanted:
         if have < want:
             return f"{have} {what} counted under this lock, at least {want} expected"
+    return None
+
+
+def _too_few_for_work(check: LockCheck, output: Output, *wanted: tuple[str, int, float | None]) -> str | None:
     if check.operations is None:
         return None
     operations = operations_of(check, output)
     if not operations:
         return f"the program's operations are not in its output: nothing matches /{check.operations}/"
-    for what, have, share in (
-        ("reads", counts.reads, check.reads_per_operation),
-        ("writes", counts.writes, check.writes_per_operation),
-        ("acquisitions", acquired, check.acquisitions_per_operation),
-    ):
+    for what, have, share in wanted:
         if share is not None and have < share * operations:
             return f"{have} {what} for {operations:.0f} operations; at least {share:g} for each expected"
     return None

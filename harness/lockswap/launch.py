@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import NoReturn
 
 from lockswap import beside, program
+from lockswap.choice import chosen
 from lockswap.errors import UserError
 from lockswap.paths import Paths
 from lockswap.preload import clean_environment, lock_variables
-from lockswap.registry import NONE, Registry
+from lockswap.registry import Registry
 
 
 def run(
     paths: Paths,
     command: list[str],
-    rwlock: str,
+    rwlock: str | None,
+    mutex: str | None,
     wait: str | None,
     stats: str | None,
     verbose: bool,
@@ -25,15 +27,17 @@ def run(
 ) -> NoReturn:
     """Replace this process by `command`: nothing stands between the program and its caller."""
     registry = Registry.load(paths)
-    rwlock = registry.rwlock(rwlock)
+    if rwlock is None and mutex is None:
+        raise UserError("say which lock is to run: --rwlock LOCK, --mutex MUTEX or both; 'lockswap list' shows all")
+    choice = chosen(registry, rwlock, mutex)
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
     others = beside.resolve(preload)
-    if stats not in (None, "0") and rwlock != NONE:
+    if stats not in (None, "0") and choice.variables:
         others.append(str(paths.stats_on_signal))
 
     env = clean_environment(os.environ)
-    if rwlock == NONE:
+    if not choice.variables:
         for key in [key for key in env if key.startswith("LOCKSWAP_")]:
             del env[key]
     else:
@@ -41,7 +45,10 @@ def run(
             print(f"lockswap: warning: {hindrance}", file=sys.stderr)
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
-    env |= lock_variables(paths.library, rwlock, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others)
+        # What is not named is glibc's, whatever the environment says.
+        for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"):
+            env.pop(key, None)
+    env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others)
 
     # Python ignores these two; an ignored signal would stay ignored in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -8,7 +8,9 @@ from rich.table import Table
 
 from lockswap import recipes
 from lockswap.paths import Paths
-from lockswap.registry import NONE, Registry
+from lockswap.recipes import KINDS
+from lockswap.registry import NONE, Lock, Registry
+from lockswap.text import words
 
 
 def show(paths: Paths, as_json: bool) -> None:
@@ -22,6 +24,7 @@ def show(paths: Paths, as_json: bool) -> None:
     if not console.is_terminal:
         console = Console(width=200)
     console.print(_locks(registry))
+    console.print(_mutexes(registry))
     if registry.range_locks:
         console.print(_range_locks(registry))
     console.print(_waits(registry))
@@ -34,10 +37,25 @@ def _locks(registry: Registry) -> Table:
         table.add_column(column, justify="right" if column == "bytes" else "left", overflow="fold")
     table.add_row(NONE, "the program as it is, without lockswap; compare always measures it", "", "", "", "")
     for lock in registry.rwlocks:
-        name = lock.name + (f"\n[dim]= {', '.join(lock.aliases)}[/]" if lock.aliases else "")
-        size = "" if lock.footprint_bytes is None else str(lock.footprint_bytes)
-        table.add_row(name, lock.summary, lock.fairness, ", ".join(lock.capabilities), size, lock.source)
+        table.add_row(_name(lock), lock.summary, lock.fairness, ", ".join(lock.capabilities), _bytes(lock), lock.source)
     return table
+
+
+def _mutexes(registry: Registry) -> Table:
+    table = _table("Mutexes, each with condition variables to it")
+    for column in ("name", "what it is", "fairness", "bytes", "source"):
+        table.add_column(column, justify="right" if column == "bytes" else "left", overflow="fold")
+    for lock in registry.mutexes:
+        table.add_row(_name(lock), lock.summary, lock.fairness, _bytes(lock), lock.source)
+    return table
+
+
+def _name(lock: Lock) -> str:
+    return lock.name + (f"\n[dim]= {', '.join(lock.aliases)}[/]" if lock.aliases else "")
+
+
+def _bytes(lock: Lock) -> str:
+    return "" if lock.footprint_bytes is None else str(lock.footprint_bytes)
 
 
 def _range_locks(registry: Registry) -> Table:
@@ -61,13 +79,14 @@ def _waits(registry: Registry) -> Table:
 
 def _workloads(paths: Paths, workloads: dict[str, recipes.Recipe]) -> Table:
     table = _table("Workloads (apps/recipes)")
-    for column in ("name", "what it measures", "threads", "campaign", "built", "source"):
+    for column in ("name", "what it measures", "takes", "threads", "campaign", "built", "source"):
         table.add_column(column, overflow="fold")
     for recipe in workloads.values():
         campaign = "by name only" if recipe.by_name else "quick" if recipe.quick else "normal"
         built = "yes" if recipe.program_present(paths.apps) else "not yet"
         threads = ",".join(map(str, recipe.threads))
-        table.add_row(recipe.name, recipe.measures, threads, campaign, built, recipe.source)
+        takes = words(KINDS[kind] for kind in recipe.takes)
+        table.add_row(recipe.name, recipe.measures, takes, threads, campaign, built, recipe.source)
     return table
 
 
@@ -81,6 +100,10 @@ def _json(paths: Paths, registry: Registry, workloads: dict[str, recipes.Recipe]
             "schema": 1,
             "version": registry.version,
             "rwlocks": [asdict(lock) for lock in registry.rwlocks],
+            "mutexes": [
+                {key: value for key, value in asdict(lock).items() if key not in ("capabilities", "kinds")}
+                for lock in registry.mutexes
+            ],
             "range_locks": [asdict(lock) for lock in registry.range_locks],
             "waits": registry.waits,
             "workloads": [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from matplotlib.markers import MarkerStyle
 
+from lockswap.choice import Choice
 from lockswap.registry import NONE, PTHREAD
 
 # Each colour of the light theme has a CSS variable; a page replaces one by the other.
@@ -105,16 +106,19 @@ class Look:
 
 
 def looks(locks: list[str]) -> dict[str, Look]:
-    """A lock of ours looks the same in every report; others get what is left, in order."""
-    found, other = {}, 0
+    """A lock of ours looks the same in every report, as a mutex too; others get what is left, in order."""
+    found: dict[str, Look] = {}
+    others: dict[str, int] = {}
     for lock in locks:
+        choice = Choice.of(lock)
+        # Of a pair of locks both count, so it is something else.
+        name = choice.mutex if choice.mutex and choice.rwlock == PTHREAD else lock
         dash = "--" if lock == NONE else "-"
-        if lock in _KNOWN:
-            light, _, marker = _KNOWN[lock]
-            found[lock] = Look(f"lock-{lock}", light, marker, dash)
+        if name in _KNOWN:
+            light, _, marker = _KNOWN[name]
+            found[lock] = Look(f"lock-{name}", light, marker, dash)
         else:
-            index = other % len(_OTHERS)
+            index = others.setdefault(name, len(others)) % len(_OTHERS)
             light, _, marker = _OTHERS[index]
             found[lock] = Look(f"lock-other-{index}", light, marker, dash)
-            other += 1
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockswap import machine, program
 from lockswap.campaign import Job
+from lockswap.choice import MUTEX, RANGE, RWLOCK
 from lockswap.errors import UserError
 from lockswap.recipes import LockCheck, Metric, Recipe
 from lockswap.server_spec import Ready, Server, signal_of
@@ -118,10 +119,10 @@ def _job(request: "Request", command: list[str], tested: Path, server: Server | 
 
 
 def _takes(request: "Request") -> tuple[str, ...]:
-    """What the user wants swapped is what the command takes."""
+    """What the user wants swapped is what the command takes: where range locks are not named, one of the others."""
     if not request.ranges:
-        return ("rwlock",)
-    return ("rwlock", "range") if request.locks else ("range",)
+        return RWLOCK, MUTEX
+    return *((RWLOCK,) if request.locks else ()), *((MUTEX,) if request.mutexes else ()), RANGE
 
 
 def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:

@@ -13,7 +13,7 @@ from lockswap import forest
 from lockswap.figure import Panel, Plot, mark, plot
 from lockswap.looks import MUTED, Look, looks
 from lockswap.measures import MetricInfo, split
-from lockswap.registry import NONE, PTHREAD
+from lockswap.registry import BASELINES
 from lockswap.store import Row
 from lockswap.summary import Cell, Workload, compared
 from lockswap.text import plural, tick, words
@@ -66,6 +66,7 @@ def _figures(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str
             for metric in metrics
         ],
         legend=_legend(workload),
+        looks_of=workload.all_locks,
         fold=fold,
     )
 
@@ -109,6 +110,7 @@ def _resources(workload: Workload) -> Plot:
         ],
         columns=3,
         legend=_legend(workload),
+        looks_of=workload.all_locks,
     )
 
 
@@ -125,7 +127,7 @@ def _places(workload: Workload) -> dict[tuple[int, str], float]:
 
 def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
     """A line a lock; whether the axis became logarithmic."""
-    places, look, single = _places(workload), looks(workload.locks), len(workload.threads) == 1
+    places, look, single = _places(workload), looks(workload.all_locks), len(workload.threads) == 1
     medians: list[float] = []
     everything: list[float] = []
     for lock in workload.locks:
@@ -156,7 +158,7 @@ def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
 
 def _draw_lock(axis: Axes, found: list, lock: str, look: Look, value: Value, single: bool) -> None:
     xs, spreads = [x for x, _, _ in found], [spread for _, _, spread in found]
-    front = 3 if lock not in (NONE, PTHREAD) else 2.5
+    front = 3 if lock not in BASELINES else 2.5
     # A little to the right, where the bar does not hide them.
     beside = offset_copy(axis.transData, axis.figure, x=5, units="points")
     artists = []
@@ -216,7 +218,7 @@ def _scale(axis: Axes, medians: list[float], everything: list[float]) -> bool:
 
 def _mark_failures(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
     """A combination without a single good run gets a mark on the axis, and its reason above it, instead of a hole."""
-    look, reasons = looks(workload.locks), {}
+    look, reasons = looks(workload.all_locks), {}
     for (threads, lock), x in _places(workload).items():
         cell = workload.cell(threads, lock)
         if not cell or not cell.rows or cell.metric(metric.name):
@@ -278,7 +280,7 @@ def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str 
 
 
 def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
-    look = looks(workload.locks)
+    look = looks(workload.all_locks)
     groups = []
     for threads in workload.threads:
         lines = [

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from lockswap.choice import Choice
 from lockswap.errors import UserError
 from lockswap.paths import HARNESS
-from lockswap.registry import NONE, PTHREAD, RANGE, is_range
 
 # Variables for this harness and for build scripts; the library would complain of those that it does not know.
 _OWN = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
@@ -47,19 +47,16 @@ def _is_harness(entry: str) -> bool:
 
 def lock_variables(
     library: Path,
-    rwlock: str,
+    choice: Choice,
     wait: str | None,
     existing_preload: str,
     stats: str | None = None,
     beside: Iterable[str] = (),
 ) -> dict[str, str]:
-    """The variables that put `rwlock` under a program; for NONE only what is to be preloaded all the same."""
-    if rwlock == NONE:
+    """The variables that put `choice` under a program; for 'none' only what is to be preloaded all the same."""
+    if not choice.variables:
         return {"LD_PRELOAD": ld_preload(None, existing_preload, beside)} if beside else {}
-    own = {"LOCKSWAP_RWLOCK": rwlock}
-    if is_range(rwlock):
-        own = {"LOCKSWAP_RWLOCK": PTHREAD, "LOCKSWAP_RANGE": rwlock.removeprefix(RANGE)}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), **own}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), **choice.variables}
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

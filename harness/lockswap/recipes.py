@@ -7,14 +7,14 @@ import math
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from lockswap import server_spec
+from lockswap.choice import MUTEX, RANGE, RWLOCK
 from lockswap.errors import UserError
-from lockswap.registry import BASELINES, NONE, is_range
 from lockswap.server_spec import Server
 from lockswap.toml_table import Table
 
@@ -23,8 +23,8 @@ ROLES = ("reads", "writes", "total", "time", "info")
 AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
 STREAMS = ("stdout", "stderr", "both", "server")
 BUILT_IN = ("threads", "seconds", "tmp", "apps", "port")
-# Kinds of locks that a workload may take, and how many of them are called. Mutexes cannot be swapped so far.
-KINDS = {"rwlock": "rwlocks", "mutex": "mutexes", "range": "range locks"}
+# Kinds of locks that a workload may take, and how many of them are called.
+KINDS = {RWLOCK: "rwlocks", MUTEX: "mutexes", RANGE: "range locks"}
 TAGS = ("quick", "long", "extra")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -78,6 +78,8 @@ class LockCheck:
     reads_per_operation: float | None = None
     writes_per_operation: float | None = None
     acquisitions_per_operation: float | None = None
+    min_mutex_acquisitions: int = 1
+    mutex_acquisitions_per_operation: float | None = None
     program: str | None = None
 
 
@@ -106,7 +108,7 @@ class Recipe:
     prepare: tuple[tuple[str, ...], ...] = ()
     cleanup: tuple[tuple[str, ...], ...] = ()
     server: Server | None = None  # the program under test, where `command` is only its load
-    takes: tuple[str, ...] = ("rwlock",)
+    takes: tuple[str, ...] = (RWLOCK,)  # the first kind is what it is about
     env: Mapping[str, str] = field(default_factory=dict)
     threads_label: str = "threads"
     seconds: int = 2
@@ -148,12 +150,6 @@ class Recipe:
                 return Path(program).name
         return None
 
-    def takes_kind_of(self, lock: str) -> bool:
-        """Whether `lock` can be under it. The baselines fit what takes rwlocks or range locks."""
-        if lock in BASELINES:
-            return lock == NONE or self.takes != ("mutex",)
-        return ("range" if is_range(lock) else "rwlock") in self.takes
-
     def program_present(self, apps: Path) -> bool:
         return self.missing_program(apps) is None
 
@@ -193,13 +189,17 @@ def expanded(recipe: Recipe) -> list[Recipe]:
     ]
 
 
-def choose(recipes: Mapping[str, Recipe], names: list[str], quick: bool) -> list[Recipe]:
-    """The workloads of a campaign: those named, or all but those by name only (with `quick`: the quick ones).
+def choose(
+    recipes: Mapping[str, Recipe], names: list[str], quick: bool, kinds: Collection[str] = tuple(KINDS)
+) -> list[Recipe]:
+    """The workloads of a campaign: those named, or all that take locks of these kinds but those by name only (with
+    `quick`: the quick ones). What is about rwlocks comes first.
 
     The name of a recipe with variants stands for all of them.
     """
     if not names:
-        return [r for r in recipes.values() if not r.by_name and "rwlock" in r.takes and (r.quick or not quick)]
+        wanted = [r for r in recipes.values() if not r.by_name and set(r.takes) & set(kinds) and (r.quick or not quick)]
+        return sorted(wanted, key=lambda recipe: recipe.takes[0] != RWLOCK)
     chosen = []
     for name in names:
         named = [recipe for recipe in recipes.values() if name in (recipe.name, recipe.family)]
@@ -253,7 +253,7 @@ class _Reader:
             prepare=self._commands(top, "prepare"),
             cleanup=self._commands(top, "cleanup"),
             server=server_spec.read(top.table("server")),
-            takes=tuple(top.list_of("takes", str, default=["rwlock"])),
+            takes=tuple(top.list_of("takes", str, default=[RWLOCK])),
             env=self._env(top),
             threads_label=top.take("threads_label", str, default="threads"),
             seconds=top.take("seconds", int, default=2),
@@ -428,10 +428,17 @@ class _Reader:
             reads_per_operation=table.take("reads_per_operation", float),
             writes_per_operation=table.take("writes_per_operation", float),
             acquisitions_per_operation=table.take("acquisitions_per_operation", float),
+            min_mutex_acquisitions=table.take("min_mutex_acquisitions", int, default=1),
+            mutex_acquisitions_per_operation=table.take("mutex_acquisitions_per_operation", float),
             program=table.take("program", str),
         )
         table.done()
-        shares = (check.reads_per_operation, check.writes_per_operation, check.acquisitions_per_operation)
+        shares = (
+            check.reads_per_operation,
+            check.writes_per_operation,
+            check.acquisitions_per_operation,
+            check.mutex_acquisitions_per_operation,
+        )
         if any(share is not None for share in shares) and check.operations is None:
             self.fail("lock_check", "'..._per_operation' needs 'operations', the regex that counts them")
         return check

@@ -12,16 +12,15 @@ from lockswap.paths import Paths
 NONE = "none"
 # The preloaded pass-through to glibc: what interposition itself costs.
 PTHREAD = "pthread"
-BASELINES = (NONE, PTHREAD)
+# The same where mutexes are swapped: glibc's mutexes passed through too. choice.py has what such labels mean.
+MUTEX_PTHREAD = "mutex:pthread"
+# Whatever is not under test.
+BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
 
 SCHEMA = 1
 
 # In a campaign, before the names of range locks.
-RANGE = "range:"
-
-
-def is_range(lock: str) -> bool:
-    return lock.startswith(RANGE)
+RANGE_MARK = "range:"
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,19 @@ class Lock:
     footprint_bytes: int | None = None
     capabilities: tuple[str, ...] = ()
     kinds: str = ""
+
+    @classmethod
+    def read(cls, lock: dict) -> "Lock":
+        return cls(
+            name=lock["name"],
+            aliases=tuple(lock.get("aliases", ())),
+            summary=lock.get("summary", ""),
+            source=lock.get("source", ""),
+            fairness=lock.get("fairness", ""),
+            footprint_bytes=lock.get("footprint_bytes"),
+            capabilities=tuple(lock.get("capabilities", ())),
+            kinds=lock.get("kinds", ""),
+        )
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,7 @@ class RangeLock:
 class Registry:
     version: str
     rwlocks: tuple[Lock, ...]
+    mutexes: tuple[Lock, ...] = ()
     waits: dict[str, str] = field(default_factory=dict)
     config: tuple[dict, ...] = ()
     range_locks: tuple[RangeLock, ...] = ()
@@ -65,47 +78,38 @@ class Registry:
             raise UserError(
                 f"{program} speaks schema {data.get('schema')}, this harness {SCHEMA}; rebuild with './run.sh build'"
             )
-        locks = tuple(
-            Lock(
-                name=lock["name"],
-                aliases=tuple(lock.get("aliases", ())),
-                summary=lock.get("summary", ""),
-                source=lock.get("source", ""),
-                fairness=lock.get("fairness", ""),
-                footprint_bytes=lock.get("footprint_bytes"),
-                capabilities=tuple(lock.get("capabilities", ())),
-                kinds=lock.get("kinds", ""),
-            )
-            for lock in data["rwlocks"]
-        )
+        rwlocks, mutexes = (tuple(map(Lock.read, data.get(kind, ()))) for kind in ("rwlocks", "mutexes"))
         waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
         ranges = tuple(RangeLock(**row) for row in data.get("range_locks", ()))
-        return cls(data.get("version", "?"), locks, waits, tuple(data.get("config", ())), ranges)
+        return cls(data.get("version", "?"), rwlocks, mutexes, waits, tuple(data.get("config", ())), ranges)
 
     def rwlock(self, name: str) -> str:
         """The canonical name of a lock, whatever case or alias it was typed in."""
-        table = {NONE: NONE}
-        for lock in self.rwlocks:
-            table.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
-        return _look_up("rwlock", name, table, [NONE, *(lock.name for lock in self.rwlocks)])
+        return _canonical("rwlock", name, self.rwlocks)
+
+    def mutex(self, name: str) -> str:
+        return _canonical("mutex", name, self.mutexes)
 
     def range_lock(self, name: str) -> str:
         """The canonical name of a range lock in a campaign: with RANGE before it."""
-        own, colon, inner = name.strip().removeprefix(RANGE).partition(":")
+        own, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
         table = {lock.name: lock for lock in self.range_locks}
         found = _look_up("range lock", own, {key.lower(): key for key in table}, list(table))
         if not colon:
-            return RANGE + found
+            return RANGE_MARK + found
         if not table[found].of_rwlocks:
             raise UserError(f"'{name}': {found} is not made of reader-writer locks, so nothing may follow it")
-        return f"{RANGE}{found}:{self.rwlock(inner)}"
-
-    def any_lock(self, name: str) -> str:
-        """The canonical name of either kind."""
-        return self.range_lock(name) if is_range(name) else self.rwlock(name)
+        return f"{RANGE_MARK}{found}:{self.rwlock(inner)}"
 
     def wait(self, name: str) -> str:
         return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, list(self.waits))
+
+
+def _canonical(what: str, name: str, locks: tuple[Lock, ...]) -> str:
+    table = {NONE: NONE}
+    for lock in locks:
+        table.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
+    return _look_up(what, name, table, [NONE, *(lock.name for lock in locks)])
 
 
 def _look_up(what: str, name: str, table: dict[str, str], valid: list[str]) -> str:

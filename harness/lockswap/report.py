@@ -56,6 +56,7 @@ def _csv(campaign: summary.Campaign) -> str:
 
 def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str, str]) -> str:
     campaign = findings.campaign
+    answers = answer.of(campaign)
     return page.render(
         "report.html.j2",
         campaign.locks,
@@ -71,11 +72,12 @@ def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str,
             "failed": sum(row.status != runner.OK for row in campaign.rows),
             "disturbed": sum(row.disturbed for row in campaign.rows),
         },
-        answer=answer.of(campaign),
+        answers=answers,
+        noises=sorted(noise for one in answers for noise in one.noises),
         sentences=findings.sentences,
         advice=findings.advice,
         plots=drawn,
         downloads=downloads,
-        pthread=campaign.against,
+        baselines=list(dict.fromkeys(workload.against for workload in campaign.workloads)),
         status_ok=runner.OK,
     )

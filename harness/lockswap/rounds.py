@@ -38,7 +38,7 @@ def turns(number: int, key: Key, locks: list[str], seed: int) -> list[Turn]:
 
 
 class Rounds:
-    """The turns that are still to be taken. Tell it of every row that comes of them.
+    """The turns that are still to be taken. Tell it of every row that comes of them. `keys` has each one's locks.
 
     `least` rounds of each key at any rate. Then, with `until`, as many as it takes until width() of the key is at most
     that; keys that are there take no more turns.
@@ -46,15 +46,13 @@ class Rounds:
 
     def __init__(
         self,
-        keys: list[Key],
-        locks: list[str],
+        keys: dict[Key, list[str]],
         seed: int,
         least: int,
         until: float | None,
         width: Callable[[Key, list[Row]], float],
     ) -> None:
         self.keys = keys
-        self.locks = locks
         self.seed = seed
         self.least = least
         self.until = until
@@ -77,7 +75,7 @@ class Rounds:
             if not wanted:
                 return
             for key in wanted:
-                yield from (turn for turn in turns(number, key, self.locks, self.seed) if turn not in self._made)
+                yield from (turn for turn in turns(number, key, self.keys[key], self.seed) if turn not in self._made)
 
     def _wants(self, key: Key, number: int) -> bool:
         if number <= self.least:
@@ -92,7 +90,9 @@ class Rounds:
 
     def left(self) -> dict[Key, int]:
         """How many turns each key will still take; with `until` a guess, from how intervals shrink with the rounds."""
-        return {key: max(0, self._rounds(key) * (len(self.locks) + 1) - len(self._rows[key])) for key in self.keys}
+        return {
+            key: max(0, self._rounds(key) * (len(locks) + 1) - len(self._rows[key])) for key, locks in self.keys.items()
+        }
 
     def _rounds(self, key: Key) -> int:
         made = max((row.round for row in self._rows[key]), default=0)

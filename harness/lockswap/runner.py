@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockswap import judge, machine, perf, ports, traces, usage
+from lockswap.choice import Choice
 from lockswap.errors import UserError
 from lockswap.judge import Output, WrongResult
 from lockswap.outcome import CRASHED, FAILED, HUNG, NO_LOCK, OK, SKIPPED, WRONG, Outcome
@@ -139,7 +140,7 @@ class _Job:
             beside.append(str(self.setup.paths.stats_on_signal))
         swap = lock_variables(
             self.setup.paths.library,
-            self.lock,
+            Choice.of(self.lock),
             self.setup.wait,
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
@@ -201,7 +202,7 @@ class _Job:
         return [str(setup.paths.meter), "guard", str(os.getpid()), *line]
 
 
-_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
+_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
 
 
 def _without_preload(env: Mapping[str, str], swap: Mapping[str, str]) -> dict[str, str]:

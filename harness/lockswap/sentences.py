@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from lockswap import runner
+from lockswap.choice import baseline
 from lockswap.claims import claim, interval, reach, undecided, where
 from lockswap.measures import MetricInfo
-from lockswap.registry import BASELINES, NONE, PTHREAD
+from lockswap.registry import BASELINES, NONE
 from lockswap.stats import MIN_PAIRS, OPEN
 from lockswap.summary import Workload, given_up
 from lockswap.text import plural, quantity, share, words
@@ -61,7 +62,8 @@ def _locks(workload: Workload) -> Iterable[str]:
 
 def _preload(workload: Workload) -> Iterable[str]:
     metric = workload.metrics[0]
-    yield from _judged(workload, PTHREAD, metric, NONE, f"The preload itself (pthread against none, {metric.name})")
+    passed = baseline(workload.locks)
+    yield from _judged(workload, passed, metric, NONE, f"The preload itself ({passed} against none, {metric.name})")
 
 
 def _judged(workload: Workload, lock: str, metric: MetricInfo, against: str, who: str) -> Iterable[str]:
@@ -137,11 +139,12 @@ def _starvation(workload: Workload) -> Iterable[str]:
 def _starvation_sentences(workload: Workload, metric: MetricInfo, starved: dict) -> Iterable[str]:
     side = {"writes": "writers", "reads": "readers"}[metric.role]
     other = {"writes": "reads", "reads": "writes"}[metric.role]
-    both = set(starved) >= set(BASELINES)
+    passed = baseline(workload.locks)
+    both = set(starved) >= {NONE, passed}
     for lock, cases in starved.items():
         if both and lock == NONE:
-            continue  # said once, for glibc, under 'pthread'
-        name = "glibc's lock (none and pthread)" if both and lock == PTHREAD else lock
+            continue  # said once, for glibc, under what passes through
+        name = f"glibc's lock (none and {passed})" if both and lock == passed else lock
         if lock in BASELINES and not both:
             name = f"glibc's lock ({lock})"
         figures = words(

@@ -10,6 +10,7 @@ from lockswap.change import CHANGED, UNCHANGED, Change, change
 from lockswap.differences import Difference
 from lockswap.errors import UserError
 from lockswap.measures import MetricInfo, split
+from lockswap.registry import NONE
 from lockswap.stats import OPEN, Ratio, Spread
 from lockswap.store import Folder
 from lockswap.summary import Campaign, Cell, Workload, compared
@@ -45,11 +46,12 @@ class Sides:
 
     @cached_property
     def locks(self) -> list[str]:
-        return compared(list(dict.fromkeys(line.lock for line in self.lines)), self.against)
+        return sorted(dict.fromkeys(line.lock for line in self.lines), key=lambda lock: lock == NONE)
 
     @property
-    def against(self) -> str:
-        return self.campaigns[0].against
+    def baselines(self) -> list[str]:
+        """What the ratios are to: one, or one for rwlocks and one for mutexes."""
+        return list(dict.fromkeys(self.workload(name).against for name in self.workloads))
 
     def workload(self, name: str) -> Workload:
         """As the first campaign has it."""
@@ -88,15 +90,16 @@ def read(folders: list[Path]) -> Sides:
     for index, folder in enumerate(folders):
         if folder.resolve() in {other.resolve() for other in folders[:index]}:
             raise UserError(f"{folder} is given twice; name different campaigns")
-    baselines = {campaign.against for campaign in campaigns}
-    if len(baselines) > 1:
-        raise UserError(f"the campaigns' ratios are to different baselines: {words(sorted(baselines))}")
     labels = _labels([campaign.about["name"] for campaign in campaigns])
     named = [{workload.name for workload in campaign.workloads} for campaign in campaigns]
     shared = [workload.name for workload in campaigns[0].workloads if all(workload.name in some for some in named)]
     if not shared:
         lists = "; ".join(f"{label}: {', '.join(sorted(some))}" for label, some in zip(labels, named, strict=True))
         raise UserError(f"the campaigns have no workload in common ({lists})")
+    for name in shared:
+        baselines = {_workload(campaign, name).against for campaign in campaigns}
+        if len(baselines) > 1:
+            raise UserError(f"the campaigns' ratios are to different baselines: {words(sorted(baselines))}")
     lines = [line for name in shared for line in _lines(campaigns, name)]
     if not lines:
         raise UserError(f"the campaigns share {words(shared)}, but no lock at a common thread count")

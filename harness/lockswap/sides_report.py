@@ -55,7 +55,7 @@ def _page(sides: Sides, plots: dict[str, Plot], files: dict[str, str]) -> str:
     changes = [one for line in sides.lines for one in line.changes if one]
     return page.render(
         "sides.html.j2",
-        [sides.against, *sides.locks],
+        _shown(sides),
         title=" and ".join(sides.labels),
         kicker="lockswap: campaigns side by side",
         sides=sides,
@@ -64,7 +64,6 @@ def _page(sides: Sides, plots: dict[str, Plot], files: dict[str, str]) -> str:
         downloads=files,
         scale=Scale.of(changes),
         other_machine=differences.other_machine(sides.differences),
-        pthread=sides.against,
     )
 
 
@@ -76,27 +75,27 @@ def letters(sides: Sides) -> list[str]:
 def _plot(sides: Sides, name: str) -> Plot | None:
     if not any(ratio for line in sides.of(name) for ratio in line.ratios):
         return None
-    title = sides.workload(name).info["title"]
+    title, against = sides.workload(name).info["title"], sides.workload(name).against
     panels = []
     for metric in dict.fromkeys(line.metric.name for line in sides.of(name)):
         groups = _groups(sides, [line for line in sides.of(name) if line.metric.name == metric])
         panels.append(
             Panel(
-                f"{title}: {metric}, ratio of each lock to {sides.against} in each campaign, with its interval",
+                f"{title}: {metric}, ratio of each lock to {against} in each campaign, with its interval",
                 forest.height(groups),
-                partial(forest.draw, groups=groups, title=f"{metric}: ratio to {sides.against}"),
+                partial(forest.draw, groups=groups, title=f"{metric}: ratio to {against}"),
             )
         )
     return plot(
         f"{name}-sides",
-        f"Ratio to {sides.against} within each campaign, with the 95 % interval; hollow: all but the last campaign; "
+        f"Ratio to {against} within each campaign, with the 95 % interval; hollow: all but the last campaign; "
         "grey: the larger noise",
         panels,
     )
 
 
 def _groups(sides: Sides, lines: list[Line]) -> list[forest.Group]:
-    look = looks([sides.against, *sides.locks])
+    look = looks(_shown(sides))
     groups = []
     for threads in dict.fromkeys(line.threads for line in lines):
         here = [line for line in lines if line.threads == threads]
@@ -119,6 +118,11 @@ def _groups(sides: Sides, lines: list[Line]) -> list[forest.Group]:
         noises = [noise for line in here for noise in line.noises if noise]
         groups.append(forest.Group(plural(threads, "thread"), marks, max(noises, default=None)))
     return groups
+
+
+def _shown(sides: Sides) -> list[str]:
+    """All locks, baselines first."""
+    return list(dict.fromkeys([*sides.baselines, *sides.locks]))
 
 
 def _rows(sides: Sides) -> Iterable[dict[str, Any]]:

@@ -90,7 +90,7 @@ def _ratio(sides: Sides, line: Line, number: int, intervals: bool) -> Entry:
     if ratio is None:
         return Text(cell.failures[0][0] if cell and cell.failures else "–", style="red")
     if intervals:
-        return ratio_text(ratio, sides.against)
+        return ratio_text(ratio, sides.workload(line.workload).against)
     return Text(f"{SYMBOL[ratio.verdict]} {times(ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim"))
 
 

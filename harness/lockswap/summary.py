@@ -92,6 +92,7 @@ class Workload:
     against: str = PTHREAD  # the baseline of the ratios
     per_cpu: bool = False  # whether operations per CPU second decide, instead of the clock
     shown: list[MetricInfo] = field(default_factory=list)  # figures of which no lock is the better
+    all_locks: list[str] = field(default_factory=list)  # of the campaign, so that a lock looks the same everywhere
 
     def __post_init__(self) -> None:
         self.twins = {metric.name: twin for metric in self.metrics if (twin := metric.twin)}
@@ -247,12 +248,13 @@ def workload_of(info: dict, about: dict[str, Any], rows: Iterable[Row], checks: 
         info=info,
         metrics=judged,
         threads=info["threads"],
-        locks=about["locks"],
+        locks=info.get("locks", about["locks"]),
         cells={(threads, lock): cell for (threads, lock, twin), cell in cells.items() if not twin},
         second={threads: cell for (threads, _, twin), cell in cells.items() if twin},
         # After a resumed campaign there may be several: the last one counts.
         checks={check["lock"]: check for check in checks if check["workload"] == info["name"]},
-        against=against(about),
+        against=info.get("against", against(about)),
+        all_locks=about["locks"],
         per_cpu=about.get("per_cpu", False),
         shown=[metric for metric in metrics if metric.role == INFO],
     )

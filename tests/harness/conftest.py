@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import LOCKS, NATIVE, RECIPE, ROOT, Lockswap, compile_c
+from harness_support import LOCKS, MUTEXES, NATIVE, RECIPE, ROOT, Lockswap, compile_c
 
 
 def pytest_configure(config) -> None:
@@ -30,6 +30,7 @@ def make_checkout(root: Path) -> Path:
     compile_c(ROOT / "harness/native/meter.c", root / "build/bin/lockswap-meter")
     helper = root / "build/bin/lockswap-stats-on-signal.so"
     compile_c(ROOT / "harness/native/stats_on_signal.c", helper, "-shared", "-fPIC", "-pthread")
+    compile_c(NATIVE / "mutexbench.c", root / "build/apps/mutexbench", "-pthread")
     registry = {
         "schema": 1,
         "version": "0.1.0",
@@ -45,6 +46,17 @@ def make_checkout(root: Path) -> Path:
                 "kinds": "",
             }
             for name in LOCKS
+        ],
+        "mutexes": [
+            {
+                "name": name,
+                "aliases": ["glibc"] if name == "pthread" else [],
+                "summary": f"the mutex {name}",
+                "source": "a test",
+                "fairness": "none",
+                "footprint_bytes": 40,
+            }
+            for name in MUTEXES
         ],
         "waits": [
             {"name": "park", "summary": "sleeps"},

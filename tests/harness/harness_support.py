@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 from lockswap.__main__ import main  # noqa: E402
 
 LOCKS = ["pthread", "ba", "bravo-ba", "crashes", "hangs", "bypassed", "slow5", "slow20"]
+MUTEXES = ["pthread", "mcs", "ba", "bypassed"]
 
 RECIPE = """
 schema = 1
@@ -47,6 +48,33 @@ why = "its own check of its result"
 [lock_check]
 operations = 'operations: ([0-9]+)'
 acquisitions_per_operation = 1.0
+"""
+
+
+MUTEX_RECIPE = """
+schema = 1
+name = "{name}"
+title = "The test's own mutexes"
+source = "tests/harness"
+measures = "Acquisitions of one mutex."
+command = ["{{apps}}/mutexbench", "{{threads}}", "{{count}}"]
+takes = ["mutex"]
+threads = [1, 2]
+fixed_work = true
+tags = ["quick"]
+params.default.count = 20000
+[[metric]]
+name = "locks"
+role = "total"
+unit = "locks/s"
+regex = 'locks/s: ([0-9.]+)'
+better = "higher"
+[[expect]]
+match = '^result: ok'
+why = "its own check of its result"
+[lock_check]
+operations = 'operations: ([0-9]+)'
+mutex_acquisitions_per_operation = 1.0
 """
 
 

@@ -35,8 +35,9 @@ def test_a_workload_is_run_under_the_kind_that_it_takes(lockswap, repo, recipe):
         *(("rw", lock) for lock in ("none", "pthread", "ba")),
         *(("ranges", lock) for lock in ("none", "pthread", "range:list-rw")),
     }
-    assert found["ranges", "ba"] == ("no lock", "takes only range locks, as its recipe says")
-    assert found["rw", "range:list-rw"] == ("no lock", "takes only rwlocks, as its recipe says")
+    says = "takes only {}, as its recipe says; --{} chooses what they are swapped for"
+    assert found["ranges", "ba"] == ("no lock", says.format("range locks", "range"))
+    assert found["rw", "range:list-rw"] == ("no lock", says.format("rwlocks", "rwlock"))
 
 
 def test_wrong_names(lockswap):

@@ -22,9 +22,9 @@ def program(tmp_path_factory):
     return path
 
 
-def locks() -> list[str]:
+def locks(kind: str = "rwlocks") -> list[str]:
     out = subprocess.run([ROOT / "build/bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
-    return [lock["name"] for lock in json.loads(out)["rwlocks"]]
+    return [lock["name"] for lock in json.loads(out)[kind]]
 
 
 def test_every_lock_is_counted_and_compared(program, tmp_path):
@@ -50,6 +50,23 @@ def test_without_a_choice_the_papers_locks_are_compared(program, tmp_path):
     assert done.returncode == 0, done.stderr
     about = tomllib.loads((folder / "campaign.toml").read_text())
     assert about["locks"] == ["none", "pthread", "ba", "bravo-ba", "cohort", "per-cpu", "rlu"]
+
+
+def test_every_mutex_is_counted_and_compared(tmp_path):
+    program = tmp_path / "mutexbench"
+    compile_c(NATIVE / "mutexbench.c", program, "-pthread")
+    names = locks("mutexes")
+    folder = tmp_path / "campaign"
+    done = Lockswap(ROOT)(
+        "compare", "-m", ",".join(names), "-r", "1", "-t", "2", "--out", folder, "--no-report",
+        "--metric", "locks/s: ([0-9.]+)", "--", program, "{threads}", "5000",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    labels = [f"mutex:{name}" for name in names]
+    with (folder / "raw.csv").open(newline="") as file:
+        assert {row["lock"]: row["status"] for row in csv.DictReader(file)} == dict.fromkeys(["none", *labels], "ok")
+    checks = {check["lock"]: check for check in json.loads((folder / "checks.json").read_text())["checks"]}
+    assert {label: checks[label]["mutex_totals"]["acquisitions"] for label in labels} == dict.fromkeys(labels, 10000)
 
 
 def test_a_wrong_setting_of_the_library_is_shown(program):

@@ -11,10 +11,11 @@ built = all((ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin
 pytestmark = [pytest.mark.full, pytest.mark.skipif(not built, reason="build/liblockswap.so is not built")]
 
 
-def compare(folder, workload):
+def compare(folder, workload, *locks):
     """One round with one lock; its rows and counts by lock."""
+    locks = locks or ("-l", "bravo-ba")
     done = Lockswap(ROOT)(
-        "compare", "-w", workload, "-l", "bravo-ba", "-t", "1", "-r", "1", "-s", "1", "--out", folder, "--no-report",
+        "compare", "-w", workload, *locks, "-t", "1", "-r", "1", "-s", "1", "--out", folder, "--no-report",
         timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -32,6 +33,8 @@ def test_servers_with_rwlocks(tmp_path, workload, metric):
 
 
 def test_a_server_with_mutexes(tmp_path):
-    rows, _ = compare(tmp_path / "c", "memcached")
-    assert rows["none"]["status"] == "ok" and float(rows["none"]["metric.operations"]) > 100
-    assert rows["bravo-ba"]["status"] == "no lock" and "takes only mutexes" in rows["bravo-ba"]["detail"]
+    rows, checks = compare(tmp_path / "c", "memcached", "-m", "mcs")
+    assert {lock: (row["status"], row["detail"]) for lock, row in rows.items()} == dict.fromkeys(rows, ("ok", ""))
+    assert set(rows) == {"none", "mutex:pthread", "mutex:mcs"}
+    assert all(float(row["metric.operations"]) > 100 for row in rows.values())
+    assert checks["mutex:mcs"]["mutex_totals"]["acquisitions"] > 1000

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness_support import MUTEX_RECIPE, ROOT
 from lockswap import judge, recipes
 from lockswap.errors import UserError
 from lockswap.judge import Output, WrongResult
@@ -83,6 +84,12 @@ def test_choice_of_workloads(recipe, repo):
     assert names(recipes.choose(found, [], quick=False)) == ["c", "b"]
     assert names(recipes.choose(found, [], quick=True)) == ["c"]
     assert names(recipes.choose(found, ["a"], quick=False)) == ["a"]
+    (repo / "apps/recipes/b-mutexes.toml").write_text(MUTEX_RECIPE.format(name="b-mutexes"))
+    found = recipes.load_all(repo / "apps/recipes")
+    # What is about rwlocks comes first, and workloads without the locks that are swapped are left out.
+    assert names(recipes.choose(found, [], quick=False)) == ["c", "b", "b-mutexes"]
+    assert names(recipes.choose(found, [], quick=True, kinds={"mutex"})) == ["b-mutexes"]
+    assert names(recipes.choose(found, [], quick=False, kinds={"rwlock"})) == ["c", "b"]
     with pytest.raises(UserError, match="no workload 'd'"):
         recipes.choose(found, ["d"], quick=False)
 
@@ -133,6 +140,29 @@ def test_lock_check_counts(recipe):
     assert "not loaded" in judge.lock_check_failure(check, judge.Counts(), Output("operations: 1", ""))
 
 
+def test_lock_check_counts_mutexes_where_those_are_swapped(repo):
+    path = repo / "apps/recipes/m.toml"
+    path.write_text(MUTEX_RECIPE.format(name="m"))
+    check, output = recipes.load(path).lock_check, Output("operations: 100", "")
+
+    def failure(calls: int, kinds=("mutex",), rwlock_calls: int = 0, one_will_do: bool = False, **totals: int):
+        counts = judge.Counts(1, rwlock_calls, 1, {"reads": rwlock_calls}, calls, 1, totals)
+        return judge.lock_check_failure(check, counts, output, kinds, one_will_do)
+
+    assert failure(200, acquisitions=100) is None
+    assert failure(198, acquisitions=99) == "99 mutex acquisitions for 100 operations; at least 1 for each expected"
+    # rwlocks that were taken do not make up for mutexes that were not.
+    assert "0 mutex calls seen" in failure(0, rwlock_calls=500)
+    assert "none of 7 mutex calls" in failure(7, to_glibc=7)
+    both = ("rwlock", "mutex")
+    assert "0 rwlock calls seen" in failure(200, both, acquisitions=100)
+    assert failure(200, both, rwlock_calls=100, acquisitions=100) is None
+    # Of a command of the user's own nobody said which it takes.
+    assert failure(200, both, one_will_do=True, acquisitions=100) is None
+    neither = failure(0, both, one_will_do=True)
+    assert "0 rwlock calls seen" in neither and "0 mutex calls seen" in neither
+
+
 def test_variants_are_workloads(recipe, repo):
     variants = "".join(f'[[variant]]\nname = "{n}"\ntitle = "{n} of them"\nparams.count = {n}\n' for n in (7, 9))
     recipe("many", replace={"[[expect]]": variants + "[[expect]]"})
@@ -144,3 +174,13 @@ def test_variants_are_workloads(recipe, repo):
     assert [r.name for r in recipes.choose(found, ["one", "many-9"], quick=False)] == ["one", "many-9"]
     with pytest.raises(UserError, match="many-7"):
         recipes.choose(found, ["man"], quick=False)
+
+
+def test_campaigns_that_name_nothing_look_at_mutexes_too():
+    found = recipes.load_all(ROOT / "apps/recipes")
+
+    def of_mutexes(quick: bool) -> set[str]:
+        return {one.name for one in recipes.choose(found, [], quick) if one.takes[0] == "mutex"}
+
+    assert of_mutexes(quick=False) == {"kcutiltest-cond", "cache-bench", "db-bench-fill", "memcached"}
+    assert of_mutexes(quick=True) == {"kcutiltest-cond", "cache-bench"}

@@ -64,7 +64,7 @@ def widest(key, rows: list[Row]) -> float:
 
 
 def rounds_of(until: float | None, least: int = 7) -> Rounds:
-    return Rounds([("w", 2)], LOCKS, 1, least, until, widest)
+    return Rounds({("w", 2): LOCKS}, 1, least, until, widest)
 
 
 def test_without_until_there_are_as_many_rounds_as_asked():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import compile_c, one_line_error
+from harness_support import MUTEXES, compile_c, one_line_error
 from lockswap.errors import UserError
 from lockswap.preload import ld_preload
 
@@ -35,6 +35,26 @@ def test_the_lock_is_in_the_environment(lockswap, repo):
     assert env["LOCKSWAP_RWLOCK"] == "ba" and env["LOCKSWAP_WAIT"] == "spin" and env["LOCKSWAP_VERBOSE"] == "1"
     assert env["LD_PRELOAD"] == str((repo / "build/liblockswap.so").resolve())
     assert "PYTHONPATH" not in env and "LOCKSWAP_HOME" not in env
+
+
+@pytest.mark.parametrize(
+    ("args", "runs"),
+    [
+        (["--mutex", "MCS"], {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "mcs"}),
+        (["--mutex", "glibc"], {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "pthread"}),
+        (["--rwlock", "pf-q", "--mutex", "mcs"], {"LOCKSWAP_RWLOCK": "ba", "LOCKSWAP_MUTEX": "mcs"}),
+        (["--rwlock", "ba"], {"LOCKSWAP_RWLOCK": "ba"}),
+        (["--mutex", "none"], {}),
+        (["--mutex", "none", "--rwlock", "none"], {}),
+    ],
+)
+def test_what_runs_is_what_was_named(lockswap, args, runs):
+    # Whatever the environment says beside it.
+    set_before = {"LOCKSWAP_RWLOCK": "crashes", "LOCKSWAP_MUTEX": "bypassed"}
+    done = lockswap("run", *args, "--", "env", env=set_before)
+    found = dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("LOCKSWAP_"))
+    assert found == runs, done.stderr
+    assert ("liblockswap.so" in done.stdout) == bool(runs)
 
 
 def test_none_is_really_none(lockswap):
@@ -88,7 +108,14 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
         (["run", "--rwlock", "ba", "--", "/etc"], "is a folder"),
         (["run", "--rwlock", "ba", "--", "/etc/passwd"], "not executable"),
         (["run", "--rwlock", "ba"], "Missing argument"),
-        (["run", "--", "true"], "--rwlock"),
+        (["run", "--", "true"], "--rwlock LOCK, --mutex MUTEX or both"),
+        (["run", "--mutex", "msc", "--", "true"], "no mutex 'msc', did you mean 'mcs'?"),
+        (["run", "--mutex", "zzz", "--", "true"], "there are: none, pthread, mcs"),
+        (["run", "--mutex", "bravo-ba", "--", "true"], "no mutex 'bravo-ba'"),
+        (["run", "--rwlock", "none", "--mutex", "mcs", "--", "true"], "goes with no other lock"),
+        (["compare", "--mutex", "msc", "--", "true"], "did you mean 'mcs'"),
+        (["compare", "--mutex", "mcs", "--against", "mutex:clh", "--", "true"], "no mutex 'clh'"),
+        (["compare", "--mutex", "mcs", "--against", "ba+mcs", "--", "true"], "write 'ba', 'mutex:mcs'"),
         (["run", "--rwlock", "ba", "--stats", "/no/such/folder/x", "--", "true"], "no folder"),
         (["run", "--rwlok", "ba", "--", "true"], "--rwlok"),
         (["nonsense"], "nonsense"),
@@ -129,10 +156,11 @@ def test_programs_out_of_reach_are_warned_about(lockswap, tmp_path):
 def test_list_shows_locks_and_workloads(lockswap, recipe):
     recipe("rw")
     text = lockswap("list").stdout
-    for word in ("bravo-ba", "PF-Q", "park", "rw", "Acquisitions of one rwlock."):
+    for word in ("bravo-ba", "PF-Q", "park", "rw", "Acquisitions of one rwlock.", "the mutex mcs", "rwlocks"):
         assert word in text
     data = json.loads(lockswap("list", "--json").stdout)
     assert data["schema"] == 1
+    assert [mutex["name"] for mutex in data["mutexes"]] == MUTEXES and data["mutexes"][1]["footprint_bytes"] == 40
     assert data["workloads"][0]["name"] == "rw" and data["workloads"][0]["built"] is True
 
 

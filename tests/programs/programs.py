@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Unmodified programs under the locks: no crash, no hang, the result of a run without the library, the lock was used.
 
-    programs.py run BUILD CASE... [--locks A,B] [--under LOCK,WAIT | --all]
+    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --all]
     programs.py list | packages | unpacked  [--quick | --full]
 
-`run` without --under and --all takes three locks and wait policies for each case, by the commit that is checked out.
+`run` without --under and --all takes two locks with wait policies and one choice with a mutex for each case, by the
+commit that is checked out.
 Exit status 1: a case failed; 2: wrong arguments.
 """
 
@@ -35,8 +36,10 @@ def arguments() -> argparse.Namespace:
     run.add_argument("cases", nargs="*", metavar="CASE", help="names of cases; default: the quick ones")
     run.add_argument("--locks", help="locks to choose from, with commas; default: all but pthread-wp")
     which = run.add_mutually_exclusive_group()
-    which.add_argument("--under", help="LOCK or LOCK,WAIT")
-    which.add_argument("--all", action="store_true", help="all locks, under all wait policies of the case")
+    which.add_argument("--under", help="CHOICE or CHOICE,WAIT; CHOICE is LOCK, mutex:MUTEX or LOCK+mutex:MUTEX")
+    which.add_argument(
+        "--all", action="store_true", help="all locks, under all wait policies of the case; all mutexes; some of both"
+    )
     for name, what in {
         "list": "names of the cases",
         "packages": "Debian packages to install",
@@ -49,11 +52,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def locks_of(build: Path) -> list[str]:
-    """Those that the library has. Not pthread-wp: under it recursive readers may deadlock, as it says. Nor auto, which
-    is one of the others."""
-    found = subprocess.run([build / "bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
-    return [lock["name"] for lock in json.loads(found)["rwlocks"] if lock["name"] not in ("pthread-wp", "auto")]
+def locks_of(build: Path) -> tuple[list[str], list[str]]:
+    """The library's rwlocks and mutexes. Not pthread-wp: under it recursive readers may deadlock, as it says. Nor
+    auto, which is one of the others."""
+    out = subprocess.run([build / "bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
+    found = json.loads(out)
+    rwlocks, mutexes = ([lock["name"] for lock in found[kind]] for kind in ("rwlocks", "mutexes"))
+    return [name for name in rwlocks if name not in ("pthread-wp", "auto")], [
+        name for name in mutexes if name != "auto"
+    ]
 
 
 def under(text: str) -> Under:
@@ -69,7 +76,9 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
         return 2
     build = args.build.resolve()
     place = Place(build, build / "liblockswap.so")
-    locks = args.locks.split(",") if args.locks else locks_of(build)
+    locks, mutexes = locks_of(build)
+    if args.locks:
+        locks = args.locks.split(",")
     commit = commit_of(ROOT)
     good = True
     for name in args.cases or [name for name, case in known.items() if case.quick]:
@@ -77,11 +86,11 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
         # Two runs of a case, one of them of all locks, may go on side by side.
         folder = build / "programs/out" / (f"{name}-all" if args.all else name)
         if args.all:
-            unders = combinations(case, locks)
+            unders = combinations(case, locks, mutexes)
         elif args.under:
             unders = [under(args.under)]
         else:
-            unders = turn(case, locks, commit)
+            unders = turn(case, locks, mutexes, commit)
         good = Trial(place, case, folder).hold(unders) and good
     return 0 if good else 1
 

@@ -19,17 +19,17 @@ OURS = BUILD / "tests/programs"
 UNDER = 'test -z "$LD_PRELOAD" ||'  # in sh: do what follows only with the library
 
 
-def a_case(play, acquisitions=0, limit=60.0, waits=("park",)) -> Case:
-    return Case("tried", play, (), (), acquisitions, 0, True, waits, limit)
+def a_case(play, acquisitions=0, limit=60.0, waits=("park",), mutexes=0) -> Case:
+    return Case("tried", play, (), (), acquisitions, 0, True, waits, limit, mutexes)
 
 
 @pytest.fixture
 def verdict(tmp_path, capsys):
     """Holds a trial under ba; whether it was good, and what was printed."""
 
-    def hold(play, **about) -> tuple[bool, str]:
+    def hold(play, under="ba", **about) -> tuple[bool, str]:
         good = Trial(Place(BUILD, BUILD / "liblockswap.so"), a_case(play, **about), tmp_path).hold(
-            [Under("ba", "park")]
+            [Under(under, "park")]
         )
         return good, capsys.readouterr().out
 
@@ -91,6 +91,21 @@ def test_a_process_left_behind(verdict):
 def test_too_few_acquisitions(verdict):
     line = failure(verdict, lambda s: s.swapped(OURS / "known_counts"), acquisitions=10**9)
     assert "at least 1000000000 were expected" in line
+
+
+def test_mutexes_are_counted_where_they_are_swapped(verdict):
+    def play(stage: Stage) -> None:
+        stage.swapped("zstd", "-T4", "-q", "-B1MiB", "-k", stage.write("text", "a line\n" * 1_000_000))
+
+    good, text = verdict(play, under="mutex:mcs", mutexes=10)
+    assert good, text
+    assert "acquisitions of" in text
+    good, text = verdict(play, under="mutex:mcs", mutexes=10**9)
+    assert not good
+    assert "at least 1000000000 were expected: are they bypassed?" in text
+    # Under rwlocks alone nobody counts mutexes, and so nobody expects any.
+    good, text = verdict(play, mutexes=10**9)
+    assert good, text
 
 
 def test_a_program_without_the_library(verdict):
@@ -159,13 +174,17 @@ def test_a_server_that_is_never_ready(verdict):
 
 
 def test_each_combination_comes_round():
-    case, locks = a_case(None, waits=WAITS), ("pthread", "pf-t", "ba")
-    possible = combinations(case, locks)
-    assert len(possible) == len(set(possible)) == 7
-    turns = [turn(case, locks, f"commit {n}") for n in range(100)]
+    case, locks, mutexes = a_case(None, waits=WAITS), ("pthread", "pf-t", "ba"), ("pthread", "mcs", "clh")
+    possible = combinations(case, locks, mutexes)
+    assert len(possible) == len(set(possible)) == 12
+    assert [str(under) for under in possible[7:]] == [
+        "mutex:pthread, park", "mutex:mcs, park", "mutex:clh, park", "ba+mutex:mcs, park", "pf-t+mutex:clh, park",
+    ]  # fmt: skip
+    turns = [turn(case, locks, mutexes, f"commit {n}") for n in range(100)]
     assert {under for some in turns for under in some} == set(possible)
     assert all(len(set(some)) == AT_A_TURN for some in turns)
-    assert turn(case, locks, "the same") == turn(case, locks, "the same")
+    assert all(sum("mutex" in under.kinds for under in some) == 1 for some in turns)
+    assert turn(case, locks, mutexes, "the same") == turn(case, locks, mutexes, "the same")
 
 
 def test_the_table_of_programs_is_complete():

@@ -1,4 +1,4 @@
-"""Name servers under dnsperf: rwlocks around zones and caches, a few for each query."""
+"""Name servers under dnsperf: rwlocks around zones and caches, a few for each query; bind9 has mutexes."""
 
 import re
 
@@ -20,6 +20,29 @@ def ask(stage: Stage, port: int) -> None:
     stage.need(codes is not None, "dnsperf printed no response codes")
     stage.same(f"{counted} {codes[1]}\n")
     stage.need(counted == [str(NAMES * ROUNDS)] * 2, f"queries sent and answered: {counted}")
+
+
+# Ends when the server gives the address of ns.test.
+ANSWERED = """
+import socket, sys, time
+query = bytes.fromhex("000100000001000000000000" "026e73" "0474657374" "00" "00010001")
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+    client.settimeout(1)
+    client.connect(("127.0.0.1", int(sys.argv[1])))
+    while True:
+        client.send(query)
+        try:
+            if client.recv(512)[3] & 15 == 0:
+                break
+        except TimeoutError:
+            pass
+        time.sleep(0.05)
+"""
+
+
+def write_zone(stage: Stage) -> None:
+    zone = "$TTL 300\n@ SOA ns.test. root.test. 1 3600 600 86400 300\n@ NS ns.test.\nns A 127.0.0.1\n"
+    stage.write("test.zone", zone + "".join(f"n{n} A 127.0.0.2\n" for n in range(NAMES)))
 
 
 @case("unbound", unpacked=["unbound", "dnsperf"], acquisitions=10_000, quick=True, waits=("park", "yield"))
@@ -57,8 +80,7 @@ def unbound(stage: Stage) -> None:
 def pdns_server(stage: Stage) -> None:
     """PowerDNS with two receivers and a zone file, its packet cache on"""
     port = stage.port()
-    zone = "$TTL 300\n@ SOA ns.test. root.test. 1 3600 600 86400 300\n@ NS ns.test.\nns A 127.0.0.1\n"
-    stage.write("test.zone", zone + "".join(f"n{n} A 127.0.0.2\n" for n in range(NAMES)))
+    write_zone(stage)
     stage.write("bind.conf", f'zone "test" {{ type master; file "{stage.tmp}/test.zone"; }};\n')
     stage.write("pdns.conf", "\n".join([
         "launch=bind", f"bind-config={stage.tmp}/bind.conf", f"module-dir={module_dir(stage)}",
@@ -72,3 +94,27 @@ def pdns_server(stage: Stage) -> None:
 
 def module_dir(stage: Stage) -> str:
     return str(stage.library("pdns/libbindbackend.so").parent)
+
+
+@case("bind9", unpacked=["bind9", "dnsperf"], acquisitions=0, mutexes=10_000)
+def bind9(stage: Stage) -> None:
+    """named with two threads answers from a zone of its own, under dnsperf"""
+    port = stage.port()
+    write_zone(stage)
+    config = stage.write("named.conf", f"""
+        options {{
+          directory "{stage.tmp}";
+          pid-file "{stage.tmp}/pid";
+          session-keyfile "{stage.tmp}/session.key";
+          listen-on port {port} {{ 127.0.0.1; }};
+          listen-on-v6 {{ none; }};
+          recursion no;
+          dnssec-validation no;
+        }};
+        controls {{ }};
+        zone "test" {{ type primary; file "test.zone"; }};
+    """)  # fmt: skip
+    with stage.server("named", "-f", "-g", "-n", "2", "-c", config, ready=f"udp:{port}"):
+        # It listens before it has read its zone.
+        stage.plain("python3", "-c", ANSWERED, str(port))
+        ask(stage, port)

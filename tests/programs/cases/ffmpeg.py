@@ -1,4 +1,6 @@
-"""ffmpeg: x265 with its pool and its frame threads, recursive mutexes."""
+"""ffmpeg: x265 with its pool and its frame threads, recursive mutexes; x264."""
+
+import hashlib
 
 from suite.case import case
 from suite.stage import Stage
@@ -25,3 +27,18 @@ def x265(stage: Stage) -> None:
     # The first frame is looked at once more, when the file is opened.
     good = said.count(" - correct ")
     stage.need(good >= 3 * FRAMES, f"the checksums of {good} planes were right, not of {3 * FRAMES}")
+
+
+@case("ffmpeg-x264", packages=["ffmpeg"], acquisitions=0, mutexes=3000)
+def x264(stage: Stage) -> None:
+    """Two seconds of a test picture by four threads of x264, which makes the same bytes each time"""
+    stage.swapped(
+        "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i",
+        f"testsrc=size=320x240:rate=25:duration={FRAMES // 25}", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-threads",
+        "4", "-preset", "fast", "-f", "h264", "out.h264",
+    )  # fmt: skip
+    stage.same(hashlib.sha256((stage.tmp / "out.h264").read_bytes()).hexdigest())
+    frames = stage.swapped(
+        "ffmpeg", "-nostdin", "-v", "error", "-threads", "4", "-i", "out.h264", "-f", "framemd5", "-"
+    )
+    stage.same(frames.stdout)

@@ -13,7 +13,7 @@ def ends_well(stage: Stage, *command: str | Path) -> None:
     stage.need(output.stdout.endswith("ok\n\n") or output.stdout.endswith("ok\n"), f"{command[0]} did not end with ok")
 
 
-@case("kccachetest-wicked", packages=PACKAGES, acquisitions=10_000, quick=True, waits=("park", "yield"))
+@case("kccachetest-wicked", packages=PACKAGES, acquisitions=10_000, mutexes=7000, quick=True, waits=("park", "yield"))
 def cache_wicked(stage: Stage) -> None:
     """A cache of records: a random mix of all operations, transactions and cursors"""
     ends_well(stage, "kccachetest", "wicked", "-th", "3", "20000")

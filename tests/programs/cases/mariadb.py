@@ -6,7 +6,7 @@ from suite.case import case
 from suite.stage import Stage
 
 
-@case("sysbench-threads", packages=["sysbench"], acquisitions=0)
+@case("sysbench-threads", packages=["sysbench"], acquisitions=0, mutexes=10_000)
 def sysbench(stage: Stage) -> None:
     """sysbench's mutexes and threads, all its events"""
     # Few yields: on a busy machine each can cost a time slice.

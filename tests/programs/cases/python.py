@@ -38,7 +38,31 @@ print("done")
 """
 
 
-@case("python3-threads", acquisitions=0, quick=True, waits=WAITS)
+@case("python3-threads", acquisitions=0, mutexes=6000, quick=True, waits=WAITS)
 def threads(stage: Stage) -> None:
     """Pools of threads and of processes, queues, SQLite, short-lived threads"""
     stage.same(stage.swapped(sys.executable, "-c", WORK).stdout)
+
+
+BASE = """
+import sqlite3, threading
+assert sqlite3.threadsafety == 3, "this SQLite has no mutexes"
+base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+base.execute("create table t (thread integer, n integer)")
+def insert(me):
+    for n in range(1500):
+        base.cursor().execute("insert into t values (?, ?)", (me, n))
+        if n % 10 == 0:
+            assert base.cursor().execute("select count(*) from t where thread = ?", (me,)).fetchone() == (n + 1,)
+threads = [threading.Thread(target=insert, args=(me,)) for me in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(base.execute("select thread, count(*), sum(n) from t group by thread").fetchall())
+print(base.execute("pragma integrity_check").fetchall())
+"""
+
+
+@case("sqlite3-threads", acquisitions=0, mutexes=30_000, quick=True, waits=("park", "yield"))
+def sqlite(stage: Stage) -> None:
+    """Four threads on one connection: recursive mutexes, several for each statement"""
+    stage.same(stage.swapped(sys.executable, "-c", BASE).stdout)

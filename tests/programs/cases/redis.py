@@ -6,7 +6,7 @@ from suite.case import case
 from suite.stage import Stage
 
 
-@case("redis", unpacked=["redis-server"], acquisitions=500, quick=True)
+@case("redis", unpacked=["redis-server"], acquisitions=500, mutexes=900, quick=True)
 def redis(stage: Stage) -> None:
     """Two threads of input and output under redis-benchmark; what it counted is read back"""
     port = stage.port()

@@ -24,6 +24,7 @@ class Case:
     quick: bool  # light: part of the quick tests, under three locks each
     waits: tuple[str, ...]  # the wait policies that it is run under
     limit: float  # seconds for one run; generous, since the machine may be busy with other things
+    mutexes: int = 0  # at least so many acquisitions of mutexes, where those are swapped
 
     @property
     def summary(self) -> str:
@@ -40,6 +41,7 @@ def case(
     unpacked: Iterable[str] = (),
     acquisitions: int,
     to_glibc: int = 0,
+    mutexes: int = 0,
     quick: bool = False,
     waits: Iterable[str] = ("park",),
     limit: float = 300,
@@ -52,7 +54,7 @@ def case(
         if not set(waits) <= set(WAITS):
             raise ValueError(f"{name}: there is no such wait policy: {waits}")
         _cases[name] = Case(
-            name, play, tuple(packages), tuple(unpacked), acquisitions, to_glibc, quick, tuple(waits), limit
+            name, play, tuple(packages), tuple(unpacked), acquisitions, to_glibc, quick, tuple(waits), limit, mutexes
         )
         return play
 

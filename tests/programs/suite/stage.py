@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap import ports
+from lockswap.choice import Choice
 from lockswap.processes import Brood
 from suite import stuck
 from suite.place import Place
@@ -23,10 +24,14 @@ _prctl = ctypes.CDLL(None).prctl
 
 @dataclass(frozen=True)
 class Under:
-    """What a run is under: a lock and a wait policy."""
+    """What a run is under: a choice of locks, by its label (lockswap/choice.py), and a wait policy."""
 
     lock: str
     wait: str
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return Choice.of(self.lock).kinds
 
     def __str__(self) -> str:
         return f"{self.lock}, {self.wait}"
@@ -74,6 +79,11 @@ class Stage:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+    @property
+    def is_root(self) -> bool:
+        """Some servers want to be told that they shall stay it."""
+        return os.geteuid() == 0
 
     def port(self) -> int:
         """A port of this machine that nobody uses."""
@@ -163,7 +173,7 @@ class Stage:
                 preload.append(self.place.build / "bin/lockswap-stats-on-signal.so")
         return clean | {
             "LD_PRELOAD": " ".join(map(str, preload)),
-            "LOCKSWAP_RWLOCK": self.under.lock,
+            **Choice.of(self.under.lock).variables,
             "LOCKSWAP_WAIT": self.under.wait,
         }
 

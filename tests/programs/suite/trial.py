@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockswap.choice import MUTEX
 from suite.case import Case
 from suite.counts import Counts, counts
 from suite.place import Place
@@ -41,7 +42,7 @@ class Trial:
             self._compare(self._run(name, under), expected, name)
             counted = f"{name}-counted"
             self._compare(self._run(counted, under, counted=True), expected, counted)
-            found = self._count(counts(self.folder / counted))
+            found = self._count(counts(self.folder / counted), under)
         except Wrong as wrong:
             print(f"FAILED  {self.case.name} under {under}: {wrong}; output in {self.folder}/{name}*", flush=True)
             return False
@@ -79,12 +80,17 @@ class Trial:
         files = f"compare result-{number} of {name}/ and of plain/"
         raise Wrong(f"another result than without the library: {line} ({files})")
 
-    def _count(self, found: Counts) -> Counts:
+    def _count(self, found: Counts, under: Under) -> Counts:
         if found.processes == 0:
             raise Wrong("no process wrote statistics: the library was not there, or none could before it ended")
         least = self.case.acquisitions
         if found.acquisitions < least:
             raise Wrong(f"only {found.acquisitions} acquisitions, at least {least} were expected: is it bypassed?")
+        if MUTEX in under.kinds and found.mutex_acquisitions < self.case.mutexes:
+            raise Wrong(
+                f"only {found.mutex_acquisitions} acquisitions of mutexes, at least {self.case.mutexes} were expected: "
+                "are they bypassed?"
+            )
         if found.to_glibc < self.case.to_glibc:
             raise Wrong(
                 f"only {found.to_glibc} calls were handed to glibc, at least {self.case.to_glibc} were expected"
