@@ -8,6 +8,7 @@
 // thread keeps a few free nodes to itself; the rest lie on one lock-free stack.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,6 +60,19 @@ class Arena {
   static void give(Handle h) noexcept {
     if (!keep(h)) [[unlikely]]
       give_shared(h);
+  }
+
+  // One that was in use before. 0: none is free.
+  static Handle take_used() noexcept {
+    const Handle h = take_kept();
+    return h != 0 ? h : pop();
+  }
+  static std::uint32_t capacity() noexcept { return capacity_; }
+  // All that were ever given out have handles below this, and their memory is there.
+  static Handle end() noexcept {
+    const std::uint64_t opened = std::uint64_t{opened_.load(acquire)} * kChunkNodes;  // with fresh
+    const std::uint64_t numbers = std::min(next_.load(relaxed), capacity_);
+    return static_cast<Handle>(std::min(opened, numbers));
   }
 
   // The same for hot paths: only what the thread keeps to itself, without a call. 0, false: nothing

@@ -5,6 +5,7 @@
 // to the system. Who comes late to a block that has changed hands does no harm.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,8 +31,19 @@ class Blocks {
     return sizeof(Head) + parts * sizeof(Part);
   }
 
-  // Never fails: at the limit of memory it waits until one is given back.
-  static Head& take() noexcept { return Heads::at(Heads::take()); }
+  // Never fails: at the limit of memory it waits until one is given back. If none is free, and
+  // there are twice as many as were in use when this was last done, asks for each of them whether
+  // reclaim(head), which makes it nobody's; then it is free.
+  template <class Reclaim>
+  static Head& take(const Reclaim& reclaim) noexcept {
+    auto h = Heads::take_used();
+    // relaxed: at worst two threads do it at once.
+    if (h == 0 && Heads::end() >= sweep_at_.load(relaxed)) {
+      sweep(reclaim);
+      h = Heads::take_used();
+    }
+    return Heads::at(h != 0 ? h : Heads::take());
+  }
   static void give(Head& head) noexcept { Heads::give(Heads::handle_at(address_of(&head))); }
   static Part& part(Head& head, std::uint32_t i) noexcept {
     return reinterpret_cast<Part*>(&head + 1)[i];
@@ -45,11 +57,28 @@ class Blocks {
   };
   using Heads = Arena<Head, Size, 1>;  // they are large, and rarely taken
 
+  static constexpr std::uint32_t kFirstSweep = 4096;  // a millisecond's work
+
+  template <class Reclaim>
+  static void sweep(const Reclaim& reclaim) noexcept {
+    const typename Heads::Handle end = Heads::end();
+    std::uint32_t in_use = 0;
+    for (typename Heads::Handle h = 1; h < end; ++h) {
+      if (reclaim(Heads::at(h))) {
+        Heads::give(h);
+      } else {
+        ++in_use;
+      }
+    }
+    sweep_at_.store(std::min(std::max(kFirstSweep, 2 * in_use), Heads::capacity()), relaxed);
+  }
+
   static std::uint64_t address_of(const Head* head) noexcept {
     return reinterpret_cast<std::uintptr_t>(head);
   }
 
   static inline constinit std::uint32_t parts_ = 0;
+  static inline constinit NativeAtomic<std::uint32_t> sweep_at_{kFirstSweep};
 };
 
 }  // namespace lockswap

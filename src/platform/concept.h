@@ -36,6 +36,8 @@
 //                                take_kept, keep, give_shared: for hot paths (platform/arena.h)
 //   P::blocks<Head, Part>        prepare, parts, take, give, part, is_block: type-stable
 //                                memory for what does not fit into an object (platform/blocks.h)
+//   P::word_is(address, value)   whether the 8 bytes there, which may be anybody's or nobody's
+//                                memory, are that; relaxed; two system calls
 //   P::prepare_topology()        at start-up, by who asks for the next four
 //   P::cpus(), P::node_count()   how many there can be
 //   P::cpu(), P::node()          where the calling thread runs, below those; may be over at once

@@ -130,6 +130,10 @@ struct Native {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     return futex_wait(&atom, low_half, channels, deadline);
   }
+  static bool word_is(std::uint64_t address, std::uint64_t value) noexcept {
+    return futex_word_is(address, static_cast<std::uint32_t>(value)) &&
+           futex_word_is(address + 4, static_cast<std::uint32_t>(value >> 32));
+  }
   template <class A>
   static void unpark(const A* atom, std::uint32_t channels) noexcept {
     futex_wake(atom, channels);

@@ -401,6 +401,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases = b.take();
   std::ranges::move(range_cases(), std::back_inserter(cases));
   add_mutex_cases(cases);
+  add_block_cases(cases);
   return cases;
 }
 

@@ -10,5 +10,6 @@ std::vector<Case> all_cases();
 std::vector<Case> range_cases();  // among them: range locks
 // Those of mutexes and condition variables.
 void add_mutex_cases(std::vector<Case>& cases);
+void add_block_cases(std::vector<Case>& cases);
 
 }  // namespace lockswap::explore

@@ -11,6 +11,8 @@
 //                                    thread
 //   churn locks N         N locks, each used once
 //   churn mutexes N       N mutexes and condition variables, each used once
+//   churn gone N          N locks and mutexes that are used once and then freed without a word, as
+//                         std::shared_mutex and std::mutex are
 //   churn ended N         N locks, each destroyed while it is held, for reading and for writing
 //   churn held N          one thread, N read locks held at once
 //   churn deep [foreign]  one thread reads one lock until it is refused; foreign: a lock whose hold
@@ -255,6 +257,29 @@ static int churn_mutexes(long n) {
   return 0;
 }
 
+static int churn_gone(long n) {
+  struct object {
+    pthread_rwlock_t lock;
+    pthread_mutex_t mutex;
+  } * alive[100] = {NULL};
+  for (long i = 0; i < n; ++i) {
+    if (i == n / 10) print_memory();
+    struct object** place = &alive[i * 7919 % 100];
+    free(*place);
+    struct object* o = *place = malloc(sizeof **place);
+    if (o == NULL) return 1;
+    *o = (struct object){PTHREAD_RWLOCK_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+    EXPECT(0, pthread_rwlock_rdlock(&o->lock));
+    EXPECT(0, pthread_rwlock_unlock(&o->lock));
+    EXPECT(0, pthread_rwlock_wrlock(&o->lock));
+    EXPECT(0, pthread_rwlock_unlock(&o->lock));
+    EXPECT(0, pthread_mutex_lock(&o->mutex));
+    EXPECT(0, pthread_mutex_unlock(&o->mutex));
+  }
+  print_memory();
+  return 0;
+}
+
 static int churn_ended(long n) {
   pthread_rwlock_t* all = new_locks(n);
   for (long i = 0; i < n; ++i) {
@@ -334,12 +359,13 @@ int main(int argc, char** argv) {
   if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0) status = churn_threads(n, argv[3]);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "mutexes") == 0) status = churn_mutexes(n);
+  if (n >= 10 && argc == 3 && strcmp(argv[1], "gone") == 0) status = churn_gone(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "ended") == 0) status = churn_ended(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "held") == 0) status = churn_held(n);
   if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
   if (status == 2)
-    fprintf(
-        stderr,
-        "usage: churn threads N HOW | locks N | mutexes N | ended N | held N | deep [foreign]\n");
+    fprintf(stderr,
+            "usage: churn threads N HOW | locks N | mutexes N | gone N | ended N | held N | "
+            "deep [foreign]\n");
   return status;
 }

@@ -28,7 +28,7 @@ def memory(*command: object, lock: str | None) -> list[list[int]]:
 
 
 def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
-    """locks: how many the program makes and does not destroy. mutexes: under those, not under rwlocks."""
+    """locks: how many blocks beside locks it may take. mutexes: under those, not under rwlocks."""
     choices, counted = (under.mutexes, "mutex:mcs") if mutexes else (under.locks, "bravo-ba")
     early, end = memory(*command, lock=None)
     growth = end[0] - early[0]
@@ -81,6 +81,15 @@ def test_mutexes_used_once() -> None:
 
 def test_locks_used_once() -> None:
     compare("locks", 100_000, locks=67_000)  # a third is destroyed
+
+
+def test_locks_that_are_freed_without_a_word() -> None:
+    # Once there are 4096 blocks, those of locks that are gone are used again.
+    compare("gone", 100_000, locks=4096)
+
+
+def test_mutexes_that_are_freed_without_a_word() -> None:
+    compare("gone", 100_000, locks=4096, mutexes=True)
 
 
 def test_locks_destroyed_while_held() -> None:

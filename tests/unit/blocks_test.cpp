@@ -2,6 +2,7 @@
 #include "platform/blocks.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
@@ -9,11 +10,15 @@
 #include <thread>
 #include <vector>
 
+#include "locks/mutex/contract.h"
+#include "locks/mutex/node_cohort.h"
+#include "locks/mutex/per-cpu.h"
 #include "locks/rw/direct.h"
 #include "locks/rw/events.h"
 #include "locks/rw/outlined.h"
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/recursive.h"
+#include "platform/memory.h"
 #include "platform/native.h"
 #include "wait/park.h"
 
@@ -27,7 +32,11 @@ struct alignas(128) Head {
 struct alignas(128) Part {
   std::uint64_t mark;
 };
-using Lock = Outlined<Native, Head, Part>;
+struct Idle {  // at any time but for the block that is told
+  static inline Head* but_for = nullptr;
+  static bool is_idle(Head& h) { return &h != but_for; }
+};
+using Lock = Outlined<Native, Idle, Head, Part>;
 constexpr std::uint32_t kParts = 3;
 bool always(Head&) { return true; }
 bool never(Head&) { return false; }
@@ -145,6 +154,85 @@ TEST_F(BlocksTest, BytesThatWereNeverALockAreNoBlock) {
   lock.close(always);
 }
 
+// --- locks that just end
+
+// As many as there are blocks before the first sweep, and some.
+constexpr int kMany = 10'000;
+
+void forget(Lock& lock) { std::memset(static_cast<void*>(&lock), 0, sizeof lock); }
+
+TEST_F(BlocksTest, LocksThatJustEndLeaveTheirBlocksToOthers) {
+  Lock lock;
+  std::set<Head*> used;
+  for (int i = 0; i < 10 * kMany; ++i) {
+    used.insert(&lock.head());
+    forget(lock);
+  }
+  // Other tests' blocks may be free as well.
+  EXPECT_LE(used.size(), 3u * kMany);
+}
+
+TEST_F(BlocksTest, NoBlockIsTakenFromALockThatIsThere) {
+  std::vector<Lock> locks(kMany);
+  std::vector<Head*> heads;
+  for (Lock& lock : locks)
+    heads.push_back(&lock.head());
+  Lock passing;
+  for (int i = 0; i < 10 * kMany; ++i) {
+    passing.head();
+    forget(passing);
+  }
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    EXPECT_EQ(&locks[i].head(), heads[i]);
+    locks[i].close(always);
+  }
+}
+
+TEST_F(BlocksTest, NoBlockIsTakenInWhichSomebodyIs) {
+  Lock lock, passing;
+  Head* const held = Idle::but_for = &lock.head();
+  forget(lock);
+  for (int i = 0; i < 10 * kMany; ++i) {
+    EXPECT_NE(&passing.head(), held);
+    forget(passing);
+  }
+  Idle::but_for = nullptr;
+}
+
+TEST_F(BlocksTest, MemoryThatIsGoneIsNotTouched) {
+  const std::size_t bytes = kMany * sizeof(Lock);
+  std::set<Head*> used;
+  for (int round = 0; round < 10; ++round) {
+    auto* locks = static_cast<Lock*>(map_pages(bytes));
+    ASSERT_NE(locks, nullptr);
+    for (int i = 0; i < kMany; ++i)
+      used.insert(&locks[i].head());
+    unmap_pages(locks, bytes);
+  }
+  EXPECT_LE(used.size(), 4u * kMany);
+}
+
+// Threads that come to locks of their own, while others sweep.
+TEST_F(BlocksTest, LocksAreUsedWhileOthersAreAskedAbout) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&wrong] {
+      Lock stays, passes;
+      Head* const mine = &stays.head();
+      for (int i = 0; i < 5 * kMany; ++i) {
+        passes.head();
+        forget(passes);
+        if (&stays.head() != mine) ++wrong;
+      }
+      stays.close(always);
+    });
+  }
+  for (auto& t : threads)
+    t.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
 // --- the same through a lock that has one
 
 using Contract =
@@ -174,6 +262,34 @@ TEST_F(PerCpuTest, ACopyOfAnUnlockedLockIsALockOfItsOwn) {
   EXPECT_EQ(Contract::unlock(lock), 0);
   Contract::destroy(copy);
   Contract::destroy(lock);
+}
+
+// The block of a mutex that was copied from may have gone to a third one.
+template <class Core>
+void expect_copies_leave_others_alone() {
+  using Contract = MutexContract<Native, Core, CountNothing>;
+  using Frame = typename Contract::Frame;
+  ASSERT_TRUE(Contract::prepare());
+  Frame first, third;
+  Contract::adopt(first);
+  ASSERT_EQ(Contract::lock(first), 0);
+  ASSERT_EQ(Contract::unlock(first), 0);
+  alignas(Frame) std::byte bytes[sizeof(Frame)];
+  std::memcpy(bytes, static_cast<const void*>(&first), sizeof first);
+  auto& copy = *reinterpret_cast<Frame*>(bytes);
+  ASSERT_EQ(Contract::destroy(first), 0);
+  Contract::adopt(third);
+  ASSERT_EQ(Contract::lock(third), 0);
+  EXPECT_EQ(Contract::unlock(copy), 0);  // of a mutex that nobody holds
+  EXPECT_EQ(Contract::try_lock(third), EBUSY);
+  EXPECT_EQ(Contract::destroy(copy), 0);
+  EXPECT_EQ(Contract::try_lock(third), EBUSY);
+  EXPECT_EQ(Contract::unlock(third), 0);
+  EXPECT_EQ(Contract::destroy(third), 0);
+}
+TEST_F(BlocksTest, ACopyOfAMutexLeavesOthersAlone) {
+  expect_copies_leave_others_alone<PerCpuMutex<Native, Park<Native>>>();
+  expect_copies_leave_others_alone<NodeCohort<Native, Park<Native>>>();
 }
 
 // A reader that goes to another CPU releases where it acquired.

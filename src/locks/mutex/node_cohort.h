@@ -44,7 +44,7 @@ class NodeCohort {
   using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = NodeCohortHead<P, Ticket<P, W>>;
   using Part = NodeCohortPart<typename Mutex::Node>;
-  using State = Outlined<P, Head, Part>;
+  using State = Outlined<P, NodeCohort, Head, Part>;
   using Blocks = typename State::Blocks;
 
  public:
@@ -135,16 +135,17 @@ class NodeCohort {
   // The object ends; nobody holds the lock.
   void destroy() noexcept { state_.close(is_idle); }
   void before_init() noexcept { state_.close_old(is_idle); }
-
- private:
-  static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
-    return State::part(h, node).local;
-  }
+  // For outlined.h.
   static bool is_idle(Head& h) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!local(h, i).lock.idle()) return false;
     }
     return h.global.idle();
+  }
+
+ private:
+  static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
+    return State::part(h, node).local;
   }
 
   State state_;

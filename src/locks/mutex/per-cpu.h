@@ -41,7 +41,7 @@ template <class P, class W>
 class PerCpuMutex {
   using Head = PerCpuMutexHead<P>;
   using Part = PerCpuMutexPart<Mcs<P, W>>;
-  using State = Outlined<P, Head, Part>;
+  using State = Outlined<P, PerCpuMutex, Head, Part>;
   using Blocks = typename State::Blocks;
 
  public:
@@ -118,6 +118,13 @@ class PerCpuMutex {
   // The object ends; nobody holds the lock.
   void destroy() noexcept { state_.close(is_idle); }
   void before_init() noexcept { state_.close_old(is_idle); }
+  // For outlined.h.
+  static bool is_idle(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!State::part(h, i).lock.idle()) return false;
+    }
+    return true;
+  }
 
  private:
   template <class Take>
@@ -135,12 +142,6 @@ class PerCpuMutex {
   static void leave(Head& h, std::uint32_t taken) noexcept {
     while (taken-- != 0)
       State::part(h, taken).lock.unlock();
-  }
-  static bool is_idle(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (!State::part(h, i).lock.idle()) return false;
-    }
-    return true;
   }
 
   State state_;

@@ -72,7 +72,7 @@ class CohortRwOver {
   using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortRwHead<P, Ticket<P, W>>;
   using Part = CohortRwPart<P, typename Mutex::Node>;
-  using State = Outlined<P, Head, Part>;
+  using State = Outlined<P, CohortRwOver, Head, Part>;
   using Blocks = typename State::Blocks;
   using Readers = AllReaders<P, W, Head, Blocks>;
 
@@ -109,7 +109,7 @@ class CohortRwOver {
 
   bool read_unlock(std::uint32_t token) noexcept {
     if (token == 0) return false;
-    Readers::depart(*state_.peek(), token - 1);
+    Readers::depart(state_.held(), token - 1);
     return true;
   }
   // At any node: see all_readers.h.
@@ -154,7 +154,7 @@ class CohortRwOver {
     leave(h);
     return false;
   }
-  void write_unlock() noexcept { leave(*state_.peek()); }
+  void write_unlock() noexcept { leave(state_.held()); }
 
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
@@ -205,6 +205,12 @@ class CohortRwOver {
   void use() noexcept { state_.head(); }
   void destroy() noexcept { state_.close(is_at_rest); }
   void before_init() noexcept { state_.close_old(is_at_rest); }
+  // For outlined.h.
+  static bool is_idle(Head& h) noexcept {
+    // relaxed: all threads have ended, or the program has ordered their last use.
+    return (h.state.load(relaxed) & (kPresent | kTurn)) == 0 && h.state.load(relaxed) < kWaiter &&
+           Readers::none(h) && mutex_is_free(h);
+  }
 
  private:
   static constexpr std::uint32_t kPresent = 1;
@@ -333,11 +339,6 @@ class CohortRwOver {
       if (!State::part(h, i).local.lock.idle()) return false;
     }
     return h.global.idle();
-  }
-  static bool is_idle(Head& h) noexcept {
-    // relaxed: all threads have ended, or the program has ordered their last use.
-    return (h.state.load(relaxed) & (kPresent | kTurn)) == 0 && h.state.load(relaxed) < kWaiter &&
-           Readers::none(h) && mutex_is_free(h);
   }
   // At the lock's end. What threads still hold for reading ends with it.
   static bool is_at_rest(Head& h) noexcept {

@@ -5,8 +5,10 @@
 // another lock gets a block of its own. Blocks are type-stable (platform/blocks.h): what comes late
 // to one that has a new lock, such as a wake, does no harm.
 //
-// What is lost: the block of a lock that is never destroyed, of one that is destroyed while another
-// thread writes, and the old one of a lock whose bytes were moved.
+// Most locks of C++ programs are never destroyed: std::mutex and std::shared_mutex just end. So
+// when blocks run short, each is asked whether its lock is still there (is_lost): whether the
+// object at that address, if there is one, still points to it. A block in which somebody is is not
+// taken, whatever the object says.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +17,42 @@
 
 namespace lockswap {
 
-// Head has `link` (platform/blocks.h) and `owner`, an atom of 64 bits.
-template <class P, class Head, class Part>
+// Lock has is_idle(head): nobody is at the lock; changes nothing. Head has `link`
+// (platform/blocks.h) and `owner`, an atom of 64 bits.
+template <class P, class Lock, class Head, class Part>
 class Outlined {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
   // Also gets it.
   [[gnu::always_inline]] Head& head() noexcept {
-    Head* const h = peek();
+    Head* const h = there();
     // relaxed: of a block that is this lock's, the pointer handed it on.
     if (h != nullptr && h->owner.load(relaxed) == address()) [[likely]]
       return *h;
     return open();
   }
-  // nullptr: there is none yet, so nobody has come. Who holds the lock need not ask whose it is.
-  Head* peek() const noexcept {
-    // acquire: pairs with open.
-    return reinterpret_cast<Head*>(block_.load(acquire));
+  // nullptr: there is none yet, so nobody has come.
+  [[gnu::always_inline]] Head* peek() const noexcept {
+    Head* const h = there();
+    return h != nullptr && is_mine(*h) ? h : nullptr;
   }
+  // For who has the lock: it had a block, and still has, wherever its bytes are.
+  [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
 
   // The lock is destroyed: nobody will use it. at_rest(head) says whether its block is free; one
-  // that is not is lost, for its holders may still come to it.
+  // that is not may still be come to by its holders.
   template <class AtRest>
   void close(AtRest at_rest) noexcept {
     Head* const h = peek();
     // relaxed: the program has ended all other uses. An update: no store may come late.
     block_.exchange(0, relaxed);
-    if (h == nullptr || h->owner.load(relaxed) != address() || !at_rest(*h)) return;
-    h->owner.store(0, relaxed);
-    Blocks::give(*h);
+    if (h == nullptr || !at_rest(*h)) return;
+    // relaxed: giving it hands it on. Else it is doubted, and that thread will find it lost.
+    if (std::uint64_t mine = address(); h->owner.compare_exchange(mine, 0, relaxed)) {
+      Blocks::give(*h);
+    }
   }
   // The object will be initialised. Its bytes may be anything; they may be those of a lock that was
   // there and was not destroyed.
@@ -55,25 +62,65 @@ class Outlined {
   }
 
  private:
+  // Beside the address in `owner`. 0: the block is its lock's, and free blocks have no address.
+  static constexpr std::uint64_t kOpening = 1;  // the lock may not point to it yet
+  static constexpr std::uint64_t kDoubted = 2;  // somebody is asking whether it is lost
+  static constexpr std::uint64_t kStates = kOpening | kDoubted;
+
   std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+  // May be another lock's, if this one's bytes were copied.
+  [[gnu::always_inline]] Head* there() const noexcept {
+    // acquire: pairs with open.
+    return reinterpret_cast<Head*>(block_.load(acquire));
+  }
+  bool is_mine(const Head& h) const noexcept {
+    return (h.owner.load(relaxed) & ~kStates) == address();  // relaxed: as in head
+  }
 
   [[gnu::noinline]] Head& open() noexcept {
-    Head& mine = Blocks::take();
-    mine.owner.store(address(), relaxed);  // handed on by the next line
+    if (Head* const h = peek(); h != nullptr) return settle(*h);
+    Head& mine = Blocks::take(is_lost);
+    mine.owner.store(address() | kOpening, relaxed);  // handed on by the next line
     for (;;) {
-      std::uint64_t seen =
-          block_.load(acquire);  // pairs with the compare-exchange of another thread
-      auto* const there = reinterpret_cast<Head*>(seen);
-      if (there != nullptr && there->owner.load(relaxed) == address()) {
+      std::uint64_t seen = block_.load(acquire);  // pairs with the next line
+      auto* const other = reinterpret_cast<Head*>(seen);
+      if (other != nullptr && is_mine(*other)) {
         mine.owner.store(0, relaxed);
         Blocks::give(mine);
-        return *there;
+        return settle(*other);
       }
-      // release: the owner's address; pairs with peek.
-      if (block_.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release)) {
-        return mine;
-      }
+      // release: the owner's address; pairs with there.
+      if (block_.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release))
+        return settle(mine);
     }
+  }
+  // The lock points to this block of its own. Others may find so too; and doubts are over.
+  Head& settle(Head& h) noexcept {
+    for (std::uint64_t owner = h.owner.load(relaxed); owner != address();) {
+      // release: that the lock points to it; pairs with is_lost.
+      if (h.owner.compare_exchange(owner, address(), release)) break;
+    }
+    return h;
+  }
+
+  // Whether the block was a lock's that is gone. Then it is nobody's now.
+  //
+  // A block that is not free and not just being opened can be pointed to by its own lock alone, and
+  // that never begins to: so what does not point to it once will not. That it is still the same
+  // lock's block, and not the next one's at the same address, is why it is doubted first.
+  static bool is_lost(Head& h) noexcept {
+    // relaxed: the first look only spares the doubt.
+    std::uint64_t owner = h.owner.load(relaxed);
+    const auto is_pointed_to = [&h, at = owner] {
+      return P::word_is(at, reinterpret_cast<std::uintptr_t>(&h));
+    };
+    if (owner == 0 || (owner & kStates) != 0 || is_pointed_to()) return false;
+    // acquire: pairs with settle.
+    if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
+    std::uint64_t doubted = owner | kDoubted;
+    const bool lost = !is_pointed_to() && Lock::is_idle(h);
+    // relaxed: giving it hands it on. If its lock has settled it meanwhile, it is not lost.
+    return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
 
   typename P::template atomic<std::uint64_t> block_{};

@@ -52,7 +52,7 @@ template <class P, class W>
 class PerCpu {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using State = Outlined<P, Head, Part>;
+  using State = Outlined<P, PerCpu, Head, Part>;
   using Blocks = typename State::Blocks;
 
  public:
@@ -99,7 +99,7 @@ class PerCpu {
   }
 
   bool read_unlock(std::uint32_t token) noexcept {
-    return token != 0 && end_one(State::part(*state_.peek(), token - 1));
+    return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
   // Always from the first CPU on: then who has a hold finds one, however many others search. What a
   // searcher has passed is empty, or a later arrival's, whose own release stays behind it.
@@ -125,7 +125,7 @@ class PerCpu {
   bool try_write_lock() noexcept {
     return take_all([](Part& part) { return part.lock.try_write_lock(); });
   }
-  void write_unlock() noexcept { leave(*state_.peek(), Blocks::parts()); }
+  void write_unlock() noexcept { leave(state_.held(), Blocks::parts()); }
 
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
@@ -170,6 +170,15 @@ class PerCpu {
   void use() noexcept { state_.head(); }
   void destroy() noexcept { state_.close(is_at_rest); }
   void before_init() noexcept { state_.close_old(is_at_rest); }
+  // For outlined.h.
+  static bool is_idle(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      // relaxed, here and below: all threads have ended, or the program has ordered their last use.
+      if (!State::part(h, i).lock.idle() || State::part(h, i).holds.load(relaxed) != 0)
+        return false;
+    }
+    return h.leaving.load(relaxed) == 0;
+  }
 
  private:
   static constexpr std::uint32_t kPhase = Ba<P, W>::kPhaseBits;
@@ -227,14 +236,6 @@ class PerCpu {
     h.leaving.fetch_sub(1, release);
   }
 
-  static bool is_idle(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      // relaxed, here and below: all threads have ended, or the program has ordered their last use.
-      if (!State::part(h, i).lock.idle() || State::part(h, i).holds.load(relaxed) != 0)
-        return false;
-    }
-    return h.leaving.load(relaxed) == 0;
-  }
   // At the lock's end. What threads still hold for reading ends with it.
   static bool is_at_rest(Head& h) noexcept {
     // acquire: pairs with leave. Not for ever: a forked child has only one of its parent's threads.

@@ -245,8 +245,13 @@ class ExploredBlocks {
   static bool prepare(std::uint32_t parts) { return parts <= kParts; }
   static std::uint32_t parts() { return kParts; }
 
-  static Head& take() {
+  // From the third on the others are asked first.
+  template <class Reclaim>
+  static Head& take(const Reclaim& reclaim) {
     Shared& s = shared();
+    for (int i = 0; s.free == 0 && s.used >= 2 && i < s.used; ++i) {
+      if (reclaim(block(i).head)) give(block(i).head);
+    }
     const int i = s.free != 0 ? s.stack[--s.free] : s.used++;
     if (i >= kBlocks) machine.fail("too many blocks");
     if (s.known[i] != 0) machine.take_over(s.known[i] - 1);
@@ -392,6 +397,12 @@ struct Explored {
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
   static void barrier_in_all(Site s = Site::current()) { machine.heavy_fence(s); }
+  // The address is an atom's, or nobody's.
+  static bool word_is(std::uint64_t address, std::uint64_t value, Site s = Site::current()) {
+    return reinterpret_cast<const ExploredAtomic<std::uint64_t>*>(address)->load(relaxed, s) ==
+           value;
+  }
+
   static bool prepare_heavy_fence() { return true; }
 
   // All of it is given back when the next execution begins.
