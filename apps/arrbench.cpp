@@ -19,6 +19,7 @@
 
 #include "common/random.h"
 #include "common/report.h"
+#include "common/witness.h"
 #include "lockswap/range_lock.h"
 
 namespace {
@@ -28,59 +29,35 @@ using namespace bench;
 constexpr std::uint32_t kSlots = 256;
 constexpr std::uint32_t kNoOps = 2048;
 
-// A writer adds to both words; a reader that finds them different was in together with one.
-// Atomic only so that a lock that fails is found here and not by the compiler.
-struct alignas(64) Slot {
-  std::atomic<std::uint64_t> begun{0};
-  std::atomic<std::uint64_t> ended{0};
-};
-
 class Array {
  public:
   Array() {
     lockswap_range_lock_attr attr;
-    must(lockswap_range_lock_attr_init(&attr), "attr_init");
-    must(lockswap_range_lock_attr_set_segment(&attr, 1), "attr_set_segment");
-    must(lockswap_range_lock_init(&lock_, &attr), "init");
+    must(lockswap_range_lock_attr_init(&attr), "lockswap_range_lock_attr_init");
+    must(lockswap_range_lock_attr_set_segment(&attr, 1), "lockswap_range_lock_attr_set_segment");
+    must(lockswap_range_lock_init(&lock_, &attr), "lockswap_range_lock_init");
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
-  static void must(int error, const char* call) {
-    if (error != 0) [[unlikely]]
-      wrong_result(std::string("lockswap_range_") + call + " returned " + std::to_string(error));
-  }
-
   void acquire(lockswap_range& r, std::uint32_t begin, std::uint32_t end, int mode) {
-    must(lockswap_range_acquire(&lock_, &r, begin, end, mode), "acquire");
+    must(lockswap_range_acquire(&lock_, &r, begin, end, mode), "lockswap_range_acquire");
   }
-  static void release(lockswap_range& r) { must(lockswap_range_release(&r), "release"); }
+  static void release(lockswap_range& r) {
+    must(lockswap_range_release(&r), "lockswap_range_release");
+  }
 
   void read(std::uint32_t begin, std::uint32_t end) const {
-    for (std::uint32_t i = begin; i < end; ++i) {
-      const std::uint64_t value = slots_[i].begun.load(std::memory_order_relaxed);
-      if (slots_[i].ended.load(std::memory_order_relaxed) != value) [[unlikely]]
-        wrong_result("a reader was in together with a writer");
-    }
+    for (std::uint32_t i = begin; i < end; ++i)
+      slots_[i].check();
   }
   void add(std::uint32_t begin, std::uint32_t end) {
-    for (std::uint32_t i = begin; i < end; ++i) {
-      bump(slots_[i].begun);
-      bump(slots_[i].ended);
-    }
+    for (std::uint32_t i = begin; i < end; ++i)
+      slots_[i].write();
   }
-  std::uint64_t sum() const {
-    std::uint64_t all = 0;
-    for (const Slot& s : slots_)
-      all += s.begun.load(std::memory_order_relaxed);
-    return all;
-  }
+  void check_added(std::uint64_t added) const { check_writes_in(slots_, added); }
 
  private:
-  static void bump(std::atomic<std::uint64_t>& n) noexcept {
-    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-
   lockswap_range_lock lock_;
   Slot slots_[kSlots];
 };
@@ -174,9 +151,6 @@ int main(int argc, char** argv) {
   std::uint64_t added = 0;
   for (const Worker& w : workers)
     added += w.added;
-  if (array->sum() != added) {
-    wrong_result("writes got lost: " + std::to_string(added) + " were done, " +
-                 std::to_string(array->sum()) + " are left");
-  }
+  array->check_added(added);
   return 0;
 }

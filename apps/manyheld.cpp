@@ -17,6 +17,7 @@
 
 #include "common/random.h"
 #include "common/report.h"
+#include "common/witness.h"
 #include "lockswap/range_lock.h"
 
 namespace {
@@ -26,24 +27,10 @@ using namespace bench;
 constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint32_t kNoOps = 256;
 
-void must(int error, const char* call) {
-  if (error != 0) [[unlikely]]
-    wrong_result(std::string("lockswap_range_") + call + " returned " + std::to_string(error));
-}
-
-// As in arrbench.
-struct alignas(64) Slot {
-  std::atomic<std::uint64_t> begun{0};
-  std::atomic<std::uint64_t> ended{0};
-};
-void bump(std::atomic<std::uint64_t>& n) noexcept {
-  n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 class Blocks {
  public:
   Blocks(std::uint32_t held, std::uint64_t offset) : offset_(offset), held_(held), slots_(held) {
-    must(lockswap_range_lock_init(&lock_, nullptr), "init");
+    must(lockswap_range_lock_init(&lock_, nullptr), "lockswap_range_lock_init");
     for (std::uint32_t i = 0; i < held; ++i)
       acquire(held_[i], 3 * std::uint64_t{i}, LOCKSWAP_RANGE_EXCLUSIVE);
   }
@@ -59,28 +46,18 @@ class Blocks {
   void acquire_free(lockswap_range& r, std::uint32_t i, int mode) {
     acquire(r, 3 * std::uint64_t{i} + 1, mode);
   }
-  static void release(lockswap_range& r) { must(lockswap_range_release(&r), "release"); }
+  static void release(lockswap_range& r) {
+    must(lockswap_range_release(&r), "lockswap_range_release");
+  }
 
-  void read(std::uint32_t i) const {
-    const std::uint64_t value = slots_[i].begun.load(std::memory_order_relaxed);
-    if (slots_[i].ended.load(std::memory_order_relaxed) != value) [[unlikely]]
-      wrong_result("a reader was in together with a writer");
-  }
-  void add(std::uint32_t i) {
-    bump(slots_[i].begun);
-    bump(slots_[i].ended);
-  }
-  std::uint64_t sum() const {
-    std::uint64_t all = 0;
-    for (const Slot& s : slots_)
-      all += s.begun.load(std::memory_order_relaxed);
-    return all;
-  }
+  void read(std::uint32_t i) const { slots_[i].check(); }
+  void add(std::uint32_t i) { slots_[i].write(); }
+  void check_writes(std::uint64_t writes) const { check_writes_in(slots_, writes); }
 
  private:
   void acquire(lockswap_range& r, std::uint64_t block, int mode) {
     const std::uint64_t start = offset_ + block * kBlock;
-    must(lockswap_range_acquire(&lock_, &r, start, start + kBlock, mode), "acquire");
+    must(lockswap_range_acquire(&lock_, &r, start, start + kBlock, mode), "lockswap_range_acquire");
   }
 
   lockswap_range_lock lock_;
@@ -146,9 +123,6 @@ int main(int argc, char** argv) {
   std::uint64_t writes = 0;
   for (const Worker& w : workers)
     writes += w.writes;
-  if (blocks.sum() != writes) {
-    wrong_result("writes got lost: " + std::to_string(writes) + " were done, " +
-                 std::to_string(blocks.sum()) + " are left");
-  }
+  blocks.check_writes(writes);
   return 0;
 }

@@ -35,6 +35,15 @@ double fairness_of(const std::vector<std::uint64_t>& operations);
 // Ends the program with status 1 and one line: what the lock protects is wrong.
 [[noreturn]] void wrong_result(const std::string& what);
 
+// A lock call that fails is a wrong result: nothing here gives a lock a reason to fail.
+[[noreturn, gnu::cold, gnu::noinline]] inline void call_failed(const char* call, int error) {
+  wrong_result(std::string(call) + " returned " + std::to_string(error));
+}
+inline void must(int error, const char* call) {
+  if (error != 0) [[unlikely]]
+    call_failed(call, error);
+}
+
 // Both phases, and the lines of both.
 template <class Worker>
 void run_and_print(const Plan& plan, std::vector<Worker>& workers, const char* reads = "read",

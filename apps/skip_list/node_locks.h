@@ -19,31 +19,20 @@ class NodeLocksSkipList : public SkipListBase<NodeLock> {
   bool insert(Hand& hand, std::uint32_t key) {
     const int levels = random_levels(hand.random);
     Node* fresh = nullptr;
-    bool done = false;
     {
       const Walk walk(hand);
       Place p;
       for (;;) {
-        search(key, p);
-        if (p.found >= 0) {
-          Node& there = *p.after[p.found];
-          if (is_marked(there)) {  // about to go
-            step_aside();
-            continue;
-          }
-          wait_until_linked(there);
-          break;
-        }
+        if (!search_place(key, p)) return false;
         const LockedNodes locked(p, levels);
         if (!still_so(p, levels, nullptr)) continue;
         fresh = make(hand, key, levels);
         link_in(*fresh, p);
-        done = true;
         break;
       }
     }
-    if (done) inserted(hand, *fresh);
-    return done;
+    inserted(hand, *fresh);
+    return true;
   }
 
   // False: it is not there.

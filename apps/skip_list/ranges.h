@@ -6,8 +6,6 @@
 // links change belong to nodes whose keys are in the range.
 #pragma once
 
-#include <string>
-
 #include "common/report.h"
 #include "lockswap/range_lock.h"
 #include "skip_list/skip_list.h"
@@ -26,16 +24,7 @@ class RangesSkipList : public SkipListBase<NothingInTheNode> {
       const Walk walk(hand);
       Place p;
       for (;;) {
-        search(key, p);
-        if (p.found >= 0) {
-          Node& there = *p.after[p.found];
-          if (is_marked(there)) {  // about to go
-            step_aside();
-            continue;
-          }
-          wait_until_linked(there);
-          return false;
-        }
+        if (!search_place(key, p)) return false;
         const LockedKeys locked(lock_, p.before[levels - 1]->key, key);
         if (!still_so(p, levels, nullptr)) continue;
         fresh = make(hand, key, levels);
@@ -73,17 +62,14 @@ class RangesSkipList : public SkipListBase<NothingInTheNode> {
   class LockedKeys {
    public:
     LockedKeys(lockswap_range_lock& lock, std::uint32_t first, std::uint32_t end) {
-      must(lockswap_range_acquire(&lock, &range_, first, end, LOCKSWAP_RANGE_EXCLUSIVE), "acquire");
+      must(lockswap_range_acquire(&lock, &range_, first, end, LOCKSWAP_RANGE_EXCLUSIVE),
+           "lockswap_range_acquire");
     }
-    ~LockedKeys() { must(lockswap_range_release(&range_), "release"); }
+    ~LockedKeys() { must(lockswap_range_release(&range_), "lockswap_range_release"); }
     LockedKeys(const LockedKeys&) = delete;
     LockedKeys& operator=(const LockedKeys&) = delete;
 
    private:
-    static void must(int error, const char* call) {
-      if (error != 0) [[unlikely]]
-        wrong_result(std::string("lockswap_range_") + call + " returned " + std::to_string(error));
-    }
     lockswap_range range_;
   };
 

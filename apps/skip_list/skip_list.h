@@ -137,6 +137,18 @@ class SkipListBase {
     }
   }
 
+  // False: the key is there. Else where to insert it.
+  bool search_place(std::uint32_t key, Place& p) noexcept {
+    for (;; step_aside()) {
+      search(key, p);
+      if (p.found < 0) return true;
+      const Node& there = *p.after[p.found];
+      if (is_marked(there)) continue;  // about to go
+      wait_until_linked(there);
+      return false;
+    }
+  }
+
   static bool is_marked(const Node& n) noexcept { return n.marked.load(std::memory_order_acquire); }
   static bool is_in(const Node& n) noexcept {
     return n.fully_linked.load(std::memory_order_acquire) && !is_marked(n);
