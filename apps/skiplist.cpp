@@ -103,6 +103,12 @@ void run(const Plan& plan, std::uint32_t keys, std::uint32_t fill, double update
     wrong_result(std::to_string(nodes) + " keys should be there, " + std::to_string(there) +
                  " are");
   }
+  std::int64_t bytes_there = 0;
+  if (!list.is_whole(bytes_there)) wrong_result("a level is no part of the one below");
+  if (bytes_there != bytes) {
+    wrong_result(std::to_string(bytes) + " bytes should be there, " + std::to_string(bytes_there) +
+                 " are");
+  }
   std::printf("nodes %" PRId64 " node_bytes %.2f\n", nodes,
               nodes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(nodes));
 }

@@ -192,6 +192,11 @@ LOCKSWAP_EXPORTED int lockswap_range_downgrade(lockswap_range* range) {
   if (h.node == nullptr) return EINVAL;
   return ops_of(kind_of(*h.lock)).downgrade(h);
 }
+LOCKSWAP_EXPORTED int lockswap_range_try_upgrade(lockswap_range* range) {
+  RangeHandle& h = handle(range);
+  if (h.node == nullptr) return EINVAL;
+  return ops_of(kind_of(*h.lock)).try_upgrade(h);
+}
 
 LOCKSWAP_EXPORTED int lockswap_range_get_counts(lockswap_range_counts* counts) {
   const lockswap::PoolCounts c = lockswap::range_counts();

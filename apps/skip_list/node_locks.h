@@ -18,7 +18,6 @@ class NodeLocksSkipList : public SkipListBase<NodeLock> {
   // False: it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
     const int levels = random_levels(hand.random);
-    Node* fresh = nullptr;
     {
       const Walk walk(hand);
       Place p;
@@ -26,12 +25,11 @@ class NodeLocksSkipList : public SkipListBase<NodeLock> {
         if (!search_place(key, p)) return false;
         const LockedNodes locked(p, levels);
         if (!still_so(p, levels, nullptr)) continue;
-        fresh = make(hand, key, levels);
-        link_in(*fresh, p);
+        link_in(*make(hand, key, levels), p);
         break;
       }
     }
-    inserted(hand, *fresh);
+    inserted(hand, levels);
     return true;
   }
 

@@ -19,7 +19,6 @@ class RangesSkipList : public SkipListBase<NothingInTheNode> {
   // False: it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
     const int levels = random_levels(hand.random);
-    Node* fresh = nullptr;
     {
       const Walk walk(hand);
       Place p;
@@ -27,12 +26,11 @@ class RangesSkipList : public SkipListBase<NothingInTheNode> {
         if (!search_place(key, p)) return false;
         const LockedKeys locked(lock_, p.before[levels - 1]->key, key);
         if (!still_so(p, levels, nullptr)) continue;
-        fresh = make(hand, key, levels);
-        link_in(*fresh, p);
+        link_in(*make(hand, key, levels), p);
         break;
       }
     }
-    inserted(hand, *fresh);
+    inserted(hand, levels);
     return true;
   }
 

@@ -102,6 +102,24 @@ class SkipListBase {
     for (Node* n = head_->next(0).load(); n != tail_; n = n->next(0).load())
       f(n->key);
   }
+  // When nobody changes the list: whether each level is in order, and has those nodes of the one
+  // below that are high enough, and no others; and how many bytes the nodes have.
+  bool is_whole(std::int64_t& bytes) {
+    bytes = 0;
+    for (Node* n = head_->next(0).load(); n != tail_; n = n->next(0).load())
+      bytes += static_cast<std::int64_t>(Node::bytes(n->levels));
+    for (int level = 0; level < kMostLevels; ++level) {
+      Node* here = head_;
+      for (Node* n = head_; n != tail_;) {
+        n = n->next(level == 0 ? 0 : level - 1).load();
+        if (n->levels <= level) continue;
+        Node* next = here->next(level).load();
+        if (next != n || next->key <= here->key || next->marked.load()) return false;
+        here = next;
+      }
+    }
+    return true;
+  }
 
  protected:
   class Walk {
@@ -200,9 +218,10 @@ class SkipListBase {
     return new (hand.memory.take(Node::bytes(levels))) Node(key, levels);
   }
   void unmake(Hand& hand, Node* n) { hand.memory.give(n, Node::bytes(n->levels)); }
-  static void inserted(Hand& hand, const Node& n) noexcept {
+  // (Not of the node: once it is in, another thread may take it out, and use its memory again.)
+  static void inserted(Hand& hand, int levels) noexcept {
     ++hand.nodes;
-    hand.bytes += static_cast<std::int64_t>(Node::bytes(n.levels));
+    hand.bytes += static_cast<std::int64_t>(Node::bytes(levels));
   }
   void removed(Hand& hand, Node* n) {
     --hand.nodes;

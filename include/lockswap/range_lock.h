@@ -13,6 +13,8 @@
  * All functions return 0 or an error number; none sets errno. None may be called in a signal
  * handler. None calls malloc.
  *
+ * Locks are of one process: in memory that processes share they do not work.
+ *
  * Threads. A thread may hold any number of ranges, of one lock or of several. The thread that
  * acquired a range must release it. The order in which ranges are acquired is the program's
  * business: two threads that wait for each other's ranges wait for ever, as with mutexes; EDEADLK
@@ -25,7 +27,7 @@
  * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
  * together, and no memory that other threads write. Otherwise a walk over the ranges that begin
  * before this one. Memory: 64 bytes a range, 8 KiB a thread. Nothing is allocated while threads
- * acquire and release at a steady pace.
+ * acquire and release at a steady pace, whichever of them takes the other's ranges out of the list.
  *
  * sharded-rw is list-rw for locks of which hundreds of ranges are held: 1024 lists, each for a
  * segment of the units, in turn. A range that touches n segments is put into n lists, at most 1024:
@@ -36,7 +38,7 @@
  * for somebody who waits for it. pnova-rw: 256 locks, each for a segment of the units, in turn;
  * rwlock: one lock for all. Both know no ranges but only locks: two ranges of one thread that need
  * the same lock are as two acquisitions of it (EDEADLK, EAGAIN, or a wait for ever, as that lock
- * does), release by another thread is not noticed, and nothing can be downgraded (ENOTSUP). */
+ * does), and nothing can be downgraded (ENOTSUP). */
 #ifndef LOCKSWAP_RANGE_LOCK_H
 #define LOCKSWAP_RANGE_LOCK_H
 
@@ -88,13 +90,14 @@ int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, 
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /* EINVAL: neither of the two above. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
-/* sharded-rw, pnova-rw: how many units a segment has; sharded-rw rounds up to a power of two. About
- * as many as a range usually has. EINVAL: 0. Others take no notice. */
+/* sharded-rw, pnova-rw: how many units a segment has; sharded-rw rounds up to a power of two, 2^63
+ * at most. About as many as a range usually has. EINVAL: 0. Others take no notice. */
 int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
 /* --- A lock's life. `attr` may be NULL. While either runs, no other thread may use the lock. */
 int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_lock_attr* attr);
-/* EBUSY: a range is held; the lock stays as it is. */
+/* EBUSY: a range is held; the lock stays as it is. sharded-rw says so also of a range that touches
+ * several segments while its thread has not come back from the release, which is not one step. */
 int lockswap_range_lock_destroy(lockswap_range_lock* lock);
 
 /* --- Acquire [start, end) as `mode`. On success *range is the handle; on failure it is no range.
@@ -106,12 +109,14 @@ int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range, uin
                            uint64_t end, int mode);
 /* The units 0 to 2^64 - 2. */
 int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range, int mode);
-/* Does not wait. EBUSY: it would have to, for others or for this thread's own range. (Also when the
- * only one in the way is an acquisition that fails itself.) */
+/* Does not wait, and asks nobody else to. EBUSY: it would have to, for others or for this thread's
+ * own range. (Also when the only one in the way is an acquisition that fails itself; or, in
+ * sharded-rw, a range of several segments whose thread has not come back from the release.) */
 int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                uint64_t end, int mode);
 /* Waits until a time on CLOCK_REALTIME at most. ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
- * below a second. A range that is free is had however late it is. */
+ * below a second. A range that is free is had however late it is. In the lists, a thread that tries
+ * or has a time never asks others to let it go first, however often it fails. */
 int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, const struct timespec* until);
 /* The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */
@@ -124,6 +129,14 @@ int lockswap_range_release(lockswap_range* range);
 /* Exclusive becomes shared, without a moment in between at which a writer could come. EINVAL also:
  * it is shared already. ENOTSUP: the implementation has no shared ranges. */
 int lockswap_range_downgrade(lockswap_range* range);
+/* Shared becomes exclusive, without a moment in between at which another could write. EBUSY: others
+ * are in the way, and it stays shared: another shared range overlaps it (so of two threads that try
+ * neither waits for the other; one must release), or has waited since before this one came. Who
+ * waits for it goes on waiting. EINVAL also: it is exclusive already. ENOTSUP: all but kernel-rw.
+ * In the lists a reader that has walked past a shared range would not look at it again; in the -ex
+ * locks no range is shared, whatever was asked for. Cost: twice a look at each range that overlaps.
+ */
+int lockswap_range_try_upgrade(lockswap_range* range);
 
 /* --- Memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse.
  * Thread-safe. */

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <ctime>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "lockswap/range_lock.h"
@@ -41,6 +42,15 @@ class held_range {
   void release() noexcept {
     if (std::exchange(held_, false)) lockswap_range_release(&range_);
   }
+  // Shared becomes exclusive. False: others are in the way, and it stays shared. Throws
+  // std::system_error, also where the implementation cannot.
+  bool try_upgrade() {
+    const int error = lockswap_range_try_upgrade(&range_);
+    if (error != 0 && error != EBUSY) {
+      throw std::system_error(error, std::generic_category(), "lockswap range upgrade");
+    }
+    return error == 0;
+  }
   // Exclusive becomes shared. Throws std::system_error.
   void downgrade() {
     if (const int error = lockswap_range_downgrade(&range_); error != 0) {
@@ -57,20 +67,26 @@ class held_range {
 class range_lock {
  public:
   range_lock() noexcept = default;
-  // Throws std::system_error if there is no implementation of that name.
+  // `segment`: units; 0: the default. Throws std::system_error if there is no implementation of
+  // that name.
   explicit range_lock(const char* implementation, bool fair = true,
-                      int preference = LOCKSWAP_RANGE_PREFER_READERS) {
+                      int preference = LOCKSWAP_RANGE_PREFER_READERS, std::uint64_t segment = 0) {
     lockswap_range_lock_attr attr;
     check(lockswap_range_lock_attr_init(&attr));
     check(lockswap_range_lock_attr_set_implementation(&attr, implementation));
     check(lockswap_range_lock_attr_set_fair(&attr, fair ? 1 : 0));
     check(lockswap_range_lock_attr_set_preference(&attr, preference));
+    if (segment != 0) check(lockswap_range_lock_attr_set_segment(&attr, segment));
     check(lockswap_range_lock_init(&lock_, &attr));
   }
   range_lock(const range_lock&) = delete;
   range_lock& operator=(const range_lock&) = delete;
-  // No range may be held.
-  ~range_lock() { lockswap_range_lock_destroy(&lock_); }
+  // No range may be held: it would wait for ever. (It waits for those that are about to come back
+  // from a release.)
+  ~range_lock() {
+    while (lockswap_range_lock_destroy(&lock_) == EBUSY)
+      std::this_thread::yield();
+  }
 
   // Each waits, and throws std::system_error where the function of C returns an error.
   held_range exclusive(std::uint64_t start, std::uint64_t end) {
@@ -82,7 +98,8 @@ class range_lock {
   held_range exclusive() { return exclusive(0, UINT64_MAX); }
   held_range shared() { return shared(0, UINT64_MAX); }
 
-  // Each is no range if it would have to wait (longer).
+  // Each is no range if it would have to wait (longer). What is in the way of a try may be this
+  // thread's own range; the forms with a time throw then, as those that wait do.
   held_range try_exclusive(std::uint64_t start, std::uint64_t end) {
     return try_acquire(start, end, LOCKSWAP_RANGE_EXCLUSIVE);
   }
@@ -121,13 +138,23 @@ class range_lock {
     r.held_ = error == 0;
     return r;
   }
+  // Not more than a century: three do not fit.
+  template <class Rep, class Period>
+  static std::int64_t nanoseconds_of(std::chrono::duration<Rep, Period> time) {
+    constexpr std::chrono::hours kCentury(24 * 365 * 100);
+    const std::chrono::duration<double> seconds = time;
+    const auto cast = [](auto t) {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(t).count();
+    };
+    return seconds > kCentury ? cast(kCentury) : seconds < -kCentury ? cast(-kCentury) : cast(time);
+  }
   template <class Rep, class Period>
   held_range timed_acquire(std::uint64_t start, std::uint64_t end, int mode,
                            std::chrono::duration<Rep, Period> time) {
     // The monotonic clock's own now: std::chrono does not say which clock it reads.
     timespec until{};
     clock_gettime(CLOCK_MONOTONIC, &until);
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    const std::int64_t ns = nanoseconds_of(time);
     until.tv_sec += ns / 1'000'000'000;
     until.tv_nsec += ns % 1'000'000'000;
     if (until.tv_nsec >= 1'000'000'000) {

@@ -195,8 +195,12 @@ class InList {
     const std::uint64_t enough =
         link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
     const auto gone = [enough](std::uint64_t w) { return (w & enough) != 0; };
-    // relaxed: the walk that follows looks at everything anew.
-    const bool over = W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
+    // A wait that ends soon does not look at the clock, and there may be one after the other.
+    const bool late = r.deadline != nullptr && P::passed(*r.deadline);
+    // relaxed, both: the walk that follows looks at everything anew.
+    const bool over =
+        late ? gone(other->next.load(relaxed))
+             : W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
     other->pins.fetch_sub(1, release);  // pairs with pinned()
     return over ? 0 : ETIMEDOUT;
   }
@@ -285,7 +289,9 @@ class RangeList {
   // Whether a range is held, when no thread acquires or releases. Takes released nodes out.
   bool busy() noexcept {
     const typename Nodes::Lease lease;
-    return List::Walk::any_held(head_, lease.get());
+    const bool some = List::Walk::any_held(head_, lease.get());
+    if (lease.get() != nullptr) Nodes::settle(*lease.get());
+    return some;
   }
 
  private:

@@ -40,8 +40,7 @@ class RangeQueue {
     // Before the acquisition's attempt of that number, from 0.
     void attempt(std::uint32_t number) noexcept {
       if (!used_) return;
-      // relaxed, both: as above
-      if (number == 0 && queue_.impatient_.load(relaxed) != 0) {
+      if (number == 0 && queue_.is_asked()) {
         const std::uint32_t phase = queue_.lock_.read_arrive();
         const Deadline polite = deadline_in(P::now(), kPolite);
         if (phase == 0 || queue_.lock_.read_wait(phase, &polite)) held_ = Held::read;
@@ -68,6 +67,9 @@ class RangeQueue {
     bool impatient_ = false;
     Held held_ = Held::nothing;
   };
+
+  // Whether an impatient thread asks the others to wait.
+  bool is_asked() const noexcept { return impatient_.load(relaxed) != 0; }  // relaxed: advice
 
  private:
   static constexpr std::uint64_t kPolite = 10'000'000;  // ns; a few turns of the scheduler

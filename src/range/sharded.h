@@ -15,11 +15,17 @@
 //   (They stay in while it waits for another acquisition that decides whether to give way.) Who is
 //   in somebody's way without holding its range has come further than that one; so the one that is
 //   furthest is only stopped by a range that is held.
-// Fairness: list-rw's.
+// Fairness: list-rw's. A range that finds its list empty looks at the queue as well, else narrow
+// ones
+//   would pass by a wide one that is impatient.
 // Space: 8 bytes a list; a node (64 bytes) for each segment that a range touches, kShards at most.
 // Cost: a walk through a list for each of them.
 // Order: nothing is ordered between lists: each range is acquired, and released, in each.
-// Destroy is safe: as list.h; the lists themselves go when the lock is destroyed.
+// Destroy is safe: as list.h; the lists themselves go when the lock is destroyed. But a release of
+//   several nodes is not one step: who has seen that one of them has gone may still find another,
+//   so a try, or destroy, says EBUSY until the release has come to its end. (A count of those that
+//   are about to leave would be a word that all of them write, on the line that the fast path
+//   reads.)
 #pragma once
 
 #include <bit>
@@ -70,7 +76,7 @@ class ShardedRanges {
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {
     const Lists lists = peek();
-    if (lists.heads == nullptr || !lists.in_one(start, end)) return false;
+    if (lists.heads == nullptr || !lists.in_one(start, end) || queue_.is_asked()) return false;
     if (!List::acquire_alone(lists.of(start), start, end, shared, out)) return false;
     out->below = nullptr;
     ++List::held().count;
@@ -124,6 +130,7 @@ class ShardedRanges {
     for (std::uint32_t i = 0; i < kShards; ++i) {
       if (List::Walk::any_held(lists.at(i), lease.get())) return true;
     }
+    if (lease.get() != nullptr) Nodes::settle(*lease.get());
     return false;
   }
 

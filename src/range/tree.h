@@ -15,7 +15,7 @@
 // Space: a node (128 bytes) a range. Nodes come from the thread's pool and go back at the release.
 // Order: everything but the count is done under the spin lock.
 // Deviations: the kernel's wait queues are the wait policies; who gives up waiting counts down as
-//   who leaves, which is why arrivals have numbers.
+//   who leaves, which is why arrivals have numbers. try_upgrade() is ours.
 // A thread that holds a range and asks for another waits behind those that came in between, who may
 //   wait for it: a deadlock that the list locks do not have.
 // Destroy is safe: a release's last access of the lock is the spin lock's; a wake may follow.
@@ -81,8 +81,9 @@ class RangeTree {
     const typename Nodes::Lease lease;
     --held().count;
     leave(*n);
-    // Nobody else looks at it any more; who counts down does so under the lock.
-    Nodes::give(*lease.get(), n);
+    // Nobody else looks at it any more; who counts down does so under the lock. Without memory for
+    // a supply, where the thread can have none that stays, the node is lost.
+    if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
   }
   // Those that came later and share go on, unless somebody between is in their way.
   void downgrade(Node* n) noexcept {
@@ -93,6 +94,28 @@ class RangeTree {
     n->shared = true;
     count_down(*n, sleepers, [](const Node& other) { return other.shared; });
     guard_.unlock();
+  }
+  // A shared range becomes exclusive. EBUSY: another that overlaps it is held, or waits since
+  // before it came. By its owner.
+  int try_upgrade(Node* n) noexcept requires kReaders {
+    guard_.lock();
+    touch();
+    bool alone = true;
+    tree_.for_each_overlap(n->start, n->end, [&](const Node& other) {
+      // relaxed: it is counted under the lock.
+      const bool waits_behind = other.arrival > n->arrival && other.blocked.load(relaxed) >= kOne;
+      alone = alone && (&other == n || waits_behind);
+    });
+    if (alone) {
+      n->shared = false;
+      // Readers that wait for others now wait for this range, too; writers do already.
+      tree_.for_each_overlap(n->start, n->end, [&](Node& other) {
+        if (&other != n && other.shared)
+          other.blocked.fetch_add(kOne, relaxed);  // relaxed: as above
+      });
+    }
+    guard_.unlock();
+    return alone ? 0 : EBUSY;
   }
   static bool is_mine(const Node* n) noexcept { return n->owner == P::self(); }
   static bool is_shared(const Node* n) noexcept { return n->shared; }

@@ -2,17 +2,20 @@
 //
 // Paper: as epoch.h, section 4.4.
 // Idea: a thread takes nodes from its `ready` pool. What it has taken out of lists goes to `open`.
-//   When `ready` is empty, `open` becomes a closed period; when that is over, its nodes are ready.
+//   When `ready` is empty, or `open` has become large, `open` becomes a closed period; when that is
+//   over, its nodes are ready.
 // State, a thread: three stacks of nodes, and the closed one's period. All threads: `spare`, a
 //   stack of batches of kN nodes that some thread had too many of.
 // Invariants: a node is in one stack, or in one list, or held. In `closed`: nobody began to walk
 //   through it after the period. In `ready` and `spare`: nobody looks at it.
-// Cost: take and give are a pop and a push. Once in some kN takes: a look at each other thread.
+// Cost: take and give are a pop and a push. Once in some kN takes, or retirements: a look at each
+//   other thread.
 // Space: kN nodes a thread at the start. A pool that gets ready with less than kN/2 is filled up to
 //   kN, from `spare` or by mapping; of one with more than 2 kN, batches go to `spare` until it has
-//   less. While a period is not over, take() maps more nodes: at most as many as are taken out of
-//   lists while the slowest walk lasts. Under a thread that is stopped in a walk that grows; Counts
-//   tell.
+//   less. No more than 2 kN wait in `open` for a thread to run out of ready ones: its own may
+//   always come straight back, while it takes out those of others. While a period is not over,
+//   take() maps more nodes: at most as many as are taken out of lists while the slowest walk lasts.
+//   Under a thread that is stopped in a walk that grows; Counts tell.
 // Deviations: the allocator never waits. A trimmed node goes to other threads, not to the system:
 //   its memory stays a node for ever, so a late wake of its address does no harm.
 // Pins: a node with a sleeper is kept until the sleeper has seen that it may go on. Pins are only
@@ -52,7 +55,8 @@ class Pools {
     alignas(64) Stack ready;
     Stack open;
     Stack closed;
-    Period<P> period;  // of closed
+    Period<P> period;               // of closed
+    std::uint32_t enough = 2 * kN;  // so many in `open` are looked after
   };
 
   // The calling thread's, or nullptr.
@@ -86,6 +90,7 @@ class Pools {
 
   // A node that nobody else knows; nullptr: no memory. Not in a walk. Never waits.
   static T* take(Supply& me) noexcept {
+    settle(me);
     if (me.ready.top == nullptr && !refill(me)) return nullptr;
     return take_ready(me);
   }
@@ -103,6 +108,11 @@ class Pools {
   }
   // The calling thread has taken it out of a list.
   static void retire(Supply& me, T* n) noexcept { push(me.open, n); }
+  // For who retires without taking. Not in a walk. Never waits.
+  static void settle(Supply& me) noexcept {
+    if (me.open.count > me.enough) [[unlikely]]
+      recycle_and_trim(me);
+  }
 
   // In a forked child, by the thread that is left, before or at its next use: the others' supplies
   // wait for new threads. Their walks are over.
@@ -181,15 +191,18 @@ class Pools {
 
   // --- ready is empty
   [[gnu::noinline]] static bool refill(Supply& me) noexcept {
+    recycle_and_trim(me);
+    if (me.ready.count >= (kN + 1) / 2) return true;
+    const bool waits = me.closed.top != nullptr;
+    return take_spare(me.ready) || grow(me.ready, waits) || me.ready.top != nullptr;
+  }
+  [[gnu::noinline]] static void recycle_and_trim(Supply& me) noexcept {
     recycle(me);
-    if (me.ready.count > 2 * kN) {
-      while (me.ready.count >= 2 * kN)
-        put_spare(me.ready);
-    } else if (me.ready.count < (kN + 1) / 2) {
-      const bool waits = me.closed.top != nullptr;
-      if (!take_spare(me.ready) && !grow(me.ready, waits)) return me.ready.top != nullptr;
-    }
-    return true;
+    // A walk that lasts is looked at again when so many more have come.
+    me.enough = me.open.count + 2 * kN;
+    if (me.ready.count <= 2 * kN) return;
+    while (me.ready.count >= 2 * kN)
+      put_spare(me.ready);
   }
 
   // What was retired before the last period's end is ready, when no walk is that old.

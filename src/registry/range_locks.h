@@ -52,6 +52,7 @@ struct RangeOps {
                         const RangeRequest&);  // tries, or has a deadline
   int (*release)(RangeHandle&);
   int (*downgrade)(RangeHandle&);
+  int (*try_upgrade)(RangeHandle&);
   bool (*busy)(RangeFrame&);
   // A new lock, of which all else is zero; `segment`: units, or 0: the default.
   void (*begin)(RangeFrame&, std::uint64_t segment);

@@ -90,6 +90,15 @@ class RangeNodeOps {
       return ENOTSUP;
     }
   }
+  static int try_upgrade(RangeHandle& h) {
+    Node* n = node(h);
+    if (!Lock::is_mine(n)) return EPERM;
+    if constexpr (requires(Lock & l) { l.try_upgrade(n); }) {
+      return Lock::is_shared(n) ? lock(*h.lock).try_upgrade(n) : EINVAL;
+    } else {
+      return ENOTSUP;
+    }
+  }
   static bool busy(RangeFrame& f) { return lock(f).busy(); }
   static void begin(RangeFrame& f, std::uint64_t segment) {
     if constexpr (requires(Lock & l) { l.begin(segment); }) lock(f).begin(segment);
@@ -99,7 +108,8 @@ class RangeNodeOps {
   }
 
  public:
-  static constexpr RangeOps table{acquire, acquire_within, release, downgrade, busy, begin, end};
+  static constexpr RangeOps table{acquire,     acquire_within, release, downgrade,
+                                  try_upgrade, busy,           begin,   end};
 };
 
 // The functions of the reader-writer lock in that row, made ready.
@@ -166,23 +176,33 @@ struct ManyRwLocks {
   }
 };
 
-// A handle's `node` is no pointer here but says which locks the range has, and how.
+// A handle's `node` is no pointer here but says which locks the range has, and whose it is: from
+// bit 1 on the first lock, then how many, then the thread.
 template <class Home>
 class RangeSegmentOps {
   static constexpr std::uintptr_t kRange = 1;  // so that it is never 0
-  static constexpr unsigned kFirstAt = 1, kCountAt = 17;
+  static constexpr unsigned kFirstAt = 1, kCountAt = 9, kOwnerAt = 18;
+  static_assert(Home::kCount <= 1u << (kCountAt - kFirstAt));
+  // P::self() is an address of at most 49 bits, of which the low ones are 0.
+  static constexpr unsigned kOwnerZeroes = 3;
+  static_assert(sizeof(std::uintptr_t) == 8);
 
   static const RwOps& ops(RangeFrame& f) noexcept {
     return inner_rwlock(RangeKind::inner(f.kind.load(relaxed)));  // relaxed: it stays what it is
   }
+  static std::uintptr_t self() noexcept { return Native::self() << (kOwnerAt - kOwnerZeroes); }
   static void* name_of(const Segments& s) noexcept {
     return reinterpret_cast<void*>(kRange | std::uintptr_t{s.first} << kFirstAt |
-                                   std::uintptr_t{s.count} << kCountAt);
+                                   std::uintptr_t{s.count} << kCountAt | self());
+  }
+  static bool is_mine(const RangeHandle& h) noexcept {
+    return reinterpret_cast<std::uintptr_t>(h.node) >> kOwnerAt == self() >> kOwnerAt;
   }
   static Segments segments_of(const RangeHandle& h) noexcept {
     const auto name = reinterpret_cast<std::uintptr_t>(h.node);
-    return {static_cast<std::uint32_t>(name >> kFirstAt & 0xffff),
-            static_cast<std::uint32_t>(name >> kCountAt), Home::kCount};
+    return {static_cast<std::uint32_t>(name >> kFirstAt & ((1u << (kCountAt - kFirstAt)) - 1)),
+            static_cast<std::uint32_t>(name >> kCountAt & ((1u << (kOwnerAt - kCountAt)) - 1)),
+            Home::kCount};
   }
   static RangesHeld& held() noexcept { return Native::local<RangesHeld>(); }
 
@@ -217,6 +237,7 @@ class RangeSegmentOps {
     return result;
   }
   static int release(RangeHandle& h) {
+    if (!is_mine(h)) return EPERM;
     if constexpr (Home::kCount == 1) {
       ops(*h.lock).unlock(Home::locks(*h.lock));
     } else {
@@ -226,7 +247,8 @@ class RangeSegmentOps {
     h.node = nullptr;
     return 0;
   }
-  static int downgrade(RangeHandle&) { return ENOTSUP; }
+  static int downgrade(RangeHandle& h) { return is_mine(h) ? ENOTSUP : EPERM; }
+  static int try_upgrade(RangeHandle& h) { return is_mine(h) ? ENOTSUP : EPERM; }
   static bool busy(RangeFrame& f) {
     pthread_rwlock_t* locks = Home::locks_if_any(f);
     return locks != nullptr && SegmentLocks(ops(f), locks).busy(Home::kCount);
@@ -240,8 +262,8 @@ class RangeSegmentOps {
   }
 
  public:
-  static constexpr RangeOps table{acquire, acquire_within, release, downgrade,
-                                  busy,    Home::begin,    end};
+  static constexpr RangeOps table{acquire,     acquire_within, release,     downgrade,
+                                  try_upgrade, busy,           Home::begin, end};
 };
 
 }  // namespace lockswap

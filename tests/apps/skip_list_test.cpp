@@ -44,13 +44,17 @@ TYPED_TEST(SkipListTest, IsASet) {
   list.for_each([&](std::uint32_t key) { keys.push_back(key); });
   EXPECT_EQ(keys, std::vector<std::uint32_t>(model.begin(), model.end()));
   EXPECT_EQ(hand.nodes, static_cast<std::int64_t>(model.size()));
+  std::int64_t bytes = 0;
+  EXPECT_TRUE(list.is_whole(bytes));
+  EXPECT_EQ(hand.bytes, bytes);
 }
 
 TYPED_TEST(SkipListTest, IsLinearizable) {
   constexpr int kThreads = 4;
-  constexpr int kRounds = 60;
+  constexpr int kRounds = 3000;
   constexpr std::uint32_t kKeys = 4;
   constexpr int kOperations = 6;  // a thread, a round
+  static_assert(kThreads * kOperations + 1 <= 32, "what KeyHistory takes");
   TypeParam list;
   std::deque<typename TypeParam::Hand> hands;
   for (int t = 0; t < kThreads; ++t)
@@ -77,7 +81,7 @@ TYPED_TEST(SkipListTest, IsLinearizable) {
       const bool now = list.contains(hands[0], key);
       const std::uint64_t end = clock.fetch_add(2);
       of_key.push_back({SetCall::contains, now, end, end + 1});
-      if (of_key.size() <= 32 && !KeyHistory(of_key).is_linearizable(there[key])) ++wrong;
+      if (!KeyHistory(of_key).is_linearizable(there[key])) ++wrong;
       there[key] = now;
     }
     for (auto& thread : done)
@@ -106,6 +110,12 @@ TYPED_TEST(SkipListTest, IsLinearizable) {
   for (auto& t : threads)
     t.join();
   EXPECT_EQ(wrong, 0);
+  std::int64_t counted = 0;
+  for (const auto& hand : hands)
+    counted += hand.bytes;
+  std::int64_t bytes = 0;
+  EXPECT_TRUE(list.is_whole(bytes));
+  EXPECT_EQ(counted, bytes) << "what the threads have counted, and what is there";
 }
 
 TEST(KeyHistory, FindsWhatNoOrderExplains) {

@@ -107,6 +107,20 @@ const Script kListShared[] = {
     {"own-readers", {"S0-4 S2-6=0 E3-5=dead E6-8=0 u u u u", "E0-8 u"}},
     {"timed-figure-1", {"S4-5 +1 ?2 ?3 u", "?1 timedS3-9 u +2", "?1 timedE6-8 u +3"}},
 };
+// kernel-rw alone.
+const Script kUpgrade[] = {
+    {"upgrade", {"S0-4 up u", "S2-6 u"}},
+    {"upgrade-both", {"S0-4 up u", "S2-6 up u"}},
+    {"upgrade-own", {"S0-4 S2-6 up=busy u up=0 u", "tryE0-4 u"}},
+    {"upgrade-held", {"S0-4 +1 ?2 up=busy u +3", "?1 S3-5 up=busy +2 ?3 up=0 u"}},
+    {"upgrade-writer", {"S0-4 up u", "E2-6 u"}},
+    // A reader that waits behind a writer now waits for what was another reader, too.
+    {"upgrade-waiting", {"S0-4 up u", "E2-6 u", "S3-8 u"}},
+    {"upgrade-waiting-late", {"S0-4 up u", "timedE2-6 u", "timedS3-8 u"}},
+    {"upgrade-down", {"S0-4 up down u", "E5-6 u", "S3-6 u"}},
+    // A reader that came before, and waits for a third, has the better right.
+    {"upgrade-behind", {"E6-8 u", "S2-7 u", "S0-4 up u"}},
+};
 // Whoever comes is impatient at once.
 const Script kFair[] = {
     {"fair-overlap", {"E0-4 u", "E2-6 u", "E3-5 u"}, kQueue},
@@ -201,7 +215,7 @@ class Builder {
     add_all("sharded-rw-writers/" + wait, sharded_writers, kShared, kParts);
     add_all("sharded-rw-fair/" + wait, sharded_fair, kFair);
     add_all("lustre-ex/" + wait, tree_ex, kExclusive);
-    add_all("kernel-rw/" + wait, tree_rw, kExclusive, kShared);
+    add_all("kernel-rw/" + wait, tree_rw, kExclusive, kShared, kUpgrade);
     static ManyLocks<Wait> many;
     static OneLock<Wait> one;
     add_all("pnova-rw/" + wait, many, kSegments, kManySegments);

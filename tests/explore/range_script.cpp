@@ -10,7 +10,7 @@ namespace lockswap::explore {
 namespace {
 
 struct Step {
-  enum What : std::uint8_t { acquire, release, downgrade, set, wait, exit, fork } what;
+  enum What : std::uint8_t { acquire, release, downgrade, upgrade, set, wait, exit, fork } what;
   enum How : std::uint8_t { waits, only_try, timed, late } how = waits;
   bool shared = false;
   bool oldest = false;
@@ -81,6 +81,8 @@ Step parse_word(const std::string& word) {
     s.oldest = w == "U";
   } else if (w == "down") {
     s.what = Step::downgrade;
+  } else if (w == "up") {
+    s.what = Step::upgrade;
   } else if (w == "exit") {
     s.what = Step::exit;
   } else if (w == "fork") {
@@ -119,7 +121,8 @@ void check(const Step& s, int result) {
   if (s.must >= 0 && result != s.must) {
     machine.fail("[%lu, %lu) gives %d, not %d", s.start, s.end, result, s.must);
   }
-  const bool may_fail = (s.how == Step::only_try && result == EBUSY) ||
+  const bool tries = s.how == Step::only_try || s.what == Step::upgrade;
+  const bool may_fail = (tries && result == EBUSY) ||
                         ((s.how == Step::timed || s.how == Step::late) && result == ETIMEDOUT);
   if (s.must < 0 && result != 0 && !may_fail) {
     machine.fail("[%lu, %lu) gives %d", s.start, s.end, result);
@@ -155,6 +158,16 @@ void run_steps(World& world, const Steps& steps) {
         world.lock->downgrade(held.back().lock, held.back().handle);
         held.back().range.shared = world.lock->can_share();
         break;
+      case Step::upgrade: {
+        Held& h = held.back();
+        access(world, h);
+        const int result = world.lock->try_upgrade(h.lock, h.handle);
+        machine.note("upgrades [%lu, %lu): %d", h.range.start, h.range.end, result);
+        check(s, result);
+        if (result == 0) h.range.shared = false;
+        access(world, h);
+        break;
+      }
       case Step::set:
         world.events[s.number].store(1, release);
         break;

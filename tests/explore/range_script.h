@@ -5,8 +5,9 @@
 //   u U              release this thread's newest, oldest range, after another look at its data.
 //                    A range that was not had is skipped
 //   down             the newest range becomes shared
+//   up               it becomes exclusive if it can (without a result said, it may fail)
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
-//   2E0-4 ...        of the second lock; `down` and `u` find out themselves
+//   2E0-4 ...        of the second lock; `down`, `up` and `u` find out themselves
 //   exit             the thread ends, another begins in its place
 //   fork             as in script.h; after `|`: the other threads in the child
 //   word=0 =dead =busy =late    the result that it must have; without one, a try or timed form may
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -37,6 +39,7 @@ class RangeUnderTest {
   virtual int acquire(int which, const RangeRequest& r, void*& handle) = 0;
   virtual void release(int which, void* handle) = 0;
   virtual void downgrade(int which, void* handle) = 0;
+  virtual int try_upgrade(int which, void* handle) = 0;
   virtual bool busy(int which) = 0;
   virtual bool can_share() const = 0;
 };
@@ -63,6 +66,12 @@ class RangeLockUnderTest final : public RangeUnderTest {
   }
   void downgrade(int which, void* handle) override {
     if constexpr (Lock::kCanShare) lock(which).downgrade(static_cast<Node*>(handle));
+  }
+  int try_upgrade(int which, void* handle) override {
+    if constexpr (requires(Lock & l, Node * n) { l.try_upgrade(n); }) {
+      return lock(which).try_upgrade(static_cast<Node*>(handle));
+    }
+    return ENOTSUP;
   }
   bool busy(int which) override { return lock(which).busy(); }
   bool can_share() const override { return Lock::kCanShare; }

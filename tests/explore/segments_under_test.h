@@ -1,6 +1,7 @@
 // Range locks that are made of reader-writer locks, as the cases see them.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -97,6 +98,7 @@ class SegmentsUnderTest final : public RangeUnderTest {
                             static_cast<std::uint32_t>(name >> kCountShift), kCount});
   }
   void downgrade(int, void*) override {}  // there is none
+  int try_upgrade(int, void*) override { return ENOTSUP; }
   bool busy(int which) override { return locks(which).busy(kCount); }
   bool can_share() const override { return true; }
 

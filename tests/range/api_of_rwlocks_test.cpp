@@ -67,6 +67,25 @@ TEST_P(RangesOfRwLocks, ReadersShare) {
   EXPECT_EQ(lockswap_range_release(&r), 0);
 }
 
+TEST_P(RangesOfRwLocks, AHandleIsReleasedByItsThread) {
+  for (const int mode : {kExclusive, kShared}) {
+    for (const std::uint64_t end : {std::uint64_t{1}, 3 * kSegment, UINT64_MAX}) {
+      lockswap_range r;
+      ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, end, mode), 0);
+      std::thread([&] {
+        EXPECT_EQ(lockswap_range_release(&r), EPERM);
+        EXPECT_EQ(lockswap_range_downgrade(&r), EPERM);
+        EXPECT_EQ(lockswap_range_try_upgrade(&r), EPERM);
+      }).join();
+      EXPECT_EQ(probe(0, 1, kExclusive), EBUSY) << "it is still held";
+      EXPECT_EQ(lockswap_range_try_upgrade(&r), ENOTSUP);
+      EXPECT_EQ(lockswap_range_release(&r), 0);
+      EXPECT_EQ(lockswap_range_release(&r), EINVAL);
+      EXPECT_EQ(probe(0, UINT64_MAX, kExclusive), 0);
+    }
+  }
+}
+
 TEST_P(RangesOfRwLocks, WhoGivesUpHasNothing) {
   lockswap_range r;
   ASSERT_EQ(lockswap_range_acquire(&lock, &r, 100, 110, kShared), 0);

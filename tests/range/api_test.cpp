@@ -2,11 +2,13 @@
 #include <atomic>
 #include <barrier>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <semaphore>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -43,6 +45,11 @@ bool sleeps(pid_t id) {
   const std::string text(std::istreambuf_iterator<char>(stat), {});
   const auto name_ends = text.rfind(')');
   return name_ends != std::string::npos && text.compare(name_ends, 3, ") S") == 0;
+}
+// `id`: 0 until the thread has said what it is.
+void until_asleep(const std::atomic<pid_t>& id) {
+  while (id == 0 || !sleeps(id))
+    std::this_thread::yield();
 }
 
 // A lock of each implementation and preference.
@@ -221,7 +228,9 @@ TEST_P(RangeApi, AWaiterGoesOnWhenItsRangeIsFree) {
     lockswap_range r;
     ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
     std::atomic<bool> in_it{false};
+    std::atomic<pid_t> id{0};
     std::thread waiter([&] {
+      id = gettid();
       lockswap_range mine;
       const timespec t = in(CLOCK_REALTIME, 600'000);
       EXPECT_EQ(timed ? lockswap_range_timed_acquire(&lock, &mine, 5, 15, kShared, &t)
@@ -230,6 +239,7 @@ TEST_P(RangeApi, AWaiterGoesOnWhenItsRangeIsFree) {
       in_it = true;
       EXPECT_EQ(lockswap_range_release(&mine), 0);
     });
+    until_asleep(id);
     EXPECT_FALSE(in_it);
     EXPECT_EQ(lockswap_range_release(&r), 0);
     waiter.join();
@@ -249,8 +259,7 @@ TEST_P(RangeApi, WhoWaitsIsInNobodysWayButInTrees) {
     EXPECT_EQ(lockswap_range_acquire(&lock, &r, 2, 8, kExclusive), 0);
     EXPECT_EQ(lockswap_range_release(&r), 0);
   });
-  while (id == 0 || !sleeps(id))
-    std::this_thread::yield();
+  until_asleep(id);
   EXPECT_EQ(probe(4, 6, kExclusive), queues() ? EBUSY : 0);
   EXPECT_EQ(probe(8, 9, kExclusive), 0);
   EXPECT_EQ(lockswap_range_release(&a), 0);
@@ -266,12 +275,15 @@ TEST_P(RangeApi, DowngradeLetsReadersIn) {
     return;
   }
   std::atomic<bool> in_it{false};
+  std::atomic<pid_t> id{0};
   std::thread reader([&] {
+    id = gettid();
     lockswap_range mine;
     EXPECT_EQ(lockswap_range_acquire(&lock, &mine, 5, 15, kShared), 0);
     in_it = true;
     EXPECT_EQ(lockswap_range_release(&mine), 0);
   });
+  until_asleep(id);
   EXPECT_FALSE(in_it);
   EXPECT_EQ(lockswap_range_downgrade(&r), 0);
   reader.join();
@@ -280,6 +292,66 @@ TEST_P(RangeApi, DowngradeLetsReadersIn) {
   EXPECT_EQ(lockswap_range_downgrade(&r), EINVAL) << "it is shared already";
   EXPECT_EQ(lockswap_range_release(&r), 0);
   EXPECT_EQ(probe(0, 1, kExclusive), 0);
+}
+
+TEST_P(RangeApi, TryUpgrade) {
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kShared), 0);
+  elsewhere([&] { EXPECT_EQ(lockswap_range_try_upgrade(&r), EPERM); });
+  if (GetParam().implementation != std::string("kernel-rw")) {
+    EXPECT_EQ(lockswap_range_try_upgrade(&r), ENOTSUP);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    EXPECT_EQ(lockswap_range_try_upgrade(&r), EINVAL);
+    return;
+  }
+  lockswap_range own;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &own, 9, 12, kShared), 0);
+  EXPECT_EQ(lockswap_range_try_upgrade(&r), EBUSY) << "this thread's own";
+  EXPECT_EQ(lockswap_range_release(&own), 0);
+  elsewhere([&] {
+    lockswap_range other;
+    ASSERT_EQ(lockswap_range_acquire(&lock, &other, 5, 6, kShared), 0);
+    elsewhere([&] { EXPECT_EQ(lockswap_range_try_upgrade(&r), EPERM); });
+    EXPECT_EQ(lockswap_range_release(&other), 0);
+  });
+  EXPECT_EQ(probe(0, 1, kShared), 0) << "it is still shared";
+  EXPECT_EQ(lockswap_range_try_upgrade(&r), 0);
+  EXPECT_EQ(probe(0, 1, kShared), EBUSY);
+  EXPECT_EQ(lockswap_range_try_upgrade(&r), EINVAL) << "it is exclusive already";
+  EXPECT_EQ(lockswap_range_downgrade(&r), 0);
+  EXPECT_EQ(probe(0, 1, kShared), 0);
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+}
+
+// A writer waits for r, and a reader behind it waits for the writer alone, until r is exclusive.
+TEST(RangeUpgrade, WhoWaitsWaitsOn) {
+  lockswap_range_lock_attr attr;
+  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  ASSERT_EQ(lockswap_range_lock_attr_set_implementation(&attr, "kernel-rw"), 0);
+  lockswap_range_lock lock;
+  ASSERT_EQ(lockswap_range_lock_init(&lock, &attr), 0);
+  lockswap_range r;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &r, 0, 4, kShared), 0);
+  std::atomic<pid_t> writer_id{0};
+  std::atomic<pid_t> reader_id{0};
+  std::atomic<bool> exclusive{true};
+  const auto waits = [&](std::atomic<pid_t>& id, std::uint64_t start, int mode) {
+    id = gettid();
+    lockswap_range mine;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &mine, start, 8, mode), 0);
+    EXPECT_FALSE(exclusive);
+    EXPECT_EQ(lockswap_range_release(&mine), 0);
+  };
+  std::thread writer([&] { waits(writer_id, 2, kExclusive); });
+  until_asleep(writer_id);
+  std::thread reader([&] { waits(reader_id, 3, kShared); });
+  until_asleep(reader_id);
+  EXPECT_EQ(lockswap_range_try_upgrade(&r), 0);
+  exclusive = false;
+  EXPECT_EQ(lockswap_range_release(&r), 0);
+  writer.join();
+  reader.join();
+  EXPECT_EQ(lockswap_range_lock_destroy(&lock), 0);
 }
 
 // Many ranges of one thread, released in another order.
@@ -313,6 +385,159 @@ TEST_P(RangeApi, InASteadyStateNothingIsAllocated) {
   ASSERT_EQ(lockswap_range_get_counts(&after), 0);
   EXPECT_EQ(after.nodes, before.nodes);
   EXPECT_EQ(lockswap_range_release(&beside), 0);
+}
+
+// One thread's nodes always come straight back to it, so it never runs out of them; what it takes
+// out of the list are another's.
+class Turns {
+ public:
+  void hand_over() {
+    go_.release();
+    done_.acquire();
+  }
+  void await() { go_.acquire(); }
+  void done() { done_.release(); }
+
+ private:
+  std::binary_semaphore go_{0};
+  std::binary_semaphore done_{0};
+};
+
+constexpr int kTurns = 3000;
+// Of two threads that need a few at a time.
+constexpr std::uint64_t kNodesOfTwo = 1024;
+
+TEST_P(RangeApi, NodesOfAnotherThreadDoNotPileUpWhereOnesOwnComeStraightBack) {
+  lockswap_range_counts before{};
+  ASSERT_EQ(lockswap_range_get_counts(&before), 0);
+  Turns turns;
+  std::thread other([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      lockswap_range r;
+      turns.await();
+      EXPECT_EQ(lockswap_range_try_acquire(&lock, &r, 0, 3, kExclusive), EBUSY);
+      turns.done();
+      turns.await();
+      EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 3, kExclusive), 0);
+      EXPECT_EQ(lockswap_range_release(&r), 0);
+      turns.done();
+    }
+  });
+  for (int i = 0; i < kTurns; ++i) {
+    lockswap_range r;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 3, kExclusive), 0);
+    turns.hand_over();
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    turns.hand_over();
+  }
+  other.join();
+  lockswap_range_counts after{};
+  ASSERT_EQ(lockswap_range_get_counts(&after), 0);
+  EXPECT_LE(after.nodes - before.nodes, kNodesOfTwo);
+}
+
+TEST_P(RangeApi, NodesOfAnotherThreadDoNotPileUpWhereTriesFail) {
+  lockswap_range_counts before{};
+  ASSERT_EQ(lockswap_range_get_counts(&before), 0);
+  lockswap_range beside;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &beside, 2, 100, kExclusive), 0);
+  Turns turns;
+  std::thread other([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      turns.await();
+      lockswap_range r;
+      EXPECT_EQ(lockswap_range_try_acquire(&lock, &r, 0, 4, kExclusive), EBUSY);
+      turns.done();
+    }
+  });
+  for (int i = 0; i < kTurns; ++i) {
+    lockswap_range r;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 2, kExclusive), 0);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    turns.hand_over();
+  }
+  other.join();
+  EXPECT_EQ(lockswap_range_release(&beside), 0);
+  lockswap_range_counts after{};
+  ASSERT_EQ(lockswap_range_get_counts(&after), 0);
+  EXPECT_LE(after.nodes - before.nodes, kNodesOfTwo);
+}
+
+// Who only destroys locks takes out what is left in them.
+TEST_P(RangeApi, NodesDoNotPileUpWhereLocksAreDestroyed) {
+  lockswap_range_counts before{};
+  ASSERT_EQ(lockswap_range_get_counts(&before), 0);
+  Turns turns;
+  lockswap_range_lock other = LOCKSWAP_RANGE_LOCK_INITIALIZER;
+  std::thread user([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      turns.await();
+      lockswap_range a;
+      lockswap_range b;
+      EXPECT_EQ(lockswap_range_acquire(&other, &a, 0, 2, kExclusive), 0);
+      EXPECT_EQ(lockswap_range_acquire(&other, &b, 2, 4, kExclusive), 0);
+      EXPECT_EQ(lockswap_range_release(&a), 0);
+      EXPECT_EQ(lockswap_range_release(&b), 0);
+      turns.done();
+    }
+  });
+  lockswap_range_lock_attr attr;
+  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  ASSERT_EQ(lockswap_range_lock_attr_set_implementation(&attr, GetParam().implementation), 0);
+  for (int i = 0; i < kTurns; ++i) {
+    ASSERT_EQ(lockswap_range_lock_init(&other, &attr), 0);
+    turns.hand_over();
+    EXPECT_EQ(lockswap_range_lock_destroy(&other), 0);
+  }
+  user.join();
+  lockswap_range_counts after{};
+  ASSERT_EQ(lockswap_range_get_counts(&after), 0);
+  EXPECT_LE(after.nodes - before.nodes, kNodesOfTwo);
+}
+
+// There is always some narrow range that is held. Who waits for all of them gets in if the others
+// let it. Only how long that may take is given up on, long after it must have come to pass.
+TEST_P(RangeApi, AWideRangeGetsInBesideManyNarrowOnes) {
+  constexpr std::uint64_t kNarrow = 12;
+  constexpr int kTimes = 5;
+  std::atomic<bool> stop{false};
+  std::barrier begun(kNarrow + 1);
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kNarrow; ++t) {
+    threads.emplace_back([&, t] {
+      for (bool first = true; !stop; first = false) {
+        lockswap_range r;
+        EXPECT_EQ(lockswap_range_acquire(&lock, &r, t * 4, t * 4 + 4, kExclusive), 0);
+        if (first) begun.arrive_and_wait();
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+        EXPECT_EQ(lockswap_range_release(&r), 0);
+      }
+    });
+  }
+  begun.arrive_and_wait();
+  int had = 0;
+  const timespec t = in(CLOCK_MONOTONIC, 60'000);
+  std::thread wide([&] {
+    // Acquisitions with a deadline are never impatient, so these have none.
+    while (had < kTimes) {
+      lockswap_range r;
+      EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, kNarrow * 4, kExclusive), 0);
+      had += stop ? 0 : 1;
+      EXPECT_EQ(lockswap_range_release(&r), 0);
+      if (stop) break;
+    }
+    stop = true;
+  });
+  while (!stop) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec > t.tv_sec) stop = true;
+  }
+  wide.join();
+  for (auto& thread : threads)
+    thread.join();
+  EXPECT_EQ(had, kTimes);
 }
 
 TEST_P(RangeApi, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
@@ -393,12 +618,37 @@ TEST(RangeInCpp, HoldsAndReleases) {
   auto a = lock.exclusive();
   a.downgrade();
   elsewhere([&] { EXPECT_TRUE(lock.try_shared()); });
+  EXPECT_THROW(a.try_upgrade(), std::system_error) << "list-rw cannot";
   auto b = std::move(a);
   EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move): that is what is looked at
   EXPECT_TRUE(b);
   b.release();
   elsewhere([&] { EXPECT_TRUE(lock.try_exclusive_for(0, 1, std::chrono::seconds(1))); });
   EXPECT_THROW(lockswap::range_lock("list"), std::system_error);
+  elsewhere([&] { EXPECT_TRUE(lock.try_shared_for(0, 1, std::chrono::hours::max())); });
+  elsewhere([&] { EXPECT_TRUE(lock.try_shared_for(0, 1, std::chrono::duration<double>(1e300))); });
+  elsewhere([&] { EXPECT_TRUE(lock.try_shared_for(0, 1, std::chrono::hours::min())); });
+}
+
+TEST(RangeInCpp, UpgradesWhereItCan) {
+  lockswap::range_lock lock("kernel-rw");
+  auto a = lock.shared(0, 10);
+  {
+    const auto b = lock.shared(5, 15);
+    EXPECT_FALSE(a.try_upgrade());
+  }
+  EXPECT_TRUE(a.try_upgrade());
+  elsewhere([&] { EXPECT_FALSE(lock.try_shared(0, 1)); });
+}
+
+TEST(RangeInCpp, SegmentsAreOfTheLengthThatIsAsked) {
+  constexpr std::uint64_t kLength = 16;
+  lockswap::range_lock lock("pnova-rw", true, LOCKSWAP_RANGE_PREFER_READERS, kLength);
+  const auto mine = lock.exclusive(0, 1);
+  elsewhere([&] {
+    EXPECT_FALSE(lock.try_exclusive(kLength - 1, kLength));
+    EXPECT_TRUE(lock.try_exclusive(kLength, kLength + 1));
+  });
 }
 
 }  // namespace

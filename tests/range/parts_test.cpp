@@ -1,13 +1,19 @@
 // Parts of the range locks by themselves: the interval tree against a plain list, which segments a
 // range has.
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <random>
+#include <thread>
 #include <vector>
 
+#include "platform/native.h"
 #include "range/interval_tree.h"
+#include "range/list.h"
 #include "range/segments.h"
+#include "range/sharded.h"
+#include "wait/park.h"
 
 namespace {
 
@@ -110,6 +116,47 @@ TEST(Segments, AreThoseThatTheRangeTouches) {
   EXPECT_EQ(numbers(Segments::of_range(0, ~std::uint64_t{0}, 1, 4)), (Numbers{0, 1, 2, 3}));
   EXPECT_EQ(numbers(Segments::of_range(~std::uint64_t{0} - 1, ~std::uint64_t{0}, 1, 4)),
             (Numbers{2}));
+}
+
+// A wait policy under which every wait ends at once, with what is in the way just out of it, and
+// something else there instead.
+struct AlwaysSomethingElse {
+  static constexpr bool kParks = false;
+  static inline int waits = 0;
+  static constexpr int kMost = 1000;
+  template <class A, class Pred>
+  static bool until(A&, Order, typename A::value_type, std::uint32_t, const Deadline*, Pred) {
+    return ++waits < kMost;
+  }
+  template <class A>
+  static void wake(const A*, std::uint32_t) {}
+};
+
+template <class Lock>
+class Deadlines : public testing::Test {};
+using Lists = testing::Types<RangeList<Native, AlwaysSomethingElse, false>,
+                             RangeList<Native, AlwaysSomethingElse, true>,
+                             ShardedRanges<Native, AlwaysSomethingElse>>;
+TYPED_TEST_SUITE(Deadlines, Lists);
+
+TYPED_TEST(Deadlines, AreLookedAtBetweenWaitsThatEndSoon) {
+  ThreadExit::prepare();
+  TypeParam lock{};
+  const RangeOptions options{.fair = true, .writers_first = false};
+  typename TypeParam::Node* held = nullptr;
+  const RangeRequest all{0, 10, false, false, nullptr};
+  ASSERT_EQ(lock.acquire_range(all, options, held), 0);
+  AlwaysSomethingElse::waits = 0;
+  int result = -1;
+  std::thread([&] {
+    const Deadline over = deadline_in(0, 0);
+    typename TypeParam::Node* mine = nullptr;
+    result = lock.acquire_range({5, 15, false, false, &over}, options, mine);
+  }).join();
+  EXPECT_EQ(result, ETIMEDOUT);
+  EXPECT_EQ(AlwaysSomethingElse::waits, 0);
+  lock.release_range(held);
+  EXPECT_FALSE(lock.busy());
 }
 
 }  // namespace

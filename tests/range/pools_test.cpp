@@ -151,6 +151,39 @@ TEST_F(PoolsTest, AThreadThatTakesOutMoreThanItPutsInHandsNodesOn) {
   EXPECT_EQ(P::counts().nodes, before) << "they come from what the other thread had too many of";
 }
 
+TEST_F(PoolsTest, WhatIsTakenOutIsUsedAgainWhereOnesOwnNodesAlwaysComeBack) {
+  using P = PoolsOf<9>;
+  const P::Lease lease;
+  constexpr int kRounds = 1000;
+  for (int i = 0; i < kRounds; ++i) {
+    auto* own = P::take(*lease.get());
+    auto* others = new TestNode<9>;  // as another thread's, which takes a new one each time
+    P::retire(*lease.get(), others);
+    P::give(*lease.get(), own);
+  }
+  const std::uint64_t mapped = P::counts().nodes;
+  std::thread([&] {
+    const P::Lease its;
+    for (int i = 0; i < kRounds / 2; ++i)
+      P::take(*its.get());
+  }).join();
+  EXPECT_EQ(P::counts().nodes, mapped + 4) << "its first four; the rest was handed on";
+}
+
+TEST_F(PoolsTest, AWalkThatLastsIsNotLookedAtAgainAtEachTake) {
+  using P = PoolsOf<10>;
+  const P::Lease lease;
+  Walking<P> walker;
+  for (int i = 0; i < 100; ++i) {
+    auto* own = P::take(*lease.get());
+    P::retire(*lease.get(), new TestNode<10>);
+    P::give(*lease.get(), own);
+  }
+  EXPECT_EQ(P::counts().nodes, 8u) << "nothing is mapped while some are ready";
+  EXPECT_GT(lease.get()->enough, 50u);
+  walker.end();
+}
+
 TEST_F(PoolsTest, AThreadsSupplyGoesToTheNext) {
   using P = PoolsOf<7>;
   std::set<void*> supplies;
