@@ -28,6 +28,9 @@
 
 namespace lockswap {
 
+// Units; of locks that are told nothing. Written at start-up.
+inline constinit std::uint64_t default_range_segment = 4096;
+
 // The locks of a range: `count` ones from `first` on, counted round. 1 <= count <= of.
 struct Segments {
   std::uint32_t first;

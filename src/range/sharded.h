@@ -41,9 +41,6 @@
 
 namespace lockswap {
 
-// Units; of locks that begin() is told nothing. Written at start-up.
-inline constinit std::uint64_t default_range_segment = 4096;
-
 template <class P, class W, std::uint32_t kShards = 1024, RangeSizes kSizes = RangeSizes{}>
 class ShardedRanges {
   using List = InList<P, W, true, kSizes>;

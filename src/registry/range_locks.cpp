@@ -64,7 +64,7 @@ constinit Inner inner{};
 
 }  // namespace
 
-constinit ActiveRange active_range{kOps<Park<Native>>, 0, 0};
+constinit ActiveRange active_range{kOps<Park<Native>>, 0};
 
 RangeLocks range_locks() noexcept {
   return {kRangeLocks, static_cast<int>(std::size(kRangeLocks))};
@@ -91,7 +91,6 @@ const char* prepare_range(const Config& config) noexcept {
   if (same_name(config.wait, "yield")) active_range.ops = kOps<Yield<Native>>;
   inner.config = config;
   const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefault) : config.range;
-  active_range.segment = config.range_segment;
   default_range_segment = config.range_segment;
   active_range.default_kind = kind | RangeKind::kFair;
   return make_ready(kind);

@@ -80,7 +80,6 @@ std::uint32_t find_range_lock(const char* name) noexcept;
 struct ActiveRange {
   const RangeOps* ops;  // by number - 1
   std::uint32_t default_kind;
-  std::uint64_t segment;
 };
 extern ActiveRange active_range;
 

@@ -31,28 +31,28 @@ class RangeNodeOps {
       h.node = nullptr;
       return EINVAL;
     }
+    if (acquire_alone(f, h, start, end, mode == RangeMode::shared)) return 0;
+    return acquire_slowly(f, h, start, end, mode);
+  }
+  // The fast path, where there is one.
+  [[gnu::always_inline]] static bool acquire_alone(RangeFrame& f, RangeHandle& h,
+                                                   std::uint64_t start, std::uint64_t end,
+                                                   bool shared) noexcept {
     if constexpr (kFastPath) {
       Node* n;
-      if (lock(f).acquire_alone(start, end, mode == RangeMode::shared, n)) {
-        h = {n, &f};
-        return 0;
-      }
+      if (!lock(f).acquire_alone(start, end, shared, n)) return false;
+      h = {n, &f};
+      return true;
+    } else {
+      return false;
     }
-    return acquire_slowly(f, h, start, end, mode);
   }
   [[gnu::noinline]] static int acquire_slowly(RangeFrame& f, RangeHandle& h, std::uint64_t start,
                                               std::uint64_t end, RangeMode mode) {
     return acquire_rest(f, h, {start, end, mode == RangeMode::shared, false, nullptr});
   }
   static int acquire_within(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
-    if constexpr (kFastPath) {
-      Node* n;
-      if (lock(f).acquire_alone(r.start, r.end, r.shared, n)) {
-        h = {n, &f};
-        return 0;
-      }
-    }
-    return acquire_rest(f, h, r);
+    return acquire_alone(f, h, r.start, r.end, r.shared) ? 0 : acquire_rest(f, h, r);
   }
   static int acquire_rest(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
     // relaxed: a bound lock stays what it is.
@@ -153,7 +153,7 @@ struct ManyRwLocks {
     return reinterpret_cast<pthread_rwlock_t*>(state(f).locks.load(acquire));
   }
   static std::uint64_t segment(RangeFrame& f) noexcept {
-    return state(f).segment != 0 ? state(f).segment : active_range.segment;
+    return state(f).segment != 0 ? state(f).segment : default_range_segment;
   }
   static void begin(RangeFrame& f, std::uint64_t units) noexcept { state(f).segment = units; }
   static void end(RangeFrame& f) noexcept {

@@ -1,4 +1,6 @@
 // The cases of range locks. Pools of one node, so that each node is used again as soon as it may.
+#include <algorithm>
+
 #include "cases.h"
 #include "multicore/explore/wait_at.h"
 #include "range/list.h"
@@ -19,6 +21,10 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kWalk{2, 1, 0, 0};
 // The queue has many steps.
 constexpr Bounds kQueue{1, 0, 0, 1};
+// Switches in the quick bounds of locks whose lists are list-rw's, where they are explored further.
+constexpr int kBriefly = 1;
+// Of three threads: the locks inside are explored by themselves.
+constexpr Bounds kOutside{1, 0, 0, 1};
 
 struct Script {
   const char* name;
@@ -131,19 +137,19 @@ const Script kFair[] = {
 // What is exclusive, shared or tried over several segments; a thread holds one range.
 const Script kSegments[] = {
     {"overlap", {"E0-4 u", "E2-6 u"}},
-    {"overlap-3", {"E0-4 u", "E2-6 u", "E3-5 u"}},
+    {"overlap-3", {"E0-4 u", "E2-6 u", "E3-5 u"}, kOutside},
     {"twice", {"E0-4 u E0-4 u", "E2-6 u E2-6 u"}},
     // Round the end: both need the first and the last lock.
     {"round", {"E6-10 u", "E0-8 u"}},
-    {"try", {"E0-4 u", "tryE2-6 u", "E4-6 u"}},
+    {"try", {"E0-4 u", "tryE2-6 u", "E4-6 u"}, kOutside},
     // A try that fails at its second lock leaves nothing behind.
     {"try-half", {"E2-4 +1 ?2 u", "?1 tryE0-4=busy tryE0-2=0 u +2"}},
-    {"timed", {"E0-4 u", "timedE2-6 u", "E0-2 u"}},
+    {"timed", {"E0-4 u", "timedE2-6 u", "E0-2 u"}, kOutside},
     {"timed-out", {"E2-4 +1 ?2 u", "?1 timedE0-4=late E0-2 u +2"}},
-    {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}},
-    {"2w1r", {"E0-4 u", "E3-8 u", "S2-6 u"}},
+    {"1w2r", {"E2-6 u", "S0-4 u", "S3-8 u"}, kOutside},
+    {"2w1r", {"E0-4 u", "E3-8 u", "S2-6 u"}, kOutside},
     {"read-together", {"S0-4 +1 ?2 u", "?1 S2-6 +2 u"}},
-    {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}},
+    {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}, kOutside},
 };
 const Script kManySegments[] = {
     {"adjacent", {"E0-2 +1 ?2 u", "?1 E2-4 +2 u"}},
@@ -205,13 +211,13 @@ class Builder {
     static Tree<Wait, true> tree_rw(kPlain);
     add_all("list-ex/" + wait, exclusive, kExclusive, kListExclusive);
     add_all("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared, kFork);
-    add_all("list-rw-writers/" + wait, writers, kShared, kListShared);
+    add_all<kBriefly>("list-rw-writers/" + wait, writers, kShared, kListShared);
     add_all("list-rw-fair/" + wait, fair, kFair);
     static Sharded<Wait> sharded(kPlain);
     static Sharded<Wait> sharded_writers(kWritersFirst);
     static Sharded<Wait, kImpatient> sharded_fair(kFairly);
-    add_all("sharded-rw/" + wait, sharded, kExclusive, kListExclusive, kShared, kListShared, kParts,
-            kFork);
+    add_all<kBriefly>("sharded-rw/" + wait, sharded, kExclusive, kListExclusive, kShared,
+                      kListShared, kParts, kFork);
     add_all("sharded-rw-writers/" + wait, sharded_writers, kShared, kParts);
     add_all("sharded-rw-fair/" + wait, sharded_fair, kFair);
     add_all("lustre-ex/" + wait, tree_ex, kExclusive);
@@ -244,11 +250,14 @@ class Builder {
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
-  template <class... Tables>
+  template <int kSwitches = kWalk.preemptions, class... Tables>
   void add_all(const std::string& lock_name, RangeUnderTest& lock, const Tables&... tables) {
     const auto add_table = [&](const auto& table) {
-      for (const Script& s : table)
+      for (const Script& s : table) {
         add_case(lock_name, lock, s);
+        int& switches = cases_.back().quick_bounds.preemptions;
+        switches = std::min(switches, kSwitches);
+      }
     };
     (add_table(tables), ...);
   }

@@ -499,16 +499,20 @@ TEST_P(RangeApi, NodesDoNotPileUpWhereLocksAreDestroyed) {
 // let it. Only how long that may take is given up on, long after it must have come to pass.
 TEST_P(RangeApi, AWideRangeGetsInBesideManyNarrowOnes) {
   constexpr std::uint64_t kNarrow = 12;
+  constexpr std::uint64_t kUnits = 4;  // a segment
+  constexpr std::uint64_t kPlaces =
+      50;  // that each of them goes through, since sharded-rw has many lists
   constexpr int kTimes = 5;
   std::atomic<bool> stop{false};
   std::barrier begun(kNarrow + 1);
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < kNarrow; ++t) {
     threads.emplace_back([&, t] {
-      for (bool first = true; !stop; first = false) {
+      for (std::uint64_t round = 0; !stop; ++round) {
         lockswap_range r;
-        EXPECT_EQ(lockswap_range_acquire(&lock, &r, t * 4, t * 4 + 4, kExclusive), 0);
-        if (first) begun.arrive_and_wait();
+        const std::uint64_t at = (round % kPlaces * kNarrow + t) * kUnits;
+        EXPECT_EQ(lockswap_range_acquire(&lock, &r, at, at + kUnits, kExclusive), 0);
+        if (round == 0) begun.arrive_and_wait();
         std::this_thread::sleep_for(std::chrono::microseconds(300));
         EXPECT_EQ(lockswap_range_release(&r), 0);
       }
@@ -521,7 +525,7 @@ TEST_P(RangeApi, AWideRangeGetsInBesideManyNarrowOnes) {
     // Acquisitions with a deadline are never impatient, so these have none.
     while (had < kTimes) {
       lockswap_range r;
-      EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, kNarrow * 4, kExclusive), 0);
+      EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, kPlaces * kNarrow * kUnits, kExclusive), 0);
       had += stop ? 0 : 1;
       EXPECT_EQ(lockswap_range_release(&r), 0);
       if (stop) break;

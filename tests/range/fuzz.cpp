@@ -66,10 +66,11 @@ class Puppet {
 struct Implementation {
   const char* name;
   bool shares;
+  bool upgrades = false;
 };
 constexpr Implementation kImplementations[] = {
-    {"list-rw", true},   {"list-ex", false},   {"sharded-rw", true},
-    {"kernel-rw", true}, {"lustre-ex", false},
+    {"list-rw", true},         {"list-ex", false},   {"sharded-rw", true},
+    {"kernel-rw", true, true}, {"lustre-ex", false},
 };
 
 // What a handle is of.
@@ -109,6 +110,9 @@ class Run {
         case 6:
         case 7:
           acquire(Form::late);
+          break;
+        case 12:
+          upgrade();
           break;
         case 13:
           downgrade();
@@ -230,6 +234,29 @@ class Run {
                                                 : 0;
     expect("downgrade", result, must);
     if (must == 0) h.shared = true;
+  }
+
+  void upgrade() {
+    const int thread = next_thread();
+    const int handle = next() % kHandles;
+    Held& h = held_[handle];
+    int result = -1;
+    puppets_[thread]->call([&] { result = lockswap_range_try_upgrade(&ranges_[handle]); });
+    const auto others_overlap = [&] {
+      const Held mine = h;
+      h.held = false;
+      const Conflicts c = conflicts(thread, mine.start, mine.end, false);
+      h.held = true;
+      return c.own || c.others;
+    };
+    const int must = !h.held                      ? EINVAL
+                     : h.thread != thread         ? EPERM
+                     : !implementation_->upgrades ? ENOTSUP
+                     : !h.shared                  ? EINVAL
+                     : others_overlap()           ? EBUSY
+                                                  : 0;
+    expect("upgrade", result, must);
+    if (must == 0) h.shared = false;
   }
 
   bool any_held() const {

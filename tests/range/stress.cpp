@@ -58,6 +58,13 @@ struct Unit {
     readers.fetch_add(1, std::memory_order_relaxed);
     return writers.fetch_sub(1, std::memory_order_relaxed) == 1 && a == b;
   }
+  // The only reader becomes a writer.
+  bool upgrade() {
+    const bool alone = readers.fetch_sub(1, std::memory_order_relaxed) == 1 &&
+                       writers.fetch_add(1, std::memory_order_relaxed) == 0;
+    ++a;
+    return alone && a == b + 1;
+  }
 };
 
 template <class List>
@@ -130,6 +137,13 @@ class Thread {
     world_.expect(result == EDEADLK);
   }
   void leave(Held& h) {
+    if constexpr (requires { world_.list.try_upgrade(h.node); }) {
+      if (h.shared && random_() % 8 == 0 && world_.list.try_upgrade(h.node) == 0) {
+        for (std::uint64_t u = h.start; u < h.end; ++u)
+          world_.expect(world_.units[u].upgrade());
+        h.shared = false;
+      }
+    }
     if constexpr (List::kCanShare) {
       if (!h.shared && random_() % 8 == 0) {
         for (std::uint64_t u = h.start; u < h.end; ++u)
