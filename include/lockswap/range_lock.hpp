@@ -81,10 +81,10 @@ class range_lock {
   }
   range_lock(const range_lock&) = delete;
   range_lock& operator=(const range_lock&) = delete;
-  // No range may be held: it would wait for ever. (It waits for those that are about to come back
-  // from a release.)
+  // No range may be held; if one is, as by a thread that runs on while the process exits, what the
+  // lock has mapped stays. Waits a little for a thread that has not come back from a release.
   ~range_lock() {
-    while (lockswap_range_lock_destroy(&lock_) == EBUSY)
+    for (int i = 0; i < 1000 && lockswap_range_lock_destroy(&lock_) == EBUSY; ++i)
       std::this_thread::yield();
   }
 
