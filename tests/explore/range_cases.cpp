@@ -21,7 +21,8 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kWalk{2, 1, 0, 0};
 // The queue has many steps.
 constexpr Bounds kQueue{1, 0, 0, 1};
-// Switches in the quick bounds of locks whose lists are list-rw's, where they are explored further.
+// Switches in the quick bounds of locks whose lists are list-rw's, where they are explored further,
+// and of waiters that sleep, since nobody waits in a walk.
 constexpr int kBriefly = 1;
 // Of three threads: the locks inside are explored by themselves.
 constexpr Bounds kOutside{1, 0, 0, 1};
@@ -209,8 +210,10 @@ class Builder {
     static List<Wait, true, kImpatient> fair(kFairly);
     static Tree<Wait, false> tree_ex(kPlain);
     static Tree<Wait, true> tree_rw(kPlain);
-    add_all("list-ex/" + wait, exclusive, kExclusive, kListExclusive);
-    add_all("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared, kFork);
+    constexpr int kOfWalks = Wait<Explored>::kParks ? kBriefly : kWalk.preemptions;
+    add_all<kOfWalks>("list-ex/" + wait, exclusive, kExclusive, kListExclusive);
+    add_all<kOfWalks>("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared,
+                      kFork);
     add_all<kBriefly>("list-rw-writers/" + wait, writers, kShared, kListShared);
     add_all("list-rw-fair/" + wait, fair, kFair);
     static Sharded<Wait> sharded(kPlain);
