@@ -15,9 +15,8 @@
 //   (They stay in while it waits for another acquisition that decides whether to give way.) Who is
 //   in somebody's way without holding its range has come further than that one; so the one that is
 //   furthest is only stopped by a range that is held.
-// Fairness: list-rw's. A range that finds its list empty looks at the queue as well, else narrow
-// ones
-//   would pass by a wide one that is impatient.
+// Fairness: list-rw's. Who finds a list empty looks at the queue, too, else narrow ranges would
+//   pass by a wide one that is impatient.
 // Space: 8 bytes a list; a node (64 bytes) for each segment that a range touches, kShards at most.
 // Cost: a walk through a list for each of them.
 // Order: nothing is ordered between lists: each range is acquired, and released, in each.
