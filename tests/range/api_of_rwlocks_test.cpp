@@ -4,12 +4,11 @@
 #include <string>
 #include <thread>
 
+#include "api_fixture.h"
 #include "lockswap/range_lock.h"
 
 namespace {
 
-constexpr int kExclusive = LOCKSWAP_RANGE_EXCLUSIVE;
-constexpr int kShared = LOCKSWAP_RANGE_SHARED;
 constexpr std::uint64_t kSegment = 10;
 
 class RangesOfRwLocks : public testing::TestWithParam<const char*> {
@@ -25,15 +24,7 @@ class RangesOfRwLocks : public testing::TestWithParam<const char*> {
   bool segments() const { return std::string(GetParam()).starts_with("pnova-rw"); }
 
   int probe(std::uint64_t start, std::uint64_t end, int mode) {
-    int result = -1;
-    std::thread([&] {
-      lockswap_range r;
-      result = lockswap_range_try_acquire(&lock, &r, start, end, mode);
-      if (result == 0) {
-        EXPECT_EQ(lockswap_range_release(&r), 0);
-      }
-    }).join();
-    return result;
+    return try_elsewhere(lock, start, end, mode);
   }
 
   lockswap_range_lock lock;

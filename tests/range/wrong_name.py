@@ -8,8 +8,8 @@ import sys
 
 OF_RWLOCKS = ", or with ':' and a reader-writer lock"
 EXPECTED = (
-    "lockswap: LOCKSWAP_RANGE=list is no range lock; choose one of: list-ex, list-rw, sharded-rw, lustre-ex, kernel-rw, "
-    f"pnova-rw{OF_RWLOCKS}, rwlock{OF_RWLOCKS}\n"
+    "lockswap: LOCKSWAP_RANGE=list is no range lock; choose one of: list-ex, list-rw, sharded-rw, lustre-ex, "
+    f"kernel-rw, pnova-rw{OF_RWLOCKS}, rwlock{OF_RWLOCKS}\n"
 )
 
 ran = subprocess.run(
