@@ -51,7 +51,7 @@ TYPED_TEST(SkipListTest, IsASet) {
 
 TYPED_TEST(SkipListTest, IsLinearizable) {
   constexpr int kThreads = 4;
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 1000;
   constexpr std::uint32_t kKeys = 4;
   constexpr int kOperations = 6;  // a thread, a round
   static_assert(kThreads * kOperations + 1 <= 32, "what KeyHistory takes");
