@@ -16,6 +16,7 @@ from lockswap.registry import MUTEX_PTHREAD, NONE, PTHREAD, RANGE_MARK, Registry
 
 RWLOCK, MUTEX, RANGE = "rwlock", "mutex", "range"  # kinds of locks
 _MARK = "mutex:"
+_ONLY_NONE = f"'{NONE}' is the program without lockswap, so it goes with no other lock; glibc's is '{PTHREAD}'"
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,7 @@ def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
     other = None if mutex is None else registry.mutex(mutex)
     if NONE in (one, other):
         if one and other and one != other:
-            raise UserError(
-                f"'{NONE}' is the program without lockswap, so it goes with no other lock; glibc's is '{PTHREAD}'"
-            )
+            raise UserError(_ONLY_NONE)
         return Choice(NONE)
     return Choice(one or PTHREAD, other)
 
@@ -98,11 +97,10 @@ def product(registry: Registry, rwlocks: list[str], mutexes: list[str]) -> list[
 
     Without 'none', which is measured anyhow.
     """
-    wanted = [
-        chosen(registry, rwlock, mutex).label
-        for rwlock in _named(rwlocks, registry.rwlock)
-        for mutex in _named(mutexes, registry.mutex)
-    ]
+    first, second = _named(rwlocks, registry.rwlock), _named(mutexes, registry.mutex)
+    if (first == [] and any(second)) or (second == [] and any(first)):
+        raise UserError(_ONLY_NONE)
+    wanted = [chosen(registry, rwlock, mutex).label for rwlock in first for mutex in second]
     return list(dict.fromkeys(wanted))
 
 

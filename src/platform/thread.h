@@ -2,7 +2,7 @@
 // id, and a hook at thread exit.
 //
 // Thread-locals use the initial-exec model: two instructions, no call, no malloc, and the price of
-// a few dozen bytes of the static TLS block. A thread that exits and locks again in a later key
+// some 800 bytes of the static TLS block. A thread that exits and locks again in a later key
 // destructor finds its state zeroed or emptied, never gone.
 #pragma once
 

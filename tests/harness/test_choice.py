@@ -48,6 +48,17 @@ def test_each_of_these_with_each_of_those():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("rwlocks", "mutexes"), [(["none"], ["mcs"]), (["ba"], ["none", "None"])])
+def test_none_alone_goes_with_no_other_lock(rwlocks, mutexes):
+    with pytest.raises(UserError, match="goes with no other lock"):
+        product(REGISTRY, rwlocks, mutexes)
+
+
+def test_none_beside_others_is_measured_anyhow():
+    assert product(REGISTRY, ["none", "ba"], ["mcs"]) == ["ba+mutex:mcs"]
+    assert product(REGISTRY, ["none"], ["none"]) == product(REGISTRY, ["none"], []) == []
+
+
 def test_baselines():
     assert with_baselines(["ba"]) == ["none", "pthread", "ba"]
     assert with_baselines(["mutex:mcs", "mutex:pthread"]) == ["none", "mutex:pthread", "mutex:mcs"]
