@@ -42,7 +42,7 @@ class Adoption {
       if (stamp_in(v) == mine) return;
       if (stamp_in(v) == at_it) {
         // relaxed: the next round acquires.
-        P::await(Pause::yield, word, relaxed,
+        P::await(Pause::nap, word, relaxed,
                  [at_it](std::uint64_t now) { return stamp_in(now) != at_it; });
         continue;
       }

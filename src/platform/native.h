@@ -53,6 +53,7 @@ struct Native {
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
+    thread_id();  // in a child the survivor is known from when it asks
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
@@ -111,13 +112,13 @@ struct Native {
   static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) noexcept {
     for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
-      if (pause == Pause::yield) {
-        step_aside(0);
-      } else {
+      if (pause == Pause::spin) {
         relax();
+      } else {
+        step_aside(pause == Pause::yield ? 0 : round - 1);
       }
       // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
-      const bool look = pause == Pause::yield || round % 64 == 0;
+      const bool look = pause != Pause::spin || round % 64 == 0;
       if (deadline != nullptr && look && has_passed(*deadline)) return pred(atom.load(order));
     }
     return true;

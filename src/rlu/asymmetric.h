@@ -95,7 +95,7 @@ class Asymmetric {
         // A handler that interrupted it: that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
         // acquire: pairs with leave_fast.
-        P::await(Pause::yield, leaving, acquire, [](std::uint64_t v) { return v == 0; });
+        P::await(Pause::nap, leaving, acquire, [](std::uint64_t v) { return v == 0; });
       }
       return !take(place, domain);
     });

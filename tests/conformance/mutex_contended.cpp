@@ -255,13 +255,19 @@ TEST(MutexFork, OwnersThatAreChecked) {
   for (const int type : {PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK}) {
     Mutex m(type);
     ASSERT_RC(0, pthread_mutex_lock(m));
-    EXPECT_EQ(0, ends_well([&] {
-                if (pthread_mutex_lock(m) != (type == PTHREAD_MUTEX_RECURSIVE ? 0 : EDEADLK))
-                  return 1;
-                if (type == PTHREAD_MUTEX_RECURSIVE && pthread_mutex_unlock(m) != 0) return 2;
-                if (pthread_mutex_unlock(m) != 0) return 3;
-                return pthread_mutex_unlock(m) == EPERM ? 0 : 4;
-              }));
+    const auto owns = [&] {
+      if (pthread_mutex_lock(m) != (type == PTHREAD_MUTEX_RECURSIVE ? 0 : EDEADLK)) return 1;
+      if (type == PTHREAD_MUTEX_RECURSIVE && pthread_mutex_unlock(m) != 0) return 2;
+      if (pthread_mutex_unlock(m) != 0) return 3;
+      return pthread_mutex_unlock(m) == EPERM ? 0 : 4;
+    };
+    EXPECT_EQ(0, ends_well(owns));
+    // Nothing has run in the child before its first call: no handler of pthread_atfork.
+    for (const bool just_releases : {false, true}) {
+      const pid_t child = _Fork();
+      if (child == 0) _exit(just_releases ? pthread_mutex_unlock(m) : owns());
+      EXPECT_EQ(0, end_of_child(child));
+    }
     ASSERT_RC(0, pthread_mutex_unlock(m));
   }
 }

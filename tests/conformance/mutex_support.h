@@ -32,7 +32,7 @@ class Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
   pthread_mutex_t* get() { return &m_; }
-  operator pthread_mutex_t*() { return &m_; }
+  operator pthread_mutex_t*() { return &m_; }  // NOLINT(google-explicit-constructor): for the calls
 
  private:
   void init(int type) {

@@ -97,6 +97,22 @@ TEST(Fork, ReadHoldOfAnotherThreadStays) {
   }
 }
 
+// Nothing has run in the child before its first call: no handler of pthread_atfork.
+TEST(Fork, TheWriterIsKnownFromTheFirstCall) {
+  if (glibc_underneath()) GTEST_SKIP() << "glibc's writer is the parent's thread";
+  L lock = PTHREAD_RWLOCK_INITIALIZER;
+  ASSERT_RC(0, pthread_rwlock_wrlock(&lock));
+  const pid_t child = _Fork();
+  if (child == 0) {
+    const timespec past{};
+    const int again = pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &past);
+    _exit(again != EDEADLK ? again : pthread_rwlock_unlock(&lock));
+  }
+  EXPECT_EQ(0, end_of_child(child));
+  ASSERT_RC(0, pthread_rwlock_unlock(&lock));
+  expect_works(&lock);
+}
+
 TEST(Fork, WriteHoldOfAnotherThreadStays) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   Actor holder;

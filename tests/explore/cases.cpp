@@ -40,6 +40,10 @@ const Script kGeneral[] = {
     {"timed-read-out", {"W +1 ?2 u", "?1 timedR! +2"}},
     {"timed-write-out", {"W +1 ?2 u", "?1 timedW! +2"}},
     {"timed-write-out-r", {"R +1 ?2 u", "?1 timedW! +2"}},
+    // Nobody may sleep on a free lock until the deadline.
+    {"far-1w1r", {"W u", "farR u"}},
+    {"far-2w", {"W u", "farW u"}},
+    {"far-1r1w", {"R u", "farW u"}},
     // What is free must be had, also by a try and by one who comes late.
     {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
     {"late", {"W u", "lateR u", "lateW u"}},

@@ -222,7 +222,7 @@ std::vector<SeededFault> seeded_faults() {
            release, "core/mutex/mcs/spin/try"),
       weak("mcs: leaves the queue with relaxed", "mcs.h", "leave", Op::compare_exchange, release,
            relaxed, "core/mutex/mcs/spin/2w"),
-      weak("mcs: waits with relaxed", "mcs.h", "wait_behind", Op::await, acquire, relaxed,
+      weak("mcs: waits with relaxed", "mcs.h", "wait_at", Op::await, acquire, relaxed,
            "core/mutex/mcs/spin/2w"),
       weak("mcs: hands over with relaxed", "mcs.h", "hand_over", Op::exchange, release, relaxed,
            "core/mutex/mcs/spin/2w"),

@@ -17,9 +17,16 @@
 namespace lockswap::explore {
 namespace {
 
+constexpr Bounds kFull{2, 2, 1, 1};
+constexpr Bounds kSmall{1, 1, 1, 1};
+// Where smaller scripts look at orders, or at stray wake-ups.
+constexpr Bounds kNoStale{1, 0, 1, 1};
+constexpr Bounds kNoStray{1, 1, 0, 1};
+
 struct Script {
   const char* name;
   std::vector<std::string> threads;
+  const Bounds* quick = nullptr;  // nullptr: by the number of threads
 };
 
 // Each mutex, each wait policy.
@@ -33,15 +40,27 @@ const Script kGeneral[] = {
     {"timed-2", {"W u", "timedW u", "timedW u"}},
     {"timed-try", {"W u", "timedW u", "tryW u"}},
     {"timed-twice", {"W u W u", "timedW u timedW u"}},
-    // Who must time out: the holder waits until it has. Then others come to what it left behind.
-    {"timed-out", {"W +1 ?2 u W u", "?1 timedW! +2"}},
-    {"timed-out-before", {"W +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
-    {"timed-out-2", {"W +1 ?2 ?3 u tryW u", "?1 timedW! +2", "?1 timedW! +3"}},
-    {"timed-out-try", {"W +1 ?2 u", "?1 timedW! +2 tryW u", "tryW u"}},
     {"late", {"W u", "lateW u", "lateW u"}},
+    // Nobody may sleep on a free mutex until the deadline.
+    {"far", {"W u", "farW u"}},
+    {"far-2", {"W u", "farW u", "farW u"}},
+    // The two are at the same node.
+    {"far-beside", {"W u", "", "farW u"}},
+    // Of the last two tries one gets it: only a hold is in the way of the other.
+    {"try-one", {"W u tryW +1 u ?1", "", "tryW +1 u"}},
+    {"try-behind", {"W +1 ?2 u tryW +3 u ?3", "?1 timedW! +2", "?2 tryW +3 u"}},
     // What is free must be had, also by a try and by one who comes late.
     {"idle", {"tryW=0 u lateW=0 u W u +1", "?1 tryW=0 u lateW=0 u"}},
     {"exit", {"W u exit W u", "W u W u"}},
+};
+// Who must time out: the holder waits until it has. Then others come to what it left behind.
+const Script kGiveUp[] = {
+    {"timed-out", {"W +1 ?2 u W u", "?1 timedW! +2"}},
+    {"timed-out-before", {"W +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
+    {"timed-out-2", {"W +1 ?2 ?3 u tryW u", "?1 timedW! +2", "?1 timedW! +3"}},
+    {"timed-again", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 timedW u"}},
+    {"timed-again-w", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 W u"}},
+    {"timed-out-try", {"W +1 ?2 u", "?1 timedW! +2 tryW u", "tryW u"}},
 };
 const Script kMany[] = {
     {"4t", {"W u W u", "W u", "W u W u", "tryW u"}},
@@ -95,23 +114,24 @@ const Script kCond[] = {
     {"broadcast-again", {"W see u", "W put broadcast u", "broadcast"}},
     // What a waiter that gives up was given goes to the other.
     {"timed", {"W timedsee signal u", "W see u", "W put u signal"}},
-    {"timed-2", {"W timedsee signal u", "W timedsee signal u", "W put signal u"}},
+    {"timed-2", {"W timedsee signal u", "W timedsee signal u", "W put signal u"}, &kNoStray},
     {"timed-alone", {"W timedtake! u"}},
-    {"timed-broadcast", {"W timedsee u", "W see u", "W put u broadcast"}},
+    {"timed-broadcast", {"W timedsee u", "W see u", "W put u broadcast"}, &kNoStray},
     {"late", {"W latesee signal u", "W see u", "W put u signal"}},
+    {"far", {"W farsee u", "W put u signal"}},
     {"cancel", {"W cancelsee signal u", "W see signal u", "W put u signal"}},
-    {"cancel-broadcast", {"W cancelsee u", "W see u", "W put broadcast u"}},
-    {"cancel-timed", {"W cancelsee signal u", "W timedsee signal u", "W put u signal"}},
+    {"cancel-broadcast", {"W cancelsee u", "W see u", "W put broadcast u"}, &kNoStray},
+    {"cancel-timed", {"W cancelsee signal u", "W timedsee signal u", "W put u signal"}, &kNoStray},
     // The condition variable goes as soon as nobody waits for it.
     {"destroy", {"W see u", "W put broadcast u cdestroy"}},
     {"destroy-inside", {"W see u", "W see u", "W put broadcast cdestroy u"}},
     {"destroy-signal", {"W see u", "W put signal u cdestroy"}},
     {"destroy-timed", {"W timedsee u", "W put broadcast u cdestroy"}},
-    {"destroy-timed-2", {"W timedsee u", "W see u", "W put broadcast u cdestroy"}},
-    {"destroy-cancel", {"W cancelsee u", "W put signal u cdestroy"}},
+    {"destroy-timed-2", {"W timedsee u", "W see u", "W put broadcast u cdestroy"}, &kNoStray},
+    {"destroy-cancel", {"W cancelsee u", "W put signal u cdestroy"}, &kSmall},
     // Its waiters do not exist in a child.
-    {"fork", {"W fork put u broadcast", "W see u | W see u"}},
-    {"fork-signal", {"W fork u W put signal u", "W see u | W see u"}},
+    {"fork", {"W fork put u broadcast", "W see u | W see u"}, &kNoStray},
+    {"fork-signal", {"W fork u W put signal u", "W see u | W see u"}, &kNoStray},
     {"fork-in-signal", {"fork tryW put u signal", "W see u", "W put u signal"}},
 };
 const Script kManyCond[] = {
@@ -120,9 +140,6 @@ const Script kManyCond[] = {
      {"W timedtake signal u", "W see signal u", "W see signal u", "W put put u signal"}},
     {"4t-broadcast", {"W see u", "W timedsee u", "W cancelsee u", "W put broadcast u cdestroy"}},
 };
-
-constexpr Bounds kFull{2, 2, 1, 1};
-constexpr Bounds kSmall{1, 1, 1, 1};
 
 class Builder {
  public:
@@ -140,6 +157,9 @@ class Builder {
       add_case("core/" + name, &core, s);
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
+    [[maybe_unused]] const std::size_t rest = cases_.size();
+    for (const Script& s : kGiveUp)
+      add_case("core/" + name, &core, s);
     add_each<Core, Wait>(name);
     for (const Script& s : kContract)
       add_case(name, &contract, s);
@@ -151,10 +171,10 @@ class Builder {
       add_case(name, &contract, s);
     for (const Script& s : kZeroed)
       add_case(name + "-zeroed", &contract, s).zeroed = true;
-    // One that is made of several locks takes many times the steps.
+    // One that is made of several locks takes many times the steps. It has no orders of its own.
     if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
       for (std::size_t i = first; i < cases_.size(); ++i)
-        cases_[i].quick_bounds = kSmall;
+        cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
     }
   }
   // The least that a mutex and a wait policy need.
@@ -185,11 +205,12 @@ class Builder {
     bool destroys = false;
     for (const std::string& t : s.threads)
       destroys = destroys || t.ends_with(" destroy");
+    const Bounds& quick = s.quick != nullptr ? *s.quick : s.threads.size() > 2 ? kSmall : kFull;
     cases_.push_back({.name = lock_name + '/' + s.name,
                       .lock = lock,
                       .threads = s.threads,
                       .bounds = kFull,
-                      .quick_bounds = s.threads.size() > 2 ? kSmall : kFull,
+                      .quick_bounds = quick,
                       .sampled = false,
                       .slots = {},
                       .biased = false,

@@ -24,7 +24,8 @@
 
 namespace lockswap::explore {
 
-enum class How : std::uint8_t { wait, only_try, timed, late };  // late: the deadline has passed
+// Late: the deadline has passed; far: it never comes.
+enum class How : std::uint8_t { wait, only_try, timed, late, far };
 
 class Observer {
  public:

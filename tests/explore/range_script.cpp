@@ -106,7 +106,10 @@ void access(World& world, const Held& h) {
 
 int acquire(World& world, const Step& s, Held& h) {
   const bool late = s.how == Step::late;
-  const Deadline* deadline = late || s.how == Step::timed ? machine.deadline(late) : nullptr;
+  const Deadline* deadline =
+      late || s.how == Step::timed
+          ? machine.deadline(late ? Machine::When::over : Machine::When::some_time)
+          : nullptr;
   h = {{s.start, s.end, s.shared, s.how == Step::only_try, deadline}, nullptr, false, s.lock};
   const int result = world.lock->acquire(s.lock, h.range, h.handle);
   h.had = result == 0;

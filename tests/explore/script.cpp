@@ -92,6 +92,9 @@ Steps parse(const std::string& script) {
     } else if (w.starts_with("late")) {
       s.how = How::late;
       w.erase(0, 4);
+    } else if (w.starts_with("far")) {
+      s.how = How::far;
+      w.erase(0, 3);
     } else if (w.starts_with("cancel")) {
       s.cancellable = true;
       w.erase(0, 6);
@@ -168,12 +171,14 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
                      s.how == How::only_try ? "try"
                      : s.how == How::timed  ? "timed"
                      : s.how == How::late   ? "late"
+                     : s.how == How::far    ? "far"
                                             : "",
                      s.is_write ? "write" : "read");
         world.observer.begins(s.is_write, s.how);
         const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
         machine.note("... %s", error == 0 ? "acquired" : "not acquired");
-        const int allowed = s.how == How::only_try ? EBUSY : s.how == How::wait ? 0 : ETIMEDOUT;
+        const bool gives_up = s.how == How::timed || s.how == How::late;
+        const int allowed = s.how == How::only_try ? EBUSY : gives_up ? ETIMEDOUT : 0;
         if (error != 0 && error != allowed) machine.fail("acquisition returned errno %d", error);
         if (s.must == Step::succeed && error != 0)
           machine.fail("an acquisition failed that must not");
@@ -235,7 +240,8 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
           machine.note("... %s", error == 0 ? "woken" : "gives up");
           world.data.write();
         }
-        if (error == ETIMEDOUT && (s.how == How::wait || !machine.deadline_is_over())) {
+        const bool has_end = s.how == How::timed || s.how == How::late;
+        if (error == ETIMEDOUT && !(has_end && machine.deadline_is_over())) {
           machine.fail("ETIMEDOUT before the deadline");
         }
         if (error != 0 && error != ETIMEDOUT && error != ECANCELED) {
@@ -306,6 +312,7 @@ Scenario Case::scenario() const {
     std::istringstream parts(t);
     for (std::string part; std::getline(parts, part, '|');)
       steps->back().push_back(parse(part));
+    if (t.empty()) steps->back().push_back({});  // it only takes a place
   }
   Scenario s;
   s.threads = static_cast<int>(threads.size());

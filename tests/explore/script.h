@@ -2,7 +2,8 @@
 //
 //   R W              acquire for reading, writing; then read, write the protected data
 //   tryR tryW        the try forms: 0 or EBUSY. timedR timedW: 0 or ETIMEDOUT. lateR lateW: the
-//                    same with a deadline that has passed
+//                    same with a deadline that has passed. farR farW: with one that never comes,
+//                    so a wait that nothing but its deadline would end is a deadlock
 //   u                release the newest acquisition of this thread. Skipped if that one failed,
 //                    together with what lies between
 //   free             release a hold that another thread acquired
@@ -15,7 +16,7 @@
 //                    begin anew behind their `|`; without one they are gone. Again for a grandchild
 //   put take see     of a mutex, while it is held: adds 1 to a counter, which is 0 at first; waits
 //                    by the condition variable until it is not 0, and subtracts 1, or does not.
-//                    timedtake latetake: with a deadline, which may pass. canceltake: a
+//                    timedtake latetake fartake: with a deadline, as above. canceltake: a
 //                    cancellation may come. Who gets nothing goes on at its next u
 //   signal broadcast cdestroy   of the condition variable
 //   word=0 word!     an acquisition that must succeed; one that must not

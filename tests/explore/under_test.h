@@ -33,7 +33,16 @@ class LockUnderTest {
 };
 
 inline const Deadline* deadline_for(How how) {
-  return how == How::timed || how == How::late ? machine.deadline(how == How::late) : nullptr;
+  switch (how) {
+    case How::timed:
+      return machine.deadline(Machine::When::some_time);
+    case How::late:
+      return machine.deadline(Machine::When::over);
+    case How::far:
+      return machine.deadline(Machine::When::far);
+    default:
+      return nullptr;
+  }
 }
 
 // Where the lock lies, in each process: traces and replay strings depend on it through hashing.

@@ -85,26 +85,43 @@ TEST(CohortMutex, StaysOnANodeForSoLongAndNoLonger) {
     threads.emplace_back([&, node] {
       Mutex::lock(global, nodes[node]);
       order.push_back(node);
-      Mutex::unlock(global, nodes[node]);
+      Mutex::unlock(global, &nodes[node]);
     });
   };
   waiter(1);
   while (!global.contended())
     sched_yield();
-  EXPECT_TRUE(Mutex::contended(global, nodes[0]));
+  EXPECT_TRUE(Mutex::contended(global, &nodes[0]));
   EXPECT_FALSE(nodes[0].lock.contended());
   for (int i = 0; i < 3; ++i)
     waiter(0);
   while (nodes[0].lock.waiting() != 3)
     sched_yield();
-  EXPECT_FALSE(Mutex::try_lock(global, nodes[1]));
-  Mutex::unlock(global, nodes[0]);
+  Mutex::unlock(global, &nodes[0]);
   for (auto& t : threads)
     t.join();
   EXPECT_EQ(order, (std::vector<int>{0, 0, 1, 0}));
   EXPECT_TRUE(global.idle() && nodes[0].lock.idle() && nodes[1].lock.idle());
-  EXPECT_TRUE(Mutex::try_lock(global, nodes[1]));
-  Mutex::unlock(global, nodes[1]);
+}
+
+// Who has the global lock alone leaves it to whoever waits for that.
+TEST(CohortMutex, WithoutANode) {
+  using Plain = Ticket<Native, Park<Native>>;
+  using Mutex = Cohort<Native, Plain, Plain, 1>;
+  Plain global;
+  Mutex::Node node{};
+  ASSERT_TRUE(global.try_lock());
+  EXPECT_FALSE(Mutex::contended(global, nullptr));
+  std::thread waiter([&] {
+    Mutex::lock(global, node);
+    Mutex::unlock(global, &node);
+  });
+  while (!global.contended())
+    sched_yield();
+  EXPECT_TRUE(Mutex::contended(global, nullptr));
+  Mutex::unlock(global, nullptr);
+  waiter.join();
+  EXPECT_TRUE(global.idle() && node.lock.idle());
 }
 
 template <class W>

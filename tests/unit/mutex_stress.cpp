@@ -81,12 +81,12 @@ struct Shared {
       Contract::plain_unlock_rest(frame, rest);
     }
   }
-  // False: gives up.
-  bool wait(Cond& c, unsigned what) {
+  // False: gives up. Who is patient does not.
+  bool wait(Cond& c, bool patient, unsigned what) {
     PlainSleep sleep;
     const Deadline deadline = soon(what % 50);
     const auto o = c.wait(
-        reinterpret_cast<std::uintptr_t>(this), sleep, what % 2 == 0 ? &deadline : nullptr,
+        reinterpret_cast<std::uintptr_t>(this), sleep, patient ? nullptr : &deadline,
         [this] { return Contract::unlock(frame); }, [this] { return Contract::lock(frame); });
     return o.error == 0;
   }
@@ -116,17 +116,18 @@ void run(const char* name, int milliseconds) {
         if (!s.lock(what)) continue;
         ++mine;
         if (!s.inside()) bad.fetch_add(1, std::memory_order_relaxed);
-        // Each thread puts and takes in turn, so there is always one that can go on: waits have
-        // deadlines, or are for others that do not wait.
+        // The first two wait with deadlines, so there is always one that puts, and one that takes.
+        const bool patient = t > 1 && random() % 2 == 0;
+        const auto go_on = [&] { return !stop.load(std::memory_order_relaxed); };
         if (t % 2 == 0) {
-          while (s.items == kRoom && s.wait(s.emptied, 2 * random())) {}
+          while (s.items == kRoom && go_on() && s.wait(s.emptied, patient, random())) {}
           if (s.items < kRoom) {
             ++s.items;
             ++s.put;
           }
           what % 3 == 0 ? s.filled.broadcast() : s.filled.signal();
         } else {
-          while (s.items == 0 && s.wait(s.filled, 2 * random())) {}
+          while (s.items == 0 && go_on() && s.wait(s.filled, patient, random())) {}
           if (s.items > 0) {
             --s.items;
             ++s.taken;
@@ -141,6 +142,11 @@ void run(const char* name, int milliseconds) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   stop = true;
+  // Who waits without a deadline has seen that, or is in the list now.
+  Contract::lock(s.frame);
+  s.filled.broadcast();
+  s.emptied.broadcast();
+  s.unlock();
   for (std::thread& t : threads)
     t.join();
   const bool good = bad == 0 && s.a == s.b && s.a == 2 * entered && s.put == s.taken + s.items &&

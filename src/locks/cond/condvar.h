@@ -23,7 +23,8 @@
 // Space: a node for each waiter.
 // Destroy is safe right after a signal or broadcast: a waiter that was taken out touches the object
 //   no more, unless it is `passing`; one that is about to leave says so first (kLeaving), and stays
-//   in the list. destroy() waits for both, as glibc's; neither waits for anything but the latch.
+//   in the list. destroy() waits for both, as glibc's: the latter wait for the latch only, the
+//   former have to be woken and to run, no more.
 // Fork: nobody waits in a child. The first call that finds the parent's stamp empties the list.
 #pragma once
 

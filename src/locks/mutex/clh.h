@@ -14,7 +14,7 @@
 //   and is given back by the thread behind it.
 // Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
 // Space: a node for each thread that waits or holds. After somebody gave up a free lock may keep
-//   nodes until it is taken again.
+//   nodes until it is taken again, or ends.
 // Deviations: a free lock has no node: a release that finds its own at the tail takes it out, so
 //   locks that nobody uses cost nothing. The node of the holder is named in the lock, so any thread
 //   may release it. A thread takes a new node each time, not the one of the thread before it, which
@@ -120,6 +120,17 @@ class Clh {
       h = before_in(v);
     }
     return true;
+  }
+
+  // The object ends; nobody holds the lock or waits. Gives back what those left that gave up.
+  void destroy() noexcept {
+    // relaxed, both: idle() has acquired them, and nobody changes them any more.
+    for (Handle h = tail_.load(relaxed); h != 0;) {
+      const Handle before = before_in(Nodes::at(h).state.load(relaxed));
+      Nodes::give(h);
+      h = before;
+    }
+    tail_.store(0, relaxed);
   }
 
   // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.

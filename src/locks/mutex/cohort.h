@@ -6,14 +6,18 @@
 //   and another thread of the node waits, it leaves the global lock to that one and releases only
 //   the local one: lock and data stay in the node's caches. After `kMost` times in a row it
 //   releases both.
+//   A try takes the global lock alone: with the local one in its hands, and about to give up, it
+//   would be in the way of others that would get it. So do timed acquisitions.
 // State: the global lock, and for each node a local one and `kept`: 0, the node does not have the
-//   global lock; else it does, and so many times it was handed on. The caller says where they lie.
+//   global lock; else it does, and so many times it was handed on. The caller says where they lie,
+//   and remembers which node's lock the holder has, if any.
 // Invariants: `kept` is changed by the holder of the local lock alone, and is not 0 while the local
 //   lock is free.
 // Fairness: the locks' own, between nodes and within one; at most kMost + 1 threads of a node in a
 //   row.
 // Space: the locks'.
-// Deviations: none. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
+// Deviations: tries and timed acquisitions; the paper has none of the former, and locks of its own
+//   for the latter. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
 // Destroy is safe: the global lock is released last, if at all, so who gets the whole lock gets it
 //   by the last access of the one before.
 #pragma once
@@ -21,12 +25,11 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
-#include "platform/clock.h"
 
 namespace lockswap {
 
-// Global: any thread may release it. Local: contended() tells whether another thread waits. Both:
-// lock, lock_until, try_lock, unlock, contended, idle.
+// Both locks: lock, unlock, contended (whether another thread waits). Any thread may release the
+// global one.
 template <class P, class Global, class Local, std::uint32_t kMost>
 class Cohort {
  public:
@@ -40,31 +43,21 @@ class Cohort {
     // relaxed, all of `kept`: it comes with the local lock.
     if (node.kept.load(relaxed) == 0) global.lock();
   }
-  static bool try_lock(Global& global, Node& node) noexcept {
-    if (!node.lock.try_lock()) return false;
-    // `kept` is 0: if it had been handed on, the local lock would not have been free.
-    if (global.try_lock()) return true;
-    node.lock.unlock();
-    return false;
-  }
-  static bool lock_until(Global& global, Node& node, const Deadline* deadline) noexcept {
-    if (!node.lock.lock_until(deadline)) return false;
-    // Who is in time for the local lock may still be handed the global one.
-    if (node.kept.load(relaxed) != 0 || global.lock_until(deadline)) return true;
-    node.lock.unlock();
-    return false;
-  }
-  static void unlock(Global& global, Node& node) noexcept {
-    const std::uint32_t kept = node.kept.load(relaxed);
-    const bool hands_on = kept < kMost && node.lock.contended();
-    node.kept.store(hands_on ? kept + 1 : 0, relaxed);
-    node.lock.unlock();
-    if (!hands_on) global.unlock();
+  // For the holder, here and below; its node, or nullptr if it has the global lock alone.
+  static void unlock(Global& global, Node* node) noexcept {
+    if (node != nullptr) {
+      const std::uint32_t kept = node->kept.load(relaxed);
+      const bool hands_on = kept < kMost && node->lock.contended();
+      node->kept.store(hands_on ? kept + 1 : 0, relaxed);
+      node->lock.unlock();
+      if (hands_on) return;
+    }
+    global.unlock();
   }
 
-  // For the holder: whether another thread waits. It will not go away.
-  static bool contended(const Global& global, const Node& node) noexcept {
-    return node.lock.contended() || global.contended();
+  // Whether another thread waits. It will not go away.
+  static bool contended(const Global& global, const Node* node) noexcept {
+    return (node != nullptr && node->lock.contended()) || global.contended();
   }
 };
 

@@ -3,17 +3,23 @@
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
 //   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: who
-//   gives up leaves its node, and who releases passes over it.
+//   gives up leaves its node, and who releases passes over it. Ours: who comes with a deadline
+//   takes over such a node, if there is one, and with it its place.
 // Idea: who comes puts its node at the tail of the queue, links it to the one before, and waits
 //   until that one opens its gate. The holder opens the gate of the next.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
 // Invariants: holder is written by the holder alone. A node in the queue is given back by the
-//   thread whose it is, or, if that gave up (kGone), by the release that passes over it.
-// Fairness: first come, first served. A try gets the lock only when nobody is in the queue.
-// Space: a node for each thread that waits or holds, and one for each that gave up since the last
-//   release; who comes when its deadline has passed only tries.
+//   thread whose it is, or, if that gave up, by the release that passes over it. While a node is
+//   left by its thread its gate names the lock, so that whoever finds it, by whatever way, knows in
+//   whose queue it is.
+// Fairness: first come, first served; but who takes over a node is where that one was. A try gets
+//   the lock only when nobody is in the queue.
+// Space: a node for each thread that holds the lock or waits. Nodes of those that gave up stay in
+//   the queue until a release passes over them, but while the same thread has the lock they are
+//   used again: so there are about as many as threads were there at once, however often they come
+//   back.
 // Deviations: the node of the holder is named in the lock, so any thread may release it.
 // Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
 //   or, if that finds a successor, that compare-exchange too: the rest touches nodes only.
@@ -32,11 +38,12 @@ namespace lockswap {
 template <class P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
-  typename P::template atomic<std::uint32_t> gate;  // kShut, kParked, kGone; 0: open
+  // kShut, kParked; 0: open. Else the lock's address and kGone: its thread has given up.
+  typename P::template atomic<std::uint64_t> gate;
 };
 
 template <class P, class W>
-class Mcs {
+class alignas(8) Mcs {
   using Node = McsNode<P>;
   using Nodes = typename P::template nodes<Node>;
   using Handle = std::uint32_t;
@@ -57,17 +64,22 @@ class Mcs {
   }
   void lock_rest(std::uint64_t arrival) noexcept {
     const auto me = static_cast<Handle>(arrival);
-    wait_behind(static_cast<Handle>(arrival >> 32), me, nullptr);
+    line_up(static_cast<Handle>(arrival >> 32), me);
+    wait_at(me, nullptr);
     holder_.store(me, relaxed);  // as in enter
   }
 
   bool lock_until(const Deadline* deadline) noexcept {
     if (try_lock()) return true;
     if (P::passed(*deadline)) return false;
-    const std::uint64_t arrival = enter(Nodes::take());
-    if (arrival == 0) return true;
-    const auto me = static_cast<Handle>(arrival);
-    if (!wait_behind(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
+    Handle me = take_over();
+    if (me == 0) {
+      const std::uint64_t arrival = enter(Nodes::take());
+      if (arrival == 0) return true;
+      me = static_cast<Handle>(arrival);
+      line_up(static_cast<Handle>(arrival >> 32), me);
+    }
+    if (!wait_at(me, deadline)) return false;
     holder_.store(me, relaxed);  // as in enter
     return true;
   }
@@ -126,9 +138,9 @@ class Mcs {
   }
 
  private:
-  static constexpr std::uint32_t kShut = 1;
-  static constexpr std::uint32_t kParked = 2;  // while kShut: its thread sleeps
-  static constexpr std::uint32_t kGone = 4;    // its thread has given up
+  static constexpr std::uint64_t kShut = 1;
+  static constexpr std::uint64_t kParked = 2;  // while kShut: its thread sleeps
+  static constexpr std::uint64_t kGone = 4;    // its thread has given up
   static constexpr std::uint32_t kChannel = 1;
   static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
 
@@ -144,22 +156,45 @@ class Mcs {
     return 0;
   }
 
-  // False: the deadline has passed first. The node is the queue's then.
-  [[gnu::noinline]] static bool wait_behind(Handle before, Handle me,
-                                            const Deadline* deadline) noexcept {
-    Node& node = Nodes::at(me);
-    node.gate.store(kShut, relaxed);            // published by the next line
+  static void line_up(Handle before, Handle me) noexcept {
+    Nodes::at(me).gate.store(kShut, relaxed);   // published by the next line
     Nodes::at(before).link.store(me, release);  // pairs with hand_over
-    const auto is_open = [](std::uint32_t v) { return (v & kShut) == 0; };
+  }
+  // False: the deadline has passed first. The node is the queue's then.
+  [[gnu::noinline]] bool wait_at(Handle me, const Deadline* deadline) noexcept {
+    Node& node = Nodes::at(me);
+    const auto is_open = [](std::uint64_t v) { return (v & kShut) == 0; };
     // acquire: pairs with the exchange in hand_over.
     if (W::until(node.gate, acquire, kParked, kChannel, deadline, is_open)) return true;
-    std::uint32_t v = node.gate.load(acquire);  // if it is open, as above
+    std::uint64_t v = node.gate.load(acquire);  // if it is open, as above
     while (!is_open(v)) {
       // relaxed: nothing was read or written under the lock.
-      if (node.gate.compare_exchange(v, kGone, relaxed)) return false;
+      if (node.gate.compare_exchange(v, gone(), relaxed)) return false;
       v = node.gate.load(acquire);
     }
     return true;
+  }
+  std::uint64_t gone() const noexcept {
+    static_assert(alignof(Mcs) > kGone);
+    return reinterpret_cast<std::uintptr_t>(this) | kGone;
+  }
+
+  // A node in the queue whose thread has given up is this thread's from now on. 0: none was found.
+  // Looks only as long as the lock has the same holder: a release passes over such nodes.
+  [[gnu::noinline]] Handle take_over() noexcept {
+    // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
+    // and what has to be seen of them comes with the lock.
+    const Handle holder = holder_.load(relaxed);
+    Handle h = holder;
+    while (h != 0 && holder_.load(relaxed) == holder) {
+      h = Nodes::at(h).link.load(relaxed);
+      std::uint64_t left = gone();
+      if (h != 0 && Nodes::at(h).gate.load(relaxed) == left &&
+          Nodes::at(h).gate.compare_exchange(left, kShut, relaxed)) {
+        return h;
+      }
+    }
+    return 0;
   }
 
   // True: nobody came behind that node, the queue is empty.
@@ -175,10 +210,10 @@ class Mcs {
     for (Handle last = me;;) {
       // Somebody has swapped itself in and is about to link itself. acquire: pairs with its link.
       Node& node = Nodes::at(last);
-      P::await(Pause::yield, node.link, acquire, [](Handle next) { return next != 0; });
+      P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
       const Handle next = node.link.load(relaxed);
       if (last != me) Nodes::give(last);
-      // release: the critical section; pairs with wait_behind.
+      // release: the critical section; pairs with wait_at.
       const std::uint32_t was = Nodes::at(next).gate.exchange(0, release);
       if ((was & kGone) == 0) {
         // It may be another's node already: a late wake is only a stray one.

@@ -5,10 +5,11 @@
 //   Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer locks" (PPoPP 2013).
 // Idea: cohort.h's.
 // State (8 bytes, zero = free): a pointer to a block beside the object (outlined.h). The block: for
-//   each node the local lock; in the head the global one, and 1 + the node of the holder.
+//   each node the local lock; in the head the global one, and 1 + the node of the holder, or
+//   kAlone.
 // Invariants: `node` is written by the holder alone; 0: nobody holds the lock.
 // Fairness: cohort.h's, with ticket locks: first come, first served in a node, and between nodes.
-//   Timed locks only when nobody waits at their node, then only when no node waits.
+//   Timed locks only when no node waits.
 // Space: 128 bytes a node, and 256.
 // Deviations: none.
 // Destroy is safe as it is in cohort.h.
@@ -73,16 +74,14 @@ class NodeCohort {
 
   bool lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
-    const std::uint32_t node = P::node();
-    if (!Mutex::lock_until(h.global, local(h, node), deadline)) return false;
-    h.node.store(node + 1, relaxed);  // as in lock
+    if (!h.global.lock_until(deadline)) return false;
+    h.node.store(kAlone, relaxed);  // as in lock
     return true;
   }
   bool try_lock() noexcept {
     Head& h = state_.head();
-    const std::uint32_t node = P::node();
-    if (!Mutex::try_lock(h.global, local(h, node))) return false;
-    h.node.store(node + 1, relaxed);  // as in lock
+    if (!h.global.try_lock()) return false;
+    h.node.store(kAlone, relaxed);  // as in lock
     return true;
   }
 
@@ -93,7 +92,7 @@ class NodeCohort {
     if (node == 0) [[unlikely]]
       return;
     h->node.store(0, relaxed);  // before the release that hands the lock on
-    Mutex::unlock(h->global, local(*h, node - 1));
+    Mutex::unlock(h->global, node == kAlone ? nullptr : &local(*h, node - 1));
   }
   std::uint32_t unlock_begin() noexcept {
     unlock();
@@ -144,6 +143,8 @@ class NodeCohort {
   }
 
  private:
+  static constexpr std::uint32_t kAlone = ~0u;  // the holder has no local lock
+
   static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
     return State::part(h, node).local;
   }

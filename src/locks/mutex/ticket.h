@@ -66,13 +66,15 @@ class Ticket {
   }
 
   bool lock_until(const Deadline* deadline) noexcept {
-    while (!try_lock()) {
+    for (;;) {
+      // Before the try: a turn that comes after the try has failed must end the wait. relaxed:
+      // try_lock acquires.
+      const std::uint32_t turn = number(shown_.load(relaxed));
+      if (try_lock()) return true;
       if (P::passed(*deadline)) return false;
-      const std::uint32_t turn = number(shown_.load(relaxed));  // relaxed: try_lock acquires
       const auto is_over = [turn](std::uint32_t v) { return number(v) != turn; };
       if (!W::until(shown_, relaxed, kWatched, kAnyChannel, deadline, is_over)) return try_lock();
     }
-    return true;
   }
 
   // Of a lock that nobody holds: nothing, as glibc's mutex.

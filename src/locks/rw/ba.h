@@ -392,7 +392,7 @@ class Ba {
   static void hand_over(Handle me) noexcept {
     Node& node = Nodes::at(me);
     // A successor has swapped itself in and is about to link itself. acquire: pairs with its link.
-    P::await(Pause::yield, node.link, acquire, [](Handle next) { return next != 0; });
+    P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
     open(Nodes::at(node.link.load(relaxed)));
   }
 

@@ -225,7 +225,8 @@ class CohortRwOver {
   static constexpr std::uint32_t kOverChannel = 1;
   static constexpr std::uint32_t kTurnChannel = 2;
 
-  static constexpr unsigned kMostRounds = 64;  // some 50 ms
+  static constexpr unsigned kMostRounds = 64;   // some 50 ms
+  static constexpr std::uint32_t kAlone = ~0u;  // the holder of the mutex has no local lock
 
   static bool nobody_present(std::uint32_t v) noexcept { return (v & kPresent) == 0; }
 
@@ -262,9 +263,8 @@ class CohortRwOver {
   // --- writers
 
   static bool try_mutex(Head& h) noexcept {
-    const std::uint32_t node = P::node();
-    if (!Mutex::try_lock(h.global, State::part(h, node).local)) return false;
-    h.node.store(node, relaxed);  // the holder's own
+    if (!h.global.try_lock()) return false;
+    h.node.store(kAlone, relaxed);  // the holder's own
     return true;
   }
 
@@ -316,8 +316,9 @@ class CohortRwOver {
   }
 
   static void leave(Head& h) noexcept {
-    Part& part = State::part(h, h.node.load(relaxed));
-    const bool wanted = Mutex::contended(h.global, part.local);
+    const std::uint32_t node = h.node.load(relaxed);
+    typename Mutex::Node* const local = node == kAlone ? nullptr : &State::part(h, node).local;
+    const bool wanted = Mutex::contended(h.global, local);
     std::uint32_t v = h.state.load(relaxed), next;
     do {
       // relaxed: flags; the compare-exchange finds out what has changed.
@@ -329,7 +330,7 @@ class CohortRwOver {
       // release: the critical section; pairs with enter. The next writer gets it with the mutex.
     } while (!h.state.compare_exchange(v, next, release));
     wake_readers(h, v & ~next);
-    Mutex::unlock(h.global, part.local);
+    Mutex::unlock(h.global, local);
   }
 
   // --- the end

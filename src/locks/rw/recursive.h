@@ -78,7 +78,7 @@ class Recursive {
       if (stamp_in(v) == mine) return;
       if (stamp_in(v) == at_it) {
         // relaxed: the next round acquires.
-        P::await(Pause::yield, f.contract, relaxed,
+        P::await(Pause::nap, f.contract, relaxed,
                  [at_it](std::uint64_t now) { return stamp_in(now) != at_it; });
         continue;
       }

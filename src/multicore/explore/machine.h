@@ -129,8 +129,9 @@ class Machine {
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside();
   bool passed(const Deadline& deadline);
-  // A new deadline for the calling thread; `over`: it has passed already.
-  const Deadline* deadline(bool over = false);
+  // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
+  enum class When : std::uint8_t { some_time, over, far };
+  const Deadline* deadline(When when);
   bool deadline_is_over() { return me().expired; }
 
   // The CPU, or node, that the thread is on: its own number's at first; it may move at each look.

@@ -1,9 +1,15 @@
 // Waiting, sleeping, and time.
+#include <ctime>
+#include <limits>
+
 #include "multicore/explore/machine.h"
 
 namespace lockswap::explore {
 namespace {
 const Deadline kSomeTime{CLOCK_MONOTONIC, {}};
+const Deadline kNever{CLOCK_MONOTONIC, {std::numeric_limits<time_t>::max(), 0}};
+
+bool may_pass(const Deadline* d) { return d != nullptr && d->at.tv_sec != kNever.at.tv_sec; }
 }  // namespace
 
 // The thread's deadline passes now, which may cost budget.
@@ -23,7 +29,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   const Order order = order_of(Op::await, declared, site);
   t.condition = c;
   t.order = order;
-  t.timed = deadline != nullptr;
+  t.timed = may_pass(deadline);
   for (;;) {
     t.wait = Thread::Wait::await;
     point();
@@ -82,11 +88,11 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
     return Parked::woken;
   }
   note("sleeps on %s, channels %#x%s", atom_name(location).c_str(), channels,
-       deadline != nullptr ? ", timed" : "");
+       may_pass(deadline) ? ", timed" : "");
   if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
   t.address = memory_.address_of(location);
   t.channels = channels;
-  t.timed = deadline != nullptr;
+  t.timed = may_pass(deadline);
   t.woken = false;
   t.wait = Thread::Wait::parked;
   let_others();
@@ -131,15 +137,16 @@ void Machine::step_aside() {
   t.wait = Thread::Wait::none;
 }
 
-bool Machine::passed(const Deadline&) {
+bool Machine::passed(const Deadline& deadline) {
+  if (!may_pass(&deadline)) return false;
   Thread& t = me();
   if (!t.expired && left_.timeouts > 0 && search.choose(2) == 1) time_out();
   return t.expired;
 }
 
-const Deadline* Machine::deadline(bool over) {
-  me().expired = over;
-  return &kSomeTime;
+const Deadline* Machine::deadline(When when) {
+  me().expired = when == When::over;
+  return when == When::far ? &kNever : &kSomeTime;
 }
 
 }  // namespace lockswap::explore
