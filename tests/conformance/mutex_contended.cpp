@@ -157,7 +157,8 @@ TEST(MutexTimed, WhoGivesUpLeavesAQueueThatWorks) {
   }
 }
 
-// A thread that tries again and again while another holds it leaves nothing behind.
+// A thread that tries again and again while another holds it leaves a mutex that works. (What it
+// leaves of memory: tests/unit/mutex_test.cpp.)
 TEST(MutexTimed, TimeOutsByTheThousand) {
   Mutex m;
   Actor holder;
