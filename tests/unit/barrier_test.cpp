@@ -200,7 +200,9 @@ TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
   };
   const auto is_fast = [&] { return RowSlots<Native, W>::is_any(lock); };
   for (int i = 0; i < 100 && !is_fast(); ++i) {
-    if (i != 0) ASSERT_EQ(OfBravo::unlock(lock), 0);
+    if (i != 0) {
+      ASSERT_EQ(OfBravo::unlock(lock), 0);
+    }
     ASSERT_TRUE(read());
   }
   ASSERT_TRUE(is_fast());

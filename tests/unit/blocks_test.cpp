@@ -267,25 +267,25 @@ TEST_F(PerCpuTest, ACopyOfAnUnlockedLockIsALockOfItsOwn) {
 // The block of a mutex that was copied from may have gone to a third one.
 template <class Core>
 void expect_copies_leave_others_alone() {
-  using Contract = MutexContract<Native, Core, CountNothing>;
-  using Frame = typename Contract::Frame;
-  ASSERT_TRUE(Contract::prepare());
+  using OfMutex = MutexContract<Native, Core, CountNothing>;
+  using Frame = typename OfMutex::Frame;
+  ASSERT_TRUE(OfMutex::prepare());
   Frame first, third;
-  Contract::adopt(first);
-  ASSERT_EQ(Contract::lock(first), 0);
-  ASSERT_EQ(Contract::unlock(first), 0);
+  OfMutex::adopt(first);
+  ASSERT_EQ(OfMutex::lock(first), 0);
+  ASSERT_EQ(OfMutex::unlock(first), 0);
   alignas(Frame) std::byte bytes[sizeof(Frame)];
   std::memcpy(bytes, static_cast<const void*>(&first), sizeof first);
   auto& copy = *reinterpret_cast<Frame*>(bytes);
-  ASSERT_EQ(Contract::destroy(first), 0);
-  Contract::adopt(third);
-  ASSERT_EQ(Contract::lock(third), 0);
-  EXPECT_EQ(Contract::unlock(copy), 0);  // of a mutex that nobody holds
-  EXPECT_EQ(Contract::try_lock(third), EBUSY);
-  EXPECT_EQ(Contract::destroy(copy), 0);
-  EXPECT_EQ(Contract::try_lock(third), EBUSY);
-  EXPECT_EQ(Contract::unlock(third), 0);
-  EXPECT_EQ(Contract::destroy(third), 0);
+  ASSERT_EQ(OfMutex::destroy(first), 0);
+  OfMutex::adopt(third);
+  ASSERT_EQ(OfMutex::lock(third), 0);
+  EXPECT_EQ(OfMutex::unlock(copy), 0);  // of a mutex that nobody holds
+  EXPECT_EQ(OfMutex::try_lock(third), EBUSY);
+  EXPECT_EQ(OfMutex::destroy(copy), 0);
+  EXPECT_EQ(OfMutex::try_lock(third), EBUSY);
+  EXPECT_EQ(OfMutex::unlock(third), 0);
+  EXPECT_EQ(OfMutex::destroy(third), 0);
 }
 TEST_F(BlocksTest, ACopyOfAMutexLeavesOthersAlone) {
   expect_copies_leave_others_alone<PerCpuMutex<Native, Park<Native>>>();

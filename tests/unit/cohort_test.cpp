@@ -177,7 +177,9 @@ bool lets_readers_in(int tries) {
   bool in = true;
   for (int i = 0; in && i != tries; ++i) {
     in = lock.try_read_lock(next);
-    if (in) EXPECT_TRUE(lock.read_unlock(next));
+    if (in) {
+      EXPECT_TRUE(lock.read_unlock(next));
+    }
     if (tries > 0) {
       usleep(1'000);  // for the writer to come
     } else {
