@@ -67,8 +67,9 @@ namespace lockswap {
 enum class Pause {
   spin,   // the processor's pause instruction
   yield,  // give the processor to another thread
-  // For what another thread is about to do, whatever else happens: yield, then sleep for longer and
-  // longer (P::step_aside), so that a thread of lower priority gets to it.
+  // For what another thread is about to do, whatever else happens: a moment's spin, then yield,
+  // then sleep for longer and longer (P::step_aside), so that a thread of lower priority gets to
+  // it.
   nap,
 };
 

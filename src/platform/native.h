@@ -108,17 +108,21 @@ struct Native {
     raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
   }
 
+  // Pauses in which a thread that is running does its next few steps.
+  static constexpr std::uint32_t kMoment = 64;
+
   template <class A, class Pred>
   static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) noexcept {
     for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
-      if (pause == Pause::spin) {
+      const bool spins = pause == Pause::spin || (pause == Pause::nap && round <= kMoment);
+      if (spins) {
         relax();
       } else {
-        step_aside(pause == Pause::yield ? 0 : round - 1);
+        step_aside(pause == Pause::yield ? 0 : round - kMoment - 1);
       }
       // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
-      const bool look = pause != Pause::spin || round % 64 == 0;
+      const bool look = !spins || round % 64 == 0;
       if (deadline != nullptr && look && has_passed(*deadline)) return pred(atom.load(order));
     }
     return true;

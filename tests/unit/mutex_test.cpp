@@ -113,12 +113,12 @@ TEST(MutexNodes, ThoseOfALockThatEndsAreGivenBack) {
 }
 
 // A thread of a lower priority gets to run: yields alone never let it.
-TEST(Await, NapsSleep) {
+TEST(Await, NapsSleep) {  // after a moment of pauses, and some yields
   const NativeAtomic<std::uint32_t> atom{0};
   int looks = 0;
   rusage before, now;
   getrusage(RUSAGE_THREAD, &before);
-  Native::await(Pause::nap, atom, relaxed, [&looks](std::uint32_t) { return ++looks > 20; });
+  Native::await(Pause::nap, atom, relaxed, [&looks](std::uint32_t) { return ++looks > 90; });
   getrusage(RUSAGE_THREAD, &now);
   EXPECT_GE(now.ru_nvcsw - before.ru_nvcsw, 3);
 }
