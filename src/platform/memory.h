@@ -8,15 +8,22 @@
 
 #include <sys/mman.h>
 
+#include "platform/sanitizer.h"
 #include "platform/syscall.h"
 
 namespace lockswap {
 
 // Zeroed pages, or nullptr. `bytes` is rounded up to whole pages by the kernel.
 inline void* map_pages(std::size_t bytes, int protection = PROT_READ | PROT_WRITE) noexcept {
-  const long r = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), protection,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#if defined(LOCKSWAP_TSAN)
+  // It must see that these are new, or takes what a thread that has ended did there for a race.
+  void* const p = mmap(nullptr, bytes, protection, kHow, -1, 0);
+  return p == MAP_FAILED ? nullptr : p;
+#else
+  const long r = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), protection, kHow, -1, 0);
   return r < 0 && r > -4096 ? nullptr : reinterpret_cast<void*>(r);
+#endif
 }
 
 inline void unmap_pages(void* p, std::size_t bytes) noexcept {

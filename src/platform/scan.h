@@ -21,14 +21,7 @@
 #endif
 
 #include "platform/atomic.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define LOCKSWAP_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LOCKSWAP_TSAN 1
-#endif
-#endif
+#include "platform/sanitizer.h"
 
 namespace lockswap {
 
