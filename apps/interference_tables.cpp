@@ -4,9 +4,9 @@
 
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/recursive.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "posix/rw_contract.h"
 #include "registry/rw_ops.h"
 #include "wait/park.h"
 
@@ -31,7 +31,7 @@ struct TableBesideLock {
 using Core = Ba<Native, Park<Native>>;
 using Slots = TableSlots<Native, Park<Native>, TableBesideLock>;
 using Lock = Bravo<Native, Park<Native>, Core, CountNothing, Slots>;
-using Contract = Recursive<Native, Park<Native>, Lock, CountNothing>;
+using Contract = RwContract<Native, Park<Native>, Lock, CountNothing>;
 
 }  // namespace
 

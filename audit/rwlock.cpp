@@ -137,8 +137,8 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
 }
 
 template <Mode kMode, Form kForm>
-void settle(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
-            std::uint64_t site) noexcept {
+void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
+          std::uint64_t site) noexcept {
   {
     Shard& shard = shard_of(l);
     const Section section(shard.guard);
@@ -180,7 +180,7 @@ struct Acquire<kMember, kMode, kForm, kCall> {
     if (!entry.recorded()) return (system_rwlock.*kMember)(l, args...);
     const Arrival arrival = arrive<kMode, kForm>(l, entry.me(), site);
     const int error = (system_rwlock.*kMember)(l, args...);
-    settle<kMode, kForm>(l, entry.me(), error, arrival, site);
+    book<kMode, kForm>(l, entry.me(), error, arrival, site);
     return error;
   }
 };

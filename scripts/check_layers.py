@@ -16,12 +16,11 @@ SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 LAYERS = [
     "src/platform",
     "src/wait",
-    "src/locks",
+    "src/readers",
     "src/reclaim",
+    "src/locks",
     "src/range",
-    "src/rlu",
-    "src/bonsai",
-    "src/ldu",
+    "src/posix",
     "src/registry",
 ]
 

@@ -48,7 +48,7 @@
 //   P::barrier_in_all()          the same where the other side has no fence at all; dearer where
 //   the
 //                                kernel refuses the heavy one
-//   P::kRows, P::kRowSections    how many threads can have a row (rlu/rows.h), and for how many
+//   P::kRows, P::kRowSections    how many threads can have a row (readers/rows.h), and for how many
 //   reads P::map(bytes), P::unmap(p, bytes)
 //                                zeroed pages, or nullptr
 //   P::forbid(object)            from here on only wakes of its address may follow, until

@@ -200,14 +200,14 @@ class InList {
     // relaxed, both: the walk that follows looks at everything anew.
     const bool over =
         late ? gone(other->next.load(relaxed))
-             : W::until(other->next, relaxed, link::kAwaited, kChannel, r.deadline, gone);
+             : W::until(other->next, relaxed, link::kSleepers, kChannel, r.deadline, gone);
     other->pins.fetch_sub(1, release);  // pairs with pinned()
     return over ? 0 : ETIMEDOUT;
   }
 
   // After an update of its link, which saw `seen`.
   static void wake(const Node* n, std::uint64_t seen) noexcept {
-    if ((seen & link::kAwaited) != 0) W::wake(&n->next, kChannel);
+    if ((seen & link::kSleepers) != 0) W::wake(&n->next, kChannel);
   }
 };
 
@@ -290,7 +290,7 @@ class RangeList {
   bool busy() noexcept {
     const typename Nodes::Lease lease;
     const bool some = List::Walk::any_held(head_, lease.get());
-    if (lease.get() != nullptr) Nodes::settle(*lease.get());
+    if (lease.get() != nullptr) Nodes::recycle_if_many(*lease.get());
     return some;
   }
 

@@ -13,7 +13,7 @@ namespace link {
 // The node's holder has left: the node is no longer a range, and what follows it does not change.
 inline constexpr std::uint64_t kReleased = 1;
 // Somebody may sleep on the node's link until one of the other flags is set. Legal to stay set.
-inline constexpr std::uint64_t kAwaited = 2;
+inline constexpr std::uint64_t kSleepers = 2;
 // The range is held for reading.
 inline constexpr std::uint64_t kShared = 4;
 // list-rw: its owner has looked again, so it will not give way. Legal to fail to set for the side

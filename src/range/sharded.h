@@ -126,7 +126,7 @@ class ShardedRanges {
     for (std::uint32_t i = 0; i < kShards; ++i) {
       if (List::Walk::any_held(lists.at(i), lease.get())) return true;
     }
-    if (lease.get() != nullptr) Nodes::settle(*lease.get());
+    if (lease.get() != nullptr) Nodes::recycle_if_many(*lease.get());
     return false;
   }
 

@@ -17,18 +17,18 @@ class SpinLock {
   void lock() noexcept {
     while (!try_lock()) {
       // relaxed: try_lock() acquires.
-      W::until(word_, relaxed, kAwaited, kChannel, nullptr,
+      W::until(word_, relaxed, kSleepers, kChannel, nullptr,
                [](std::uint32_t v) { return (v & kHeld) == 0; });
     }
   }
   void unlock() noexcept {
     // release: what was done; pairs with try_lock().
-    if ((word_.exchange(0, release) & kAwaited) != 0) W::wake(&word_, kChannel);
+    if ((word_.exchange(0, release) & kSleepers) != 0) W::wake(&word_, kChannel);
   }
 
  private:
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kAwaited = 2;  // somebody may sleep. Legal to stay set
+  static constexpr std::uint32_t kSleepers = 2;  // somebody may sleep. Legal to stay set
   static constexpr std::uint32_t kChannel = 1;
 
   bool try_lock() noexcept {

@@ -34,7 +34,7 @@ namespace lockswap {
 
 template <class P>
 struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
-  // kOne for each range that is waited for, and kAwaited.
+  // kOne for each range that is waited for, and kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
   bool shared = false;
   std::uint64_t arrival = 0;
@@ -128,7 +128,7 @@ class RangeTree {
   }
 
  private:
-  static constexpr std::uint32_t kAwaited = 1;  // somebody may sleep until the count is 0
+  static constexpr std::uint32_t kSleepers = 1;  // somebody may sleep until the count is 0
   static constexpr std::uint32_t kOne = 2;
   static constexpr std::uint32_t kChannel = 1;
 
@@ -189,7 +189,7 @@ class RangeTree {
     const auto free = [](std::uint32_t v) { return v < kOne; };
     // acquire: pairs with count_down(), for the sections of all that were in the way.
     if (free(n.blocked.load(acquire)) ||
-        W::until(n.blocked, acquire, kAwaited, kChannel, deadline, free)) {
+        W::until(n.blocked, acquire, kSleepers, kChannel, deadline, free)) {
       return true;
     }
     Sleepers sleepers;
@@ -219,7 +219,8 @@ class RangeTree {
     tree_.for_each_overlap(n.start, n.end, [&](Node& other) {
       if (&other == &n || other.arrival < n.arrival || !waits(other)) return;
       // release: the section; pairs with wait_for_turn().
-      if (other.blocked.fetch_sub(kOne, release) == (kOne | kAwaited)) sleepers.add(&other.blocked);
+      if (other.blocked.fetch_sub(kOne, release) == (kOne | kSleepers))
+        sleepers.add(&other.blocked);
     });
   }
 

@@ -90,7 +90,7 @@ class Pools {
 
   // A node that nobody else knows; nullptr: no memory. Not in a walk. Never waits.
   static T* take(Supply& me) noexcept {
-    settle(me);
+    recycle_if_many(me);
     if (me.ready.top == nullptr && !refill(me)) return nullptr;
     return take_ready(me);
   }
@@ -109,7 +109,7 @@ class Pools {
   // The calling thread has taken it out of a list.
   static void retire(Supply& me, T* n) noexcept { push(me.open, n); }
   // For who retires without taking. Not in a walk. Never waits.
-  static void settle(Supply& me) noexcept {
+  static void recycle_if_many(Supply& me) noexcept {
     if (me.open.count > me.enough) [[unlikely]]
       recycle_and_trim(me);
   }

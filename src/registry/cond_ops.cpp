@@ -6,10 +6,10 @@
 #include <new>
 #include <type_traits>
 
-#include "locks/cond/condvar.h"
 #include "platform/cancel.h"
 #include "platform/native.h"
 #include "platform/syscall.h"
+#include "posix/condvar.h"
 #include "wait/park.h"
 
 namespace lockswap {

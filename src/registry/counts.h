@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "platform/atomic.h"
 
 namespace lockswap {

@@ -1,15 +1,15 @@
 // A mutex algorithm behind the functions of POSIX: what is glibc's is handed to it, time-outs are
-// checked, everything else goes to contract.h.
+// checked, everything else goes to mutex_contract.h.
 #pragma once
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/mutex/contract.h"
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "platform/clock.h"
 #include "platform/system_mutex.h"
+#include "posix/mutex_contract.h"
 
 namespace lockswap {
 

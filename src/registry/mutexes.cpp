@@ -3,12 +3,12 @@
 #include <iterator>
 
 #include "locks/mutex/clh.h"
-#include "locks/mutex/contract.h"
+#include "locks/mutex/cohort.h"
 #include "locks/mutex/mcs.h"
-#include "locks/mutex/node_cohort.h"
 #include "locks/mutex/per-cpu.h"
 #include "locks/mutex/ticket.h"
 #include "platform/native.h"
+#include "posix/mutex_contract.h"
 #include "registry/cond_ops.h"
 #include "registry/counted_mutex.h"
 #include "registry/mutex_ops.h"
@@ -64,7 +64,7 @@ constexpr MutexInfo kMutexes[] = {
      "Dice, Marathe and Shavit 2012, section 3; Calciu and others 2013, section 3.3",
      "first come first served in a node, which may keep it for some turns; timed locks only when "
      "nobody waits",
-     &NodeCohort<Native, Spin<Native>>::block_bytes},
+     &CohortMutex<Native, Spin<Native>>::block_bytes},
     {"per-cpu",
      {"PerCPU", nullptr},
      "an MCS lock for each CPU, of which each owner takes all, as writers of a per-CPU lock do",
@@ -100,7 +100,7 @@ Row choose(const char* name) noexcept {
     return row<Mcs, W, Count>();
   }
   if (same_name(name, "clh")) return row<Clh, W, Count>();
-  if (same_name(name, "cohort")) return row<NodeCohort, W, Count>();
+  if (same_name(name, "cohort")) return row<CohortMutex, W, Count>();
   if (same_name(name, "per-cpu")) return row<PerCpuMutex, W, Count>();
   return {};
 }

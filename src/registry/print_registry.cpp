@@ -54,11 +54,11 @@ int main() {
     field("source", lock.source);
     field("fairness", lock.fairness);
     std::printf(",\"footprint_bytes\":%zu", footprint_of(lock, config));
-    // recursive.h adds the last two to every lock of ours, and glibc's default kind has them.
+    // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
     std::printf(",\"capabilities\":[\"try\",\"timed\"%s,\"foreign-release\"]",
                 same_name(lock.name, "pthread-wp") ? "" : ",\"recursive-read\"");
     field("kinds", lock.kinds);
-    // What exploration holds the lock to: locks/rw/claims.h.
+    // What exploration holds the lock to: locks/common/claims.h.
     std::printf(",\"claims\":[%s%s%s]", lock.claims.phase_fair ? "\"phase-fair\"" : "",
                 lock.claims.phase_fair && lock.claims.fifo_writers ? "," : "",
                 lock.claims.fifo_writers ? "\"fifo-writers\"" : "");

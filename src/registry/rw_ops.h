@@ -1,15 +1,15 @@
 // A lock algorithm behind the functions of POSIX: time-outs checked, process-shared objects handed
-// to the system, everything else to recursive.h.
+// to the system, everything else to rw_contract.h.
 #pragma once
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/events.h"
-#include "locks/rw/recursive.h"
+#include "locks/common/events.h"
 #include "platform/clock.h"
 #include "platform/system_rwlock.h"
+#include "posix/rw_contract.h"
 
 namespace lockswap {
 

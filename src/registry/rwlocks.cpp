@@ -7,19 +7,19 @@
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/cohort.h"
-#include "locks/rw/direct.h"
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/pthread.h"
-#include "locks/rw/readers_table.h"
+#include "locks/rw/rlu.h"
+#include "locks/rw/unbiased.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "readers/readers_table.h"
+#include "readers/row_slots.h"
 #include "registry/rw_ops.h"
 #include "registry/stats.h"
 #include "registry/system_ops.h"
 #include "registry/text.h"
-#include "rlu/rlu.h"
-#include "rlu/row_slots.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -30,7 +30,7 @@ namespace {
 // They are the same for each wait policy.
 template <template <class, class> class Core>
 constexpr Claims claims_of_direct =
-    Direct<Native, Core<Native, Spin<Native>>, CountNothing>::kClaims;
+    Unbiased<Native, Core<Native, Spin<Native>>, CountNothing>::kClaims;
 template <template <class, class> class Core>
 constexpr Claims claims_of_bravo =
     Bravo<Native, Spin<Native>, Core<Native, Spin<Native>>, CountNothing>::kClaims;
@@ -254,13 +254,13 @@ struct Choice {
 
 template <class Lock, class W, class Count>
 constexpr Choice choice() {
-  using Contract = Recursive<Native, W, Lock, Count>;
+  using Contract = RwContract<Native, W, Lock, Count>;
   return {&RwLockOps<Contract, Count>::table, &Contract::prepare};
 }
 
 template <template <class, class> class Core, class W, class Count>
 constexpr Choice direct() {
-  return choice<Direct<Native, Core<Native, W>, Count>, W, Count>();
+  return choice<Unbiased<Native, Core<Native, W>, Count>, W, Count>();
 }
 template <template <class, class> class Core, class W, class Count>
 constexpr Choice bravo() {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/system_rwlock.h"
 #include "registry/config.h"
 

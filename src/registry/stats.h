@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "registry/config.h"
 
 namespace lockswap {

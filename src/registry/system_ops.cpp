@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <type_traits>
 
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "registry/stats.h"
 
 namespace lockswap {

@@ -144,7 +144,7 @@ TEST(MutexTimed, WhoGivesUpLeavesAQueueThatWorks) {
           EXPECT_RC(0, pthread_mutex_unlock(m));
         }
       });
-      if (!gives_up) waiters.back()->settle();
+      if (!gives_up) waiters.back()->wait_until_asleep();
     }
     for (int i = 0; i < 4; ++i) {
       if ((pattern >> i & 1) != 0) waiters[i]->finish();
@@ -190,14 +190,14 @@ TEST(MutexFork, WaitersBehindTheHolder) {
       ASSERT_RC(0, pthread_mutex_lock(m));
       ASSERT_RC(0, pthread_mutex_unlock(m));
     });
-    a->settle();
+    a->wait_until_asleep();
   }
   timed.start([&] {
     const timespec at = after(CLOCK_MONOTONIC, 600'000 * kMillisecond);
     ASSERT_RC(0, pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at));
     ASSERT_RC(0, pthread_mutex_unlock(m));
   });
-  timed.settle();
+  timed.wait_until_asleep();
   EXPECT_EQ(0, ends_well([&] {
               if (pthread_mutex_trylock(m) != EBUSY) return 1;
               if (pthread_mutex_unlock(m) != 0) return 2;

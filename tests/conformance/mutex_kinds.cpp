@@ -80,7 +80,7 @@ TEST(MutexKinds, NormalOnesPassFromHandToHand) {
       Actor owner, waiter;
       owner.run([&] { ASSERT_RC(0, pthread_mutex_lock(m)); });
       waiter.start([&] { ASSERT_RC(0, pthread_mutex_lock(m)); });
-      if (i % 2 == 0) waiter.settle();
+      if (i % 2 == 0) waiter.wait_until_asleep();
       ASSERT_RC(0, pthread_mutex_unlock(m));
       waiter.finish();
       EXPECT_RC(EBUSY, pthread_mutex_trylock(m));

@@ -103,7 +103,7 @@ TEST(Exclusion, EverybodyWhoWaitsIsAdmitted) {
         EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       });
     }
-    crew.back()->settle();
+    crew.back()->wait_until_asleep();
     EXPECT_EQ(0, admitted.load());
     EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     crew.clear();

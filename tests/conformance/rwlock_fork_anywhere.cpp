@@ -202,8 +202,8 @@ TEST(ForkAnywhere, VforkIsNone) {
     EXPECT_RC(0, pthread_rwlock_rdlock(&mine));
     EXPECT_RC(0, pthread_rwlock_unlock(&mine));
   });
-  writer.settle();
-  reader.settle();
+  writer.wait_until_asleep();
+  reader.wait_until_asleep();
   const pid_t pid = vfork();
   if (pid == 0) {
     // The parent's memory, the parent's thread: its holds are this one's.
@@ -231,7 +231,7 @@ TEST(ForkAnywhere, SpawnAndExecLeaveTheLocksAlone) {
     EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
     EXPECT_RC(0, pthread_rwlock_unlock(&lock));
   });
-  writer.settle();
+  writer.wait_until_asleep();
   char name[] = "true";
   char* const arguments[] = {name, nullptr};
   pid_t pid = -1;
@@ -262,13 +262,13 @@ TEST(ForkAnywhere, ALockInSharedMemoryGoesOnInTheParent) {
       g->write_inside();
       EXPECT_RC(0, pthread_rwlock_unlock(&g->lock));
     });
-    writer.settle();
+    writer.wait_until_asleep();
     reader.start([&] {
       EXPECT_RC(0, pthread_rwlock_rdlock(&g->lock));
       g->read_inside();
       EXPECT_RC(0, pthread_rwlock_unlock(&g->lock));
     });
-    reader.settle();
+    reader.wait_until_asleep();
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(0, bare_child(fork(), [g] {
                   const timespec t = after(CLOCK_MONOTONIC, kMillisecond);

@@ -42,7 +42,7 @@ class Crowd {
                                    : timed_write(lock_, far()));
         EXPECT_RC(0, pthread_rwlock_unlock(lock_));
       });
-      a.settle();
+      a.wait_until_asleep();
     }
   }
   ~Crowd() {

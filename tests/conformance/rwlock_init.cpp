@@ -336,7 +336,7 @@ TEST(Init, TouchesOnlyItsOwnBytes) {
     EXPECT_RC(0, pthread_rwlock_wrlock(&room.lock));
     EXPECT_RC(0, pthread_rwlock_unlock(&room.lock));
   });
-  other.settle();
+  other.wait_until_asleep();
   EXPECT_RC(0, pthread_rwlock_unlock(&room.lock));
   other.finish();
   ASSERT_RC(0, pthread_rwlock_destroy(&room.lock));

@@ -217,7 +217,7 @@ TEST(Recursion, OnManyHeldLocksWithWritersWaiting) {
     writers.back()->start([&locks, w] { write_once(&locks[w * (kLocks / kWriters) + 7]); });
   }
   for (auto& writer : writers)
-    writer->settle();
+    writer->wait_until_asleep();
   std::vector<int> holds;
   for (int i = 0; i < kLocks; ++i)
     holds.push_back(i);

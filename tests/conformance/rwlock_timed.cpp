@@ -180,7 +180,7 @@ TEST(GiveUp, DrainingWriterWithOthersBehindIt) {
       EXPECT_RC(ETIMEDOUT, timed(&lock, true, CLOCK_MONOTONIC, 60 * kMillisecond));
       give_up = true;
     });
-    draining.settle();
+    draining.wait_until_asleep();
     reader.start([&] {
       EXPECT_RC(0, pthread_rwlock_rdlock(&lock));  // at the latest once the writer has given up
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
@@ -212,7 +212,7 @@ TEST(GiveUp, WriterBehindADrainingWriter) {
     });
     EXPECT_TRUE(first.blocked());
     second.start([&] { expect_timeout(&lock, true, CLOCK_MONOTONIC, 30 * kMillisecond); });
-    second.settle();
+    second.wait_until_asleep();
     third.start([&] {
       EXPECT_RC(0, pthread_rwlock_wrlock(&lock));
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
@@ -245,7 +245,7 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
           EXPECT_RC(0, write ? pthread_rwlock_wrlock(&lock) : pthread_rwlock_rdlock(&lock));
           EXPECT_RC(0, pthread_rwlock_unlock(&lock));
         });
-        if (!spinning()) queue[i].settle();
+        if (!spinning()) queue[i].wait_until_asleep();
       }
       queue[leaving].finish();
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));

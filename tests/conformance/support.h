@@ -91,10 +91,10 @@ class Actor {
   // Gives the task time to get as far as it can: returns once it is done, sleeps in the kernel, or
   // has used some milliseconds of processor time (it spins). Bounded, so a slow machine only
   // weakens the test: nothing that is asserted afterwards depends on how far the task came.
-  void settle() const;
+  void wait_until_asleep() const;
   // After settling the task is still inside its call.
   bool blocked() const {
-    settle();
+    wait_until_asleep();
     return !done();
   }
 

@@ -1,4 +1,4 @@
-// The cases of blocks beside locks (outlined.h): whose block it is while locks end without a word
+// The cases of blocks beside locks (side_block.h): whose block it is while locks end without a word
 // and others run short of blocks. From the third block on who needs one asks all others first.
 //
 // What threads do, as words:
@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cases.h"
-#include "locks/rw/outlined.h"
+#include "locks/common/side_block.h"
 #include "multicore/explore/platform.h"
 
 namespace lockswap::explore {
@@ -26,7 +26,7 @@ struct Part {
 };
 
 class Lock {
-  using State = Outlined<Explored, Lock, Head, Part>;
+  using State = SideBlock<Explored, Lock, Head, Part>;
 
  public:
   static bool is_idle(Head& h) { return h.taken.load(relaxed) == 0; }

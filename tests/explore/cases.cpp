@@ -9,7 +9,7 @@
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
 #include "locks/rw/pthread.h"
-#include "rlu/rlu.h"
+#include "locks/rw/rlu.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -147,8 +147,8 @@ const Script kFork[] = {
     {"fork-foreign-r", {"R +1 ?2 fork tryR u tryW u", "?1 free +2", "?2 W u"}},
     // What an earlier writer has told is not what the one has to tell that has just come: one with
     // the same node; one in the child.
-    {"fork-told", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
-    {"fork-told-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
+    {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
+    {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
     {"fork-init", {"R fork init W u R u", "W u", "R u"}},
 };
 // Nobody has used it: another thread is about to adopt it.
@@ -184,7 +184,7 @@ class Builder {
     static CoreLock<Core, Wait> core;
     static ContractLock<Core, Wait, Over::direct> contract;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
-    has_tokens_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
+    has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
       add_case("core/" + name, &core, s);
     for (const Script& s : kDestroy)
@@ -243,7 +243,7 @@ class Builder {
     static ContractLock<Core, Wait, kOver> bravo;
     is_asym_ = kOver == Over::bravo_asym;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
-    has_tokens_ = CoreReads<Core<Explored, Wait<Explored>>>::kHasTokens;
+    has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const char* script : kEach)
       add_biased(name, &bravo, general(script));
     is_asym_ = is_large_ = has_tokens_ = false;

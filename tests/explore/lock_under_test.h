@@ -9,14 +9,14 @@
 #include <type_traits>
 
 #include "glibc_model.h"
+#include "locks/common/events.h"
+#include "locks/common/read_tokens.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/direct.h"
-#include "locks/rw/events.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/unbiased.h"
 #include "multicore/explore/platform.h"
 #include "multicore/explore/wait_at.h"
-#include "rlu/row_slots.h"
+#include "posix/rw_contract.h"
+#include "readers/row_slots.h"
 #include "under_test.h"
 
 namespace lockswap::explore {
@@ -25,7 +25,7 @@ namespace lockswap::explore {
 template <template <class, class> class CoreOf, template <class> class WaitOf>
 class CoreLock final : public LockUnderTest {
   using Core = CoreOf<Explored, WaitAt<WaitOf<Explored>>>;
-  using Reads = CoreReads<Core>;
+  using Reads = ReadTokens<Core>;
 
  public:
   void begin() override {
@@ -86,14 +86,14 @@ class ContractLock final : public LockUnderTest {
   // Not std::conditional_t: over glibc's lock there is no direct one.
   template <bool, class>
   struct LockOver {
-    using Type = Direct<Explored, Core, CountNothing>;
+    using Type = Unbiased<Explored, Core, CountNothing>;
   };
   template <class Dummy>
   struct LockOver<true, Dummy> {
     using Type = Bravo<Explored, W, Core, CountNothing, Slots>;
   };
   using Lock = typename LockOver<kBravo, void>::Type;
-  using Contract = Recursive<Explored, W, Lock, CountNothing>;
+  using Contract = RwContract<Explored, W, Lock, CountNothing>;
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
   static constexpr bool kSystems = !requires(Core & core) { core.idle(); };

@@ -5,8 +5,8 @@
 
 #include "cases.h"
 #include "locks/mutex/clh.h"
+#include "locks/mutex/cohort.h"
 #include "locks/mutex/mcs.h"
-#include "locks/mutex/node_cohort.h"
 #include "locks/mutex/per-cpu.h"
 #include "locks/mutex/ticket.h"
 #include "mutex_under_test.h"
@@ -234,14 +234,14 @@ void add_mutex_cases(std::vector<Case>& cases) {
   b.add<Mcs, Park>("mutex/mcs/park");
   b.add<Clh, Spin>("mutex/clh/spin");
   b.add<Clh, Park>("mutex/clh/park");
-  b.add<NodeCohort, Spin>("mutex/cohort/spin");
-  b.add<NodeCohort, Park>("mutex/cohort/park");
+  b.add<CohortMutex, Spin>("mutex/cohort/spin");
+  b.add<CohortMutex, Park>("mutex/cohort/park");
   b.add<PerCpuMutex, Spin>("mutex/per-cpu/spin");
   b.add<PerCpuMutex, Park>("mutex/per-cpu/park");
   b.add_each<Ticket, Yield>("mutex/ticket/yield");
   b.add_each<Mcs, Yield>("mutex/mcs/yield");
   b.add_each<Clh, Yield>("mutex/clh/yield");
-  b.add_each<NodeCohort, Yield>("mutex/cohort/yield");
+  b.add_each<CohortMutex, Yield>("mutex/cohort/yield");
   b.add_each<PerCpuMutex, Yield>("mutex/per-cpu/yield");
   b.add_cond<Mcs, Park>("cond/mcs/park");
   b.add_each_cond<Ticket, Park>("cond/ticket/park");

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <new>
 
-#include "locks/cond/condvar.h"
-#include "locks/mutex/contract.h"
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "multicore/explore/platform.h"
 #include "multicore/explore/wait_at.h"
+#include "posix/condvar.h"
+#include "posix/mutex_contract.h"
 #include "under_test.h"
 #include "wait/park.h"
 

@@ -1,7 +1,7 @@
 // Watches acquisitions and releases from outside, and holds a lock to what it claims and to what
 // POSIX demands of results:
 //
-//   phase fairness, writers in order   if the lock's kClaims say so (locks/rw/claims.h)
+//   phase fairness, writers in order   if the lock's kClaims say so (locks/common/claims.h)
 //   a try or timed form fails          only if another acquisition or hold stood in its way, which
 //                                      had not ended, by the program's own happens-before, when it
 //                                      began
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "multicore/explore/machine.h"
 
 namespace lockswap::explore {

@@ -17,7 +17,7 @@ from pathlib import Path
 from patched import ROOT
 
 LISTED = ROOT / "docs/memory-ordering.md"
-FOLDERS = ("src/locks", "src/wait", "src/reclaim", "src/range", "src/rlu")
+FOLDERS = ("src/locks", "src/wait", "src/readers", "src/reclaim", "src/range", "src/posix")
 SLICES = 24
 ORDER = re.compile(r"\b(acquire|release|acq_rel|seq_cst)\b")
 PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)

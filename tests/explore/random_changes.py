@@ -26,41 +26,41 @@ EXPLAINED = ROOT / "docs/memory-ordering.md"
 HEADERS = (
     "locks/rw/ba.h",
     "locks/rw/bravo.h",
-    "locks/rw/direct.h",
-    "locks/rw/holds.h",
+    "locks/rw/unbiased.h",
+    "posix/holds.h",
     "locks/rw/pf-t.h",
-    "locks/rw/readers_table.h",
-    "locks/rw/table_slots.h",
+    "readers/readers_table.h",
+    "readers/table_slots.h",
     "locks/mutex/ticket.h",
-    "locks/rw/all_readers.h",
+    "readers/all_readers.h",
     "locks/rw/cohort.h",
     "locks/rw/per-cpu.h",
-    "locks/rw/reader_indicator.h",
-    "locks/rw/recursive.h",
-    "rlu/asymmetric.h",
-    "rlu/quiescence.h",
-    "rlu/rlu.h",
-    "rlu/row_slots.h",
-    "rlu/rows.h",
+    "readers/reader_indicator.h",
+    "posix/rw_contract.h",
+    "readers/asymmetric.h",
+    "readers/quiescence.h",
+    "locks/rw/rlu.h",
+    "readers/row_slots.h",
+    "readers/rows.h",
     "wait/park.h",
     "wait/spin.h",
 )
 # Where a fault in a header most likely shows: these cases go first, then all.
 FIRST = {
     "locks/mutex/ticket.h": "core/cohort",
-    "locks/rw/all_readers.h": "core/cohort",
+    "readers/all_readers.h": "core/cohort",
     "locks/rw/ba.h": "core/ba",
     "locks/rw/bravo.h": "bravo-pf-t",
     "locks/rw/cohort.h": "core/cohort",
     "locks/rw/per-cpu.h": "core/per-cpu",
     "locks/rw/pf-t.h": "core/pf-t",
-    "locks/rw/reader_indicator.h": "core/cohort",
-    "locks/rw/table_slots.h": "bravo-pf-t",
-    "rlu/asymmetric.h": "core/rlu-asym",
-    "rlu/quiescence.h": "core/rlu",
-    "rlu/row_slots.h": "bravo-asym-pf-t",
-    "rlu/rlu.h": "core/rlu",
-    "rlu/rows.h": "core/rlu",
+    "readers/reader_indicator.h": "core/cohort",
+    "readers/table_slots.h": "bravo-pf-t",
+    "readers/asymmetric.h": "core/rlu-asym",
+    "readers/quiescence.h": "core/rlu",
+    "readers/row_slots.h": "bravo-asym-pf-t",
+    "locks/rw/rlu.h": "core/rlu",
+    "readers/rows.h": "core/rlu",
 }
 # Everything that makes the library's lock operations.
 UNIT = SOURCES / "registry/rwlocks.cpp"
@@ -138,7 +138,7 @@ class Trial:
             return None  # not C++
 
         found = self.explore(program, FIRST.get(header, "core/pf-t")) or self.explore(program)
-        return found or (self.unit_test(overlay) if header == "locks/rw/holds.h" else "")
+        return found or (self.unit_test(overlay) if header == "posix/holds.h" else "")
 
     def unit_test(self, overlay: Path) -> str:
         """How the unit test of holds.h finds a fault, or "" if it does not."""

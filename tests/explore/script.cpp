@@ -10,9 +10,9 @@
 
 #include <sys/mman.h>
 
-#include "locks/rw/readers_table.h"
 #include "multicore/explore/platform.h"
 #include "observer.h"
+#include "readers/readers_table.h"
 
 namespace lockswap::explore {
 

@@ -8,12 +8,12 @@
 #include <new>
 #include <pthread.h>
 
-#include "locks/rw/direct.h"
-#include "locks/rw/events.h"
+#include "locks/common/events.h"
 #include "locks/rw/pf-t.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/unbiased.h"
 #include "multicore/explore/platform.h"
 #include "platform/system_rwlock.h"
+#include "posix/rw_contract.h"
 #include "range/segments.h"
 #include "range_script.h"
 
@@ -23,8 +23,8 @@ namespace lockswap::explore {
 // than a pthread_rwlock_t, which only says where it is.
 template <class W>
 class ExploredRwOps {
-  using Lock = Direct<Explored, PfT<Explored, W>, CountNothing>;
-  using Contract = Recursive<Explored, W, Lock, CountNothing>;
+  using Lock = Unbiased<Explored, PfT<Explored, W>, CountNothing>;
+  using Contract = RwContract<Explored, W, Lock, CountNothing>;
 
  public:
   using Frame = typename Contract::Frame;

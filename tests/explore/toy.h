@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -68,16 +68,16 @@ class Toy {
 
   bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
   bool has_writer() const noexcept { return !no_writer(word_.load(acquire)); }
-  bool idle() const noexcept { return (word_.load(acquire) & ~kParked) == 0; }
+  bool idle() const noexcept { return (word_.load(acquire) & ~kSleepers) == 0; }
 
  private:
   static constexpr std::uint32_t kWriter = 1;
-  static constexpr std::uint32_t kParked = 2;
+  static constexpr std::uint32_t kSleepers = 2;
   static constexpr std::uint32_t kReader = 4;
 
   static bool no_writer(std::uint32_t v) noexcept { return (v & kWriter) == 0; }
   static bool may_write(std::uint32_t v) noexcept {
-    return kFault == Fault::overlap ? no_writer(v) : (v & ~kParked) == 0;
+    return kFault == Fault::overlap ? no_writer(v) : (v & ~kSleepers) == 0;
   }
 
   bool lock(const Deadline* deadline) noexcept {
@@ -99,19 +99,19 @@ class Toy {
     if (kFault == Fault::hasty && deadline != nullptr) return false;
     if constexpr (kFault == Fault::stray) {
       std::uint32_t v = word_.load(relaxed);
-      if (pred(v) || !word_.compare_exchange(v, v | kParked, relaxed)) return true;
-      P::park(word_, v | kParked, 1u, deadline);
+      if (pred(v) || !word_.compare_exchange(v, v | kSleepers, relaxed)) return true;
+      P::park(word_, v | kSleepers, 1u, deadline);
       word_.fetch_and(~kWriter, relaxed);  // it has woken up, so the writer must have left
       return true;
     } else {
-      return W::until(word_, acquire, kParked, 1, deadline, pred);
+      return W::until(word_, acquire, kSleepers, 1, deadline, pred);
     }
   }
   void leave(std::uint32_t what) noexcept {
     std::uint32_t v = word_.load(relaxed);
     const Order order = kFault == Fault::order ? relaxed : release;
-    while (!word_.compare_exchange(v, (v - what) & ~kParked, order)) {}
-    if (kFault != Fault::no_wake && (v & kParked) != 0) W::wake(&word_, 1);
+    while (!word_.compare_exchange(v, (v - what) & ~kSleepers, order)) {}
+    if (kFault != Fault::no_wake && (v & kSleepers) != 0) W::wake(&word_, 1);
   }
 
   typename P::template atomic<std::uint32_t> word_{};

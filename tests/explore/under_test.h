@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "multicore/explore/machine.h"
 #include "observer.h"
 

@@ -20,7 +20,7 @@ namespace beside {
 using namespace lockswap;
 using Wait = Park<Native>;
 
-// A lock that was used: outlined.h keeps the pointer in its first bytes.
+// A lock that was used: side_block.h keeps the pointer in its first bytes.
 template <class Head, class Part>
 class Block {
  public:
@@ -49,7 +49,7 @@ class Block {
 };
 
 using Tickets = Ticket<Native, Wait>;
-using CohortNode = Cohort<Native, Tickets, Tickets, Native::kMostInARow>::Node;
+using CohortNode = Cohorting<Native, Tickets, Tickets, Native::kMostInARow>::Node;
 using CohortBlock = Block<CohortRwHead<Native, Tickets>, CohortRwPart<Native, CohortNode>>;
 using PerCpuBlock = Block<PerCpuHead<Native>, PerCpuPart<Native, Wait>>;
 
@@ -74,7 +74,7 @@ class CohortParts : public Parts {
   CohortParts() : Parts(CohortBlock::parts()) {}
   unsigned readers(const pthread_rwlock_t& lock, unsigned part) const override {
     const auto& r = CohortBlock(lock).part(part).readers;
-    return r.arrivals() - r.departures();
+    return r.arrivals_counted() - r.departures_counted();
   }
   bool written(const pthread_rwlock_t& lock, unsigned part) const override {
     return !CohortBlock(lock).part(part).local.lock.idle();

@@ -242,8 +242,8 @@ void mixed(double seconds) {
     t.join();
   const CohortBlock block(lock);
   const auto readers_of = [&](unsigned i) -> auto& { return block.part(i).readers; };
-  const Numbers came = of_all_parts([&](unsigned i) { return readers_of(i).arrivals(); });
-  const Numbers gone = of_all_parts([&](unsigned i) { return readers_of(i).departures(); });
+  const Numbers came = of_all_parts([&](unsigned i) { return readers_of(i).arrivals_counted(); });
+  const Numbers gone = of_all_parts([&](unsigned i) { return readers_of(i).departures_counted(); });
   const Numbers local = of_all_parts([&](unsigned i) { return block.part(i).local.lock.drawn(); });
   const bool lost = first != writes || second != writes;
   std::printf(

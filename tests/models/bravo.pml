@@ -1,5 +1,5 @@
 /* BRAVO's protocol, for spin: src/locks/rw/bravo.h over a lock that, like PF-T and BA, makes new readers wait
- * behind a waiting writer; recursive reads as in recursive.h.
+ * behind a waiting writer; recursive reads as in rw_contract.h.
  *
  * Memory is sequentially consistent here: orders are the explorer's affair (build/bin/lockswap-explore). What the
  * model adds is more threads, each acquiring again and again, and no bound on preemptions.
@@ -34,7 +34,7 @@ byte bias = OFF;
 byte slot[SLOTS];
 byte below_readers;  /* holds of the underlying lock */
 bool below_waiting;  /* a writer has closed it to new readers ... */
-byte extra;          /* recursive holds: recursive.h's contract word */
+byte extra;          /* recursive holds: rw_contract.h's contract word */
 bool asleep;         /* there is one revoker at a time: it owns the underlying lock */
 
 byte reading, writing; /* who is in, for the assertions */

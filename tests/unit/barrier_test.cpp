@@ -16,14 +16,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "locks/common/events.h"
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/direct.h"
-#include "locks/rw/events.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/rlu.h"
+#include "locks/rw/unbiased.h"
 #include "platform/native.h"
-#include "rlu/rlu.h"
-#include "rlu/row_slots.h"
+#include "posix/rw_contract.h"
+#include "readers/row_slots.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -135,10 +135,11 @@ TEST_F(BarrierTest, AFilterThatComesLaterDoesNoHarm) {
 // --- the same through locks
 
 using W = Park<Native>;
-using OfRlu = Recursive<Native, W, Direct<Native, RluAsym<Native, W>, CountNothing>, CountNothing>;
+using OfRlu =
+    RwContract<Native, W, Unbiased<Native, RluAsym<Native, W>, CountNothing>, CountNothing>;
 using OfBravo =
-    Recursive<Native, W, Bravo<Native, W, Ba<Native, W>, CountNothing, RowSlots<Native, W>>,
-              CountNothing>;
+    RwContract<Native, W, Bravo<Native, W, Ba<Native, W>, CountNothing, RowSlots<Native, W>>,
+               CountNothing>;
 
 // Readers read while a writer writes, and a filter comes midway. False: somebody saw half a write.
 template <class Contract>

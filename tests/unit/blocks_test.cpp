@@ -10,16 +10,16 @@
 #include <thread>
 #include <vector>
 
-#include "locks/mutex/contract.h"
-#include "locks/mutex/node_cohort.h"
+#include "locks/common/events.h"
+#include "locks/common/side_block.h"
+#include "locks/mutex/cohort.h"
 #include "locks/mutex/per-cpu.h"
-#include "locks/rw/direct.h"
-#include "locks/rw/events.h"
-#include "locks/rw/outlined.h"
 #include "locks/rw/per-cpu.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/unbiased.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "posix/mutex_contract.h"
+#include "posix/rw_contract.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -36,7 +36,7 @@ struct Idle {  // at any time but for the block that is told
   static inline Head* but_for = nullptr;
   static bool is_idle(Head& h) { return &h != but_for; }
 };
-using Lock = Outlined<Native, Idle, Head, Part>;
+using Lock = SideBlock<Native, Idle, Head, Part>;
 constexpr std::uint32_t kParts = 3;
 bool always(Head&) { return true; }
 bool never(Head&) { return false; }
@@ -236,8 +236,8 @@ TEST_F(BlocksTest, LocksAreUsedWhileOthersAreAskedAbout) {
 // --- the same through a lock that has one
 
 using Contract =
-    Recursive<Native, Park<Native>, Direct<Native, PerCpu<Native, Park<Native>>, CountNothing>,
-              CountNothing>;
+    RwContract<Native, Park<Native>, Unbiased<Native, PerCpu<Native, Park<Native>>, CountNothing>,
+               CountNothing>;
 
 class PerCpuTest : public testing::Test {
  protected:
@@ -289,7 +289,7 @@ void expect_copies_leave_others_alone() {
 }
 TEST_F(BlocksTest, ACopyOfAMutexLeavesOthersAlone) {
   expect_copies_leave_others_alone<PerCpuMutex<Native, Park<Native>>>();
-  expect_copies_leave_others_alone<NodeCohort<Native, Park<Native>>>();
+  expect_copies_leave_others_alone<CohortMutex<Native, Park<Native>>>();
 }
 
 // A reader that goes to another CPU releases where it acquired.

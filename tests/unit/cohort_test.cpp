@@ -1,5 +1,5 @@
 // The cohort mutex by itself: who gets it next. And that readers of `cohort` are not forgotten.
-#include "locks/mutex/cohort.h"
+#include "locks/rw/cohort.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "locks/common/cohorting.h"
 #include "locks/mutex/ticket.h"
-#include "locks/rw/cohort.h"
 #include "platform/native.h"
 #include "wait/park.h"
 #include "wait/yield.h"
@@ -75,7 +75,7 @@ TYPED_TEST(TicketTest, FirstComeFirstServed) {
 TEST(CohortMutex, StaysOnANodeForSoLongAndNoLonger) {
   constexpr std::uint32_t kMost = 2;
   using Plain = Ticket<Native, Park<Native>>;
-  using Mutex = Cohort<Native, Plain, Plain, kMost>;
+  using Mutex = Cohorting<Native, Plain, Plain, kMost>;
   Plain global;
   Mutex::Node nodes[2];
   std::vector<int> order;
@@ -107,7 +107,7 @@ TEST(CohortMutex, StaysOnANodeForSoLongAndNoLonger) {
 // Who has the global lock alone leaves it to whoever waits for that.
 TEST(CohortMutex, WithoutANode) {
   using Plain = Ticket<Native, Park<Native>>;
-  using Mutex = Cohort<Native, Plain, Plain, 1>;
+  using Mutex = Cohorting<Native, Plain, Plain, 1>;
   Plain global;
   Mutex::Node node{};
   ASSERT_TRUE(global.try_lock());

@@ -1,4 +1,4 @@
-#include "locks/rw/holds.h"
+#include "posix/holds.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -7,10 +7,10 @@
 
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/direct.h"
 #include "locks/rw/pf-t.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/unbiased.h"
 #include "platform/native.h"
+#include "posix/rw_contract.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -35,7 +35,7 @@ struct Counter<Ba<Native, W>> {
 
 template <class Lock>
 struct Limits : testing::Test {
-  using Contract = Recursive<Native, W, Lock, CountNothing>;
+  using Contract = RwContract<Native, W, Lock, CountNothing>;
   using Frame = typename Contract::Frame;
   using Core = decltype(Frame::core);
 
@@ -80,7 +80,7 @@ struct Limits : testing::Test {
 };
 
 using Locks = testing::Types<
-    Direct<Native, PfT<Native, W>, CountNothing>, Direct<Native, Ba<Native, W>, CountNothing>,
+    Unbiased<Native, PfT<Native, W>, CountNothing>, Unbiased<Native, Ba<Native, W>, CountNothing>,
     Bravo<Native, W, PfT<Native, W>, CountNothing>, Bravo<Native, W, Ba<Native, W>, CountNothing>>;
 TYPED_TEST_SUITE(Limits, Locks);
 

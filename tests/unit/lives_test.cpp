@@ -1,14 +1,13 @@
-#include "locks/rw/lives.h"
-
 #include <gtest/gtest.h>
 
 #include "platform/native.h"
+#include "posix/generations.h"
 
 namespace lockswap {
 namespace {
 
-TEST(Lives, KnowWhatIsDisputedAndNothingElse) {
-  Lives<Native, 1000, 256> lives;
+TEST(Generations, KnowWhatIsDisputedAndNothingElse) {
+  Generations<Native, 1000, 256> lives;
   EXPECT_FALSE(lives.any_disputed());
   EXPECT_FALSE(lives.is_disputed(7));
   lives.dispute(7);
@@ -18,8 +17,8 @@ TEST(Lives, KnowWhatIsDisputedAndNothingElse) {
   EXPECT_FALSE(lives.is_disputed(8));
 }
 
-TEST(Lives, AFullSetKeepsWhatItHasAndNamesNothingElse) {
-  Lives<Native, 1000, 64> lives;
+TEST(Generations, AFullSetKeepsWhatItHasAndNamesNothingElse) {
+  Generations<Native, 1000, 64> lives;
   for (std::uint32_t number = 1; number <= 200; ++number)
     lives.dispute(number);
   int known = 0;
@@ -30,29 +29,29 @@ TEST(Lives, AFullSetKeepsWhatItHasAndNamesNothingElse) {
   EXPECT_FALSE(lives.is_disputed(1000));
 }
 
-TEST(Lives, NumbersComeRoundWithoutTheDisputedOnes) {
-  Lives<Native, 5, 256> lives;
+TEST(Generations, NumbersComeRoundWithoutTheDisputedOnes) {
+  Generations<Native, 5, 256> lives;
   for (std::uint32_t number = 1; number <= 5; ++number)
     EXPECT_EQ(lives.begin().number, number);
   lives.dispute(1);
   lives.dispute(4);
   for (int round = 0; round < 3; ++round) {
     for (const std::uint32_t number : {2u, 3u, 5u}) {
-      const Life life = lives.begin();
+      const Generation life = lives.begin();
       EXPECT_EQ(life.number, number);
       EXPECT_TRUE(life.trusted);
     }
   }
 }
 
-TEST(Lives, AreNotTrustedWhenTheyComeRoundAndMoreAreDisputedThanTheSetHolds) {
-  Lives<Native, 100, 64> lives;
+TEST(Generations, AreNotTrustedWhenTheyComeRoundAndMoreAreDisputedThanTheSetHolds) {
+  Generations<Native, 100, 64> lives;
   for (int n = 0; n < 99; ++n)
     EXPECT_TRUE(lives.begin().trusted);
   for (std::uint32_t number = 1; number <= 99; ++number)
     lives.dispute(number);
   EXPECT_TRUE(lives.begin().trusted) << "the first with that number";
-  const Life again = lives.begin();
+  const Generation again = lives.begin();
   EXPECT_FALSE(again.trusted);
   EXPECT_FALSE(lives.is_disputed(again.number));
 }

@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "locks/cond/condvar.h"
 #include "locks/mutex/clh.h"
-#include "locks/mutex/contract.h"
+#include "locks/mutex/cohort.h"
 #include "locks/mutex/mcs.h"
-#include "locks/mutex/node_cohort.h"
 #include "locks/mutex/per-cpu.h"
 #include "locks/mutex/ticket.h"
 #include "platform/native.h"
+#include "posix/condvar.h"
+#include "posix/mutex_contract.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   each_wait<Ticket>("ticket/spin", "ticket/yield", "ticket/park", milliseconds);
   each_wait<Mcs>("mcs/spin", "mcs/yield", "mcs/park", milliseconds);
   each_wait<Clh>("clh/spin", "clh/yield", "clh/park", milliseconds);
-  each_wait<NodeCohort>("cohort/spin", "cohort/yield", "cohort/park", milliseconds);
+  each_wait<CohortMutex>("cohort/spin", "cohort/yield", "cohort/park", milliseconds);
   each_wait<PerCpuMutex>("per-cpu/spin", "per-cpu/yield", "per-cpu/park", milliseconds);
   return failures == 0 ? 0 : 1;
 }

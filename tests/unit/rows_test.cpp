@@ -1,6 +1,6 @@
-// Rows of threads (rlu/rows.h): who gets which, what is left when threads end, and a lock over
+// Rows of threads (readers/rows.h): who gets which, what is left when threads end, and a lock over
 // them.
-#include "rlu/rows.h"
+#include "readers/rows.h"
 
 #include <algorithm>
 #include <array>
@@ -11,19 +11,20 @@
 #include <thread>
 #include <vector>
 
-#include "locks/rw/direct.h"
-#include "locks/rw/events.h"
-#include "locks/rw/recursive.h"
+#include "locks/common/events.h"
+#include "locks/rw/rlu.h"
+#include "locks/rw/unbiased.h"
 #include "platform/native.h"
-#include "rlu/rlu.h"
+#include "posix/rw_contract.h"
 #include "wait/park.h"
 
 namespace lockswap {
 namespace {
 
 using AllRows = Rows<Native>;
-using Contract = Recursive<Native, Park<Native>,
-                           Direct<Native, Rlu<Native, Park<Native>>, CountNothing>, CountNothing>;
+using Contract =
+    RwContract<Native, Park<Native>, Unbiased<Native, Rlu<Native, Park<Native>>, CountNothing>,
+               CountNothing>;
 constexpr std::uint32_t kSections = AllRows::kSections;
 
 struct Lock {
@@ -66,11 +67,11 @@ TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
     for (const std::uint64_t clock : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
       const std::uint64_t word = AllRows::says(domain, clock);
       EXPECT_NE(word, 0u);
-      EXPECT_EQ(word & AllRows::kParked, 0u);
+      EXPECT_EQ(word & AllRows::kSleepers, 0u);
       // A sleeper watches the lower half.
-      EXPECT_NE(static_cast<std::uint32_t>(word | AllRows::kParked), 0u);
+      EXPECT_NE(static_cast<std::uint32_t>(word | AllRows::kSleepers), 0u);
       EXPECT_TRUE(AllRows::names(word, domain));
-      EXPECT_TRUE(AllRows::names(word | AllRows::kParked, domain));
+      EXPECT_TRUE(AllRows::names(word | AllRows::kSleepers, domain));
       EXPECT_FALSE(AllRows::names(word, domain ^ 8));
       EXPECT_FALSE(AllRows::names(word, domain ^ (std::uint64_t{1} << 47)));
       EXPECT_NE(word, AllRows::says(domain, clock + 1));

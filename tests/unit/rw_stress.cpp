@@ -16,13 +16,13 @@
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/cohort.h"
-#include "locks/rw/direct.h"
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/pf-t.h"
-#include "locks/rw/recursive.h"
+#include "locks/rw/rlu.h"
+#include "locks/rw/unbiased.h"
 #include "platform/native.h"
-#include "rlu/rlu.h"
-#include "rlu/row_slots.h"
+#include "posix/rw_contract.h"
+#include "readers/row_slots.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -137,20 +137,22 @@ template <class W>
 void all(const char* wait, int milliseconds) {
   std::printf("%s\n", wait);
   const auto run = [&]<class Lock>(const char* name, Lock*) {
-    using Contract = Recursive<Native, W, Lock, CountNothing>;
+    using Contract = RwContract<Native, W, Lock, CountNothing>;
     Contract::prepare();
     stress<Contract>(name, milliseconds);
   };
-  run("pf-t", static_cast<Direct<Native, PfT<Native, W>, CountNothing>*>(nullptr));
-  run("ba", static_cast<Direct<Native, Ba<Native, W>, CountNothing>*>(nullptr));
-  run("cohort", static_cast<Direct<Native, CohortRw<Native, W>, CountNothing>*>(nullptr));
-  run("cohort-n", static_cast<Direct<Native, CohortRwNeutral<Native, W>, CountNothing>*>(nullptr));
-  run("cohort-rp", static_cast<Direct<Native, CohortRwReaders<Native, W>, CountNothing>*>(nullptr));
+  run("pf-t", static_cast<Unbiased<Native, PfT<Native, W>, CountNothing>*>(nullptr));
+  run("ba", static_cast<Unbiased<Native, Ba<Native, W>, CountNothing>*>(nullptr));
+  run("cohort", static_cast<Unbiased<Native, CohortRw<Native, W>, CountNothing>*>(nullptr));
+  run("cohort-n",
+      static_cast<Unbiased<Native, CohortRwNeutral<Native, W>, CountNothing>*>(nullptr));
+  run("cohort-rp",
+      static_cast<Unbiased<Native, CohortRwReaders<Native, W>, CountNothing>*>(nullptr));
   run("bravo-cohort", static_cast<Bravo<Native, W, CohortRw<Native, W>, CountNothing>*>(nullptr));
-  run("per-cpu", static_cast<Direct<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
+  run("per-cpu", static_cast<Unbiased<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
   run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
-  run("rlu", static_cast<Direct<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
-  run("rlu-asym", static_cast<Direct<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
+  run("rlu", static_cast<Unbiased<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
+  run("rlu-asym", static_cast<Unbiased<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
   using Rows = RowSlots<Native, W>;
   run("bravo-asym-pf-t",
       static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing, Rows>*>(nullptr));

@@ -26,7 +26,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -37,7 +37,7 @@ namespace lockswap {
 template <class P>
 struct alignas(64) ClhNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free
-  // kShut, kParked; 0: released. Else the node before, shifted: its thread has given up.
+  // kShut, kSleepers; 0: released. Else the node before, shifted: its thread has given up.
   typename P::template atomic<std::uint32_t> state;
 };
 
@@ -133,16 +133,16 @@ class Clh {
     tail_.store(0, relaxed);
   }
 
-  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
   // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
   // answer does not matter.
-  bool is_tidy(bool held) const noexcept {
+  bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
     return !held || Nodes::at(holder).state.load(relaxed) == kShut;
   }
   // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
-  void clear_up(bool held) noexcept {
+  void repair_after_fork(bool held) noexcept {
     const Handle holder = held ? holder_.load(relaxed) : 0;
     if (held) Nodes::at(holder).state.store(kShut, relaxed);
     holder_.store(holder, relaxed);
@@ -150,8 +150,8 @@ class Clh {
   }
 
  private:
-  static constexpr std::uint32_t kShut = 1;    // its thread holds the lock or waits
-  static constexpr std::uint32_t kParked = 2;  // while kShut: the thread behind sleeps
+  static constexpr std::uint32_t kShut = 1;      // its thread holds the lock or waits
+  static constexpr std::uint32_t kSleepers = 2;  // while kShut: the thread behind sleeps
   static constexpr int kShift = 2;
   static constexpr std::uint32_t kReleased = 0;
   static constexpr std::uint32_t kChannel = 1;
@@ -184,7 +184,7 @@ class Clh {
     const auto changed = [](std::uint32_t v) { return !is_shut(v); };
     for (;;) {
       // acquire: pairs with say.
-      if (!W::until(Nodes::at(before).state, acquire, kParked, kChannel, deadline, changed)) {
+      if (!W::until(Nodes::at(before).state, acquire, kSleepers, kChannel, deadline, changed)) {
         give_up(before, me);
         return false;
       }
@@ -225,7 +225,7 @@ class Clh {
     // release: the critical section, or that the node before is in the queue; pairs with wait_for.
     const std::uint32_t was = Nodes::at(me).state.exchange(what, release);
     if constexpr (W::kParks) {
-      if ((was & kParked) != 0) W::wake(&Nodes::at(me).state, kChannel);
+      if ((was & kSleepers) != 0) W::wake(&Nodes::at(me).state, kChannel);
     }
   }
 

@@ -27,7 +27,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -38,7 +38,7 @@ namespace lockswap {
 template <class P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
-  // kShut, kParked; 0: open. Else the lock's address and kGone: its thread has given up.
+  // kShut, kSleepers; 0: open. Else the lock's address and kAbandoned: its thread has given up.
   typename P::template atomic<std::uint64_t> gate;
 };
 
@@ -107,7 +107,7 @@ class alignas(8) Mcs {
     if (me == 0) [[unlikely]]
       return 0;
     holder_.store(0, relaxed);  // before the release that hands the lock on
-    if (!leave(me)) [[unlikely]]
+    if (!close_queue(me)) [[unlikely]]
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
@@ -117,20 +117,20 @@ class alignas(8) Mcs {
   }
 
   bool idle() const noexcept {
-    // acquire: pairs with leave; who sees it free may use its memory for something else.
+    // acquire: pairs with close_queue; who sees it free may use its memory for something else.
     return tail_.load(acquire) == 0;
   }
 
-  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
   // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
   // answer does not matter.
-  bool is_tidy(bool held) const noexcept {
+  bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
     return !held || Nodes::at(holder).link.load(relaxed) == 0;
   }
   // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
-  void clear_up(bool held) noexcept {
+  void repair_after_fork(bool held) noexcept {
     const Handle holder = held ? holder_.load(relaxed) : 0;
     if (held) Nodes::at(holder).link.store(0, relaxed);
     holder_.store(holder, relaxed);
@@ -139,15 +139,16 @@ class alignas(8) Mcs {
 
  private:
   static constexpr std::uint64_t kShut = 1;
-  static constexpr std::uint64_t kParked = 2;  // while kShut: its thread sleeps
-  static constexpr std::uint64_t kGone = 4;    // its thread has given up
+  static constexpr std::uint64_t kSleepers = 2;   // while kShut: its thread sleeps
+  static constexpr std::uint64_t kAbandoned = 4;  // its thread has given up
   static constexpr std::uint32_t kChannel = 1;
   static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
 
   // 0: the lock is held. Else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
     Nodes::at(me).link.store(0, relaxed);  // published by the next line
-    // acq_rel: release, the node is ready before others find it; acquire, pairs with leave of who
+    // acq_rel: release, the node is ready before others find it; acquire, pairs with close_queue of
+    // who
     // left the queue empty, and the node before is ready.
     const Handle before = tail_.exchange(me, acq_rel);
     if (before != 0) [[unlikely]]
@@ -165,18 +166,18 @@ class alignas(8) Mcs {
     Node& node = Nodes::at(me);
     const auto is_open = [](std::uint64_t v) { return (v & kShut) == 0; };
     // acquire: pairs with the exchange in hand_over.
-    if (W::until(node.gate, acquire, kParked, kChannel, deadline, is_open)) return true;
+    if (W::until(node.gate, acquire, kSleepers, kChannel, deadline, is_open)) return true;
     std::uint64_t v = node.gate.load(acquire);  // if it is open, as above
     while (!is_open(v)) {
       // relaxed: nothing was read or written under the lock.
-      if (node.gate.compare_exchange(v, gone(), relaxed)) return false;
+      if (node.gate.compare_exchange(v, abandoned(), relaxed)) return false;
       v = node.gate.load(acquire);
     }
     return true;
   }
-  std::uint64_t gone() const noexcept {
-    static_assert(alignof(Mcs) > kGone);
-    return reinterpret_cast<std::uintptr_t>(this) | kGone;
+  std::uint64_t abandoned() const noexcept {
+    static_assert(alignof(Mcs) > kAbandoned);
+    return reinterpret_cast<std::uintptr_t>(this) | kAbandoned;
   }
 
   // A node in the queue whose thread has given up is this thread's from now on. 0: none was found.
@@ -188,7 +189,7 @@ class alignas(8) Mcs {
     Handle h = holder;
     while (h != 0 && holder_.load(relaxed) == holder) {
       h = Nodes::at(h).link.load(relaxed);
-      std::uint64_t left = gone();
+      std::uint64_t left = abandoned();
       if (h != 0 && Nodes::at(h).gate.load(relaxed) == left &&
           Nodes::at(h).gate.compare_exchange(left, kShut, relaxed)) {
         return h;
@@ -198,7 +199,7 @@ class alignas(8) Mcs {
   }
 
   // True: nobody came behind that node, the queue is empty.
-  [[gnu::always_inline]] bool leave(Handle me) noexcept {
+  [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
     Handle expected = me;
     // relaxed: the compare-exchange decides. release: the critical section; pairs with enter and
     // try_lock.
@@ -215,15 +216,15 @@ class alignas(8) Mcs {
       if (last != me) Nodes::give(last);
       // release: the critical section; pairs with wait_at.
       const std::uint32_t was = Nodes::at(next).gate.exchange(0, release);
-      if ((was & kGone) == 0) {
+      if ((was & kAbandoned) == 0) {
         // It may be another's node already: a late wake is only a stray one.
         if constexpr (W::kParks) {
-          if ((was & kParked) != 0) W::wake(&Nodes::at(next).gate, kChannel);
+          if ((was & kSleepers) != 0) W::wake(&Nodes::at(next).gate, kChannel);
         }
         return;
       }
       last = next;
-      if (leave(last)) {
+      if (close_queue(last)) {
         Nodes::give(last);
         return;
       }

@@ -5,7 +5,8 @@
 //   sections 2 and 5 (Per-CPU); PF-Q's queue of writers is an MCS lock.
 // Idea: who wants the mutex takes them all, in order. Whoever has the first finds the others free.
 //   It is here for comparison: as a mutex it can only cost more than one of its locks.
-// State (8 bytes, zero = free): a pointer to a block beside the object (outlined.h). The block: the
+// State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block:
+// the
 //   locks, and whether somebody holds them.
 // Invariants: `held` is written by the holder alone.
 // Fairness: mcs.h's, once it has its block.
@@ -17,9 +18,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locks/common/claims.h"
+#include "locks/common/side_block.h"
 #include "locks/mutex/mcs.h"
-#include "locks/rw/claims.h"
-#include "locks/rw/outlined.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -41,7 +42,7 @@ template <class P, class W>
 class PerCpuMutex {
   using Head = PerCpuMutexHead<P>;
   using Part = PerCpuMutexPart<Mcs<P, W>>;
-  using State = Outlined<P, PerCpuMutex, Head, Part>;
+  using State = SideBlock<P, PerCpuMutex, Head, Part>;
   using Blocks = typename State::Blocks;
 
  public:
@@ -81,7 +82,7 @@ class PerCpuMutex {
     if (h == nullptr || h->held.load(relaxed) == 0) [[unlikely]]  // as in take_all
       return;
     h->held.store(0, relaxed);  // before the release that hands the lock on
-    leave(*h, Blocks::parts());
+    release_first(*h, Blocks::parts());
   }
   std::uint32_t unlock_begin() noexcept {
     unlock();
@@ -94,22 +95,22 @@ class PerCpuMutex {
     return h == nullptr || is_idle(*h);
   }
 
-  // --- in a forked child; see contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
   // True: it is free, or held if `held`, and nothing else.
-  bool is_tidy(bool held) const noexcept {
+  bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !held;
     bool tidy = (h->held.load(relaxed) != 0) == held;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      tidy = tidy && State::part(*h, i).lock.is_tidy(held);
+      tidy = tidy && State::part(*h, i).lock.needs_no_repair(held);
     return tidy;
   }
   // Drops who waits, and the holder, if it is not to stay.
-  void clear_up(bool held) noexcept {
+  void repair_after_fork(bool held) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      State::part(*h, i).lock.clear_up(held);
+      State::part(*h, i).lock.repair_after_fork(held);
     if (!held) h->held.store(0, relaxed);
   }
 
@@ -118,7 +119,7 @@ class PerCpuMutex {
   // The object ends; nobody holds the lock.
   void destroy() noexcept { state_.close(is_idle); }
   void before_init() noexcept { state_.close_old(is_idle); }
-  // For outlined.h.
+  // For side_block.h.
   static bool is_idle(Head& h) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!State::part(h, i).lock.idle()) return false;
@@ -132,14 +133,14 @@ class PerCpuMutex {
     Head& h = state_.head();
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!take(State::part(h, i).lock)) {
-        leave(h, i);
+        release_first(h, i);
         return false;
       }
     }
     h.held.store(1, relaxed);  // the holder's own
     return true;
   }
-  static void leave(Head& h, std::uint32_t taken) noexcept {
+  static void release_first(Head& h, std::uint32_t taken) noexcept {
     while (taken-- != 0)
       State::part(h, taken).lock.unlock();
   }

@@ -6,15 +6,16 @@
 // Idea: `next` is the number that who comes draws; `shown` the number whose turn it is.
 // State (8 bytes, zero = free):
 //   next   the next number
-//   shown  the number shown (30 bits) | kWatched | kParked
+//   shown  the number shown (30 bits) | kSleepersWithoutNumber | kSleepers
 // Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
 // Fairness: first come, first served. A try draws a number only if it is shown already. A timed
 //   acquisition cannot give its number back: it tries whenever another number is shown, and gets
 //   nothing as long as others draw numbers without a pause.
 // Space: 2^30 waiting threads.
 // Deviations: `shown` says whether somebody may sleep. A release takes the flags away and wakes
-//   those whose number has the next one's remainder by 32, and with kWatched, of those that have no
-//   number, all; who gets the turn sets kParked again for the others.
+//   those whose number has the next one's remainder by 32, and with kSleepersWithoutNumber, of
+//   those that have no
+//   number, all; who gets the turn sets kSleepers again for the others.
 // Destroy is safe: the last access is the exchange of the release; a wake may follow.
 //
 // Any thread may release it, and contended() tells whether another waits: what a cohort lock asks
@@ -23,7 +24,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -47,15 +48,15 @@ class Ticket {
     // acquire: pairs with unlock.
     if (number(shown_.load(acquire)) != mine) [[unlikely]]
       return std::uint64_t{mine} + 1;
-    mind_others(mine);
+    rearm_sleepers(mine);
     return 0;
   }
   void lock_rest(std::uint64_t arrival) noexcept {
     const auto mine = static_cast<std::uint32_t>(arrival - 1);
     const auto my_turn = [mine](std::uint32_t v) { return number(v) == mine; };
     // acquire: pairs with unlock.
-    W::until(shown_, acquire, kParked, channel_of(mine), nullptr, my_turn);
-    mind_others(mine);
+    W::until(shown_, acquire, kSleepers, channel_of(mine), nullptr, my_turn);
+    rearm_sleepers(mine);
   }
 
   bool try_lock() noexcept {
@@ -73,7 +74,8 @@ class Ticket {
       if (try_lock()) return true;
       if (P::passed(*deadline)) return false;
       const auto is_over = [turn](std::uint32_t v) { return number(v) != turn; };
-      if (!W::until(shown_, relaxed, kWatched, kAnyChannel, deadline, is_over)) return try_lock();
+      if (!W::until(shown_, relaxed, kSleepersWithoutNumber, kAnyChannel, deadline, is_over))
+        return try_lock();
     }
   }
 
@@ -90,11 +92,12 @@ class Ticket {
       return 0;
     // release: the critical section; pairs with lock and try_lock.
     const std::uint32_t v = shown_.exchange((turn + 1) << kShift, release);
-    return W::kParks && (v & (kParked | kWatched)) != 0 ? v : 0;
+    return W::kParks && (v & (kSleepers | kSleepersWithoutNumber)) != 0 ? v : 0;
   }
   // The lock may be gone.
   void unlock_rest(std::uint32_t before) noexcept {
-    W::wake(&shown_, (before & kWatched) != 0 ? kAnyChannel : channel_of(number(before) + 1));
+    W::wake(&shown_,
+            (before & kSleepersWithoutNumber) != 0 ? kAnyChannel : channel_of(number(before) + 1));
   }
 
   // For the holder: how many threads wait. They will not go away.
@@ -112,24 +115,25 @@ class Ticket {
   // For tests: how many acquisitions there were, those that wait among them. relaxed: as above.
   std::uint32_t drawn() const noexcept { return next_.load(relaxed) & kNumber; }
 
-  // --- in a forked child; see recursive.h and contract.h. relaxed: the fork handed on what threads
+  // --- in a forked child; see rw_contract.h and mutex_contract.h. relaxed: the fork handed on what
+  // threads
   // did.
   // True: it is free, or held if `held`, and nothing else.
-  bool is_tidy(bool held) const noexcept {
+  bool needs_no_repair(bool held) const noexcept {
     const std::uint32_t v = shown_.load(relaxed);
-    return (v & (kParked | kWatched)) == 0 &&
+    return (v & (kSleepers | kSleepersWithoutNumber)) == 0 &&
            ((next_.load(relaxed) - number(v)) & kNumber) == (held ? 1 : 0);
   }
   // Drops who waits, and the holder, if it is not to stay.
-  void clear_up(bool held) noexcept {
+  void repair_after_fork(bool held) noexcept {
     const std::uint32_t turn = number(shown_.load(relaxed));
     next_.store(turn + (held ? 1 : 0), relaxed);
     shown_.store(turn << kShift, relaxed);
   }
 
  private:
-  static constexpr std::uint32_t kParked = 1;   // somebody with a number may sleep
-  static constexpr std::uint32_t kWatched = 2;  // somebody without one may sleep
+  static constexpr std::uint32_t kSleepers = 1;               // somebody with a number may sleep
+  static constexpr std::uint32_t kSleepersWithoutNumber = 2;  // somebody without one may sleep
   static constexpr int kShift = 2;
   static constexpr std::uint32_t kNumber = ~0u >> kShift;
   static constexpr std::uint32_t kAnyChannel = ~0u;
@@ -139,10 +143,10 @@ class Ticket {
   // The release that gave this turn woke one thread; others behind it may sleep on. The number of a
   // sleeper is seen here: it lay down (release) before that turn was given (acquire). Who lies down
   // later sets the flag himself.
-  void mind_others(std::uint32_t mine) noexcept {
+  void rearm_sleepers(std::uint32_t mine) noexcept {
     if constexpr (W::kParks) {
       if (((next_.load(relaxed) - mine) & kNumber) != 1) [[unlikely]]
-        shown_.fetch_or(kParked, relaxed);
+        shown_.fetch_or(kSleepers, relaxed);
     }
   }
 

@@ -27,7 +27,8 @@
 //   empty may have to wait on rin for the one before to finish leaving. Timed readers wait on rin,
 //   because a reader cannot leave the list. None of this changes who enters when.
 // Fork: in a child, readers that arrived after what the node at whead tells waited for a writer
-//   that does not exist, and so did writers in the queue: clear_up() drops both. Who may have
+//   that does not exist, and so did writers in the queue: repair_after_fork() drops both. Who may
+//   have
 //   arrived before is a holder. The nodes of those that waited are lost.
 // Destroy is safe: without a successor and without queued readers the writer's last access is the
 //   subtraction from rin; with either, somebody is still inside lock() until the last access. A
@@ -37,7 +38,7 @@
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -49,9 +50,10 @@ template <class P>
 struct alignas(64) BaNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else next writer
   typename P::template atomic<std::uint32_t> gate;  // kGateShut, kGateParked; 0 = open
-  // Of the writer that has its turn: how many readers had arrived when it set PRES, and kTold. For
+  // Of the writer that has its turn: how many readers had arrived when it set PRES, and kRecorded.
+  // For
   // forked children.
-  typename P::template atomic<std::uint32_t> told;
+  typename P::template atomic<std::uint32_t> arrivals_at_phase;
 };
 
 template <class P, class W>
@@ -83,7 +85,7 @@ class Ba {
     }
     const auto over = [phase](std::uint32_t v) { return (v & kPhase) != phase; };
     // acquire: pairs with the release in write_unlock.
-    if (W::until(rin_, acquire, kParked, kAnyChannel, deadline, over)) return true;
+    if (W::until(rin_, acquire, kSleepers, kAnyChannel, deadline, over)) return true;
     return !read_withdraw(phase);
   }
 
@@ -144,7 +146,7 @@ class Ba {
         continue;
       }
       const auto over = [v](std::uint32_t now) { return ((now ^ v) & kPhase) != 0; };
-      if (!W::until(rin_, relaxed, kParked, kAnyChannel, deadline, over)) return false;
+      if (!W::until(rin_, relaxed, kSleepers, kAnyChannel, deadline, over)) return false;
     }
     return true;
   }
@@ -165,7 +167,7 @@ class Ba {
     while ((v & kPresent) == 0 && all_left(v)) {
       close_list(v);
       if (rin_.compare_exchange(v, with_next_phase(v), release)) {  // as in enter_phase
-        tell(me, v);
+        record_arrivals(me, v);
         return true;
       }
       v = rin_.load(relaxed);
@@ -187,7 +189,7 @@ class Ba {
       if (newest != kClosed) open(Nodes::at(newest));
     }
     if constexpr (W::kParks) {
-      if ((seen & kParked) != 0) W::wake(&rin_, kAnyChannel);
+      if ((seen & kSleepers) != 0) W::wake(&rin_, kAnyChannel);
     }
     if (!alone) hand_over(me);
     Nodes::give(me);
@@ -212,23 +214,25 @@ class Ba {
   }
 
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
-  // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
+  // that stay. relaxed, all: the fork handed on what threads did, and rw_contract.h does so here.
   // True: there are holds and nothing else. Does not change anything. Another thread may be faster,
   // and use the lock already: then this reads any mixture, and what comes of it is not used.
-  bool is_tidy(bool written) const noexcept {
+  bool needs_no_repair(bool written) const noexcept {
     const std::uint32_t v = rin_.load(relaxed);
     const Handle tail = wtail_.load(relaxed);
     if ((v & kPresent) == 0 || !written) return (v & kPresent) == 0 && !written && tail == 0;
     return tail != 0 && tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
-           (v & (kQueued | kParked)) == 0 && all_left(v);
+           (v & (kQueued | kSleepers)) == 0 && all_left(v);
   }
   // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
   // left says the same.
-  void clear_up(bool written) noexcept {
+  void repair_after_fork(bool written) noexcept {
     const std::uint32_t v = rin_.load(relaxed);
     const Handle head = whead_.load(relaxed);
-    const std::uint32_t told = (v & kPresent) == 0 ? 0 : Nodes::at(head).told.load(relaxed);
-    const std::uint32_t readers = ((told & kTold) == 0 ? v : told) & kCount;
+    const std::uint32_t arrivals_at_phase =
+        (v & kPresent) == 0 ? 0 : Nodes::at(head).arrivals_at_phase.load(relaxed);
+    const std::uint32_t readers =
+        ((arrivals_at_phase & kRecorded) == 0 ? v : arrivals_at_phase) & kCount;
     if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(readers - kDrain, relaxed);
     if (written) {
       rtail_[(v & kPhaseId) >> kPhaseIdShift].store(kClosed, relaxed);
@@ -242,15 +246,15 @@ class Ba {
   static constexpr std::uint32_t kPresent = 1;  // a writer has its turn
   static constexpr std::uint32_t kPhaseId = 2;  // toggles with each writer
   static constexpr int kPhaseIdShift = 1;
-  static constexpr std::uint32_t kQueued = 4;  // while PRES: a reader goes to rtail
-  static constexpr std::uint32_t kParked = 8;  // while PRES: somebody sleeps on rin
+  static constexpr std::uint32_t kQueued = 4;    // while PRES: a reader goes to rtail
+  static constexpr std::uint32_t kSleepers = 8;  // while PRES: somebody sleeps on rin
   static constexpr std::uint32_t kReader = 16;
   static constexpr std::uint32_t kCount = ~(kReader - 1);
   static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
   static_assert(kPhase == kPhaseBits);
   static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0; who gets there opens
 
-  static constexpr std::uint32_t kTold = 1;  // beside a count in a node's `told`
+  static constexpr std::uint32_t kRecorded = 1;  // beside a count in a node's `told`
 
   static constexpr Handle kOpen = 0;
   static constexpr Handle kClosed = ~Handle{0};
@@ -328,19 +332,19 @@ class Ba {
     // The writer before may have left the queue but not yet rin. relaxed: what it did under the
     // lock came with the queue, from leave_queue or from open.
     if (!gone(rin_.load(relaxed))) [[unlikely]] {
-      W::until(rin_, relaxed, kParked, kAnyChannel, nullptr, gone);
+      W::until(rin_, relaxed, kSleepers, kAnyChannel, nullptr, gone);
     }
     drain(me, enter_phase(me), before_drain);
   }
 
   void stand_at_head(Handle me) noexcept {
-    Nodes::at(me).told.store(0, relaxed);  // as in tell
+    Nodes::at(me).arrivals_at_phase.store(0, relaxed);  // as in record_arrivals
     // relaxed: read by readers after drain mode (release), and by this writer's unlock.
     whead_.store(me, relaxed);
   }
-  static void tell(Handle me, std::uint32_t v) noexcept {
+  static void record_arrivals(Handle me, std::uint32_t v) noexcept {
     // relaxed: read after a fork only, which hands everything on.
-    Nodes::at(me).told.store((v & kCount) | kTold, relaxed);
+    Nodes::at(me).arrivals_at_phase.store((v & kCount) | kRecorded, relaxed);
   }
 
   void close_list(std::uint32_t v) noexcept {
@@ -358,7 +362,7 @@ class Ba {
     close_list(v);
     // release: rtail is closed before a reader sees PRES; pairs with read_arrive.
     const std::uint32_t seen = rin_.fetch_add(with_next_phase(v) - v, release);
-    tell(me, seen);
+    record_arrivals(me, seen);
     return seen & kCount;
   }
 

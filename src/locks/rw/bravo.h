@@ -16,7 +16,7 @@
 //   is a bias that is being revoked, or that a waiting writer has diverted readers from.
 // Invariants: the bias is switched on only under the underlying read lock, so never while a writer
 //   owns. While a writer owns, no slot names the lock, but for readers that are about to back out.
-//   Where slots are, and how readers fill and empty them: table_slots.h, or rlu/row_slots.h.
+//   Where slots are, and how readers fill and empty them: table_slots.h, or readers/row_slots.h.
 // Fairness: the underlying lock's; but readers that published themselves before a writer came go
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process, or a row a thread.
@@ -31,7 +31,7 @@
 //   name the lock. Try forms: readers try the table first; a writer looks at the table before it
 //   disturbs anybody.
 // Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
-//   readers that were about to back out: clear_up() frees them.
+//   readers that were about to back out: repair_after_fork() frees them.
 // Destroy is safe: a fast reader's last access is to its slot, which is never freed.
 #pragma once
 
@@ -39,13 +39,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/events.h"
-#include "locks/rw/frame.h"
-#include "locks/rw/table_slots.h"
+#include "locks/common/claims.h"
+#include "locks/common/events.h"
+#include "locks/common/read_tokens.h"
+#include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "readers/table_slots.h"
 
 namespace lockswap {
 
@@ -81,7 +81,7 @@ class Bravo {
     if (a == kCollision) a = look_again(f, Slots::fill_elsewhere(f));
     if (is_in(a)) return true;
     const Event why = a == kCollision ? Event::slow_read_collision : Event::slow_read_bias_off;
-    if (a >= kRaced && !leave(f, a & ~kRaced)) {
+    if (a >= kRaced && !vacate(f, a & ~kRaced)) {
       // Another thread, which released a hold that was not its own, took this slot for it. So the
       // hold that it meant to release is still there, and is this reader's now.
       a = 0;
@@ -111,7 +111,7 @@ class Bravo {
       return true;
     }
     token = 0;
-    if (a >= kRaced && !leave(f, a & ~kRaced)) {  // as in read_continue
+    if (a >= kRaced && !vacate(f, a & ~kRaced)) {  // as in read_continue
       Count::on(&f, Event::read);
     } else if (Reads::try_lock(f.core, token)) {
       token = of_core(token);
@@ -126,21 +126,21 @@ class Bravo {
   // False: the hold that the token stands for has been released by another thread.
   static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) return Reads::unlock(f.core, token & ~kOfCore);
-    return leave(f, token);
+    return vacate(f, token);
   }
   // The same as a hot path: false also when there is more to do; then go on with read_unlock.
   [[gnu::always_inline]] static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
     if (is_slow(token)) [[unlikely]]
       return Reads::unlock(f.core, token & ~kOfCore);
-    return Slots::leave_fast(f, token, [&f] { return has_ended(f); });
+    return Slots::fast_vacate(f, token, [&f] { return has_ended(f); });
   }
 
   // For releases without a token: ends the bias for good, and releases one fast hold, whosever it
   // is. False: there is none, nor will there be one.
   static bool release_any_slot(Frame& f) noexcept {
     if (!retire(f)) return false;
-    if (Slots::leave_any(f)) return true;
-    std::uint64_t ending = kEnded | kNamed;
+    if (Slots::vacate_any(f)) return true;
+    std::uint64_t ending = kEnded | kSlotsInUse;
     // release: hands on the readers that were acquired just now; pairs with may_have_fast_readers.
     f.bias.compare_exchange(ending, kEnded, release);
     return false;
@@ -176,28 +176,28 @@ class Bravo {
 
   static bool may_have_fast_readers(Frame& f) noexcept {
     // That the bias is on cannot be missed: whoever switched it on held the underlying lock before
-    // this writer. acquire: without kNamed, pairs with release_any_slot.
-    return (f.bias.load(acquire) & kNamed) != 0;
+    // this writer. acquire: without kSlotsInUse, pairs with release_any_slot.
+    return (f.bias.load(acquire) & kSlotsInUse) != 0;
   }
 
-  // After a fork; see recursive.h.
-  static bool is_tidy(Frame& f, bool written) noexcept {
+  // After a fork; see rw_contract.h.
+  static bool needs_no_repair(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, here and below: as in pf-t.h
-    if (bias == kStarting || (has_been_on(bias) && (bias & kNamed) == 0 && Slots::is_any(f))) {
+    if (bias == kStarting || (has_been_on(bias) && (bias & kSlotsInUse) == 0 && Slots::is_any(f))) {
       return false;
     }
-    return f.core.is_tidy(written);
+    return f.core.needs_no_repair(written);
   }
-  static void clear_up(Frame& f, bool written) noexcept {
+  static void repair_after_fork(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);
     if (bias == kStarting) f.bias.store(0, relaxed);  // to be started again
-    if (has_been_on(bias) && (bias & kNamed) == 0) Slots::drop(f);
-    f.core.clear_up(written);
+    if (has_been_on(bias) && (bias & kSlotsInUse) == 0) Slots::drop(f);
+    f.core.repair_after_fork(written);
   }
 
  private:
   static constexpr std::uint64_t kOn = 1;
-  static constexpr std::uint64_t kNamed = 2;
+  static constexpr std::uint64_t kSlotsInUse = 2;
   static constexpr std::uint64_t kEnded = 4;
   static constexpr std::uint64_t kDoubt = 7u << 3;
   static constexpr int kDoubtShift = 3;
@@ -216,7 +216,7 @@ class Bravo {
   static constexpr bool kTry = true;
   static constexpr bool kWait = false;
 
-  using Reads = CoreReads<Core>;
+  using Reads = ReadTokens<Core>;
   static_assert(kMostSlots < kOfCore && kMustWait <= kOfCore);
   static constexpr std::uint32_t of_core(std::uint32_t token) noexcept {
     return Reads::kHasTokens ? token | kOfCore : 0;
@@ -246,8 +246,8 @@ class Bravo {
     if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
   }
 
-  static bool leave(const Frame& f, std::uint32_t token) noexcept {
-    return Slots::leave(f, token, [&f] { return has_ended(f); });
+  static bool vacate(const Frame& f, std::uint32_t token) noexcept {
+    return Slots::vacate(f, token, [&f] { return has_ended(f); });
   }
 
   // The writer's half of the pair. It owns the underlying lock. False: gave up, nothing changed.
@@ -257,8 +257,8 @@ class Bravo {
     // seq_cst: see read_begin. Gives up only against retire, which has stored seq_cst itself.
     while ((bias & kEnded) == 0 && !f.bias.compare_exchange(bias, bias & ~kOn, seq_cst)) {}
     bias &= ~kOn;
-    Slots::settle();
-    const std::uint64_t settled = Slots::kSettles ? P::now() : start;
+    Slots::heavy_fence();
+    const std::uint64_t settled = Slots::kHasHeavyFence ? P::now() : start;
     const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline);
     if (!empty) {
       // relaxed: the underlying write lock is still held; who gets it next sees this. Fails if the
@@ -288,10 +288,10 @@ class Bravo {
   static bool retire(Frame& f) noexcept {
     for (;;) {
       // acquire: pairs with the releases of kEnded. Who emptied a slot that named a hold of the
-      // caller's may have left an extra hold for it (recursive.h), and that must be seen.
+      // caller's may have left an extra hold for it (rw_contract.h), and that must be seen.
       std::uint64_t bias = f.bias.load(acquire);
-      if ((bias & kEnded) != 0) return (bias & kNamed) != 0;
-      const std::uint64_t ended = has_been_on(bias) ? kEnded | kNamed : kEnded;
+      if ((bias & kEnded) != 0) return (bias & kSlotsInUse) != 0;
+      const std::uint64_t ended = has_been_on(bias) ? kEnded | kSlotsInUse : kEnded;
       // seq_cst: like revoke's, so that no reader publishes itself unseen after the scan.
       if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
     }
@@ -305,11 +305,11 @@ class Bravo {
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (kOn | kEnded)) != 0) return;
     std::uint64_t on = bias | kOn;  // of a bias that readers were diverted from
-    if ((bias & kNamed) == 0) {
+    if ((bias & kSlotsInUse) == 0) {
       if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
       const std::uint64_t now = P::now();
       if (now < (bias & kTime)) return;
-      on = (now & kTime) | (bias & kDoubt) | kNamed | kOn;
+      on = (now & kTime) | (bias & kDoubt) | kSlotsInUse | kOn;
     }
     // A writer that waits already would revoke it at once, after readers had overtaken it.
     if (f.core.has_writer()) return;

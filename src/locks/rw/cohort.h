@@ -6,7 +6,7 @@
 // Idea: a reader counts itself in at its node and looks whether a writer is there; if so, it counts
 //   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
 //   until nobody is counted in at any node. While writers wait for the mutex it stays said.
-// State: in the object a pointer to a block (outlined.h). The block: for each node a reader
+// State: in the object a pointer to a block (side_block.h). The block: for each node a reader
 //   indicator (all_readers.h) and the local lock of the mutex; in the head the global lock, the
 //   node of the writer that is in, what a writer waits for, and `state`
 //   bit 0      kPresent: a writer is there
@@ -37,15 +37,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/mutex/cohort.h"
+#include "locks/common/claims.h"
+#include "locks/common/cohorting.h"
+#include "locks/common/read_tokens.h"
+#include "locks/common/side_block.h"
 #include "locks/mutex/ticket.h"
-#include "locks/rw/all_readers.h"
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/outlined.h"
-#include "locks/rw/reader_indicator.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "readers/all_readers.h"
+#include "readers/reader_indicator.h"
 
 namespace lockswap {
 
@@ -69,10 +69,10 @@ struct alignas(128) CohortRwPart {
 // readers go first that came after it.
 template <class P, class W, std::uint32_t kWriters, std::uint32_t kPatience>
 class CohortRwOver {
-  using Mutex = Cohort<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
+  using Mutex = Cohorting<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortRwHead<P, Ticket<P, W>>;
   using Part = CohortRwPart<P, typename Mutex::Node>;
-  using State = Outlined<P, CohortRwOver, Head, Part>;
+  using State = SideBlock<P, CohortRwOver, Head, Part>;
   using Blocks = typename State::Blocks;
   using Readers = AllReaders<P, W, Head, Blocks>;
 
@@ -94,7 +94,7 @@ class CohortRwOver {
     // relaxed, here and in the wait: what is decided by it is who goes first. enter() decides who
     // is in.
     h.state.fetch_add(kWaiter, relaxed);
-    while (W::until(h.state, relaxed, kParked, kOverChannel, deadline, nobody_present)) {
+    while (W::until(h.state, relaxed, kSleepers, kOverChannel, deadline, nobody_present)) {
       attempt = enter(h);
       if (attempt < kMustWait) break;
     }
@@ -138,12 +138,12 @@ class CohortRwOver {
       if (P::passed(*deadline)) return false;
       if (nobody_present(h.state.load(relaxed))) {  // relaxed, also below: the next round looks
         P::step_aside(round);
-      } else if (!W::until(h.state, relaxed, kParked, kOverChannel, deadline, nobody_present)) {
+      } else if (!W::until(h.state, relaxed, kSleepers, kOverChannel, deadline, nobody_present)) {
         return false;
       }
     }
     if (get_in(h, deadline, [] {})) return true;
-    leave(h);
+    release_writer(h);
     return false;
   }
   bool try_write_lock() noexcept {
@@ -151,10 +151,10 @@ class CohortRwOver {
     // Look before disturbing: readers are reason enough to fail.
     if (!Readers::none(h) || !try_mutex(h)) return false;
     if ((h.state.load(relaxed) & kTurn) == 0 && appear(h, nullptr) && Readers::none(h)) return true;
-    leave(h);
+    release_writer(h);
     return false;
   }
-  void write_unlock() noexcept { leave(state_.held()); }
+  void write_unlock() noexcept { release_writer(state_.held()); }
 
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
@@ -173,31 +173,31 @@ class CohortRwOver {
     return h == nullptr || is_idle(*h);
   }
 
-  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
-  bool is_tidy(bool written) const noexcept {
+  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
     const std::uint32_t node = h->node.load(relaxed);
-    bool tidy = h->state.load(relaxed) == (written ? kPresent : 0) && h->global.is_tidy(written) &&
-                Readers::is_tidy(*h, written);
+    bool tidy = h->state.load(relaxed) == (written ? kPresent : 0) &&
+                h->global.needs_no_repair(written) && Readers::needs_no_repair(*h, written);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      tidy = tidy && State::part(*h, i).local.lock.is_tidy(written && i == node);
+      tidy = tidy && State::part(*h, i).local.lock.needs_no_repair(written && i == node);
     }
     return tidy;
   }
   // A reader that the fork met between counting itself in and turning back stays counted in, unless
   // a writer's hold stays.
-  void clear_up(bool written) noexcept {
+  void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    Readers::clear_up(*h, written);
+    Readers::repair_after_fork(*h, written);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       auto& local = State::part(*h, i).local;
       const bool held = written && i == h->node.load(relaxed);
-      local.lock.clear_up(held);
+      local.lock.repair_after_fork(held);
       if (!held) local.kept.store(0, relaxed);
     }
-    h->global.clear_up(written);
+    h->global.repair_after_fork(written);
     h->state.store(written ? kPresent : 0, relaxed);
   }
 
@@ -205,7 +205,7 @@ class CohortRwOver {
   void use() noexcept { state_.head(); }
   void destroy() noexcept { state_.close(is_at_rest); }
   void before_init() noexcept { state_.close_old(is_at_rest); }
-  // For outlined.h.
+  // For side_block.h.
   static bool is_idle(Head& h) noexcept {
     // relaxed: all threads have ended, or the program has ordered their last use.
     return (h.state.load(relaxed) & (kPresent | kTurn)) == 0 && h.state.load(relaxed) < kWaiter &&
@@ -214,7 +214,7 @@ class CohortRwOver {
 
  private:
   static constexpr std::uint32_t kPresent = 1;
-  static constexpr std::uint32_t kParked = 2;  // somebody sleeps until nobody is present
+  static constexpr std::uint32_t kSleepers = 2;  // somebody sleeps until nobody is present
   static constexpr std::uint32_t kWriterParked =
       4;  // the holder of the mutex sleeps until no kTurn
   static constexpr std::uint32_t kTurn = 8;
@@ -225,8 +225,8 @@ class CohortRwOver {
   static constexpr std::uint32_t kOverChannel = 1;
   static constexpr std::uint32_t kTurnChannel = 2;
 
-  static constexpr unsigned kMostRounds = 64;   // some 50 ms
-  static constexpr std::uint32_t kAlone = ~0u;  // the holder of the mutex has no local lock
+  static constexpr unsigned kMostRounds = 64;         // some 50 ms
+  static constexpr std::uint32_t kNoLocalLock = ~0u;  // the holder of the mutex has no local lock
 
   static bool nobody_present(std::uint32_t v) noexcept { return (v & kPresent) == 0; }
 
@@ -264,7 +264,7 @@ class CohortRwOver {
 
   static bool try_mutex(Head& h) noexcept {
     if (!h.global.try_lock()) return false;
-    h.node.store(kAlone, relaxed);  // the holder's own
+    h.node.store(kNoLocalLock, relaxed);  // the holder's own
     return true;
   }
 
@@ -299,11 +299,11 @@ class CohortRwOver {
   // Readers that came meanwhile go first.
   static void disappear(Head& h) noexcept {
     // relaxed: nothing was done; the writers before are in what it continues.
-    wake_readers(h, h.state.fetch_and(~(kPresent | kParked), relaxed));
+    wake_readers(h, h.state.fetch_and(~(kPresent | kSleepers), relaxed));
   }
   static void wake_readers(Head& h, std::uint32_t before) noexcept {
     if constexpr (W::kParks) {
-      if ((before & kParked) != 0) W::wake(&h.state, kOverChannel);
+      if ((before & kSleepers) != 0) W::wake(&h.state, kOverChannel);
     }
   }
 
@@ -315,9 +315,10 @@ class CohortRwOver {
     return Readers::wait_for_all(h, deadline);
   }
 
-  static void leave(Head& h) noexcept {
+  static void release_writer(Head& h) noexcept {
     const std::uint32_t node = h.node.load(relaxed);
-    typename Mutex::Node* const local = node == kAlone ? nullptr : &State::part(h, node).local;
+    typename Mutex::Node* const local =
+        node == kNoLocalLock ? nullptr : &State::part(h, node).local;
     const bool wanted = Mutex::contended(h.global, local);
     std::uint32_t v = h.state.load(relaxed), next;
     do {
@@ -325,7 +326,7 @@ class CohortRwOver {
       const std::uint32_t passes = v < kWaiter ? 0 : (v & kPasses) + kPass;
       const bool is_turn = passes >= kWriters * kPass;
       next = v & ~kPasses;
-      if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kParked);
+      if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kSleepers);
       next |= is_turn ? kTurn : passes;
       // release: the critical section; pairs with enter. The next writer gets it with the mutex.
     } while (!h.state.compare_exchange(v, next, release));

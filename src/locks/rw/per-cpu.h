@@ -5,7 +5,7 @@
 //   W. Weihl, "Scalable reader-writer locks for parallel systems" (IPPS 1992).
 // Idea: a reader takes the lock of the CPU that it runs on, for reading, and remembers which; a
 //   writer takes them all, in order. So readers on different CPUs write to different lines.
-// State: in the object a pointer to a block (outlined.h). The block: for each CPU a BA lock and
+// State: in the object a pointer to a block (side_block.h). The block: for each CPU a BA lock and
 //   `holds`, how many of its read holds their threads know of; in the head `leaving`, how many
 //   writers have begun to release and not ended.
 // Invariants: a reader is counted in `holds` when it knows that it has the BA lock. Who releases
@@ -26,10 +26,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locks/common/claims.h"
+#include "locks/common/read_tokens.h"
+#include "locks/common/side_block.h"
 #include "locks/rw/ba.h"
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/outlined.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -52,7 +52,7 @@ template <class P, class W>
 class PerCpu {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using State = Outlined<P, PerCpu, Head, Part>;
+  using State = SideBlock<P, PerCpu, Head, Part>;
   using Blocks = typename State::Blocks;
 
  public:
@@ -125,7 +125,7 @@ class PerCpu {
   bool try_write_lock() noexcept {
     return take_all([](Part& part) { return part.lock.try_write_lock(); });
   }
-  void write_unlock() noexcept { leave(state_.held(), Blocks::parts()); }
+  void write_unlock() noexcept { release_first(state_.held(), Blocks::parts()); }
 
   bool has_readers() const noexcept {
     Head* const h = state_.peek();
@@ -149,20 +149,20 @@ class PerCpu {
     return h == nullptr || is_idle(*h);
   }
 
-  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
-  bool is_tidy(bool written) const noexcept {
+  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
     bool tidy = h->leaving.load(relaxed) == 0;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      tidy = tidy && State::part(*h, i).lock.is_tidy(written);
+      tidy = tidy && State::part(*h, i).lock.needs_no_repair(written);
     return tidy;
   }
-  void clear_up(bool written) noexcept {
+  void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      State::part(*h, i).lock.clear_up(written);
+      State::part(*h, i).lock.repair_after_fork(written);
     h->leaving.store(0, relaxed);
   }
 
@@ -170,7 +170,7 @@ class PerCpu {
   void use() noexcept { state_.head(); }
   void destroy() noexcept { state_.close(is_at_rest); }
   void before_init() noexcept { state_.close_old(is_at_rest); }
-  // For outlined.h.
+  // For side_block.h.
   static bool is_idle(Head& h) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       // relaxed, here and below: all threads have ended, or the program has ordered their last use.
@@ -220,13 +220,13 @@ class PerCpu {
     Head& h = state_.head();
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!take(State::part(h, i))) {
-        leave(h, i);
+        release_first(h, i);
         return false;
       }
     }
     return true;
   }
-  static void leave(Head& h, std::uint32_t taken) noexcept {
+  static void release_first(Head& h, std::uint32_t taken) noexcept {
     if (taken == 0) return;
     // relaxed: handed on by the release of the first lock; pairs with has_writer and is_at_rest.
     h.leaving.fetch_add(1, relaxed);
@@ -238,7 +238,8 @@ class PerCpu {
 
   // At the lock's end. What threads still hold for reading ends with it.
   static bool is_at_rest(Head& h) noexcept {
-    // acquire: pairs with leave. Not for ever: a forked child has only one of its parent's threads.
+    // acquire: pairs with release_first. Not for ever: a forked child has only one of its parent's
+    // threads.
     for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
       P::step_aside(round);
     while (end_any(h)) {}

@@ -24,14 +24,15 @@
 //   give up take their arrival back, they never count themselves out: a writer may be draining.
 //   Neither changes who enters when.
 // Fork: in a child, readers that arrived after `told` waited for a writer that does not exist, and
-//   so did writers in line: clear_up() drops both. Who may have arrived before is a holder.
+//   so did writers in line: repair_after_fork() drops both. Who may have arrived before is a
+//   holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
+#include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -130,7 +131,7 @@ class PfT {
       // The compare-exchange finds out readers that came since; only flags may change besides.
       // seq_cst: as in enter_phase. What the readers did was acquired in all_left.
       if (word_.compare_exchange(v, v | kPresent, seq_cst)) {
-        tell(turn(v), arrived(v));
+        record_arrivals(turn(v), arrived(v));
         return true;
       }
       if (!all_left(v)) break;
@@ -143,7 +144,7 @@ class PfT {
     std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
     const std::uint32_t next = (turn(v) + 1) & kTicketMask;
     // release: the writer's critical section; pairs with the acquires of readers and writers.
-    constexpr std::uint64_t kStays = kArrivedMask | kGuests;
+    constexpr std::uint64_t kStays = kArrivedMask | kUserBits;
     while (!word_.compare_exchange(v, (v & kStays) | next << kTurnShift, release)) {}
     if constexpr (W::kParks) {
       const std::uint32_t channels =
@@ -177,8 +178,8 @@ class PfT {
   }
 
   // --- for a lock that is made of this one (rlu.h)
-  static constexpr std::uint64_t kGuests = 0xf0;  // bits of the word that are that lock's
-  static constexpr std::uint64_t kPresent = 2;    // a writer has its turn
+  static constexpr std::uint64_t kUserBits = 0xf0;  // bits of the word that are that lock's
+  static constexpr std::uint64_t kPresent = 2;      // a writer has its turn
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }
   // Of the word, or of a phase: how many writers there were, modulo 2^24.
@@ -190,9 +191,9 @@ class PfT {
   }
 
   // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
-  // that stay. relaxed, all: the fork handed on what threads did, and recursive.h does so here.
+  // that stay. relaxed, all: the fork handed on what threads did, and rw_contract.h does so here.
   // True: there are holds and nothing else. Does not change anything.
-  bool is_tidy(bool written) const noexcept {
+  bool needs_no_repair(bool written) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
     if (((v & kPresent) != 0) != written || (v & (kReadersParked | kWritersParked)) != 0) {
       return false;
@@ -202,17 +203,19 @@ class PfT {
   }
   // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
   // left says the same.
-  void clear_up(bool written) noexcept {
+  void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
-    const std::uint64_t told = told_.load(relaxed);
-    const bool is_told = (v & kPresent) != 0 && told >> 32 == (turn(v) | kTold);
-    const std::uint32_t readers = is_told ? static_cast<std::uint32_t>(told) : arrived(v);
+    const std::uint64_t arrivals_at_phase = arrivals_at_phase_.load(relaxed);
+    const bool is_recorded =
+        (v & kPresent) != 0 && arrivals_at_phase >> 32 == (turn(v) | kRecorded);
+    const std::uint32_t readers =
+        is_recorded ? static_cast<std::uint32_t>(arrivals_at_phase) : arrived(v);
     if ((rout_.load(relaxed) & kDrain) != 0) {
       rout_.fetch_add((readers << kLeftShift) - kDrain, relaxed);
     }
     // Without a writer the turn passes on, so that no two writers have the same ticket in `told`.
     const std::uint64_t next = (turn(v) + 1) & kTicketMask;
-    const std::uint64_t phase = (written ? v & kPhase : next << kTurnShift) | (v & kGuests);
+    const std::uint64_t phase = (written ? v & kPhase : next << kTurnShift) | (v & kUserBits);
     word_.store(std::uint64_t{readers} << 32 | phase, relaxed);
     win_.store(static_cast<std::uint32_t>(next), relaxed);
   }
@@ -230,7 +233,8 @@ class PfT {
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
 
-  static constexpr std::uint32_t kTold = kTicketMask + 1;  // beside the ticket in told's high half
+  static constexpr std::uint32_t kRecorded =
+      kTicketMask + 1;  // beside the ticket in told's high half
 
   // Channels of the futex on word's low half, so that a release wakes all readers and one writer.
   static constexpr std::uint32_t kReadersChannel = 1u << 0;
@@ -265,13 +269,13 @@ class PfT {
     // Readers before the phase are awaited at rout, readers after it need no data. seq_cst: for
     // rlu.h, whose writer then looks for readers elsewhere; pairs with its enter.
     const std::uint64_t seen = word_.fetch_add(kPresent, seq_cst);
-    tell(ticket, arrived(seen));
+    record_arrivals(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;
   }
 
-  void tell(std::uint32_t ticket, std::uint32_t readers) noexcept {
+  void record_arrivals(std::uint32_t ticket, std::uint32_t readers) noexcept {
     // relaxed: read after a fork only, which hands everything on.
-    told_.store(std::uint64_t{ticket | kTold} << 32 | readers, relaxed);
+    arrivals_at_phase_.store(std::uint64_t{ticket | kRecorded} << 32 | readers, relaxed);
   }
 
   bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
@@ -298,7 +302,7 @@ class PfT {
   typename P::template atomic<std::uint64_t> word_{};
   typename P::template atomic<std::uint32_t> rout_{};
   typename P::template atomic<std::uint32_t> win_{};
-  typename P::template atomic<std::uint64_t> told_{};
+  typename P::template atomic<std::uint64_t> arrivals_at_phase_{};
 };
 
 }  // namespace lockswap

@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/claims.h"
-#include "locks/rw/frame.h"
+#include "locks/common/claims.h"
+#include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/system_rwlock.h"
@@ -62,9 +62,9 @@ class Pthread {
   bool has_writer() const noexcept { return false; }
   bool too_many_readers() const noexcept { return false; }
 
-  // After a fork; see recursive.h. Who waits can only be told of a lock that is written.
-  bool is_tidy(bool) const noexcept { return !P::system_is_written(lock()); }
-  void clear_up(bool written) noexcept {
+  // After a fork; see rw_contract.h. Who waits can only be told of a lock that is written.
+  bool needs_no_repair(bool) const noexcept { return !P::system_is_written(lock()); }
+  void repair_after_fork(bool written) noexcept {
     if (P::system_is_written(lock())) P::system_renew(lock(), written);
   }
 

@@ -42,7 +42,7 @@ Order Machine::begin_access(Op op, int location, Order order, const Site& site) 
   if (memory_.poisoned(location)) {
     fail("%s of an object that is gone, at %s:%u", name_of(op), file_of(site), site.line());
   }
-  settle(location);
+  flush_delayed_stores(location);
   return order_of(op, order, site);
 }
 
@@ -149,7 +149,7 @@ void Machine::flush_one(int thread) {
 // next_thread) while somebody waits.
 
 // Before the calling thread's access to an atom: some stores of other threads may arrive first.
-void Machine::settle(int location) {
+void Machine::flush_delayed_stores(int location) {
   if (model != MemoryModel::tso) return;
   for (;;) {
     std::uint32_t threads = 0;

@@ -204,7 +204,7 @@ class Machine {
   std::uint64_t newest_for(int thread, int location) const;
   void flush_one(int thread);
   void drain(int thread);
-  void settle(int location);
+  void flush_delayed_stores(int location);
   bool somebody_waits() const;
   std::string atom_name(int location) const;
   void trace_access(Op op, int location, Order order, const Site& site, const char* format, ...)

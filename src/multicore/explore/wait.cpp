@@ -37,7 +37,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
     if (memory_.poisoned(c.location)) {
       fail("wait on an object that is gone, at %s:%u", file_of(site), site.line());
     }
-    settle(c.location);
+    flush_delayed_stores(c.location);
     // A delayed store may have ended what the wait was for.
     if (model != MemoryModel::tso || alone() || c(newest_for(current_, c.location))) break;
     if (t.timed && (t.expired || left_.timeouts > 0)) break;
@@ -79,7 +79,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
     fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
   }
   drain(current_);
-  settle(location);
+  flush_delayed_stores(location);
   memory_.sleeper_sees(current_, location);
   const int index = choose_write(location, relaxed);
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);

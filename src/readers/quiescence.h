@@ -9,23 +9,24 @@
 // or Asymmetric (asymmetric.h). Both have
 //   fill(place, word)             says so in an empty section; false: it is not empty
 //   kLook                         the order by which the reader then looks at the domain
-//   leave(place, domain, closed)  the reader's release; closed(): others may take its hold. False:
+//   vacate(place, domain, closed)  the reader's release; closed(): others may take its hold. False:
 //                                 one has done so, and what that one left is seen
-//   leave_fast(...)               the same as a hot path; false also if there is more to do: then
+//   fast_vacate(...)               the same as a hot path; false also if there is more to do: then
 //                                 go on with leave
-//   settle()                      after a seq_cst change of the domain: readers that filled their
+//   heavy_fence()                      after a seq_cst change of the domain: readers that filled
+//   their
 //                                 section without seeing it are seen
 //   wait(domain, deadline, before_wait)
 //                                 until they have left. Calls before_wait before it waits. False:
 //                                 the deadline has passed (nullptr: none)
-//   leave_any(domain)             of a closed one, without settle: empties a section, whosever.
+//   vacate_any(domain)             of a closed one, without settle: empties a section, whosever.
 //                                 False: there is none
 #pragma once
 
 #include <cstdint>
 
 #include "platform/clock.h"
-#include "rlu/rows.h"
+#include "readers/rows.h"
 
 namespace lockswap {
 
@@ -76,21 +77,21 @@ class Fenced {
   }
   static constexpr Order kLook = seq_cst;
   template <class Closed>
-  static bool leave(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
-    return leave(Rows<P>::at(place), domain);
+  static bool vacate(std::uint32_t place, std::uint64_t domain, const Closed&) noexcept {
+    return vacate(Rows<P>::at(place), domain);
   }
   template <class Closed>
-  [[gnu::always_inline]] static bool leave_fast(std::uint32_t place, std::uint64_t domain,
-                                                const Closed&) noexcept {
+  [[gnu::always_inline]] static bool fast_vacate(std::uint32_t place, std::uint64_t domain,
+                                                 const Closed&) noexcept {
     Section& section = Rows<P>::at(place);
     std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
     // release: as in Readers::empty.
     if (!Rows<P>::names(seen, domain) || !section.compare_exchange(seen, 0, release)) [[unlikely]]
       return false;
-    return (seen & Rows<P>::kParked) == 0 || wake(section);
+    return (seen & Rows<P>::kSleepers) == 0 || wake(section);
   }
 
-  static void settle() noexcept {}
+  static void heavy_fence() noexcept {}
   template <class F>
   static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
     return Rows<P>::each_of(domain, [&](std::uint32_t place, std::uint64_t word) {
@@ -98,21 +99,21 @@ class Fenced {
       return wait_for(Rows<P>::at(place), word, deadline);
     });
   }
-  static bool leave_any(std::uint64_t domain) noexcept {
+  static bool vacate_any(std::uint64_t domain) noexcept {
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
-      return !leave(Rows<P>::at(place), domain);
+      return !vacate(Rows<P>::at(place), domain);
     });
   }
 
  private:
   static bool wait_for(Section& section, std::uint64_t word, const Deadline* deadline) noexcept {
-    const auto left = [word](std::uint64_t v) { return ((v ^ word) & ~Rows<P>::kParked) != 0; };
+    const auto left = [word](std::uint64_t v) { return ((v ^ word) & ~Rows<P>::kSleepers) != 0; };
     // acquire: pairs with Readers::empty.
-    return W::until(section, acquire, Rows<P>::kParked, Readers<P>::kChannel, deadline, left);
+    return W::until(section, acquire, Rows<P>::kSleepers, Readers<P>::kChannel, deadline, left);
   }
-  static bool leave(Section& section, std::uint64_t domain) noexcept {
+  static bool vacate(Section& section, std::uint64_t domain) noexcept {
     const std::uint64_t said = Readers<P>::empty(section, domain);
-    if ((said & Rows<P>::kParked) != 0) [[unlikely]]
+    if ((said & Rows<P>::kSleepers) != 0) [[unlikely]]
       wake(section);
     return said != 0;
   }

@@ -22,8 +22,8 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
-#include "rlu/quiescence.h"
-#include "rlu/rows.h"
+#include "readers/quiescence.h"
+#include "readers/rows.h"
 
 namespace lockswap {
 
@@ -44,7 +44,7 @@ class Asymmetric {
     // relaxed, both: the light fence orders them before the look at the domain.
     const bool empty = section.load(relaxed) == 0;
     if (empty) [[likely]]
-      section.store(word | Rows<P>::kParked, relaxed);
+      section.store(word | Rows<P>::kSleepers, relaxed);
     signal_fence();
     me.filling = 0;
     P::light_fence();
@@ -53,32 +53,32 @@ class Asymmetric {
   static constexpr Order kLook = acquire;  // the writers before it
 
   template <class Closed>
-  [[gnu::noinline]] static bool leave(std::uint32_t place, std::uint64_t domain,
-                                      const Closed& closed) noexcept {
+  [[gnu::noinline]] static bool vacate(std::uint32_t place, std::uint64_t domain,
+                                       const Closed& closed) noexcept {
     P::process();  // from now on it has a mark
-    if (leave_fast(place, domain, closed)) return true;
+    if (fast_vacate(place, domain, closed)) return true;
     // relaxed: it says nothing about the section.
     Rows<P>::leaving(place).store(0, relaxed);
     return take(place, domain);
   }
   template <class Closed>
-  [[gnu::always_inline]] static bool leave_fast(std::uint32_t place, std::uint64_t,
-                                                const Closed& closed) noexcept {
+  [[gnu::always_inline]] static bool fast_vacate(std::uint32_t place, std::uint64_t,
+                                                 const Closed& closed) noexcept {
     const std::uint64_t process = P::process_mark();
     if (process == 0) [[unlikely]]
       return false;
     Section& leaving = Rows<P>::leaving(place);
-    leaving.store(process, relaxed);  // relaxed: leave_any orders it
+    leaving.store(process, relaxed);  // relaxed: vacate_any orders it
     signal_fence();
     if (closed()) [[unlikely]]
       return false;
     Rows<P>::at(place).store(0, release);  // the critical section; pairs with wait and each_of
-    leaving.store(0, release);             // the section is empty; pairs with leave_any
+    leaving.store(0, release);             // the section is empty; pairs with vacate_any
     wake_sleepers(place);
     return true;
   }
 
-  static void settle() noexcept { P::heavy_fence(); }
+  static void heavy_fence() noexcept { P::heavy_fence(); }
   template <class F>
   static bool wait(std::uint64_t domain, const Deadline* deadline, const F& before_wait) noexcept {
     return Rows<P>::each_of(domain, [&](std::uint32_t place, std::uint64_t word) {
@@ -86,7 +86,7 @@ class Asymmetric {
       return wait_for(place, word, deadline);
     });
   }
-  static bool leave_any(std::uint64_t domain) noexcept {
+  static bool vacate_any(std::uint64_t domain) noexcept {
     P::barrier_in_all();
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
       Section& leaving = Rows<P>::leaving(place);
@@ -94,7 +94,7 @@ class Asymmetric {
       if (const std::uint64_t who = leaving.load(relaxed); who != 0 && who == P::process_mark()) {
         // A handler that interrupted it: that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
-        // acquire: pairs with leave_fast.
+        // acquire: pairs with fast_vacate.
         P::await(Pause::nap, leaving, acquire, [](std::uint64_t v) { return v == 0; });
       }
       return !take(place, domain);
@@ -109,7 +109,7 @@ class Asymmetric {
       P::barrier_in_all();
     }
     const auto left = [word](std::uint64_t v) { return v != word; };
-    // acquire: pairs with leave_fast.
+    // acquire: pairs with fast_vacate.
     const bool in = W::until(Rows<P>::at(place), acquire, 0, Readers<P>::kChannel, deadline, left);
     if constexpr (W::kParks) sleepers.fetch_sub(1, relaxed);
     return in;

@@ -1,6 +1,6 @@
 // Where the readers of bravo-asym-* publish themselves: sections of a row of their own thread.
 //
-// Paper: the table of BRAVO (locks/rw/table_slots.h, whose shape this has), as rows of
+// Paper: the table of BRAVO (readers/table_slots.h, whose shape this has), as rows of
 //   Read-log-update (rows.h).
 // Idea: a store into a slot that other threads use, too, might overwrite one of theirs. A row is
 //   its thread's alone, so its reader publishes itself by a store and leaves by a store
@@ -12,11 +12,11 @@
 
 #include <cstdint>
 
-#include "locks/rw/readers_table.h"
 #include "platform/clock.h"
-#include "rlu/asymmetric.h"
-#include "rlu/quiescence.h"
-#include "rlu/rows.h"
+#include "readers/asymmetric.h"
+#include "readers/quiescence.h"
+#include "readers/readers_table.h"
+#include "readers/rows.h"
 
 namespace lockswap {
 
@@ -40,17 +40,17 @@ class RowSlots {
   static constexpr Order kLook = Access::kLook;
 
   template <class Frame, class Closed>
-  static bool leave(const Frame& f, std::uint32_t token, const Closed& closed) noexcept {
-    return Access::leave(token, domain_of(f), closed);
+  static bool vacate(const Frame& f, std::uint32_t token, const Closed& closed) noexcept {
+    return Access::vacate(token, domain_of(f), closed);
   }
   template <class Frame, class Closed>
-  [[gnu::always_inline]] static bool leave_fast(const Frame& f, std::uint32_t token,
-                                                const Closed& closed) noexcept {
-    return Access::leave_fast(token, domain_of(f), closed);
+  [[gnu::always_inline]] static bool fast_vacate(const Frame& f, std::uint32_t token,
+                                                 const Closed& closed) noexcept {
+    return Access::fast_vacate(token, domain_of(f), closed);
   }
 
-  static constexpr bool kSettles = true;
-  static void settle() noexcept { Access::settle(); }
+  static constexpr bool kHasHeavyFence = true;
+  static void heavy_fence() noexcept { Access::heavy_fence(); }
 
   template <class Frame>
   static bool wait(const Frame& f, const Deadline* deadline) noexcept {
@@ -61,8 +61,8 @@ class RowSlots {
     return Readers<P>::is_any(domain_of(f));
   }
   template <class Frame>
-  static bool leave_any(const Frame& f) noexcept {
-    return Access::leave_any(domain_of(f));
+  static bool vacate_any(const Frame& f) noexcept {
+    return Access::vacate_any(domain_of(f));
   }
   template <class Frame>
   static void drop(const Frame& f) noexcept {

@@ -18,13 +18,13 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "locks/adoption.h"
-#include "locks/mutex/frame.h"
-#include "locks/rw/claims.h"
-#include "locks/rw/events.h"
+#include "locks/common/claims.h"
+#include "locks/common/events.h"
+#include "locks/common/mutex_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "posix/adoption.h"
 
 namespace lockswap {
 
@@ -43,8 +43,8 @@ class MutexContract {
 
   static void adopt(Frame& f) noexcept {
     Adoption<P>::adopt(
-        f.contract, kind_of(f), [&f](std::uint64_t v) { return is_tidy(f, v); },
-        [&f](std::uint64_t v) { clear_up(f, v); });
+        f.contract, kind_of(f), [&f](std::uint64_t v) { return needs_no_repair(f, v); },
+        [&f](std::uint64_t v) { repair_after_fork(f, v); });
   }
   static bool is_adopted(const Frame& f) noexcept {
     return Adoption<P>::is_done(f.contract, kKinds);
@@ -193,19 +193,20 @@ class MutexContract {
   // --- after a fork. `v` is the contract word.
 
   static bool is_held(const Frame& f) noexcept { return f.owner.load(relaxed) != 0; }
-  static std::uint32_t heir(const Frame& f, std::uint64_t v) noexcept {
+  static std::uint32_t owner_after_fork(const Frame& f, std::uint64_t v) noexcept {
     return P::survivor(f.owner.load(relaxed), Adoption<P>::stamp_in(v));
   }
   // Whether there is nothing else than a hold that may stay as it is. Does not change anything.
-  static bool is_tidy(const Frame& f, std::uint64_t v) noexcept {
+  static bool needs_no_repair(const Frame& f, std::uint64_t v) noexcept {
     const bool held = is_held(f);
-    return f.core.is_tidy(held) && (!held || heir(f, v) == f.owner.load(relaxed));
+    return f.core.needs_no_repair(held) &&
+           (!held || owner_after_fork(f, v) == f.owner.load(relaxed));
   }
-  [[gnu::noinline]] static void clear_up(Frame& f, std::uint64_t v) noexcept {
+  [[gnu::noinline]] static void repair_after_fork(Frame& f, std::uint64_t v) noexcept {
     const bool held = is_held(f);
-    f.core.clear_up(held);
+    f.core.repair_after_fork(held);
     if (held) {
-      f.owner.store(heir(f, v), relaxed);
+      f.owner.store(owner_after_fork(f, v), relaxed);
     } else {
       f.again.store(0, relaxed);
     }

@@ -4,7 +4,7 @@
 //
 // Disputed lives: those in which a thread without a record released a read hold. That leaves a
 // stale record in the thread that had acquired. It does no harm to the lock, which is marked
-// (recursive.h). But a thread that never meets the lock again would keep the record for ever, and
+// (rw_contract.h). But a thread that never meets the lock again would keep the record for ever, and
 // with it a place that its hot path needs. So the life is noted here, and a thread drops its
 // records of noted lives when it comes by.
 // The set only grows and is of fixed size. When it is full, stale records merely stay.
@@ -21,15 +21,15 @@
 
 namespace lockswap {
 
-struct Life {
+struct Generation {
   std::uint32_t number;  // from 1 to kMost
   bool trusted;          // whether records of it may be
 };
 
 template <class P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
-class Lives {
+class Generations {
  public:
-  Life begin() noexcept {
+  Generation begin() noexcept {
     for (;;) {
       // relaxed: numbers only have to differ.
       const std::uint64_t n = begun_.fetch_add(1, relaxed);

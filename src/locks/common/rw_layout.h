@@ -3,7 +3,7 @@
 //   0..23  core      the lock algorithm's own state
 //  24..27  writer    thread id of the write holder, where glibc keeps it: true for debuggers
 //  28..31  shared    glibc's: not 0 = process-shared, and then the whole object is glibc's
-//  32..39  contract  recursive.h's: low 31 bits, counters and flags; bits 31 to 39, the stamp of
+//  32..39  contract  rw_contract.h's: low 31 bits, counters and flags; bits 31 to 39, the stamp of
 //                    the process that adopted the lock; above, the number of this lock's life; all
 //                    0 in fresh memory
 //  40..47  bias      BRAVO's bias and inhibit-until

@@ -1,5 +1,5 @@
 // The part of the POSIX contract that scalable locks lack: recursive reads, and release by another
-// thread. It goes over any lock of the shape of direct.h or bravo.h.
+// thread. It goes over any lock of the shape of unbiased.h or bravo.h.
 //
 // Why: phase-fair and task-fair locks let a reader wait behind a waiting writer. A thread that
 //   reads a lock, and reads it again while a writer waits, would wait for itself. glibc's default
@@ -10,13 +10,14 @@
 //   admitted whenever no writer is active, as extra holds if a writer is waiting.
 // Fork: in a child every hold stays, and nobody waits: the threads that did do not exist. Locks are
 //   listed nowhere, so each is cleared up by the first call on it, which finds the parent's stamp.
-// Lives: a record is of one life of a lock (lives.h), and says nothing about the next one.
+// Generations: a record is of one life of a lock (generations.h), and says nothing about the next
+// one.
 // State: the frame's contract word. Bits 40 to 63: the life. Bits 31 to 39: the stamp of the
 //   process that adopted the lock (P::process). Below:
 //   extra     read holds that are not in the lock below
 //   kMarked   records about this lock mean nothing, from now until it is initialised again
 //   kActive   (marked locks only) a writer is in; no extra hold may be added
-//   kParked   (marked locks only) somebody sleeps on this word
+//   kSleepers   (marked locks only) somebody sleeps on this word
 // Invariants: the read holds of a lock are those below plus the extra ones. Unmarked, every extra
 //   hold belongs to a thread that also has a hold below. A writer is in only after the lock below
 //   is its own and extra is 0; on a marked lock it then shuts the word by kActive.
@@ -34,15 +35,15 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/events.h"
-#include "locks/rw/frame.h"
-#include "locks/rw/holds.h"
-#include "locks/rw/lives.h"
+#include "locks/common/claims.h"
+#include "locks/common/events.h"
+#include "locks/common/read_tokens.h"
+#include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "posix/generations.h"
+#include "posix/holds.h"
 
 namespace lockswap {
 
@@ -53,7 +54,7 @@ struct Patience {
 };
 
 template <class P, class W, class Lock, class Count>
-class Recursive {
+class RwContract {
  public:
   using Frame = typename Lock::Frame;
   // Of unmarked locks. A marked one lets readers first.
@@ -64,7 +65,7 @@ class Recursive {
   // --- adoption: every call on an object that this process has not adopted comes here first
 
   static bool adopted(const Frame& f) noexcept {
-    // acquire: pairs with the release in clear_up.
+    // acquire: pairs with the release in repair_after_fork.
     return P::is_process(stamp_in(f.contract.load(acquire)));
   }
 
@@ -83,11 +84,12 @@ class Recursive {
         continue;
       }
       // relaxed, all: what is in the lock was handed on by the fork, or it is new. Until this
-      // thread has changed the word another may be faster, and use the lock while is_tidy looks at
+      // thread has changed the word another may be faster, and use the lock while needs_no_repair
+      // looks at
       // it.
-      if (life_in(v) == 0) {
-        if (f.contract.compare_exchange(v, new_life(f), relaxed)) return;
-      } else if (is_tidy(f, v)) {
+      if (generation_in(v) == 0) {
+        if (f.contract.compare_exchange(v, new_generation(f), relaxed)) return;
+      } else if (needs_no_repair(f, v)) {
         if (f.contract.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
       } else if (P::is_shared(&f)) {
         return;  // who waits may be a thread of another process
@@ -95,7 +97,7 @@ class Recursive {
         // A handler that met this lock meanwhile would wait for the thread that it interrupted.
         const typename P::NoSignals blocked;
         if (f.contract.compare_exchange(v, with_stamp(v, at_it), relaxed)) {
-          clear_up(f, v);
+          repair_after_fork(f, v);
           return;
         }
       }
@@ -104,7 +106,7 @@ class Recursive {
 
   // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
-    f.contract.store(new_life(f), relaxed);  // relaxed: the program hands the object on
+    f.contract.store(new_generation(f), relaxed);  // relaxed: the program hands the object on
   }
 
   // --- acquisition; 0 or an errno
@@ -135,8 +137,9 @@ class Recursive {
     const typename Holds<P>::Use use(holds);
     if (lives().any_disputed()) [[unlikely]] {
       // Records of disputed lives are of marked locks, or of locks that are no more.
-      holds.forget_if(
-          [&](const Hold& h) { return h.key != f.key() && lives().is_disputed(life_in(h.stamp)); });
+      holds.forget_if([&](const Hold& h) {
+        return h.key != f.key() && lives().is_disputed(generation_in(h.stamp));
+      });
     }
     Hold* hold = find(holds, f);
     if (hold != nullptr) {
@@ -256,33 +259,34 @@ class Recursive {
 
  private:
   using Attempt = typename Lock::Attempt;
-  using Reads = CoreReads<decltype(Frame::core)>;
+  using Reads = ReadTokens<decltype(Frame::core)>;
   static constexpr std::uint32_t kNotBegun = ~0u;
 
   static constexpr std::uint64_t kMarked = 1;
   static constexpr std::uint64_t kActive = 2;
-  static constexpr std::uint64_t kParked = 4;
+  static constexpr std::uint64_t kSleepers = 4;
   static constexpr std::uint64_t kExtra = 8;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static_assert((kFlags & P::kStampMask) == 0);
-  static constexpr int kLifeShift = 40;
+  static constexpr int kGenerationShift = 40;
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
   static constexpr std::uint32_t kChannel = 1;
 
-  static constexpr std::uint32_t kMostLives = (1u << (64 - kLifeShift)) - 1;
-  static auto& lives() noexcept { return P::template global<Lives<P, kMostLives>>(); }
+  static constexpr std::uint32_t kMostGenerations = (1u << (64 - kGenerationShift)) - 1;
+  static auto& lives() noexcept { return P::template global<Generations<P, kMostGenerations>>(); }
   // 0: of no lock.
-  static std::uint32_t life_in(std::uint64_t v) noexcept {
-    return static_cast<std::uint32_t>(v >> kLifeShift);
+  static std::uint32_t generation_in(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> kGenerationShift);
   }
 
   // The contract word of a new lock.
-  static std::uint64_t new_life(const Frame& f) noexcept {
+  static std::uint64_t new_generation(const Frame& f) noexcept {
     // A hold of what was here before is no hold of this lock.
     Holds<P>& holds = P::template local<Holds<P>>();
     if (Hold* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
-    const Life life = lives().begin();
-    return std::uint64_t{life.number} << kLifeShift | P::process() | (life.trusted ? 0 : kMarked);
+    const Generation life = lives().begin();
+    return std::uint64_t{life.number} << kGenerationShift | P::process() |
+           (life.trusted ? 0 : kMarked);
   }
 
   // Adopted by this process, without marks, extra holds or sleepers.
@@ -301,7 +305,7 @@ class Recursive {
   static Hold* find(Holds<P>& holds, const Frame& f) noexcept {
     Hold* hold = holds.find(f.key());
     // A hold from before a fork is of the same life.
-    if (hold == nullptr || life_in(hold->stamp) == life_in(stamp_of(f))) return hold;
+    if (hold == nullptr || generation_in(hold->stamp) == generation_in(stamp_of(f))) return hold;
     holds.remove(hold);
     return nullptr;
   }
@@ -318,25 +322,26 @@ class Recursive {
   // as if they stood still for ever. Holds stay. `v` is the contract word.
 
   // Whether there is nothing else than holds. Does not change anything.
-  static bool is_tidy(Frame& f, std::uint64_t v) noexcept {
+  static bool needs_no_repair(Frame& f, std::uint64_t v) noexcept {
     const bool written = writer_is_in(f, v);
     const std::uint64_t active = written && (v & kMarked) != 0 ? kActive : 0;
-    return (v & (kActive | kParked)) == active && Lock::is_tidy(f, written) &&
-           (!written || heir(f, v) == f.writer.load(relaxed));
+    return (v & (kActive | kSleepers)) == active && Lock::needs_no_repair(f, written) &&
+           (!written || owner_after_fork(f, v) == f.writer.load(relaxed));
   }
   // This thread is at it: no other acquires or, but for plain_read_release, releases.
-  [[gnu::noinline]] static void clear_up(Frame& f, std::uint64_t v) noexcept {
+  [[gnu::noinline]] static void repair_after_fork(Frame& f, std::uint64_t v) noexcept {
     // A writer's hold is one from when it says so to its release; who is between that and the lock
     // below was still to get it, or is done.
     const bool written = writer_is_in(f, v);
-    if (written) f.writer.store(heir(f, v), relaxed);  // relaxed: only a thread's own id matters
-    Lock::clear_up(f, written);
-    v = with_stamp(v, P::process()) & ~(kActive | kParked);
+    if (written)
+      f.writer.store(owner_after_fork(f, v), relaxed);  // relaxed: only a thread's own id matters
+    Lock::repair_after_fork(f, written);
+    v = with_stamp(v, P::process()) & ~(kActive | kSleepers);
     if (written && (v & kMarked) != 0) v |= kActive;
     // release: pairs with the acquires in adopted and adopt.
     f.contract.store(v, release);
   }
-  static std::uint32_t heir(const Frame& f, std::uint64_t v) noexcept {
+  static std::uint32_t owner_after_fork(const Frame& f, std::uint64_t v) noexcept {
     return P::survivor(f.writer.load(relaxed), stamp_in(v));
   }
 
@@ -348,7 +353,7 @@ class Recursive {
     if (f.writer.load(relaxed) == 0) return false;
     if constexpr (!Frame::kCoreNamesWriter) return true;
     v = flags_of(v);
-    return !Lock::may_have_fast_readers(f) && (v & ~kParked) == (v & (kMarked | kActive)) &&
+    return !Lock::may_have_fast_readers(f) && (v & ~kSleepers) == (v & (kMarked | kActive)) &&
            (v & (kMarked | kActive)) != kMarked;
   }
 
@@ -413,7 +418,7 @@ class Recursive {
       if (patience.only_try) return busy(f);
       const auto open = [](std::uint64_t now) { return (now & kActive) == 0; };
       // relaxed: the next round acquires.
-      if (!W::until(f.contract, relaxed, kParked, kChannel, patience.deadline, open)) {
+      if (!W::until(f.contract, relaxed, kSleepers, kChannel, patience.deadline, open)) {
         Count::on(&f, Event::timeout);
         return ETIMEDOUT;
       }
@@ -453,7 +458,7 @@ class Recursive {
       if (patience.only_try) return busy(f);
       const auto none = [](std::uint64_t now) { return extra_of(now) == 0; };
       // relaxed: the next round acquires.
-      if (!W::until(f.contract, relaxed, kParked, kChannel, patience.deadline, none)) {
+      if (!W::until(f.contract, relaxed, kSleepers, kChannel, patience.deadline, none)) {
         Count::on(&f, Event::timeout);
         return ETIMEDOUT;
       }
@@ -462,9 +467,9 @@ class Recursive {
 
   static void open(Frame& f) noexcept {
     // release: the critical section; pairs with read_marked.
-    const std::uint64_t v = f.contract.fetch_and(~(kActive | kParked), release);
+    const std::uint64_t v = f.contract.fetch_and(~(kActive | kSleepers), release);
     if constexpr (W::kParks) {
-      if ((v & kParked) != 0) W::wake(&f.contract, kChannel);
+      if ((v & kSleepers) != 0) W::wake(&f.contract, kChannel);
     }
   }
 
@@ -472,7 +477,7 @@ class Recursive {
 
   static void mark(Frame& f) noexcept {
     if (is_marked(f)) return;
-    lives().dispute(life_in(f.contract.load(relaxed)));
+    lives().dispute(generation_in(f.contract.load(relaxed)));
     // One word: a recursive read is before the mark, and then its extra hold is counted, or after
     // it. release: who sees the mark also sees the arrival of the hold that is being released;
     // pairs with release_extra.
@@ -498,12 +503,12 @@ class Recursive {
       v = f.contract.load(acquire);
       if (extra_of(v) == 0) return false;
       next = v - kExtra;
-      if (extra_of(next) == 0) next &= ~kParked;
+      if (extra_of(next) == 0) next &= ~kSleepers;
       // release: the critical section; pairs with shut.
       if (f.contract.compare_exchange(v, next, release)) break;
     }
     if constexpr (W::kParks) {
-      if (((v ^ next) & kParked) != 0) W::wake(&f.contract, kChannel);
+      if (((v ^ next) & kSleepers) != 0) W::wake(&f.contract, kChannel);
     }
     return true;
   }

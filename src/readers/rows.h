@@ -9,7 +9,7 @@
 //   asymmetric.h needs besides. A section is 0 or
 //   bits 19..  the domain that is read (a lock): its address, without the 3 bits that are 0
 //   bits 1..18 the domain's clock when the reader entered
-//   bit 0      kParked: somebody sleeps until this reader has left (always 1 in asymmetric.h)
+//   bit 0      kSleepers: somebody sleeps until this reader has left (always 1 in asymmetric.h)
 // Invariants: a section is filled by the thread that has its row, and only when it is empty. Any
 //   thread may empty it. A row has one thread at most; a thread that ends gives its row to another,
 //   with the sections that it leaves filled, if any.
@@ -30,7 +30,7 @@ template <class P>
 class Rows {
  public:
   using Section = typename P::template atomic<std::uint64_t>;
-  static constexpr std::uint64_t kParked = 1;
+  static constexpr std::uint64_t kSleepers = 1;
   static constexpr std::uint32_t kSections = P::kRowSections;
 
   // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.

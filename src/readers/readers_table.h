@@ -17,7 +17,7 @@ struct ReadersTable {
   std::uint32_t mask;   // number of slots - 1; the number is a power of two, at least 16
   std::uint32_t guard;  // the paper's N: the time of a revocation, times N, without bias
 
-  static constexpr std::uint64_t kRevokerParked = 1;
+  static constexpr std::uint64_t kRevokerSleeps = 1;
 
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable

@@ -1,24 +1,25 @@
-// A lock without acceleration, in the shape that recursive.h stacks on: see bravo.h for the other.
+// A lock without acceleration, in the shape that rw_contract.h stacks on: see bravo.h for the
+// other.
 //
 // The shape: static functions over a frame. A read begins with an attempt, one number that the hot
 // path keeps in a register; if that did not do, it goes on with read_continue and read_wait. The
-// token of a hold goes to its release: the core's own (core_reads.h), or 0 where holds are alike.
+// token of a hold goes to its release: the core's own (read_tokens.h), or 0 where holds are alike.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
-#include "locks/rw/events.h"
-#include "locks/rw/frame.h"
+#include "locks/common/claims.h"
+#include "locks/common/events.h"
+#include "locks/common/read_tokens.h"
+#include "locks/common/rw_layout.h"
 #include "platform/clock.h"
 
 namespace lockswap {
 
 template <class P, class Core, class Count>
-struct Direct {
+struct Unbiased {
   using Frame = RwFrame<P, Core>;
-  using Reads = CoreReads<Core>;
+  using Reads = ReadTokens<Core>;
   static constexpr bool kHasTokens = Reads::kHasTokens;
   static constexpr Claims kClaims = Core::kClaims;
 
@@ -79,9 +80,13 @@ struct Direct {
   }
   static bool try_write_lock(Frame& f) noexcept { return f.core.try_write_lock(); }
 
-  // After a fork; see recursive.h.
-  static bool is_tidy(const Frame& f, bool written) noexcept { return f.core.is_tidy(written); }
-  static void clear_up(Frame& f, bool written) noexcept { f.core.clear_up(written); }
+  // After a fork; see rw_contract.h.
+  static bool needs_no_repair(const Frame& f, bool written) noexcept {
+    return f.core.needs_no_repair(written);
+  }
+  static void repair_after_fork(Frame& f, bool written) noexcept {
+    f.core.repair_after_fork(written);
+  }
 };
 
 }  // namespace lockswap

@@ -9,20 +9,22 @@
 //   leaves its bit in the slot, and a hold may have been released by another thread, after which
 //   the slot may be anybody's.
 //
-// The shape, which rlu/row_slots.h has too; static functions over a frame f:
+// The shape, which readers/row_slots.h has too; static functions over a frame f:
 //   prepare()                  at start-up
 //   fill(f)                    the reader publishes itself: a token, or 0: its place is taken
 //   fill_elsewhere(f)          then: the same in another place, if it has more
 //   kLook                      the order by which it then looks at the bias again
-//   leave(f, token, closed)    the reader's release; closed(): others may take its hold. False: one
+//   vacate(f, token, closed)    the reader's release; closed(): others may take its hold. False:
+//   one
 //                              has done so, and what that one left is seen
-//   leave_fast(...)            the same as a hot path; false also if there is more to do than that:
+//   fast_vacate(...)            the same as a hot path; false also if there is more to do than
+//   that:
 //                              then go on with leave
-//   settle()                   after a seq_cst change of the bias: readers that published
-//                              themselves without seeing it are seen. kSettles: it costs time
+//   heavy_fence()                   after a seq_cst change of the bias: readers that published
+//                              themselves without seeing it are seen. kHasHeavyFence: it costs time
 //   wait(f, deadline)          after settle, until nobody is published. False: the deadline passed
 //   is_any(f)                  whether somebody is; without settle, a hint
-//   leave_any(f)               after closed() began to be true: releases a hold, whosever. False:
+//   vacate_any(f)               after closed() began to be true: releases a hold, whosever. False:
 //                              there is none
 //   drop(f)                    releases all, of readers that are no more
 //   guard(f)                   the paper's N
@@ -31,9 +33,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "locks/rw/readers_table.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "readers/readers_table.h"
 
 namespace lockswap {
 
@@ -64,7 +66,7 @@ class TableSlots {
   static constexpr Order kLook = seq_cst;
 
   template <class Frame, class Closed>
-  static bool leave(const Frame& f, std::uint32_t token, const Closed&) noexcept {
+  static bool vacate(const Frame& f, std::uint32_t token, const Closed&) noexcept {
     Slot& slot = slot_of(f, token);
     if (clear(slot, f.key())) return true;
     // acquire: another hold is this reader's now, and the writers before that must be seen. Pairs
@@ -74,22 +76,22 @@ class TableSlots {
     return false;
   }
   template <class Frame, class Closed>
-  [[gnu::always_inline]] static bool leave_fast(const Frame& f, std::uint32_t token,
-                                                const Closed&) noexcept {
+  [[gnu::always_inline]] static bool fast_vacate(const Frame& f, std::uint32_t token,
+                                                 const Closed&) noexcept {
     std::uint64_t seen = f.key();
     return slot_of(f, token).compare_exchange(seen, 0, release);  // as in clear
   }
 
-  static constexpr bool kSettles = false;
-  static void settle() noexcept {}  // the scans below begin with a fence
+  static constexpr bool kHasHeavyFence = false;
+  static void heavy_fence() noexcept {}  // the scans below begin with a fence
 
   template <class Frame>
   static bool wait(const Frame& f, const Deadline* deadline) noexcept {
     const Table& table = Tables::of(f);
-    const auto gone = [&f](std::uint64_t v) { return (v & ~Table::kRevokerParked) != f.key(); };
+    const auto gone = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
     return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
-      return W::until(table.slots[i], seq_cst, Table::kRevokerParked, kRevokerChannel, deadline,
+      return W::until(table.slots[i], seq_cst, Table::kRevokerSleeps, kRevokerChannel, deadline,
                       gone);
     });
   }
@@ -97,11 +99,11 @@ class TableSlots {
   static bool is_any(const Frame& f) noexcept {
     const Table& table = Tables::of(f);
     return !P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
-      return (table.slots[i].load(seq_cst) & ~Table::kRevokerParked) != f.key();  // as in wait
+      return (table.slots[i].load(seq_cst) & ~Table::kRevokerSleeps) != f.key();  // as in wait
     });
   }
   template <class Frame>
-  static bool leave_any(const Frame& f) noexcept {
+  static bool vacate_any(const Frame& f) noexcept {
     const Table& table = Tables::of(f);
     return !P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       return !clear(table.slots[i], f.key());  // go on while nothing was released
@@ -135,7 +137,7 @@ class TableSlots {
     // release: the reader's critical section; pairs with the seq_cst re-read in wait.
     if (slot.compare_exchange(seen, 0, release)) [[likely]]
       return true;
-    if (seen != (key | Table::kRevokerParked)) return false;
+    if (seen != (key | Table::kRevokerSleeps)) return false;
     if (!slot.compare_exchange(seen, 0, release)) return false;  // released by another thread
     W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
     return true;

@@ -16,9 +16,9 @@
 
 #include <cstdint>
 
-#include "locks/rw/reader_indicator.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "readers/reader_indicator.h"
 
 namespace lockswap {
 
@@ -35,18 +35,18 @@ class AllReaders {
  public:
   static void depart(Head& h, std::uint32_t node) noexcept {
     if (at(h, node).depart()) [[unlikely]]
-      tell(h);
+      notify_writer(h);
   }
 
   // Never true while a reader stays.
   static bool none(Head& h) noexcept {
-    const std::uint32_t left = gone(h);
-    return left == come(h);
+    const std::uint32_t left = departures(h);
+    return left == arrivals(h);
   }
   // Half of the counters' range is in use.
   static bool too_many(Head& h) noexcept {
-    const std::uint32_t left = gone(h);
-    return (come(h) - left) >> 31 != 0;
+    const std::uint32_t left = departures(h);
+    return (arrivals(h) - left) >> 31 != 0;
   }
 
   // For a writer that has new readers turn back. False: the deadline has passed.
@@ -61,26 +61,26 @@ class AllReaders {
   static bool wait_for_some(Head& h, const Deadline* deadline) noexcept {
     // relaxed: before call(), which hands the target on. Late changes of `reached` do no harm.
     const std::uint32_t before = h.awaited.reached.load(relaxed);
-    h.awaited.target.store(come(h), relaxed);
+    h.awaited.target.store(arrivals(h), relaxed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).call();
-    const auto changed = [before](std::uint32_t now) { return ((now ^ before) & ~kParked) != 0; };
+    const auto changed = [before](std::uint32_t now) { return ((now ^ before) & ~kSleepers) != 0; };
     // relaxed: who has gone is looked at again.
-    const bool done =
-        is_reached(h) || W::until(h.awaited.reached, relaxed, kParked, kChannel, deadline, changed);
+    const bool done = is_reached(h) ||
+                      W::until(h.awaited.reached, relaxed, kSleepers, kChannel, deadline, changed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).call_off();
     return done;
   }
 
-  // --- in a forked child; see recursive.h
-  static bool is_tidy(Head& h, bool written) noexcept {
+  // --- in a forked child; see rw_contract.h
+  static bool needs_no_repair(Head& h, bool written) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (at(h, i).is_called()) return false;
     }
     return !written || none(h);
   }
-  static void clear_up(Head& h, bool written) noexcept {
+  static void repair_after_fork(Head& h, bool written) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).call_off();
     if (written) drop(h);
@@ -92,34 +92,34 @@ class AllReaders {
   }
 
  private:
-  static constexpr std::uint32_t kParked = 1;
+  static constexpr std::uint32_t kSleepers = 1;
   static constexpr std::uint32_t kStep = 2;
   static constexpr std::uint32_t kChannel = 1;
 
   static auto& at(Head& h, std::uint32_t i) noexcept { return Blocks::part(h, i).readers; }
 
-  static std::uint32_t come(Head& h) noexcept {
+  static std::uint32_t arrivals(Head& h) noexcept {
     std::uint32_t n = 0;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      n += at(h, i).come();
+      n += at(h, i).arrivals();
     return n;
   }
-  static std::uint32_t gone(Head& h) noexcept {
+  static std::uint32_t departures(Head& h) noexcept {
     std::uint32_t n = 0;
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      n += at(h, i).gone();
+      n += at(h, i).departures();
     return n;
   }
   // relaxed: call() handed it on.
   static bool is_reached(Head& h) noexcept {
-    return static_cast<std::int32_t>(gone(h) - h.awaited.target.load(relaxed)) >= 0;
+    return static_cast<std::int32_t>(departures(h) - h.awaited.target.load(relaxed)) >= 0;
   }
-  [[gnu::noinline]] static void tell(Head& h) noexcept {
+  [[gnu::noinline]] static void notify_writer(Head& h) noexcept {
     if (!is_reached(h)) return;
     // relaxed: it hands nothing on; the writer looks at the departures again.
     const std::uint32_t v = h.awaited.reached.fetch_add(kStep, relaxed);
     if constexpr (W::kParks) {
-      if ((v & kParked) != 0) W::wake(&h.awaited.reached, kChannel);
+      if ((v & kSleepers) != 0) W::wake(&h.awaited.reached, kChannel);
     }
   }
 };

@@ -21,7 +21,7 @@ namespace lockswap {
 inline constexpr std::uint32_t kMustWait = 1u << 28;
 
 template <class Core>
-struct CoreReads {
+struct ReadTokens {
   static constexpr bool kHasTokens = requires { Core::kHasTokens; };
 
   static constexpr bool is_in(std::uint32_t attempt) noexcept {

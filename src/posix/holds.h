@@ -11,7 +11,7 @@
 // of its key, written before its value, and invalid by one store. While the table is being changed
 // it is marked busy, and a handler's hold goes unrecorded. While it is in use (Use), a handler's
 // holds go into it and out again, but it does not move. An unrecorded hold is safe: its release
-// counts as one by another thread (recursive.h).
+// counts as one by another thread (rw_contract.h).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace lockswap {
 
 struct Hold {
   std::uint64_t key;    // the lock's address; 0 = empty
-  std::uint64_t stamp;  // which life of a lock at that address; see recursive.h
+  std::uint64_t stamp;  // which life of a lock at that address; see rw_contract.h
   std::uint32_t token;  // for the lock's read_unlock
   std::uint32_t again;  // recursive holds beyond the first
 };

@@ -10,7 +10,7 @@
 //   leaves.
 // State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
 //   kOpen      readers may use rows
-//   kNamed     sections may name the lock
+//   kSectionsInUse     sections may name the lock
 //   kStarting  somebody empties sections that name it, of a lock that is no more
 //   kEnded     closed for good
 // The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
@@ -28,20 +28,20 @@
 //   run beside a writer: of RLU it has the reader indicator alone, as in the BRAVO paper. A release
 //   by a thread without a record closes the rows of this lock for good, and then takes any hold.
 // Fork: in a child, sections stay, as holds do. While a writer's hold stays, those that name the
-//   lock are of readers that were about to turn back: clear_up() empties them.
+//   lock are of readers that were about to turn back: repair_after_fork() empties them.
 // Destroy is safe: a reader's last access is to its row, which is never freed; else PF-T's.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/rw/claims.h"
-#include "locks/rw/core_reads.h"
+#include "locks/common/claims.h"
+#include "locks/common/read_tokens.h"
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
-#include "rlu/asymmetric.h"
-#include "rlu/quiescence.h"
-#include "rlu/rows.h"
+#include "readers/asymmetric.h"
+#include "readers/quiescence.h"
+#include "readers/rows.h"
 
 namespace lockswap {
 
@@ -90,7 +90,7 @@ class RluOver {
 
   bool read_unlock(std::uint32_t token) noexcept {
     if (token >= Rows<P>::kFirstToken) [[likely]]
-      return leave(token);
+      return vacate(token);
     if (token != kInLine) return false;
     line_.read_unlock();
     return true;
@@ -99,15 +99,15 @@ class RluOver {
   [[gnu::always_inline]] bool read_unlock_fast(std::uint32_t token) noexcept {
     if (token < Rows<P>::kFirstToken) [[unlikely]]
       return false;
-    return Access::leave_fast(token, domain(), [this] { return is_closed(); });
+    return Access::fast_vacate(token, domain(), [this] { return is_closed(); });
   }
   // Sections first: none are filled for good after it has closed the rows. So who finds none has a
   // hold in line.
   bool read_unlock_any() noexcept {
     if (close()) {
-      if (Access::leave_any(domain())) return true;
+      if (Access::vacate_any(domain())) return true;
       // release: hands on the readers that were acquired just now; pairs with is_named, close.
-      word().fetch_and(~kNamed, release);
+      word().fetch_and(~kSectionsInUse, release);
     }
     if (!line_.has_readers()) return false;
     line_.read_unlock();
@@ -134,7 +134,7 @@ class RluOver {
     // Look before disturbing: a reader is reason enough to fail.
     if (is_read_in_rows() || !line_.try_write_lock()) return false;
     if (!is_named()) return true;
-    Access::settle();
+    Access::heavy_fence();
     if (!Readers<P>::is_any(domain())) return true;
     line_.write_unlock();
     return false;
@@ -146,15 +146,15 @@ class RluOver {
   bool too_many_readers() const noexcept { return line_.too_many_readers(); }
   bool idle() const noexcept { return line_.idle() && !is_read_in_rows(); }
 
-  // --- in a forked child; see recursive.h. relaxed: the fork handed on what threads did.
-  bool is_tidy(bool written) const noexcept {
+  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  bool needs_no_repair(bool written) const noexcept {
     return (word().load(relaxed) & kStarting) == 0 && !(written && is_read_in_rows()) &&
-           line_.is_tidy(written);
+           line_.needs_no_repair(written);
   }
-  void clear_up(bool written) noexcept {
+  void repair_after_fork(bool written) noexcept {
     word().fetch_and(~kStarting, relaxed);  // to be started again
-    if (written && (word().load(relaxed) & kNamed) != 0) Readers<P>::drop(domain());
-    line_.clear_up(written);
+    if (written && (word().load(relaxed) & kSectionsInUse) != 0) Readers<P>::drop(domain());
+    line_.repair_after_fork(written);
   }
 
   // Of a lock with holds that other threads released, sections may be left.
@@ -164,11 +164,11 @@ class RluOver {
 
  private:
   static constexpr std::uint64_t kOpen = 0x10;
-  static constexpr std::uint64_t kNamed = 0x20;
+  static constexpr std::uint64_t kSectionsInUse = 0x20;
   static constexpr std::uint64_t kStarting = 0x40;
   static constexpr std::uint64_t kEnded = 0x80;
-  static constexpr std::uint64_t kAny = kOpen | kNamed | kStarting | kEnded;
-  static_assert(kAny == Line::kGuests);
+  static constexpr std::uint64_t kAny = kOpen | kSectionsInUse | kStarting | kEnded;
+  static_assert(kAny == Line::kUserBits);
 
   static constexpr std::uint32_t kInLine = 1;  // a token
   static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
@@ -207,14 +207,14 @@ class RluOver {
   }
   // kMustWait, or a token.
   std::uint32_t turn_back(std::uint32_t place) noexcept {
-    if (leave(place)) return kMustWait;
+    if (vacate(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that
     // hold is still there, wherever it is, and is this reader's now.
     return 0;
   }
 
-  bool leave(std::uint32_t place) noexcept {
-    return Access::leave(place, domain(), [this] { return is_closed(); });
+  bool vacate(std::uint32_t place) noexcept {
+    return Access::vacate(place, domain(), [this] { return is_closed(); });
   }
 
   // Looks for a place, and opens the lock if nobody has.
@@ -236,7 +236,7 @@ class RluOver {
     while (!word().compare_exchange(v, opened(v), release)) {}
   }
   static std::uint64_t opened(std::uint64_t v) noexcept {
-    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kNamed);
+    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kSectionsInUse);
   }
 
   // Closes the rows for good. False: no section names the lock.
@@ -245,9 +245,10 @@ class RluOver {
       // acquire: who emptied a section that named a hold of the caller's may have left another hold
       // for it, and that must be seen. Pairs with the releases of kEnded.
       std::uint64_t v = word().load(acquire);
-      if ((v & kEnded) != 0) return (v & kNamed) != 0;
+      if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
-      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst)) return (v & kNamed) != 0;
+      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst))
+        return (v & kSectionsInUse) != 0;
     }
   }
 
@@ -257,12 +258,13 @@ class RluOver {
   template <class F>
   bool drain_rows(const Deadline* deadline, const F& before_wait) noexcept {
     if (!is_named()) return true;
-    Access::settle();
+    Access::heavy_fence();
     return Access::wait(domain(), deadline, before_wait);
   }
-  // For a writer with the turn kNamed cannot be missed: if it was set after this one made itself
-  // seen, readers see that. acquire: pairs with open; without kNamed, with read_unlock_any.
-  bool is_named() const noexcept { return (word().load(acquire) & kNamed) != 0; }
+  // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
+  // itself
+  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
+  bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 
   Line line_;

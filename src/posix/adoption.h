@@ -28,13 +28,15 @@ class Adoption {
 
   // Every use of an object that is not adopted begins here. Several threads may find it at once.
   //   fresh           what the word of a new object is, but for the stamp
-  //   is_tidy(v)      nothing is in the object that must go; changes nothing. v: the word. Other
+  //   needs_no_repair(v)      nothing is in the object that must go; changes nothing. v: the word.
+  //   Other
   //                   threads may have adopted the object already and be using it
-  //   clear_up(v)     no other thread is at it; at each step what is left says the same, if the
+  //   repair_after_fork(v)     no other thread is at it; at each step what is left says the same,
+  //   if the
   //                   process forks again
   template <class IsTidy, class ClearUp>
-  static void adopt(Word& word, std::uint64_t fresh, const IsTidy& is_tidy,
-                    const ClearUp& clear_up) noexcept {
+  static void adopt(Word& word, std::uint64_t fresh, const IsTidy& needs_no_repair,
+                    const ClearUp& repair_after_fork) noexcept {
     const std::uint64_t mine = P::process();
     const std::uint64_t at_it = mine & ~P::kStampTop;
     for (;;) {
@@ -50,7 +52,7 @@ class Adoption {
       const std::uint64_t rest = v & ~P::kStampMask;
       if (v == 0) {
         if (word.compare_exchange(v, mine | fresh, relaxed)) return;
-      } else if (is_tidy(v)) {
+      } else if (needs_no_repair(v)) {
         if (word.compare_exchange(v, mine | rest, relaxed)) return;
       } else if (P::is_shared(&word)) {
         return;  // who waits may be a thread of another process
@@ -58,7 +60,7 @@ class Adoption {
         // A handler that met the object meanwhile would wait for the thread that it interrupted.
         const typename P::NoSignals blocked;
         if (!word.compare_exchange(v, at_it | rest, relaxed)) continue;
-        clear_up(v);
+        repair_after_fork(v);
         word.store(mine | rest, release);  // pairs with is_done
         return;
       }

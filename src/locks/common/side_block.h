@@ -20,7 +20,7 @@ namespace lockswap {
 // Lock has is_idle(head): nobody is at the lock; changes nothing. Head has `link`
 // (platform/blocks.h) and `owner`, an atom of 64 bits.
 template <class P, class Lock, class Head, class Part>
-class Outlined {
+class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
@@ -78,7 +78,7 @@ class Outlined {
   }
 
   [[gnu::noinline]] Head& open() noexcept {
-    if (Head* const h = peek(); h != nullptr) return settle(*h);
+    if (Head* const h = peek(); h != nullptr) return claim_block(*h);
     Head& mine = Blocks::take(is_lost);
     mine.owner.store(address() | kOpening, relaxed);  // handed on by the next line
     for (;;) {
@@ -87,15 +87,15 @@ class Outlined {
       if (other != nullptr && is_mine(*other)) {
         mine.owner.store(0, relaxed);
         Blocks::give(mine);
-        return settle(*other);
+        return claim_block(*other);
       }
       // release: the owner's address; pairs with there.
       if (block_.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release))
-        return settle(mine);
+        return claim_block(mine);
     }
   }
   // The lock points to this block of its own. Others may find so too; and doubts are over.
-  Head& settle(Head& h) noexcept {
+  Head& claim_block(Head& h) noexcept {
     for (std::uint64_t owner = h.owner.load(relaxed); owner != address();) {
       // release: that the lock points to it; pairs with is_lost.
       if (h.owner.compare_exchange(owner, address(), release)) break;
@@ -115,7 +115,7 @@ class Outlined {
       return P::word_is(at, reinterpret_cast<std::uintptr_t>(&h));
     };
     if (owner == 0 || (owner & kStates) != 0 || is_pointed_to()) return false;
-    // acquire: pairs with settle.
+    // acquire: pairs with claim_block.
     if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
     std::uint64_t doubted = owner | kDoubted;
     const bool lost = !is_pointed_to() && Lock::is_idle(h);

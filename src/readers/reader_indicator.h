@@ -18,16 +18,17 @@ namespace lockswap {
 template <class P>
 struct alignas(128) ReaderIndicator {
   // seq_cst: its caller goes on to look for a writer. The other half of the Dekker pair is the look
-  // at come().
+  // at arrivals().
   void arrive() noexcept { ingress_.fetch_add(kReader, seq_cst); }
-  // True: a writer waits. release: the reader's critical section; pairs with gone(). seq_cst: see
+  // True: a writer waits. release: the reader's critical section; pairs with departures(). seq_cst:
+  // see
   // call().
   bool depart() noexcept { return (egress_.fetch_add(kReader, seq_cst) & kCalled) != 0; }
 
-  std::uint32_t come() const noexcept { return ingress_.load(seq_cst); }  // see arrive
+  std::uint32_t arrivals() const noexcept { return ingress_.load(seq_cst); }  // see arrive
   // acquire: pairs with depart, so that who has gone is among those seen to have come, if that is
   // looked at later. seq_cst: see call().
-  std::uint32_t gone() const noexcept { return egress_.load(seq_cst) & kCount; }
+  std::uint32_t departures() const noexcept { return egress_.load(seq_cst) & kCount; }
 
   // From now on departures tell their readers that a writer waits. seq_cst, as are departures and
   // looks at them: of those departures that this update does not come before, the last one in the
@@ -36,10 +37,10 @@ struct alignas(128) ReaderIndicator {
   void call_off() noexcept { egress_.fetch_and(kCount, relaxed); }  // relaxed: a hint from here on
 
   // For tests: what has been counted, modulo 2^31. relaxed: nothing is decided by it.
-  std::uint32_t arrivals() const noexcept { return ingress_.load(relaxed) / kReader; }
-  std::uint32_t departures() const noexcept { return egress_.load(relaxed) / kReader; }
+  std::uint32_t arrivals_counted() const noexcept { return ingress_.load(relaxed) / kReader; }
+  std::uint32_t departures_counted() const noexcept { return egress_.load(relaxed) / kReader; }
 
-  // --- when nobody else is there: in a forked child (see recursive.h), and at the lock's end.
+  // --- when nobody else is there: in a forked child (see rw_contract.h), and at the lock's end.
   // relaxed: the fork, or the program, has handed on what threads did.
   bool is_called() const noexcept { return (egress_.load(relaxed) & kCalled) != 0; }
   // Whoever is in is so no more.

@@ -10,7 +10,7 @@
 // State (24 bytes, zero = nobody waits; node = 32-bit handle): fits into the condition variables of
 //   programs linked before glibc 2.3.2 as well.
 //   contract    bits 31 to 39, the stamp of the process that adopted it; 0: fresh memory
-//   latch       kLatched, kParked: who changes the list, for a few instructions
+//   latch       kLatched, kSleepers: who changes the list, for a few instructions
 //   head, tail  the list, oldest first
 //   passing     waiters that a signal took out and that may still have to pass it on
 // Invariants: the list is changed by the latch's holder alone. A node whose gate is kQueued or
@@ -31,11 +31,11 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "locks/adoption.h"
 #include "platform/atomic.h"
 #include "platform/cancel.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "posix/adoption.h"
 
 namespace lockswap {
 
@@ -121,7 +121,7 @@ class Condvar {
     }
     if (h == 0) passing_.fetch_sub(1, relaxed);  // as above
     unlatch();
-    if (h != 0 && (gate & kAsleep) != 0) W::wake(&Nodes::at(h).gate, kChannel);
+    if (h != 0 && (gate & kSleeper) != 0) W::wake(&Nodes::at(h).gate, kChannel);
   }
 
   void broadcast() noexcept {
@@ -166,7 +166,7 @@ class Condvar {
   // The gate of a node.
   static constexpr std::uint32_t kOpen = 0;        // taken out by a broadcast, and free to go
   static constexpr std::uint32_t kQueued = 1;      // in the list
-  static constexpr std::uint32_t kAsleep = 2;      // with kQueued and kChained: its thread sleeps
+  static constexpr std::uint32_t kSleeper = 2;     // with kQueued and kChained: its thread sleeps
   static constexpr std::uint32_t kLeaving = 4;     // in the list, about to leave it
   static constexpr std::uint32_t kChained = 8;     // taken out by a broadcast, waits to be opened
   static constexpr std::uint32_t kSignalled = 16;  // taken out by a signal, and free to go
@@ -176,22 +176,22 @@ class Condvar {
   enum class Left : std::uint8_t { by_itself, by_signal, by_broadcast };
 
   static constexpr std::uint32_t kLatched = 1;
-  static constexpr std::uint32_t kParked = 2;
+  static constexpr std::uint32_t kSleepers = 2;
 
   void adopt() noexcept {
     if (Adoption<P>::is_done(contract_, 0)) [[likely]]
       return;
     // relaxed, all: the fork handed on what threads did.
-    const auto is_tidy = [this](std::uint64_t) {
+    const auto needs_no_repair = [this](std::uint64_t) {
       return (head_.load(relaxed) | latch_.load(relaxed) | passing_.load(relaxed)) == 0;
     };
-    const auto clear_up = [this](std::uint64_t) {
+    const auto repair_after_fork = [this](std::uint64_t) {
       tail_.store(0, relaxed);
       passing_.store(0, relaxed);
       latch_.store(0, relaxed);
       head_.store(0, relaxed);  // the last: until then signals look here
     };
-    Adoption<P>::adopt(contract_, 0, is_tidy, clear_up);
+    Adoption<P>::adopt(contract_, 0, needs_no_repair, repair_after_fork);
   }
 
   // --- waiting
@@ -203,8 +203,8 @@ class Condvar {
       std::uint32_t v = node.gate.load(relaxed);  // sleep_in_relay acquires
       if ((v & kQueued) == 0) break;
       // relaxed: it hands nothing on.
-      if ((v & kAsleep) == 0 && !node.gate.compare_exchange(v, v | kAsleep, relaxed)) continue;
-      const Slept slept = sleep.park(node.gate, v | kAsleep, kChannel, deadline);
+      if ((v & kSleeper) == 0 && !node.gate.compare_exchange(v, v | kSleeper, relaxed)) continue;
+      const Slept slept = sleep.park(node.gate, v | kSleeper, kChannel, deadline);
       if (slept == Slept::woken) continue;
       o.cancelled = slept == Slept::cancelled;
       if (!leave(me)) break;  // too late
@@ -218,8 +218,8 @@ class Condvar {
     for (;;) {
       std::uint32_t v = node.gate.load(acquire);  // pairs with take_out and open
       if ((v & kChained) == 0) return v == kSignalled ? Left::by_signal : Left::by_broadcast;
-      if ((v & kAsleep) == 0 && !node.gate.compare_exchange(v, v | kAsleep, relaxed)) continue;
-      P::park(node.gate, v | kAsleep, kChannel, nullptr);
+      if ((v & kSleeper) == 0 && !node.gate.compare_exchange(v, v | kSleeper, relaxed)) continue;
+      P::park(node.gate, v | kSleeper, kChannel, nullptr);
     }
   }
 
@@ -245,14 +245,15 @@ class Condvar {
     do {
       if ((was & kLeaving) != 0) return false;
       // release: what the signaller did; pairs with sleep_in_relay.
-    } while (!node.gate.compare_exchange(was, to == kChained ? to | (was & kAsleep) : to, release));
+    } while (
+        !node.gate.compare_exchange(was, to == kChained ? to | (was & kSleeper) : to, release));
     return true;
   }
   // Of a relay. The node may be another's afterwards: a late wake is only a stray one.
   static void open(Node& node) noexcept {
     // release: the links of the relay; pairs with sleep_in_relay.
     const std::uint32_t was = node.gate.exchange(kOpen, release);
-    if ((was & kAsleep) != 0) W::wake(&node.gate, kChannel);
+    if ((was & kSleeper) != 0) W::wake(&node.gate, kChannel);
   }
 
   // --- the list
@@ -262,7 +263,8 @@ class Condvar {
     // acquire: pairs with unlatch.
     while (!latch_.compare_exchange(free, kLatched, acquire)) {
       // relaxed: the compare-exchange acquires.
-      W::until(latch_, relaxed, kParked, kChannel, nullptr, [](std::uint32_t v) { return v == 0; });
+      W::until(latch_, relaxed, kSleepers, kChannel, nullptr,
+               [](std::uint32_t v) { return v == 0; });
       free = 0;
     }
   }
@@ -270,7 +272,7 @@ class Condvar {
   void unlatch() noexcept {
     // release: the list; pairs with latch.
     const std::uint32_t was = latch_.exchange(0, release);
-    if ((was & kParked) != 0) W::wake(&latch_, kChannel);
+    if ((was & kSleepers) != 0) W::wake(&latch_, kChannel);
   }
 
   void append(Handle me) noexcept {

@@ -1,0 +1,64 @@
+// cohort: a lock for each node, and a global one that a node keeps for a while.
+//
+// Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
+//   locks" (PPoPP 2012), section 2.
+// Idea: who wants the lock takes the local lock of its node, then the global one. When it releases
+//   and another thread of the node waits, it leaves the global lock to that one and releases only
+//   the local one: lock and data stay in the node's caches. After `kMost` times in a row it
+//   releases both.
+//   A try takes the global lock alone: with the local one in its hands, and about to give up, it
+//   would be in the way of others that would get it. So do timed acquisitions.
+// State: the global lock, and for each node a local one and `kept`: 0, the node does not have the
+//   global lock; else it does, and so many times it was handed on. The caller says where they lie,
+//   and remembers which node's lock the holder has, if any.
+// Invariants: `kept` is changed by the holder of the local lock alone, and is not 0 while the local
+//   lock is free.
+// Fairness: the locks' own, between nodes and within one; at most kMost + 1 threads of a node in a
+//   row.
+// Space: the locks'.
+// Deviations: tries and timed acquisitions; the paper has none of the former, and locks of its own
+//   for the latter. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
+// Destroy is safe: the global lock is released last, if at all, so who gets the whole lock gets it
+//   by the last access of the one before.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+// Both locks: lock, unlock, contended (whether another thread waits). Any thread may release the
+// global one.
+template <class P, class Global, class Local, std::uint32_t kMost>
+class Cohorting {
+ public:
+  struct Node {
+    Local lock;
+    typename P::template atomic<std::uint32_t> kept;
+  };
+
+  static void lock(Global& global, Node& node) noexcept {
+    node.lock.lock();
+    // relaxed, all of `kept`: it comes with the local lock.
+    if (node.kept.load(relaxed) == 0) global.lock();
+  }
+  // For the holder, here and below; its node, or nullptr if it has the global lock alone.
+  static void unlock(Global& global, Node* node) noexcept {
+    if (node != nullptr) {
+      const std::uint32_t kept = node->kept.load(relaxed);
+      const bool hands_on = kept < kMost && node->lock.contended();
+      node->kept.store(hands_on ? kept + 1 : 0, relaxed);
+      node->lock.unlock();
+      if (hands_on) return;
+    }
+    global.unlock();
+  }
+
+  // Whether another thread waits. It will not go away.
+  static bool contended(const Global& global, const Node* node) noexcept {
+    return (node != nullptr && node->lock.contended()) || global.contended();
+  }
+};
+
+}  // namespace lockswap
