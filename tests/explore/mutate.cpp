@@ -19,11 +19,12 @@ const char* const kMutateUsage =
     "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T] [--seconds N]\n"
     "                        [--slice K/N] [--order TEXT]... [NAME...]\n"
     "\n"
-    "NAME is a part of a case's name, TEXT one of an order's; --slice takes one of N parts of all "
-    "orders.\n"
-    "--known: status 1 if others survive than FILE lists, in rows as | `ORDER` | reason |; with "
-    "--quick\n"
-    "those listed are not tried. --seconds: at most so long for one mutant.\n";
+    "NAME is a part of a case's name, TEXT one of an order's, in which a file's name is whole:\n"
+    "cohort.h is not node_cohort.h. --slice takes one of N parts of all orders.\n"
+    "--known: status 1 if others survive than FILE lists. It has one a line, as --list prints it,\n"
+    "then \" -> \" and the weaker order; its file may lack folders, if it stays the only one of\n"
+    "that name. With --quick those listed are not tried.\n"
+    "--seconds: at most so long for one weakened order; without a verdict by then it survives.\n";
 
 namespace {
 
@@ -196,9 +197,18 @@ std::vector<Place> find_places(const std::vector<Case>& cases, const Options& op
   return places;
 }
 
+// The text is a part of the name; a file's name in it is the whole name of a file or folder.
+bool mentions(const std::string& name, const std::string& text) {
+  const bool of_file = text.find(".h") != std::string::npos;
+  for (std::size_t at = 0; (at = name.find(text, at)) != std::string::npos; ++at) {
+    if (!of_file || at == 0 || name[at - 1] == '/') return true;
+  }
+  return false;
+}
+
 bool chosen(const Options& o, const Place& p) {
   for (const std::string& text : o.orders) {
-    if (p.name.find(text) != std::string::npos) return true;
+    if (mentions(p.name, text)) return true;
   }
   std::uint32_t hash = 2166136261u;
   for (const char c : p.name)
@@ -246,24 +256,69 @@ Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const
   return t;
 }
 
-// The survivors that a document lists, in rows that begin "| `NAME -> ORDER` |".
-std::set<std::string> read_known(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) bad_usage("cannot read " + file);
-  std::set<std::string> known;
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t end = line.find("` |", 3);
-    if (!line.starts_with("| `") || end == std::string::npos) continue;
-    const std::string name = line.substr(3, end - 3);
-    if (name.find(" -> ") != std::string::npos) known.insert(name);
+// A survivor that a file lists: "rw/ba.h has_writer: load acquire -> relaxed".
+struct Known {
+  std::string line;
+  std::string file;
+  std::string rest;  // " has_writer: load acquire -> relaxed"
+  std::string met;   // the order's whole name, once there is one
+};
+
+// A list in which some lines may stand for no order, or for several.
+class KnownSurvivors {
+ public:
+  explicit KnownSurvivors(const std::string& file) {
+    if (file.empty()) return;
+    given_ = true;
+    std::ifstream in(file);
+    if (!in) bad_usage("cannot read " + file);
+    for (std::string line; std::getline(in, line);) {
+      const std::size_t space = line.find(' ');
+      if (space == std::string::npos) bad_usage(file + ": this is no order: " + line);
+      all_.push_back({line, line.substr(0, space), line.substr(space), ""});
+    }
   }
-  return known;
-}
+
+  bool given() const { return given_; }
+
+  // A line stands for this order, one of `file`.
+  bool lists(const char* file, const std::string& name) {
+    bool listed = false;
+    for (Known& k : all_) {
+      if (!name.ends_with(k.rest) || !is_file(file, k.file.c_str())) continue;
+      if (name.size() != std::strlen(file) + k.rest.size()) continue;
+      if (!k.met.empty() && k.met != name)
+        ambiguous_.push_back(k.line + ": " + k.met + ", " + name);
+      k.met = name;
+      listed = true;
+    }
+    return listed;
+  }
+
+  // Says which lines stand for several orders, or for none; how many those are.
+  int print_wrong(bool all_cases) const {
+    int wrong = 0;
+    for (const std::string& line : ambiguous_) {
+      std::printf("LISTED   with too few folders, %s\n", line.c_str());
+      ++wrong;
+    }
+    for (const Known& k : all_) {
+      if (!all_cases || !k.met.empty()) continue;
+      std::printf("LISTED   %s, but there is no such order\n", k.line.c_str());
+      ++wrong;
+    }
+    return wrong;
+  }
+
+ private:
+  bool given_ = false;
+  std::vector<Known> all_;
+  std::vector<std::string> ambiguous_;
+};
 
 int weaken_each(const std::vector<Case>& cases, const Options& options) {
   const std::vector<Place> places = find_places(cases, options);
-  std::set<std::string> known, unmet;
-  if (!options.known.empty()) unmet = known = read_known(options.known);
+  KnownSurvivors known(options.known);
   int tried = 0, found = 0, survived = 0, wrong = 0;
   for (const Place& p : places) {
     const std::string where = std::string(p.at.file) + ':' + std::to_string(p.at.line);
@@ -271,8 +326,7 @@ int weaken_each(const std::vector<Case>& cases, const Options& options) {
     std::vector<Order> survivors;
     for (const Order order : weaker(p.at.op, p.at.declared)) {
       const std::string name = p.name + " -> " + name_of(order);
-      const bool is_known = known.contains(name);
-      unmet.erase(name);
+      const bool is_known = known.lists(p.at.file, name);
       if (!chosen(options, p) || options.list) continue;
       if (std::any_of(survivors.begin(), survivors.end(),
                       [&](Order s) { return implies(order, s); })) {
@@ -289,7 +343,7 @@ int weaken_each(const std::vector<Case>& cases, const Options& options) {
       const bool is_found = t.verdict == Verdict::found;
       if (!is_found) survivors.push_back(order);
       ++(is_found ? found : survived);
-      const bool as_listed = known.empty() || is_found != is_known;
+      const bool as_listed = !known.given() || is_found != is_known;
       wrong += as_listed ? 0 : 1;
       std::printf("%-8s %s  %s  %s%s\n",
                   is_found                         ? "found"
@@ -301,15 +355,10 @@ int weaken_each(const std::vector<Case>& cases, const Options& options) {
                              : " (not listed)");
       std::fflush(stdout);
     }
-    if (options.list || !known.empty())
+    if (options.list || known.given())
       std::printf("place    %s  %s\n", p.name.c_str(), where.c_str());
   }
-  if (options.names.empty()) {
-    for (const std::string& name : unmet) {
-      std::printf("LISTED   %s, but there is no such order\n", name.c_str());
-      ++wrong;
-    }
-  }
+  wrong += known.print_wrong(options.names.empty());
   if (!options.list) {
     std::printf("%d places; %d weakened orders tried, %d found, %d survived\n",
                 static_cast<int>(places.size()), tried, found, survived);

@@ -1,23 +1,21 @@
-"""Weakens the memory orders of the locks in turn; those that survive are the ones docs/memory-ordering.md
-lists, no more and no fewer.
-
-orders.py [--quick] BUILD-DIRECTORY
-
---quick: the orders in files that differ from main, and a twenty-fourth of the others, which depends on the commit; the
-listed ones are not tried again. Both check that every order in the sources is tried or listed."""
+"""Weakens the memory orders of the locks in turn; those that survive are the ones tests/explore/survivors.toml
+lists, no more and no fewer. Every order in the sources is tried or listed."""
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
-from patched import ROOT
+import survivors
+from patched import ROOT, SOURCES
 
-LISTED = ROOT / "docs/memory-ordering.md"
-FOLDERS = ("src/locks", "src/wait", "src/readers", "src/reclaim", "src/range", "src/posix")
+FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix")
 SLICES = 24
 ORDER = re.compile(r"\b(acquire|release|acq_rel|seq_cst)\b")
 PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)
@@ -30,69 +28,119 @@ def git(*words: str) -> str:
 
 
 def changed_headers() -> list[str]:
-    """The names of the headers of locks and waits that differ from where this branch left main."""
+    """The headers of locks and waits that differ from where this branch left main, as the explorer names them."""
     base = git("merge-base", "HEAD", "main")
-    return [Path(name).name for name in git("diff", "--name-only", base, "--", *FOLDERS).splitlines()] if base else []
+    folders = [f"src/{folder}" for folder in FOLDERS]
+    names = git("diff", "--name-only", base, "--", *folders).splitlines() if base else []
+    return [name.removeprefix("src/") for name in names]
 
 
-def statements_with_orders() -> list[tuple[Path, int, int, str]]:
-    """File, first line, last line and text of each place in the sources that names an order."""
+class Statement(NamedTuple):
+    """A place in the sources that names an order."""
+
+    file: str
+    first: int  # its lines
+    last: int
+    function: str
+    order: str
+    text: str
+
+
+def statements_with_orders() -> list[Statement]:
     found = []
-    for header in sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.h")):
+    for header in sorted(p for folder in FOLDERS for p in (SOURCES / folder).rglob("*.h")):
         lines = header.read_text(encoding="utf-8").splitlines()
-        code = [re.sub(r"//.*", "", line) for line in lines]
+        code = [survivors.without_comment(line) for line in lines]
         for number, line in enumerate(code, 1):
-            if not ORDER.search(line):
+            order = ORDER.search(line)
+            if order is None:
                 continue
             first = number
-            while first > 1 and code[first - 2].strip() and not code[first - 2].rstrip().endswith((";", "{", "}")):
+            while first > 1 and code[first - 2].strip() and not code[first - 2].endswith((";", "{", "}")):
                 first -= 1
-            found.append((header, first, number, line.strip()))
+            function = survivors.function_at(lines, number - 1)
+            found.append(Statement(survivors.path_of(header), first, number, function, order[1], line.strip()))
     return found
 
 
-def never_tried(places: str) -> list[str]:
-    """The orders that no case of the explorer comes to, and that are not listed either."""
+def is_listed(s: Statement, entry: dict) -> bool:
+    return (
+        survivors.is_file(s.file, entry["file"])
+        and (s.function, s.order) == (entry["function"], entry["from"])
+        and f".{entry.get('operation', '')}(" in (s.text if "operation" in entry else ".(")
+    )
+
+
+def never_tried(places: str, listed: list[dict]) -> list[str]:
+    """What is wrong: orders that no case of the explorer comes to and that are not listed, and the reverse."""
     reached = {(name, int(line)) for name, line in PLACE.findall(places)}
-    listed = LISTED.read_text(encoding="utf-8")
-    missing = []
-    for header, first, last, text in statements_with_orders():
-        if any((header.name, line) in reached for line in range(first, last + 1)):
+    wrong = []
+    stale = list(listed)
+    for s in statements_with_orders():
+        if any((s.file, line) in reached for line in range(s.first, s.last + 1)):
             continue
-        if f"| `{header.name}: {text}` |" not in listed:
-            missing.append(f"{header.name}:{last}: {text}")
-    return missing
+        entries = [entry for entry in listed if is_listed(s, entry)]
+        stale = [entry for entry in stale if entry not in entries]
+        if not entries:
+            wrong.append(f"NOT TRIED, NOT LISTED  {s.file}:{s.last}: {s.function}: {s.text}")
+    wrong += [f"LISTED AS UNTRIED, but it is tried or gone: {e['file']} {e['function']}: {e['from']}" for e in stale]
+    return wrong
 
 
-def main() -> int:
-    words = sys.argv[1:]
-    quick = "--quick" in words
-    if quick:
-        words.remove("--quick")
-    if len(words) != 1:
-        sys.exit("usage: orders.py [--quick] BUILD-DIRECTORY")
-    program = Path(words[0]) / "bin/lockswap-explore"
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="orders.py", description=__doc__)
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="weakens the orders in files that differ from main, and a twenty-fourth of the others, which depends on "
+        "the commit; does not try the listed ones again",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="tries each weakened order for N seconds at most (lockswap-explore mutate --seconds): one that has no "
+        "verdict by then is reported as OPEN and counts as a survivor",
+    )
+    parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
+    options = parser.parse_args()
+    if options.seconds is not None and not options.seconds > 0:
+        parser.error("--seconds takes a number above 0")
+    return options
 
-    # Two halves at once: the tests have two processors.
-    commands = []
+
+def commands(options: argparse.Namespace, known: Path) -> list[list[str | Path]]:
+    """Two halves, to run at once: the tests have two processors."""
+    both = []
     for half in range(2):
-        command = [program, "mutate", "--known", LISTED]
-        if quick:
+        command = [options.build / "bin/lockswap-explore", "mutate", "--known", known]
+        if options.seconds is not None:
+            command += ["--seconds", str(options.seconds)]
+        if options.quick:
             turn = int(git("rev-parse", "HEAD")[:8] or "0", 16) % SLICES
             command += ["--quick", "--slice", f"{2 * turn + half}/{2 * SLICES}"]
             for name in changed_headers()[half::2]:
                 command += ["--order", name + " "]
         else:
             command += ["--slice", f"{half}/2"]
-        commands.append(command)
-    with ThreadPoolExecutor() as pool:
-        runs = list(pool.map(lambda c: subprocess.run(c, capture_output=True, text=True, check=False), commands))
-    missing = never_tried(runs[0].stdout)
-    for line in missing:
-        print(f"NOT TRIED, NOT LISTED  {line}")
+        both.append(command)
+    return both
+
+
+def main() -> int:
+    options = parse()
+    listed = survivors.read_list()
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as known, ThreadPoolExecutor() as pool:
+        known.writelines(f"{line}\n" for line in survivors.survivors(listed))
+        known.flush()
+        halves = commands(options, Path(known.name))
+        runs = list(pool.map(lambda c: subprocess.run(c, capture_output=True, text=True, check=False), halves))
+    wrong = never_tried(runs[0].stdout, listed["untried"])
+    for line in wrong:
+        print(line)
     for ran in runs:
         print(re.sub(r"(?m)^place .*\n", "", ran.stdout) + ran.stderr, end="")
-    return 1 if missing or any(ran.returncode != 0 for ran in runs) else 0
+    return 1 if wrong or any(ran.returncode != 0 for ran in runs) else 0
 
 
 if __name__ == "__main__":

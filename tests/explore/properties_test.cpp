@@ -82,6 +82,13 @@ class Lingers : public Toy<P, W, Fault::none> {
   }
 };
 
+// A place's file is the one that was named, not one whose name only ends so.
+void check_file(const char* path, const char* name, bool wanted) {
+  if (is_file(path, name) == wanted) return;
+  ++failures;
+  std::printf("FAILED: %s is %s%s\n", path, wanted ? "" : "not ", name);
+}
+
 }  // namespace
 }  // namespace lockswap::explore
 
@@ -113,6 +120,12 @@ int main() {
     check(c, {}, "load of an object that is gone");
     check(c, {.schedule = Schedule::pct}, "load of an object that is gone");
   }
+  check_file("../src/locks/rw/cohort.h", "cohort.h", true);
+  check_file("../src/locks/rw/cohort.h", "rw/cohort.h", true);
+  check_file("../src/locks/mutex/cohort.h", "rw/cohort.h", false);
+  check_file("locks/mutex/node_cohort.h", "cohort.h", false);
+  check_file("cohort.h", "cohort.h", true);
+  check_file("cohort.h", "rw/cohort.h", false);
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

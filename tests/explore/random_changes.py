@@ -4,7 +4,7 @@ random_changes.py [--seed N] [--count N] BUILD-DIRECTORY
 
 A change counts if the library's object code differs with it. What exploration misses in holds.h, of which it uses four
 entries in the thread, goes to the unit test of that header, and is counted apart. Status 1 if more than a tenth of the
-changes are missed, or one that docs/memory-ordering.md does not explain."""
+changes are missed, or one that tests/explore/survivors.toml does not explain."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import survivors
 from patched import ROOT, SOURCES, Explorer, write_overlay
 
-EXPLAINED = ROOT / "docs/memory-ordering.md"
 # What the explorer runs.
 HEADERS = (
     "locks/rw/ba.h",
@@ -87,23 +89,55 @@ SWAPS = {
 NUMBER = re.compile(r"(?<![\w.])(\d+)(?=u?\b)(?!\w*_t)")
 
 
-def changes_of(line: str) -> Iterator[str]:
-    """The line with one thing changed, in each way that is known here."""
+def changes_of(line: str) -> Iterator[tuple[str, str]]:
+    """The line with one thing changed, and which, in each way that is known here."""
     code, slashes, comment = line.partition("//")
     if SKIPPED.search(line) or not code.strip(" {}"):
         return
     rest = slashes + comment
     for old, new in SWAPS.items():
         for found in re.finditer(re.escape(old), code):
-            yield code[: found.start()] + new + code[found.end() :] + rest
+            yield code[: found.start()] + new + code[found.end() :] + rest, f"{old.strip()} -> {new.strip()}"
     for found in NUMBER.finditer(code):
-        yield code[: found.start()] + str(int(found[1]) + 1) + code[found.end() :] + rest
+        more = str(int(found[1]) + 1)
+        yield code[: found.start()] + more + code[found.end() :] + rest, f"{found[1]} -> {more}"
     if condition := re.match(r"(.*\b(?:if|while) )(\(.*\))( *(?:\[\[\w+\]\])?(?: \{| return.*;)?\s*)$", code):
-        yield f"{condition[1]}(!{condition[2]}){condition[3]}{rest}"
+        yield f"{condition[1]}(!{condition[2]}){condition[3]}{rest}", "opposite condition"
     if re.match(r"\s*(?!return\b|const\b|static\b|auto\b|else\b)[^()=]*(\(|=|\+\+|--).*;\s*$", code):
-        yield re.sub(r"\S.*", ";", code, count=1) + rest
-    if re.match(r"\s*(break|continue);", code):
-        yield re.sub(r"\S.*", ";", code, count=1) + rest
+        yield re.sub(r"\S.*", ";", code, count=1) + rest, f"without {what_it_does(code)}"
+    if jump := re.match(r"\s*(break|continue);", code):
+        yield re.sub(r"\S.*", ";", code, count=1) + rest, f"without {jump[1]}"
+
+
+def what_it_does(statement: str) -> str:
+    """The function that it calls first, else the thing that it sets."""
+    name = re.search(r"(?!(?:if|for|while)\b)\b(\w+)\(", statement) or re.search(r"(\w+)\W*(?:=|\+\+|--|;)", statement)
+    return name[1] if name else statement.strip()
+
+
+class Change(NamedTuple):
+    """A line of a header with one thing changed."""
+
+    file: str
+    line: int  # from 0
+    new: str
+    function: str
+    what: str
+    number: int  # of those in the function that are called the same
+
+
+def all_changes(file: str, lines: list[str]) -> Iterator[Change]:
+    count: Counter[tuple[str, str]] = Counter()
+    for i, line in enumerate(lines):
+        function = survivors.function_at(lines, i)
+        for new, what in changes_of(line):
+            count[function, what] += 1
+            yield Change(file, i, new, function, what, count[function, what])
+
+
+def is_explained(c: Change, entry: dict) -> bool:
+    place = entry["function"], entry["change"], entry.get("number", 1)
+    return survivors.is_file(c.file, entry["file"]) and place == (c.function, c.what, c.number)
 
 
 def limit_time() -> None:
@@ -172,10 +206,15 @@ def main() -> int:
     arguments.add_argument("build", type=Path)
     options = arguments.parse_args()
     chance = random.Random(options.seed)
-    explained = EXPLAINED.read_text(encoding="utf-8")
+    listed = survivors.read_list()["random_changes"]
 
     texts = {name: (SOURCES / name).read_text(encoding="utf-8").splitlines() for name in HEADERS}
-    places = [(name, i) for name, lines in texts.items() for i, line in enumerate(lines) if list(changes_of(line))]
+    changes = [c for name, lines in texts.items() for c in all_changes(name, lines)]
+    for entry in listed:
+        fitting = sum(is_explained(c, entry) for c in changes)
+        if fitting != 1:
+            sys.exit(f"{survivors.LISTED.name}: {fitting} changes are this one, not one: {entry}")
+    places = list(dict.fromkeys((c.file, c.line) for c in changes))
     chance.shuffle(places)
     counted = missed = unexplained = by_unit = 0
     with tempfile.TemporaryDirectory(dir=options.build.resolve()) as work:
@@ -183,10 +222,11 @@ def main() -> int:
         for name, i in places:
             if counted == options.count:
                 break
-            new = chance.choice(list(changes_of(texts[name][i])))
-            text = "\n".join([*texts[name][:i], new, *texts[name][i + 1 :]]) + "\n"
+            change = chance.choice([c for c in changes if (c.file, c.line) == (name, i)])
+            text = "\n".join([*texts[name][:i], change.new, *texts[name][i + 1 :]]) + "\n"
             found = trial.run(name, text)
-            what = f"{name}:{i + 1}: {texts[name][i].strip()}  =>  {new.strip()}"
+            number = f" #{change.number}" if change.number > 1 else ""
+            what = f"{name}:{i + 1} {change.function}: {change.what}{number}: {texts[name][i].strip()}"
             if found is None:
                 print(f"same    {what}", flush=True)
                 continue
@@ -196,7 +236,7 @@ def main() -> int:
                 print(f"found   {what}\n        {found}", flush=True)
                 continue
             missed += 1
-            known = f"| `{Path(name).name}: {texts[name][i].strip()} => {new.strip()}` |" in explained
+            known = any(is_explained(change, entry) for entry in listed)
             unexplained += not known
             print(f"MISSED  {what}{'' if known else ' (not explained)'}", flush=True)
     print(

@@ -235,7 +235,7 @@ class Machine {
 
 extern Machine machine;
 
-// The last part of the place's file name.
+// The place's file as an #include names it: "locks/rw/ba.h". Of what is not in src, the last part.
 const char* file_of(const Site& site);
 
 }  // namespace lockswap::explore

@@ -51,17 +51,15 @@ const char* name_of(Order order) {
   }
 }
 
-namespace {
-bool ends_with(const char* text, const char* end) {
-  const std::size_t n = std::strlen(text), m = std::strlen(end);
-  return n >= m && std::strcmp(text + n - m, end) == 0;
+bool is_file(const char* path, const char* name) {
+  const std::size_t n = std::strlen(path), m = std::strlen(name);
+  return n >= m && std::strcmp(path + n - m, name) == 0 && (n == m || path[n - m - 1] == '/');
 }
-}  // namespace
 
 bool Mutation::at(Op o, Order order_there, const Site& s) const {
   if (o != op || order_there != declared) return false;
   if (line != 0 && (s.line() != line || s.column() != column)) return false;
-  if (!ends_with(s.file_name(), file)) return false;
+  if (!is_file(s.file_name(), file)) return false;
   if (line != 0) return true;
   // function_name() is "static bool lockswap::Bravo<...>::publish(Frame&, ...) [with ...]".
   const std::string wanted = std::string("::") + function + "(";

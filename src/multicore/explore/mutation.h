@@ -55,12 +55,14 @@ enum class Op : std::uint8_t {
 };
 const char* name_of(Op op);
 const char* name_of(Order order);
+// The path is the file of that name: "a/rw/cohort.h" is "rw/cohort.h", and not "hort.h".
+bool is_file(const char* path, const char* name);
 
 struct Mutation {
   enum Kind { weaken, force_value, drop };
 
   const char* name;
-  const char* file;      // "bravo.h"
+  const char* file;      // "bravo.h", or with as many folders as it takes: "rw/cohort.h"
   const char* function;  // "publish"
   Op op;
   Order declared;

@@ -9,8 +9,14 @@ namespace lockswap::explore {
 Machine machine;
 
 const char* file_of(const Site& site) {
-  const char* slash = std::strrchr(site.file_name(), '/');
-  return slash == nullptr ? site.file_name() : slash + 1;
+  const char* const name = site.file_name();
+  const char* below_src = nullptr;
+  for (const char* at = name; (at = std::strstr(at, "src/")) != nullptr; at += 4) {
+    if (at == name || at[-1] == '/') below_src = at + 4;
+  }
+  if (below_src != nullptr) return below_src;
+  const char* slash = std::strrchr(name, '/');
+  return slash == nullptr ? name : slash + 1;
 }
 
 namespace {
