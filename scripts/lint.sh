@@ -32,6 +32,8 @@ lint_tidy() {
 
 lint_layers() { "$BUILD/venv/bin/python" scripts/check_layers.py; }
 
+lint_prose() { "$BUILD/venv/bin/python" scripts/check_prose.py; }
+
 lint_symbols() {
   local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
   cmake --build "$BUILD" --target liblockswap.so lockswap_api liblockswap-audit.so >/dev/null &&
@@ -53,7 +55,7 @@ lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap | xargs -r shellc
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
-  for linter in format tidy layers symbols ruff shell; do
+  for linter in format tidy layers prose symbols ruff shell; do
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")
   done
