@@ -241,7 +241,7 @@ def check_words(name: str, lines: list[tuple[int, str]], rules: list[Rule], wher
             if rule.where == where:
                 for match in rule.pattern.finditer(text):
                     start = match.start() + len(match[0]) - len(match[0].lstrip(" .,;:()"))
-                    yield name, numbers[start], f"'{match[0].strip()}': write {rule.instead}"
+                    yield name, numbers[start], f"'{match[0].strip(" .,;:()")}': write {rule.instead}"
 
 
 # All of it

@@ -44,7 +44,7 @@ FAULTS = [  # line, message
     ("A [link](#nowhere) to no heading.", "leads to no heading"),
     ("Who comes waits.", "write a noun"),
     ("It wakes whoever waits.", "write a noun"),
-    ("The word is changed by who waits.", "write a noun"),
+    ("The word is changed by who waits.", "'by who': write"),
     ("The lock settles that.", "'settles': write"),
     ("The word tells it.", "'tells': write"),
     ("The lock has a hand-over.", "'hand-over': write"),
