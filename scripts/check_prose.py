@@ -89,6 +89,7 @@ LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 LEAD_IN = re.compile(r"^\s*(\*\*[^*]+[.:?]\*\*|\*[^*]+[.:]\*)\s+")  # "**Fork.** A child ..." is one sentence
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|al|pp|Fig|No|Dr|St|[A-Z])\.$")
 SENTENCE_END = re.compile(r"[.!?]['\")*_\]]*\s+(?=[\"'(*_\[]*[A-Z0-9])")
+PUNCTUATION = " .,;:()"
 FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -240,8 +241,9 @@ def check_words(name: str, lines: list[tuple[int, str]], rules: list[Rule], wher
         for rule in rules:
             if rule.where == where:
                 for match in rule.pattern.finditer(text):
-                    start = match.start() + len(match[0]) - len(match[0].lstrip(" .,;:()"))
-                    yield name, numbers[start], f"'{match[0].strip(" .,;:()")}': write {rule.instead}"
+                    start = match.start() + len(match[0]) - len(match[0].lstrip(PUNCTUATION))
+                    word = match[0].strip(PUNCTUATION)
+                    yield name, numbers[start], f"'{word}': write {rule.instead}"
 
 
 # All of it
