@@ -192,9 +192,9 @@ def python_comments(text: str) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("#")
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node) is not None:
-                yield from enumerate(node.body[0].value.value.splitlines(), node.body[0].lineno)
+        has_body = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if has_body and ast.get_docstring(node) is not None:
+            yield from enumerate(node.body[0].value.value.splitlines(), node.body[0].lineno)
 
 
 def shell_comments(text: str) -> Iterator[tuple[int, str]]:
