@@ -22,11 +22,12 @@ configure() {
   quietly cmake cmake -S "$ROOT" -B "$BUILD" -G Ninja
 }
 
+# build_all [TARGET]: what a user runs; with the target `tests` also what only the tests run.
 build_all() {
   need_packages build
   make_venv
   configure
   say "building"
-  nice cmake --build "$BUILD" -j "$JOBS"
+  nice cmake --build "$BUILD" -j "$JOBS" --target all "$@"
   install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"
 }

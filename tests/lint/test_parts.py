@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -11,9 +12,9 @@ PARTS = [
     "programs to test with",
     "lint",
     "unit and conformance",
-    "exploration",
     "programs",
     "harness",
+    "exploration",  # beside those, so it ends last
 ]
 STUBS = """
 set -euo pipefail
@@ -25,7 +26,7 @@ build_all() { [[ $FAIL != build ]]; }
 get_workloads() { :; }
 get_programs() { :; }
 run_lint() { [[ $FAIL != lint ]]; }
-run_ctest() { echo "ctest $*"; [[ "$*" != *"-R ^$FAIL"* ]]; }
+run_ctest() { echo "ctest $*"; [[ "$*" != "tests/$FAIL"* ]]; }
 nice() { echo "nice $*"; [[ $FAIL != harness ]]; }
 """
 
@@ -50,8 +51,46 @@ def test_each_part_has_a_line_with_its_limit(checkout):
 
 def test_every_ctest_runs_in_one_part(checkout):
     result, _ = run(checkout)
-    chosen = re.findall(r"^ctest .* (-[ER] \S+)$", result.stdout, re.MULTILINE)
-    assert chosen == ["-E ^(explore|programs)", "-R ^explore", "-R ^programs"]
+    chosen = re.findall(r"^ctest (\S+) -LE \S+ ?(.*)$", result.stdout, re.MULTILINE)
+    assert sorted(chosen) == [(".", "-E ^(explore|programs)"), (".", "-R ^programs"), ("tests/explore", "")]
+
+
+def test_the_quarter_of_conformance_is_said_and_the_full_tests_have_none(checkout):
+    assert re.search(r"^== conformance: quarter [0-3] of 0 to 3", run(checkout)[0].stdout, re.MULTILINE)
+    assert "quarter" not in run(checkout, full="--full")[0].stdout
+
+
+def test_the_part_beside_the_others_runs_when_they_leave_time(checkout):
+    slow = (
+        STUBS
+        + """
+run_ctest() { [[ $1 != tests/explore ]] || { sleep 1; chrt --pid $BASHPID; }; }
+"""
+    )
+    words = ["bash", "-c", f"FAIL=nothing\n{slow}\nrun_tests"]
+    result = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True)
+    assert "SCHED_IDLE" in result.stdout, result.stdout + result.stderr
+    assert re.search(r"^exploration +0:01 ", result.stdout, re.MULTILINE)
+
+
+def test_an_end_before_its_time_ends_the_part_beside_the_others(checkout):
+    slow = (
+        STUBS
+        + """
+run_ctest() { [[ $1 != tests/explore ]] || { sleep 1; echo survived >survived; }; }
+run_lint() { :; }
+goes_on() { sleep 0.2; exit 1; }
+"""
+    )
+    words = [
+        "bash",
+        "-c",
+        f"FAIL=nothing\n{slow}\nPART= LIMIT= STARTED=0\nmeanwhile x 1 run_ctest tests/explore\ntrap print_parts EXIT\ngoes_on",
+    ]
+    ran = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True, timeout=20)
+    assert ran.returncode == 1
+    time.sleep(1.5)
+    assert not (checkout.root / "survived").exists()
 
 
 @pytest.mark.parametrize(("fail", "part"), [("lint", "lint"), ("explore", "exploration"), ("harness", "harness")])
