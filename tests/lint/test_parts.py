@@ -85,7 +85,8 @@ goes_on() { sleep 0.2; exit 1; }
     words = [
         "bash",
         "-c",
-        f"FAIL=nothing\n{slow}\nPART= LIMIT= STARTED=0\nmeanwhile x 1 run_ctest tests/explore\ntrap print_parts EXIT\ngoes_on",
+        f"FAIL=nothing\n{slow}\nPART= LIMIT= STARTED=0\n"
+        "meanwhile x 1 run_ctest tests/explore\ntrap print_parts EXIT\ngoes_on",
     ]
     ran = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True, timeout=20)
     assert ran.returncode == 1
