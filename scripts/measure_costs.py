@@ -20,11 +20,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lockswap import machine
-from lockswap.errors import UserError
-from lockswap.paths import Paths
-from lockswap.registry import Registry
-from lockswap.stats import paired_ratio
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.findings.stats import paired_ratio
+from lockswap.run import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"

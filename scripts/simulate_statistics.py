@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats as scipy_stats
 
-from lockswap.stats import FASTER, SLOWER, noise_of, paired_ratio, signed_rank_rank
+from lockswap.findings.stats import FASTER, SLOWER, noise_of, paired_ratio, signed_rank_rank
 
 ROUNDS = (6, 7, 9, 12, 16, 21, 31)
 INFINITE = 1e6

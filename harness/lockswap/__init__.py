@@ -1,3 +1,1 @@
 """Run and compare unmodified programs under swapped pthread locks."""
-
-__version__ = "0.1.0"

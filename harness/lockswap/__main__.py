@@ -2,7 +2,7 @@
 
 import sys
 
-from lockswap.errors import UserError
+from lockswap.base.errors import UserError
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path as _Path
 
 import click
 
-from lockswap import __version__
-from lockswap.errors import UserError
+from lockswap.base.errors import UserError
+from lockswap.base.version import VERSION
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
@@ -16,7 +16,7 @@ PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
 
 
 @click.group(context_settings=SETTINGS)
-@click.version_option(__version__, prog_name="lockswap")
+@click.version_option(VERSION, prog_name="lockswap")
 def cli() -> None:
     """Run and compare unmodified programs under swapped pthread locks."""
 
@@ -25,8 +25,8 @@ def cli() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 def list_command(as_json: bool) -> None:
     """Show every lock, mutex, wait policy and workload, with capabilities and source."""
+    from lockswap.base.paths import Paths
     from lockswap.listing import show
-    from lockswap.paths import Paths
 
     show(Paths.find(), as_json)
 
@@ -65,8 +65,8 @@ def run_command(
     lockswap run --rwlock ba --stats -- ./prog      counts on stderr at exit
     lockswap run --rwlock none -- ./prog            as it is, without lockswap
     """
-    from lockswap.launch import run
-    from lockswap.paths import Paths
+    from lockswap.base.paths import Paths
+    from lockswap.run.launch import run
 
     run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload)
 
@@ -231,7 +231,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
     prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
     """
-    from lockswap import compare
+    from lockswap.campaign import compare
 
     if resume is not None:
         given = click.get_current_context().get_parameter_source
@@ -243,7 +243,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
 
 
 def _request(options: dict) -> object:
-    from lockswap.compare import Request
+    from lockswap.campaign.request import Request
 
     command, metrics = list(options["command"]), list(options["metric"])
     # `-- CMD... --metric REGEX` is understood as well, unless --metric was given before the command.
@@ -307,11 +307,11 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
     if len(folders) > 1:
         _side_by_side(list(folders), out, silent)
         return
-    from lockswap import report, terminal
-    from lockswap.findings import Findings
+    from lockswap.findings import reading
+    from lockswap.report import terminal, writer
 
-    findings = Findings.read(folders[0])
-    page = report.make(findings, out)
+    findings = reading.read(folders[0])
+    page = writer.write(findings, out)
     if silent:
         print(page)
     else:
@@ -319,14 +319,14 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
 
 
 def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:
-    from lockswap import sides, sides_report, sides_terminal
+    from lockswap.side_by_side import campaigns, page, terminal
 
-    found = sides.read(folders)
-    page = sides_report.make(found, out or sides_report.default_folder(found))
+    found = campaigns.read(folders)
+    file = page.write(found, out or page.default_folder(found))
     if silent:
-        print(page)
+        print(file)
     else:
-        sides_terminal.show(found, page)
+        terminal.show(found, file)
 
 
 @cli.command("audit", context_settings=PASS_ON, short_help="Run a program and say what matters before a swap.")
@@ -353,8 +353,8 @@ def audit_command(
 
     All processes that the program starts are looked at, but for static, setuid and foreign ones.
     """
-    from lockswap import audit
-    from lockswap.paths import Paths
+    from lockswap.audit import audit
+    from lockswap.base.paths import Paths
 
     return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload)
 

@@ -6,16 +6,17 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from lockswap import recipes
-from lockswap.paths import Paths
-from lockswap.recipes import KINDS
-from lockswap.registry import NONE, Lock, Registry
-from lockswap.text import words
+from lockswap.base.choice import NONE
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Lock, Registry
+from lockswap.base.text import words
+from lockswap.recipes import reader
+from lockswap.recipes.recipe import KINDS, Recipe
 
 
 def show(paths: Paths, as_json: bool) -> None:
     registry = Registry.load(paths)
-    workloads = recipes.load_all(paths.recipes)
+    workloads = reader.load_all(paths.recipes)
     if as_json:
         print(_json(paths, registry, workloads))
         return
@@ -77,7 +78,7 @@ def _waits(registry: Registry) -> Table:
     return table
 
 
-def _workloads(paths: Paths, workloads: dict[str, recipes.Recipe]) -> Table:
+def _workloads(paths: Paths, workloads: dict[str, Recipe]) -> Table:
     table = _table("Workloads (apps/recipes)")
     for column in ("name", "what it measures", "takes", "threads", "campaign", "built", "source"):
         table.add_column(column, overflow="fold")
@@ -94,7 +95,7 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
-def _json(paths: Paths, registry: Registry, workloads: dict[str, recipes.Recipe]) -> str:
+def _json(paths: Paths, registry: Registry, workloads: dict[str, Recipe]) -> str:
     return json.dumps(
         {
             "schema": 1,

@@ -20,7 +20,7 @@ SAFE = "safe: nothing in this run stands against swapping the rwlocks"
 
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.audit_findings import MEANINGS  # noqa: E402
+from lockswap.audit.findings import MEANINGS  # noqa: E402
 
 
 def lockswap(*words: object, **more) -> subprocess.CompletedProcess:

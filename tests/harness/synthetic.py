@@ -3,7 +3,8 @@
 import random
 from pathlib import Path
 
-from lockswap.store import Folder, RawWriter, Row
+from lockswap.records.folder import Folder, RawWriter
+from lockswap.records.row import Row
 
 LOCKS = ["none", "pthread", "ba", "bravo-ba", "pf-t"]
 THREADS = [1, 2, 4, 8]

@@ -7,10 +7,11 @@ import tomllib
 import pytest
 
 from harness_support import LOCKS, MUTEX_RECIPE, MUTEXES, one_line_error
-from lockswap.choice import Choice, baseline, kinds_of, parse, product, with_baselines
-from lockswap.errors import UserError
-from lockswap.looks import looks
-from lockswap.registry import Lock, Registry
+from lockswap.base.choice import Choice, baseline, kinds_of, with_baselines
+from lockswap.base.errors import UserError
+from lockswap.base.registry import Lock, Registry
+from lockswap.base.selection import parse, product
+from lockswap.report.palette import looks
 
 REGISTRY = Registry("0", tuple(Lock(name) for name in LOCKS), tuple(Lock(name) for name in MUTEXES))
 

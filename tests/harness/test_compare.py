@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness_support import goes_on, one_line_error, stays_after
-from lockswap import machine, perf
-from lockswap.machine import Cpu
+from lockswap.run import cpus, perf
+from lockswap.run.cpus import Cpu
 
 
 def rows(folder):
@@ -329,7 +329,7 @@ def test_works_without_perf(campaign, recipe, tmp_path):
 
 
 def test_pinning_is_recorded_and_used(campaign, repo):
-    if len(machine.cpus()) < 2:
+    if len(cpus.cpus()) < 2:
         pytest.skip("one CPU")
     folder, done = campaign(
         "-l", "ba", "--pin", "compact", "--metric", "allowed:\\s+([0-9]+)", "--",
@@ -343,11 +343,11 @@ def test_pinning_is_recorded_and_used(campaign, repo):
 def test_pin_policies():
     # Two packages of two cores with two threads each, numbered as Linux does: siblings are 0 and 4, ...
     cpus = [Cpu(number, number // 2 % 2, number // 2 % 2, number % 2) for number in range(8)]
-    assert machine.pin_set("compact", 2, cpus) == [0, 4]
-    assert machine.pin_set("compact", 4, cpus) == [0, 1, 4, 5]
-    assert machine.pin_set("scatter", 2, cpus) == [0, 2]
-    assert machine.pin_set("scatter", 4, cpus) == [0, 1, 2, 3]
-    assert machine.pin_set("scatter", 99, cpus) == list(range(8))
+    assert cpus.pin_set("compact", 2, cpus) == [0, 4]
+    assert cpus.pin_set("compact", 4, cpus) == [0, 1, 4, 5]
+    assert cpus.pin_set("scatter", 2, cpus) == [0, 2]
+    assert cpus.pin_set("scatter", 4, cpus) == [0, 1, 2, 3]
+    assert cpus.pin_set("scatter", 99, cpus) == list(range(8))
 
 
 def test_perf_output_is_understood():

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from lockswap import advice, gate, sentences
-from lockswap.store import Row
-from lockswap.summary import Campaign, workload_of
+from lockswap.findings import advice, gate, sentences
+from lockswap.findings.loading import workload_of
+from lockswap.findings.measured import Campaign
+from lockswap.records.row import Row
 
 OPS = {"name": "ops", "role": "total", "unit": "ops/s", "better": "higher"}
 LOCKS = ["none", "pthread", "ba"]

@@ -8,8 +8,9 @@ from selenium.webdriver.common.keys import Keys
 
 import synthetic
 from browser import Browser
-from lockswap import report, sides, sides_report
-from lockswap.findings import Findings
+from lockswap.findings import reading
+from lockswap.report import writer
+from lockswap.side_by_side import campaigns, page
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def pages(tmp_path_factory) -> dict:
     first = synthetic.write(folder / "made-up")
     second = synthetic.write(folder / "a-later-one-with-a-long-name", seed=2, better={"ba": 2})
     return {
-        "report": report.make(Findings.read(first)),
-        "sides": sides_report.make(sides.read([first, second]), folder / "sides"),
+        "report": writer.write(reading.read(first)),
+        "sides": page.write(campaigns.read([first, second]), folder / "sides"),
     }
 
 

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from harness_support import compile_c, one_line_error
-from lockswap.preload import ld_preload
+from lockswap.run.preload import ld_preload
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from lockswap.processes import Brood
+from lockswap.run.processes import Brood
 
 
 def test_a_process_that_becomes_another_program_is_no_new_one():

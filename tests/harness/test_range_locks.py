@@ -3,7 +3,7 @@
 import csv
 
 from harness_support import one_line_error
-from lockswap.registry import Registry
+from lockswap.base.registry import Registry
 
 
 def rows(repo):

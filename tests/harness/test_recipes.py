@@ -3,16 +3,17 @@
 import pytest
 
 from harness_support import MUTEX_RECIPE, ROOT
-from lockswap import judge, recipes
-from lockswap.errors import UserError
-from lockswap.judge import Output, WrongResult
+from lockswap.base.errors import UserError
+from lockswap.recipes import judge, output, reader, recipe
+from lockswap.recipes.judge import WrongResult
+from lockswap.recipes.output import Output
 
 # The end of the first metric, after which a key may be added.
 WORKLESS = 'reads/s: ([0-9.]+)\'\nbetter = "higher"'
 
 
 def test_a_recipe_is_read(recipe):
-    read = recipes.load(recipe("rw"))
+    read = reader.load(recipe("rw"))
     assert read.name == "rw" and read.quick and not read.by_name
     assert [metric.role for metric in read.metrics] == ["reads", "writes"]
     assert read.params == {"count": 20000} and read.quick_params == {"count": 5000}
@@ -55,13 +56,13 @@ def test_a_recipe_is_read(recipe):
 def test_a_mistake_is_named(recipe, old, new, says):
     path = recipe("rw", replace={old: new})
     with pytest.raises(UserError) as error:
-        recipes.load(path)
+        reader.load(path)
     assert "rw.toml" in str(error.value) and says in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_work_turns_a_time_into_a_rate(recipe):
-    read = recipes.load(recipe("rw", replace={WORKLESS: WORKLESS + '\nwork = "2 * {threads} * {count}"'}))
+    read = reader.load(recipe("rw", replace={WORKLESS: WORKLESS + '\nwork = "2 * {threads} * {count}"'}))
     values = {"threads": 4, "count": 1000, "seconds": 1}
     assert judge.metrics(read, Output("reads/s: 0.5\nwrites/s: 1", ""), values, 9.0, 9.0)["reads"] == 16000
     with pytest.raises(WrongResult, match="too short"):
@@ -69,46 +70,46 @@ def test_work_turns_a_time_into_a_rate(recipe):
 
 
 def test_placeholders():
-    assert recipes.fill("--db={tmp}/x{{y}}", {"tmp": "/t"}) == "--db=/t/x{y}"
+    assert recipe.fill("--db={tmp}/x{{y}}", {"tmp": "/t"}) == "--db=/t/x{y}"
 
 
 def test_choice_of_workloads(recipe, repo):
     recipe("a", replace={'tags = ["quick"]': 'tags = ["long"]'})
     recipe("b", replace={'tags = ["quick"]': "tags = []"})
     recipe("c")
-    found = recipes.load_all(repo / "apps/recipes")
+    found = reader.load_all(repo / "apps/recipes")
 
     def names(chosen):
         return [one.name for one in chosen]
 
-    assert names(recipes.choose(found, [], quick=False)) == ["c", "b"]
-    assert names(recipes.choose(found, [], quick=True)) == ["c"]
-    assert names(recipes.choose(found, ["a"], quick=False)) == ["a"]
+    assert names(reader.choose(found, [], quick=False)) == ["c", "b"]
+    assert names(reader.choose(found, [], quick=True)) == ["c"]
+    assert names(reader.choose(found, ["a"], quick=False)) == ["a"]
     (repo / "apps/recipes/b-mutexes.toml").write_text(MUTEX_RECIPE.format(name="b-mutexes"))
-    found = recipes.load_all(repo / "apps/recipes")
+    found = reader.load_all(repo / "apps/recipes")
     # What is about rwlocks comes first, and workloads without the locks that are swapped are left out.
-    assert names(recipes.choose(found, [], quick=False)) == ["c", "b", "b-mutexes"]
-    assert names(recipes.choose(found, [], quick=True, kinds={"mutex"})) == ["b-mutexes"]
-    assert names(recipes.choose(found, [], quick=False, kinds={"rwlock"})) == ["c", "b"]
+    assert names(reader.choose(found, [], quick=False)) == ["c", "b", "b-mutexes"]
+    assert names(reader.choose(found, [], quick=True, kinds={"mutex"})) == ["b-mutexes"]
+    assert names(reader.choose(found, [], quick=False, kinds={"rwlock"})) == ["c", "b"]
     with pytest.raises(UserError, match="no workload 'd'"):
-        recipes.choose(found, ["d"], quick=False)
+        reader.choose(found, ["d"], quick=False)
 
 
 def test_metrics_are_aggregated_and_scaled(recipe):
     path = recipe("rw", replace={"regex = 'reads/s: ([0-9.]+)'": "regex = 'n=([0-9,.e]+)'\nagg = \"sum\"\nscale = 0.5"})
-    read = recipes.load(path)
+    read = reader.load(path)
     output = Output("n=1,000\nn=2e3\n", "writes/s: 7")
     assert judge.metrics(read, output, {}, 0.0, 0.0) == {"reads": 1500, "writes": 7}
 
 
 def test_a_missing_metric_is_a_wrong_result(recipe):
     with pytest.raises(WrongResult, match="reads"):
-        judge.metrics(recipes.load(recipe("rw")), Output("", ""), {}, 0.0, 0.0)
+        judge.metrics(reader.load(recipe("rw")), Output("", ""), {}, 0.0, 0.0)
 
 
 def test_rates_from_counts(recipe):
     path = recipe("rw", replace={"fixed_work = true": "", "'reads/s: ([0-9.]+)'": "'reads=(.*)'\nper = \"second\""})
-    metrics = judge.metrics(recipes.load(path), Output("reads=100\nwrites/s: 1", ""), {"seconds": 4}, 0.0, 0.0)
+    metrics = judge.metrics(reader.load(path), Output("reads=100\nwrites/s: 1", ""), {"seconds": 4}, 0.0, 0.0)
     assert metrics["reads"] == 25
 
 
@@ -124,29 +125,29 @@ def test_rates_from_counts(recipe):
     ],
 )
 def test_expectations(recipe, text, good, bad):
-    read = recipes.load(recipe("rw", replace={"match = '^result: ok'": text}))
+    read = reader.load(recipe("rw", replace={"match = '^result: ok'": text}))
     judge.check_expectations(read.expect, Output(good, ""))
     with pytest.raises(WrongResult, match="its own check"):
         judge.check_expectations(read.expect, Output(bad, ""))
 
 
 def test_lock_check_counts(recipe):
-    check = recipes.load(recipe("rw")).lock_check
-    enough = judge.Counts(1, 100, 1, {"reads": 90, "writes": 10})
+    check = reader.load(recipe("rw")).lock_check
+    enough = output.Counts(1, 100, 1, {"reads": 90, "writes": 10})
     assert judge.lock_check_failure(check, enough, Output("operations: 100", "")) is None
     assert "100 acquisitions for 200" in judge.lock_check_failure(check, enough, Output("operations: 200", ""))
     assert "not in its output" in judge.lock_check_failure(check, enough, Output("", ""))
-    assert "0 rwlock calls" in judge.lock_check_failure(check, judge.Counts(1), Output("operations: 1", ""))
-    assert "not loaded" in judge.lock_check_failure(check, judge.Counts(), Output("operations: 1", ""))
+    assert "0 rwlock calls" in judge.lock_check_failure(check, output.Counts(1), Output("operations: 1", ""))
+    assert "not loaded" in judge.lock_check_failure(check, output.Counts(), Output("operations: 1", ""))
 
 
 def test_lock_check_counts_mutexes_where_those_are_swapped(repo):
     path = repo / "apps/recipes/m.toml"
     path.write_text(MUTEX_RECIPE.format(name="m"))
-    check, output = recipes.load(path).lock_check, Output("operations: 100", "")
+    check, output = reader.load(path).lock_check, Output("operations: 100", "")
 
     def failure(calls: int, kinds=("mutex",), rwlock_calls: int = 0, one_will_do: bool = False, **totals: int):
-        counts = judge.Counts(1, rwlock_calls, 1, {"reads": rwlock_calls}, calls, 1, totals)
+        counts = output.Counts(1, rwlock_calls, 1, {"reads": rwlock_calls}, calls, 1, totals)
         return judge.lock_check_failure(check, counts, output, kinds, one_will_do)
 
     assert failure(200, acquisitions=100) is None
@@ -167,20 +168,20 @@ def test_variants_are_workloads(recipe, repo):
     variants = "".join(f'[[variant]]\nname = "{n}"\ntitle = "{n} of them"\nparams.count = {n}\n' for n in (7, 9))
     recipe("many", replace={"[[expect]]": variants + "[[expect]]"})
     recipe("one")
-    found = recipes.load_all(repo / "apps/recipes")
+    found = reader.load_all(repo / "apps/recipes")
     assert list(found) == ["many-7", "many-9", "one"]
     assert found["many-9"].params == {"count": 9} and found["many-9"].title.endswith(", 9 of them")
-    assert [r.name for r in recipes.choose(found, ["many", "many-7"], quick=False)] == ["many-7", "many-9"]
-    assert [r.name for r in recipes.choose(found, ["one", "many-9"], quick=False)] == ["one", "many-9"]
+    assert [r.name for r in reader.choose(found, ["many", "many-7"], quick=False)] == ["many-7", "many-9"]
+    assert [r.name for r in reader.choose(found, ["one", "many-9"], quick=False)] == ["one", "many-9"]
     with pytest.raises(UserError, match="many-7"):
-        recipes.choose(found, ["man"], quick=False)
+        reader.choose(found, ["man"], quick=False)
 
 
 def test_campaigns_that_name_nothing_look_at_mutexes_too():
-    found = recipes.load_all(ROOT / "apps/recipes")
+    found = reader.load_all(ROOT / "apps/recipes")
 
     def of_mutexes(quick: bool) -> set[str]:
-        return {one.name for one in recipes.choose(found, [], quick) if one.takes[0] == "mutex"}
+        return {one.name for one in reader.choose(found, [], quick) if one.takes[0] == "mutex"}
 
     assert of_mutexes(quick=False) == {"kcutiltest-cond", "cache-bench", "db-bench-fill", "memcached"}
     assert of_mutexes(quick=True) == {"kcutiltest-cond", "cache-bench"}

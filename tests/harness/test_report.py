@@ -10,18 +10,18 @@ import pytest
 
 import synthetic
 from harness_support import one_line_error
-from lockswap import advice, report, sentences, summary
-from lockswap.findings import Findings
-from lockswap.looks import looks
-from lockswap.store import Folder
-from lockswap.text import duration, quantity, share, si, times, words
+from lockswap.base.text import duration, quantity, share, si, times, words
+from lockswap.findings import advice, loading, reading, sentences
+from lockswap.records.folder import Folder
+from lockswap.report import writer
+from lockswap.report.palette import looks
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = synthetic.write(tmp_path_factory.mktemp("report") / "made-up")
-    findings = Findings.read(path)
-    assert report.make(findings) == path / "report.html"
+    findings = reading.read(path)
+    assert writer.write(findings) == path / "report.html"
     return path, findings
 
 
@@ -82,7 +82,7 @@ def test_disturbed_runs_are_marked_and_counted(made):
 
 
 def test_too_few_rounds_make_no_claims(tmp_path):
-    campaign = summary.load(Folder(synthetic.write(tmp_path / "short", rounds=3)))
+    campaign = loading.load(Folder(synthetic.write(tmp_path / "short", rounds=3)))
     text = "\n".join(sentences.of(campaign.workloads[0]))
     assert "faster" not in text and "slower" not in text and "only 3 pairs of runs where 6 are needed" in text
     assert any("no 95 % interval" in hint for hint in advice.of(campaign))
@@ -186,7 +186,7 @@ def test_a_campaign_of_schema_1_is_read(tmp_path):
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    findings = Findings.read(path)
+    findings = reading.read(path)
     starving = findings.campaign.workloads[0]
     assert starving.noise(2, starving.metrics[0]) is None
     assert starving.ratio(2, "bravo-ba", starving.metrics[0]).verdict == "faster"
@@ -194,7 +194,7 @@ def test_a_campaign_of_schema_1_is_read(tmp_path):
 
 
 def test_an_interrupted_campaign_says_so(tmp_path):
-    findings = Findings.read(synthetic.write(tmp_path / "x", rounds=6, finished=False))
+    findings = reading.read(synthetic.write(tmp_path / "x", rounds=6, finished=False))
     assert any("was interrupted after" in hint for hint in findings.advice)
 
 

@@ -5,9 +5,11 @@ from collections import Counter
 
 import pytest
 
-from lockswap.rounds import Rounds, turns, width
-from lockswap.store import Row
-from lockswap.summary import Workload, workload_of
+from lockswap.campaign.rounds import Rounds, turns
+from lockswap.findings.loading import workload_of
+from lockswap.findings.measured import Workload
+from lockswap.findings.precision import width
+from lockswap.records.row import Row
 
 LOCKS = ["none", "pthread", "ba"]
 INFO = {

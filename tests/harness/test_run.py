@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness_support import MUTEXES, compile_c, one_line_error
-from lockswap.errors import UserError
-from lockswap.preload import ld_preload
+from lockswap.base.errors import UserError
+from lockswap.run.preload import ld_preload
 
 
 def test_the_programs_own_status(lockswap):

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness_support import goes_on, one_line_error, stays_after
-from lockswap import ports, processes, recipes, runner, steps
-from lockswap.errors import UserError
-from lockswap.paths import Paths
-from lockswap.runner import Setup
-from lockswap.server_spec import Ready
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.recipes import reader
+from lockswap.recipes.server import Ready
+from lockswap.run import ports, processes, runner, steps
+from lockswap.run.setup import Setup
 
 RECIPE = """
 schema = 1
@@ -170,7 +171,7 @@ def measure(repo, tiny):
 
     def run(server="", load="", changes=None, lock="none", count=False, timeout=None):
         words = {"server": f'"{{threads}}", "{server}"]', "load": f'"{{requests}}", "{load}"]'}
-        recipe = recipes.load(tiny(**words, **(changes or {})))
+        recipe = reader.load(tiny(**words, **(changes or {})))
         setup = Setup(Paths(repo, (repo / "build").resolve()), None, timeout=timeout)
         outcome = runner.measure(setup, recipe, lock, 2, 1, recipe.params, count=count)
         nothing_left(repo)
@@ -359,9 +360,9 @@ def test_under_rwlocks_a_workload_of_mutexes_is_only_measured_as_it_is(campaign,
 def test_workloads_by_name_only(tiny, recipe, repo):
     recipe("rw")
     tiny(**{"threads = [1, 2]": 'threads = [1, 2]\ntags = ["extra"]'})
-    found = recipes.load_all(repo / "apps/recipes")
-    assert [one.name for one in recipes.choose(found, [], quick=False)] == ["rw"]
-    assert [one.name for one in recipes.choose(found, ["tiny"], quick=False)] == ["tiny"]
+    found = reader.load_all(repo / "apps/recipes")
+    assert [one.name for one in reader.choose(found, [], quick=False)] == ["rw"]
+    assert [one.name for one in reader.choose(found, ["tiny"], quick=False)] == ["tiny"]
 
 
 @pytest.mark.parametrize(
@@ -381,7 +382,7 @@ def test_workloads_by_name_only(tiny, recipe, repo):
 )
 def test_a_mistake_in_a_recipe_is_named(tiny, changes, says):
     with pytest.raises(UserError) as error:
-        recipes.load(tiny(**changes))
+        reader.load(tiny(**changes))
     assert says in str(error.value) and "tiny.toml" in str(error.value)
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy import stats as scipy_stats
 
-from lockswap import stats
+from lockswap.findings import stats
 
 
 def exact_coverage(n: int, rank: int) -> float:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lockswap import traces
+from lockswap.run import traces
 
 TRACE = """
  Summary of events:

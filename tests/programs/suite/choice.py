@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
-from lockswap.choice import MUTEX, Choice
-from lockswap.registry import PTHREAD
+from lockswap.base.choice import MUTEX, PTHREAD, Choice
 from suite.case import Case
 from suite.stage import Under
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockswap import ports
-from lockswap.choice import Choice
-from lockswap.processes import Brood
+from lockswap.base.choice import Choice
+from lockswap.run import ports
+from lockswap.run.processes import Brood
 from suite import stuck
 from suite.place import Place
 from suite.wrong import Wrong

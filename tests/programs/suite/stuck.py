@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from lockswap.processes import Process
+from lockswap.run.processes import Process
 
 
 def describe(processes: Iterable[Process]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockswap.choice import MUTEX
+from lockswap.base.choice import MUTEX
 from suite.case import Case
 from suite.counts import Counts, counts
 from suite.place import Place

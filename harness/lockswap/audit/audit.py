@@ -1,0 +1,98 @@
+"""`lockswap audit`: run a program on glibc's locks, and say what matters before they are swapped."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lockswap.audit import elf, report
+from lockswap.audit.findings import Audit
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.run import extra_preload, program
+from lockswap.run.preload import clean_environment, ld_preload
+
+FOUND = 3  # exit status of --fail-on-findings, as of compare's --fail-below
+_AT_ONCE = 500  # files for one call of the reader
+
+
+def run(
+    paths: Paths,
+    command: list[str],
+    as_json: bool,
+    out: Path | None,
+    fail_on_findings: bool,
+    preload: Sequence[str] = (),
+) -> int:
+    """Returns the program's exit status (128 + N after signal N), or FOUND."""
+    path = program.resolve(command[0])
+    library, reader = paths.audit_library, paths.audit_reader
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
+    others = extra_preload.resolve(preload)
+    hindrances = elf.hindrances(path)
+    for hindrance in hindrances:
+        print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+
+    with tempfile.TemporaryDirectory(prefix="lockswap-audit-") as folder:
+        env = _environment(library, Path(folder), others)
+        status = _run(path, command, env)
+        processes = _read(reader, sorted(Path(folder).iterdir()))
+    audit = Audit(command, status, processes, hindrances)
+    text = report.as_json(audit) if as_json else report.as_text(audit, out is not None)
+    if out is None:
+        print(text, file=sys.stderr, end="")
+    else:
+        out.write_text(text, encoding="utf-8")
+        print(f"lockswap audit: {audit.verdict}; the report is in {out}", file=sys.stderr)
+    return FOUND if fail_on_findings and status == 0 and audit.look else status
+
+
+def _environment(library: Path, folder: Path, others: Iterable[str]) -> dict[str, str]:
+    env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
+    before = env.get("LD_PRELOAD", "").replace(":", " ").split()
+    before = [entry for entry in before if Path(entry).name != "liblockswap.so"]
+    env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others)
+    env["LOCKSWAP_AUDIT"] = str(folder / "record")
+    return env
+
+
+def _run(path: Path, command: list[str], env: dict[str, str]) -> int:
+    try:
+        child = subprocess.Popen(command, executable=path, env=env)
+    except OSError as error:
+        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+    with _passing_on(child):
+        status = child.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _passing_on(child: subprocess.Popen) -> Iterator[None]:
+    """Ctrl-C reaches the program by itself, SIGTERM and SIGHUP through us; the report comes in any case."""
+
+    def pass_on(number: int, _: object) -> None:
+        child.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _read(reader: Path, files: list[Path]) -> list[dict]:
+    found: list[dict] = []
+    for start in range(0, len(files), _AT_ONCE):
+        done = subprocess.run([reader, *files[start : start + _AT_ONCE]], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UserError(f"{done.stderr.strip()}; rebuild with './run.sh build'")
+        found += json.loads(done.stdout)["processes"]
+    return [one | {"running": not one["ended"] and Path(f"/proc/{one['pid']}").exists()} for one in found]

@@ -1,0 +1,194 @@
+"""What the records of an audited program mean for a swap."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from lockswap.base.text import plural
+
+# Must be looked at before a swap, or just known.
+LOOK, NOTE = "look", "note"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    level: str
+    title: str
+    says: str  # what it means for a swap, and what to do
+
+
+MEANINGS = {
+    "self_deadlock": Meaning(
+        LOOK,
+        "write by a thread that reads",
+        "It waits for itself for ever, under glibc's lock and under each other. Release the read hold first.",
+    ),
+    "recursive_read_shut_out": Meaning(
+        LOOK,
+        "recursive read of a lock that prefers writers",
+        "With PREFER_WRITER_NONRECURSIVE and a writer waiting, glibc's lock deadlocks here, and so does `pthread-wp`. "
+        "The other locks of lockswap admit it.",
+    ),
+    "foreign_write_release": Meaning(
+        LOOK,
+        "write hold released by another thread",
+        "glibc takes that for a reader's release and the lock is broken from then on. Let the writer release.",
+    ),
+    "release_of_unheld": Meaning(
+        LOOK,
+        "release of a lock that nobody holds",
+        "Undefined under glibc, which counts its readers wrong from then on; lockswap returns EPERM. Find the unlock "
+        "that has no lock.",
+    ),
+    "destroy_while_held": Meaning(
+        LOOK,
+        "destroy of a held lock",
+        "Harmless only if the holder never touches the lock again. Release before destroying.",
+    ),
+    "destroy_while_awaited": Meaning(
+        LOOK,
+        "destroy while a thread waits",
+        "Undefined: the waiter wakes up in memory that may be something else. Let it in first.",
+    ),
+    "init_while_held": Meaning(
+        LOOK,
+        "initialisation of a held lock",
+        "A second init makes a new lock: the holder's release then ends nobody's hold. Initialise once.",
+    ),
+    "used_before_seen": Meaning(
+        LOOK,
+        "lock used before the audit saw it",
+        "Its bytes show earlier use: it was copied from another lock (memcpy, realloc), used again after its destroy, "
+        "or some of its calls take a way around the preload. In the last case half of its calls would be swapped.",
+    ),
+    "in_signal_handler": Meaning(
+        LOOK,
+        "lock taken in a signal handler",
+        "The handler ran while its thread was inside a lock function: it may wait for the thread that it interrupted. "
+        "POSIX does not allow it; under glibc's default it rarely hangs, under fair locks more often.",
+    ),
+    "bound_elsewhere": Meaning(
+        LOOK,
+        "library whose calls go around the preload",
+        "Loaded with RTLD_DEEPBIND or dlmopen, it calls glibc's functions directly: a lock that it shares with the "
+        "rest would be broken by a swap, locks of its own stay glibc's. Load it without, or make sure that it shares "
+        "none.",
+    ),
+    "recursive_read": Meaning(NOTE, "recursive reads", "The locks of lockswap admit them, all but `pthread-wp`."),
+    "recursive_read_writer_waiting": Meaning(
+        NOTE,
+        "recursive reads while a writer waited",
+        "Strict fair locks deadlock here, and so does `pthread-wp`. The other locks of lockswap admit them.",
+    ),
+    "deadlk": Meaning(NOTE, "EDEADLK returned", "The locks of lockswap return it in the same cases."),
+    "foreign_read_release": Meaning(
+        NOTE,
+        "read holds released by another thread",
+        "They work; such a lock is readers-first and without a fast path from then on, so BRAVO wins nothing there.",
+    ),
+    "memory_reset_while_held": Meaning(
+        NOTE,
+        "memory of a held lock zeroed or reused",
+        "The lock was left behind without a release. lockswap notices, as the audit did.",
+    ),
+    "fork_while_holding": Meaning(
+        NOTE, "fork while the forking thread held a lock", "Its holds stay in the child, as under glibc."
+    ),
+    "fork_while_others_hold": Meaning(
+        NOTE, "fork while another thread held a lock", "That hold stays for ever in the child, as under glibc."
+    ),
+    "fork_with_waiters": Meaning(
+        NOTE,
+        "fork while a thread waited for a lock",
+        "The waiter does not exist in the child. The locks of lockswap forget it; glibc's own may wait for it for "
+        "ever, unless the child initialises the lock anew or calls exec.",
+    ),
+    "foreign_mutex_release": Meaning(
+        NOTE, "mutexes released by another thread", "Mutexes stay glibc's: no concern as yet."
+    ),
+}
+
+
+@dataclass
+class Found:
+    """A finding of all processes together."""
+
+    name: str
+    meaning: Meaning
+    times: int = 0
+    examples: list[dict] = field(default_factory=list)  # as in the records, with "program" and "pid"
+
+
+@dataclass
+class Audit:
+    """The program's run and what was found in it."""
+
+    command: list[str]
+    status: int
+    processes: list[dict]
+    hindrances: list[str]
+
+    @cached_property
+    def counts(self) -> Counter:
+        total: Counter = Counter()
+        for process in self.processes:
+            total.update(process["counts"])
+        return total
+
+    def most(self, figure: str) -> int:
+        return max((process[figure] for process in self.processes), default=0)
+
+    @cached_property
+    def rwlock_calls(self) -> int:
+        names = "rw_init rw_destroy rdlock tryrdlock timedrdlock clockrdlock wrlock trywrlock timedwrlock clockwrlock"
+        return sum(self.counts[name] for name in [*names.split(), "rw_unlock"])
+
+    @cached_property
+    def findings(self) -> list[Found]:
+        """Grave ones first, then as in MEANINGS."""
+        found: dict[str, Found] = {}
+        for process in self.processes:
+            for one in process["findings"]:
+                into = found.setdefault(one["name"], Found(one["name"], MEANINGS[one["name"]]))
+                into.times += one["times"]
+                into.examples += [e | {"program": process["program"], "pid": process["pid"]} for e in one["examples"]]
+        order = list(MEANINGS)
+        return sorted(found.values(), key=lambda f: (f.meaning.level != LOOK, order.index(f.name)))
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What counts say, beside the findings."""
+        c, notes = self.counts, []
+        if kinds := c["rw_prefer_writer_nonrecursive"]:
+            notes.append(
+                f"{plural(kinds, 'lock')} of the kind PREFER_WRITER_NONRECURSIVE: only glibc's own lock and those over "
+                "it (`pthread`, `bravo-pthread`) follow it; 'lockswap list' says what the others do."
+            )
+        if shared := c["rw_process_shared"]:
+            notes.append(f"{plural(shared, 'process-shared lock')}: not swapped, handed to glibc.")
+        if timed := c["timedwrlock"] + c["clockwrlock"]:
+            notes.append(
+                f"{plural(timed, 'timed write')}: under `ba` they enter only when nobody is in, and can starve."
+            )
+        if again := c["rw_again"]:
+            notes.append(f"EAGAIN was returned {plural(again, 'time')}: too many readers at once.")
+        if lost := c["unrecorded"]:
+            notes.append(f"{plural(lost, 'call')} in signal handlers or without memory went unrecorded.")
+        return notes
+
+    @cached_property
+    def look(self) -> list[str]:
+        """What to look at, in a few words each. Empty: safe."""
+        unseen = [] if self.processes else ["no process of it could be looked at"]
+        found = [f"{f.meaning.title} ({plural(f.times, 'time')})" for f in self.findings if f.meaning.level == LOOK]
+        return unseen + (["what a preload does not reach"] if self.hindrances else []) + found
+
+    @cached_property
+    def verdict(self) -> str:
+        if self.look:
+            return f"look at: {'; '.join(self.look)}"
+        if not self.rwlock_calls:
+            return "safe: no rwlock function was called, so a swap would change nothing"
+        if self.counts["rw_process_shared"] == self.counts["rwlocks"] != 0:
+            return "safe: all locks are process-shared and stay glibc's, so a swap would change nothing"
+        return "safe: nothing in this run stands against swapping the rwlocks"

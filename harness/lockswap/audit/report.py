@@ -1,0 +1,212 @@
+"""The audit's report, for people and for scripts."""
+
+import io
+import json
+import shlex
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lockswap.audit.findings import LOOK, Audit, Found
+from lockswap.audit.places import Places
+from lockswap.base.text import plural, share
+from lockswap.report.console import listed, open_console
+
+SCHEMA = 1
+_SHOWN = 3  # examples of a finding
+# One of the first four, and any of the others.
+_MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
+
+
+def as_json(audit: Audit) -> str:
+    places = Places(_places(audit))
+    return (
+        json.dumps(
+            {
+                "schema": SCHEMA,
+                "command": audit.command,
+                "exit_status": audit.status,
+                "verdict": audit.verdict,
+                "safe": not audit.look,
+                "look_at": audit.look,
+                "hindrances": audit.hindrances,
+                "notes": audit.notes,
+                "counts": dict(audit.counts),
+                "most_rwlocks_held": audit.most("most_rwlocks_held"),
+                "most_mutexes_held": audit.most("most_mutexes_held"),
+                "findings": [
+                    {
+                        "name": found.name,
+                        "level": found.meaning.level,
+                        "times": found.times,
+                        "title": found.meaning.title,
+                        "says": found.meaning.says,
+                        "examples": [
+                            example
+                            | {"at": places.text(example["place"]), "other_at": places.text(example["other_place"])}
+                            for example in found.examples
+                        ],
+                    }
+                    for found in audit.findings
+                ],
+                "processes": audit.processes,
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def as_text(audit: Audit, plain: bool) -> str:
+    """`plain`: for a file, without the terminal's colours and width."""
+    terminal = Console(width=120, no_color=True) if plain else open_console(stderr=True)
+    console = Console(
+        file=io.StringIO(), width=terminal.width, force_terminal=terminal.is_terminal, no_color=terminal.no_color
+    )
+    console.print(Text(f"lockswap audit: {shlex.join(audit.command)}", style="bold"), soft_wrap=True)
+    console.print(_figures(audit))
+    places = Places(_places(audit))
+    for found in audit.findings:
+        console.print()
+        console.print(_heading(found))
+        console.print(listed(" ", [found.meaning.says, *_examples(found, places)]))
+    for mark, lines in (("!", audit.hindrances), ("•", audit.notes)):
+        if lines:
+            console.print()
+            console.print(listed(mark, lines, "yellow" if mark == "!" else "dim"))
+    console.print()
+    console.print(Text(audit.verdict, style="bold yellow" if audit.look else "bold green"), soft_wrap=True)
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+
+
+def _places(audit: Audit) -> list[dict]:
+    examples = [example for found in audit.findings for example in found.examples]
+    return [example[which] for example in examples for which in ("place", "other_place")]
+
+
+def _heading(found: Found) -> Text:
+    grave = found.meaning.level == LOOK
+    mark = Text("! " if grave else "• ", style="yellow" if grave else "dim")
+    return mark + Text(f"{found.meaning.title}: {plural(found.times, 'time')}", style="bold" if grave else "")
+
+
+def _examples(found: Found, places: Places) -> list[str]:
+    lines = [_example(example, places) for example in found.examples[:_SHOWN]]
+    if more := len(found.examples) - _SHOWN:
+        lines += [f"and {plural(more, 'other place')}: --json has them"] if more > 0 else []
+    return lines
+
+
+def _example(example: dict, places: Places) -> str:
+    at, other = places.text(example["place"]), places.text(example["other_place"])
+    if not int(example["other_place"]["address"], 16) and example["other_place"]["file"]:
+        other = example["other_place"]["file"]  # a library's name
+    words = [f"{plural(example['times'], 'time')} in {example['program']} ({example['pid']})"]
+    words += [f"at {at}"] if at else []
+    if example["other_thread"] not in (0, example["thread"]):
+        words.append(f"held by thread {example['other_thread']}" + (f", which took it at {other}" if other else ""))
+    elif other:
+        words.append(f"taken before at {other}" if example["lock"] != "0x0" else other)
+    return ", ".join(words)
+
+
+def _figures(audit: Audit) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for name, text in _lines(audit):
+        grid.add_row(Text(name, style="dim"), Text(text))
+    return grid
+
+
+def _lines(audit: Audit) -> list[tuple[str, str]]:
+    c, running = audit.counts, sum(process["running"] for process in audit.processes)
+    still = f", {running} of them still running" if running else ""
+    lines = [("processes", f"{len(audit.processes)}{still}; exit status {audit.status}")]
+    lines.append(("rwlocks", _rwlocks(audit)))
+    if audit.rwlock_calls:
+        acquired = c["reads"] + c["writes"]
+        tries = c["tryrdlock"] + c["trywrlock"]
+        lines.append(("tries", _of(tries, acquired + c["rw_busy"] + c["rw_timeouts"]) + _busy(c["rw_busy"])))
+        timed = sum(c[name] for name in ("timedrdlock", "clockrdlock", "timedwrlock", "clockwrlock"))
+        lines.append(("timed", _of(timed, acquired + c["rw_busy"] + c["rw_timeouts"]) + _clocks(audit, "rw", timed)))
+        most = plural(audit.most("most_rwlocks_held"), "rwlock")
+        held = f"at most {most} by one thread; read for up to {_time(audit.most('longest_read_ns'))}"
+        lines.append(("held", f"{held}, written for up to {_time(audit.most('longest_write_ns'))}"))
+    if c["mutex_acquired"]:
+        lines.append(("mutexes", _mutexes(audit)))
+    if c["cond_init"] or c["cond_clockwait_realtime"] + c["cond_clockwait_monotonic"]:
+        lines.append(("condvars", _condvars(audit)))
+    return lines
+
+
+def _rwlocks(audit: Audit) -> str:
+    c = audit.counts
+    if not audit.rwlock_calls:
+        return "none: no rwlock function was called"
+    kinds = [
+        f"{c[name]:,} {what}"
+        for name, what in (
+            ("rw_prefer_writer", "PREFER_WRITER"),
+            ("rw_prefer_writer_nonrecursive", "PREFER_WRITER_NONRECURSIVE"),
+            ("rw_process_shared", "process-shared"),
+        )
+        if c[name]
+    ]
+    extra = f" ({', '.join(kinds)})" if kinds else ""
+    return f"{c['rwlocks']:,} seen{extra}; {_many(c['reads'], 'read')}, {_many(c['writes'], 'write')}"
+
+
+def _mutexes(audit: Audit) -> str:
+    c = audit.counts
+    kinds = [f"{c[f'mutex_{kind}']:,} {kind.replace('_', '-')}" for kind in _MUTEX_KINDS if c[f"mutex_{kind}"]]
+    asked = c["mutex_acquired"] + c["mutex_busy"] + c["mutex_timeouts"]
+    timed = c["mutex_timedlock"] + c["mutex_clocklock"]
+    parts = [
+        f"{_many(c['mutex_acquired'], 'acquisition')} ({', '.join(kinds)})",
+        f"tries {_of(c['mutex_trylock'], asked)}",
+    ]
+    parts.append(f"timed {_of(timed, asked)}{_clocks(audit, 'mutex', timed)}")
+    parts.append(f"at most {audit.most('most_mutexes_held')} held by one thread")
+    if c["mutex_owner_dead"]:
+        parts.append(f"{c['mutex_owner_dead']:,} times the owner had died")
+    return "; ".join(parts)
+
+
+def _condvars(audit: Audit) -> str:
+    c = audit.counts
+    names = {
+        "cond_init": "initialised",
+        "cond_monotonic": "with the monotonic clock",
+        "cond_process_shared": "process-shared",
+        "cond_clockwait_monotonic": "waits by CLOCK_MONOTONIC",
+        "cond_clockwait_realtime": "waits by CLOCK_REALTIME",
+    }
+    return ", ".join(f"{c[name]:,} {what}" for name, what in names.items() if c[name])
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{share(part / whole)} ({part:,})" if part and whole else "none"
+
+
+def _busy(busy: int) -> str:
+    return f", of them {busy:,} found it busy" if busy else ""
+
+
+def _clocks(audit: Audit, what: str, timed: int) -> str:
+    names = {f"{what}_clock_realtime": "CLOCK_REALTIME", f"{what}_clock_monotonic": "CLOCK_MONOTONIC"}
+    names[f"{what}_clock_other"] = "another clock (EINVAL)"
+    parts = [f"{audit.counts[name]:,} by {clock}" for name, clock in names.items() if audit.counts[name]]
+    over = audit.counts[f"{what}_timeouts"]
+    late = f", {over:,} ran out" if over else ""
+    return f", {', '.join(parts)}{late}" if timed else ""
+
+
+def _time(ns: int) -> str:
+    for unit, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= unit:
+            return f"{ns / unit:.3g} {name}"
+    return f"{ns} ns"

@@ -1,0 +1,88 @@
+"""A choice: what runs under a program, and the label by which everything else knows it.
+
+    none            the program as it is, without the library
+    ba              a reader-writer lock; mutexes are glibc's, untouched
+    mutex:mcs       a mutex; reader-writer locks are glibc's, passed through
+    ba+mutex:mcs    both
+    range:list-rw   a range lock, in programs that call those; the others are glibc's
+
+`pthread` and `mutex:pthread` are glibc's own, passed through. Labels are read and made here and nowhere else.
+"""
+
+from dataclasses import dataclass
+
+# The program as it is, without the preload library: no lock of the registry.
+NONE = "none"
+# glibc's own, passed through by the preloaded library: what interposition itself costs.
+PTHREAD = "pthread"
+# What stands before the name of a mutex, and of a range lock.
+MUTEX_MARK = "mutex:"
+RANGE_MARK = "range:"
+# The pass-through where mutexes are swapped: glibc's mutexes are passed through too.
+MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
+# Whatever is not under test.
+BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
+
+RWLOCK, MUTEX, RANGE = "rwlock", "mutex", "range"  # kinds of locks
+
+
+@dataclass(frozen=True)
+class Choice:
+    rwlock: str
+    mutex: str | None = None  # None: not touched
+    range_lock: str | None = None  # the same; with PTHREAD alone
+
+    @classmethod
+    def of(cls, label: str) -> "Choice":
+        """From a label; its names are not looked up."""
+        if label.startswith(RANGE_MARK):
+            return cls(PTHREAD, None, label.removeprefix(RANGE_MARK))
+        first, _, second = label.partition("+")
+        if first.startswith(MUTEX_MARK):
+            return cls(PTHREAD, first.removeprefix(MUTEX_MARK))
+        return cls(first, second.removeprefix(MUTEX_MARK) if second else None)
+
+    @property
+    def label(self) -> str:
+        if self.range_lock is not None:
+            return RANGE_MARK + self.range_lock
+        if self.mutex is None:
+            return self.rwlock
+        mutex = MUTEX_MARK + self.mutex
+        return mutex if self.rwlock == PTHREAD else f"{self.rwlock}+{mutex}"
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of locks that are under test, or the baseline of some that are."""
+        if self.rwlock == NONE:
+            return frozenset()
+        if self.range_lock is not None:
+            return frozenset({RANGE})
+        if self.mutex is None:
+            return frozenset({RWLOCK})
+        return frozenset({MUTEX}) if self.rwlock == PTHREAD else frozenset({RWLOCK, MUTEX})
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """For the library; empty for `none`."""
+        if self.rwlock == NONE:
+            return {}
+        found = {"LOCKSWAP_RWLOCK": self.rwlock, "LOCKSWAP_MUTEX": self.mutex, "LOCKSWAP_RANGE": self.range_lock}
+        return {name: value for name, value in found.items() if value}
+
+
+def kinds_of(labels: list[str]) -> frozenset[str]:
+    """Kinds of locks that are under test in any of them."""
+    return frozenset().union(*(Choice.of(label).kinds for label in labels))
+
+
+def baseline(labels: list[str]) -> str:
+    """glibc's own, passed through as far as any of these replaces it."""
+    return MUTEX_PTHREAD if MUTEX in kinds_of(labels) else PTHREAD
+
+
+def with_baselines(labels: list[str], against: str | None = None) -> list[str]:
+    """Both baselines first, whatever was asked for, then what the others are held against."""
+    wanted = [against, *labels] if against else labels
+    first = [NONE, baseline(wanted)]
+    return [*first, *(label for label in dict.fromkeys(wanted) if label not in (*first, PTHREAD))]

@@ -1,0 +1,52 @@
+"""Choices from what people typed: each name is looked up in the registry."""
+
+from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, Choice
+from lockswap.base.errors import UserError
+from lockswap.base.registry import Registry
+
+_ONLY_NONE = f"'{NONE}' is the program without lockswap, so it goes with no other lock; glibc's is '{PTHREAD}'"
+
+
+def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
+    """From names that people typed; UserError if there is no such lock."""
+    one = None if rwlock is None else registry.rwlock(rwlock)
+    other = None if mutex is None else registry.mutex(mutex)
+    if NONE in (one, other):
+        if one and other and one != other:
+            raise UserError(_ONLY_NONE)
+        return Choice(NONE)
+    return Choice(one or PTHREAD, other)
+
+
+def parse(registry: Registry, text: str) -> Choice:
+    """A label that people typed: 'ba', 'mutex:mcs', 'ba+mutex:mcs', 'range:list-rw'."""
+    if text.strip().lower().startswith(RANGE_MARK):
+        return Choice.of(registry.range_lock(text.strip()[len(RANGE_MARK) :]))
+    first, plus, second = text.strip().partition("+")
+    if first.lower().startswith(MUTEX_MARK) and not plus:
+        return chosen(registry, None, first[len(MUTEX_MARK) :])
+    if plus and not second.lower().startswith(MUTEX_MARK):
+        raise UserError(f"'{text}' is no choice of locks; write 'ba', 'mutex:mcs' or 'ba+mutex:mcs'")
+    return chosen(registry, first, second[len(MUTEX_MARK) :] if plus else None)
+
+
+def product(registry: Registry, rwlocks: list[str], mutexes: list[str]) -> list[str]:
+    """Labels of each of these rwlocks with each of these mutexes; of one kind alone, if the other has no names.
+
+    Without 'none', which is measured anyhow.
+    """
+    first, second = _named(rwlocks, registry.rwlock), _named(mutexes, registry.mutex)
+    if (first == [] and any(second)) or (second == [] and any(first)):
+        raise UserError(_ONLY_NONE)
+    wanted = [chosen(registry, rwlock, mutex).label for rwlock in first for mutex in second]
+    return list(dict.fromkeys(wanted))
+
+
+def range_labels(registry: Registry, names: list[str]) -> list[str]:
+    """Labels of range locks that people named."""
+    return list(dict.fromkeys(map(registry.range_lock, names)))
+
+
+def _named(names: list[str], look_up) -> list[str | None]:
+    found = [look_up(name) for name in names]
+    return [name for name in found if name != NONE] if found else [None]

@@ -1,0 +1,195 @@
+"""`lockswap compare`: from the command line to a campaign, and on to its report."""
+
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.base.text import words
+from lockswap.campaign import execution
+from lockswap.campaign.plan import Plan
+from lockswap.campaign.request import Request
+from lockswap.findings import gate, reading
+from lockswap.findings.advice import NO_PERF
+from lockswap.findings.findings import Findings
+from lockswap.findings.stats import MIN_PAIRS
+from lockswap.campaign.jobs import Choices, plan_jobs
+from lockswap.records.folder import SCHEMA, Folder
+from lockswap.records.scrub import scrub
+from lockswap.records.status import OK
+from lockswap.report import terminal
+from lockswap.run import extra_preload, machine, perf, traces
+from lockswap.run.preload import clean_environment
+from lockswap.run.setup import Setup, check_tools
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+QUICK_REPEATS = MIN_PAIRS
+# What --until may cost when --budget does not say.
+BUDGET_MIN = 30.0
+
+
+def run(request: Request, with_report: bool = True) -> int:
+    """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
+    paths = Paths.find()
+    now = datetime.now(UTC)
+    if request.name is not None and not _NAME.fullmatch(request.name):
+        raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
+    name = request.name or (request.out.resolve().name if request.out else now.strftime("%Y-%m-%d-%H%M%S"))
+    folder = Folder(request.out or paths.results / name)
+    request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
+    plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
+    folder.create()
+    folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
+    return _execute(plan, with_report, request.fail_below)
+
+
+def resume(path: Path, with_report: bool = True) -> int:
+    """Make the runs that an interrupted campaign lacks: same plan, same seed."""
+    folder = Folder(path)
+    about = folder.campaign()
+    if about["finished"]:
+        raise UserError(f"the campaign in {path} is finished; 'lockswap report {path}' makes its report")
+    if about["schema"] < SCHEMA:
+        raise UserError(
+            f"the campaign in {path} was begun by an older lockswap, without the second run of 'none'; start anew"
+        )
+    request = Request.from_stored(about["request"])
+    kept = {key: about[key] for key in ("name", "started", "command_line")}
+    return _execute(_plan(Paths.find(), request, folder, kept), with_report, request.fail_below)
+
+
+def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
+    registry = Registry.load(paths)
+    choices = Choices.of(registry, request)
+    wait = registry.wait(request.wait) if request.wait else None
+    numactl = _split(request.numactl)
+    events = perf.usable_events()
+    preload = extra_preload.resolve(request.preload)
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
+    check_tools(setup)
+    jobs, hints = plan_jobs(paths, request, choices)
+    if preload:
+        files = words(scrub(path) for path in preload)
+        hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
+    kinds, problems = traces.usable() if request.perf_record else ((), [])
+    hints += problems
+    for problem in problems:
+        print(f"lockswap: note: {problem}", file=sys.stderr)
+    repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
+    about = {"command_line": _command_line(), **about}
+    about |= {
+        "wait": wait or "park",
+        "quick": request.quick,
+        "pin": request.pin or "",
+        "numactl": request.numactl,
+        "preload": [scrub(path) for path in preload],
+        "request": replace(request, preload=preload).stored(),
+        "settings": _settings(),
+        "hints": hints,
+        "against": jobs[0].against,
+        "per_cpu": request.per_cpu,
+    }
+    budget = request.budget or (BUDGET_MIN if request.until else None)
+    if budget:
+        about["budget_min"] = budget
+    return Plan(
+        folder,
+        setup,
+        jobs,
+        repeats,
+        request.seed,
+        about,
+        until=request.until,
+        budget_s=budget and budget * 60,
+        traces=kinds,
+    )
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--numactl '{text}': {error}") from None
+
+
+def _settings() -> dict[str, str]:
+    """What the user's environment says to the library, such as LOCKSWAP_SPIN: it belongs to the record."""
+    chosen = (
+        "LOCKSWAP_RWLOCK",
+        "LOCKSWAP_MUTEX",
+        "LOCKSWAP_RANGE",
+        "LOCKSWAP_WAIT",
+        "LOCKSWAP_STATS",
+        "LOCKSWAP_VERBOSE",
+    )
+    env = clean_environment(os.environ)
+    return {key: env[key] for key in sorted(env) if key.startswith("LOCKSWAP_") and key not in chosen}
+
+
+def _command_line() -> str:
+    return "lockswap " + shlex.join(scrub(word) for word in sys.argv[1:])
+
+
+def _report(findings: Findings) -> Path:
+    from lockswap.report import writer  # matplotlib is slow to load, and not wanted before
+
+    return writer.write(findings)
+
+
+def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> int:
+    print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
+    if plan.setup.events is None:
+        print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
+    # A terminated harness ends like an interrupted one: the program under test does not stay behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with terminal.Live() as live:
+        finished = execution.carry_out(plan, live)
+    if not finished:
+        print(
+            "lockswap: interrupted; what was measured is kept, and "
+            f"'lockswap compare --resume {plan.folder.path}' makes the rest",
+            file=sys.stderr,
+        )
+    rows = plan.folder.rows()
+    if not rows:
+        print("lockswap: no run was made, so there is no report", file=sys.stderr)
+        return 130
+    findings = reading.read(plan.folder.path)
+    terminal.show(findings, _report(findings) if with_report else None)
+    if not finished:
+        return 130
+    if not any(row.status == OK for row in rows):
+        return 1
+    return _gate(findings, fail_below) if fail_below else 0
+
+
+def _gate(findings: Findings, limit: float) -> int:
+    gated = gate.check(findings.campaign, limit)
+    for line in gated.lines():
+        print(f"lockswap: {line}", file=sys.stderr)
+    return gate.FAILED if gated.violations else 0
+
+
+def _plan_line(plan: Plan) -> str:
+    """What is going to be done, and how long it takes."""
+    seconds = {job.recipe.name: job.seconds + 0.6 for job in plan.jobs}
+    runs = plan.rounds().left()
+    guess = sum(seconds[name] * turns for (name, _), turns in runs.items())
+    if plan.budget_s:
+        guess = min(guess, plan.budget_s)
+    at_least = ""
+    if plan.until:
+        at_least = (
+            f" at least; then until every interval is within {100 * plan.until:g} %, "
+            f"or {plan.budget_s / 60:g} minutes are spent"
+        )
+    return terminal.plan_line(len(plan.jobs), plan.locks, sum(runs.values()), guess) + at_least

@@ -1,0 +1,67 @@
+"""A job: a workload with what the command line settled for it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lockswap.base.choice import BASELINES, PTHREAD, RANGE, Choice
+from lockswap.recipes.recipe import Recipe
+from lockswap.recipes.server import Server
+from lockswap.records.scrub import scrub
+from lockswap.run import cpus
+
+
+@dataclass(frozen=True)
+class Job:
+    """A workload with what the command line settled for it."""
+
+    recipe: Recipe
+    threads: tuple[int, ...]
+    seconds: int
+    params: Mapping[str, Any]
+    user_command: bool = False  # the user's command: runs in the current folder
+    locks: tuple[str, ...] = BASELINES[:2]  # labels, see choice.py; the baselines first
+    against: str = PTHREAD  # that of the ratios
+
+    def kinds(self, lock: str) -> frozenset[str]:
+        """Kinds of locks that the workload takes and that are under test with this choice."""
+        kinds = Choice.of(lock).kinds
+        if lock == PTHREAD:
+            kinds |= {RANGE}  # which have no pass-through of their own
+        return kinds & set(self.recipe.takes)
+
+    def describe(self) -> dict[str, Any]:
+        """What the report needs to know, so that it needs no recipe."""
+        recipe = self.recipe
+        return {
+            "name": recipe.name,
+            "title": recipe.title,
+            "source": recipe.source,
+            "measures": recipe.measures,
+            "note": recipe.note,
+            "command": [scrub(word) for word in recipe.command],
+            "params": dict(self.params),
+            "threads": list(self.threads),
+            "threads_label": recipe.threads_label,
+            "seconds": self.seconds,
+            "fixed_work": recipe.fixed_work,
+            "own": self.user_command,
+            "locks": list(self.locks),
+            "against": self.against,
+            **({"server": _describe(recipe.server)} if recipe.server else {}),
+            "metric": [
+                {key: value for key, value in asdict(metric).items() if value is not None} for metric in recipe.metrics
+            ],
+        }
+
+
+def _describe(server: Server) -> dict[str, Any]:
+    return asdict(server) | {"command": [scrub(word) for word in server.command]}
+
+
+def few(threads: tuple[int, ...]) -> tuple[int, ...]:
+    """For --quick: one count that the machine has CPUs for, and the largest up to four times as many."""
+    usable = len(cpus.cpus())
+    fitting = [count for count in threads if count <= usable] or [min(threads)]
+    crowded = [count for count in threads if usable < count <= 4 * usable]
+    return tuple(dict.fromkeys([max(fitting), *([max(crowded)] if crowded else [])]))

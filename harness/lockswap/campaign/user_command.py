@@ -1,0 +1,148 @@
+"""A recipe for the user's own command, or for a server and its load, as `lockswap compare` was given them."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from lockswap.base.choice import MUTEX, RANGE, RWLOCK
+from lockswap.base.errors import UserError
+from lockswap.campaign.job import Job, few
+from lockswap.campaign.request import Request
+from lockswap.recipes.recipe import LockCheck, Metric, Recipe
+from lockswap.recipes.server import Ready, Server, signal_of
+from lockswap.records.scrub import scrub
+from lockswap.run import program
+
+_PLACEHOLDERS = ("threads", "seconds", "tmp", "port")
+
+
+def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
+    """The job with its hints; None if recipes are wanted. What does not fit together is a UserError."""
+    _check_options(request)
+    if request.server:
+        server, load = _with_path(request.server), _with_path(request.load)
+        return _job(request, load, Path(server[0]), _server(request, server))
+    if request.command:
+        command = _with_path(request.command)
+        return _job(request, command, program.resolve(command[0]), None)
+    return None
+
+
+def _check_options(request: Request) -> None:
+    if request.server and request.command:
+        raise UserError("give either --server with --load, or a command after '--', not both")
+    if (request.server or request.command) and request.workloads:
+        raise UserError("give either --workload or a command of your own, not both")
+    if request.server:
+        if not request.load:
+            raise UserError("--server needs --load, the command that makes requests to it")
+        if not request.ready and not _uses(request.server, "port"):
+            raise UserError("--server needs --ready: a port, udp:PORT, or a regex that it prints when it is ready")
+        return
+    for_server = {"load": request.load, "ready": request.ready, "stop": request.stop}
+    for_server |= {"ready-timeout": request.ready_timeout, "stop-timeout": request.stop_timeout}
+    for option, value in for_server.items():
+        if value:
+            raise UserError(f"--{option} goes with --server, the command that starts a server")
+    if request.command:
+        return
+    for option, value in {"metric": request.metrics, "prepare": request.prepare, "cleanup": request.cleanup}.items():
+        if value:
+            example = f"lockswap compare --{option} {option.upper() if option != 'metric' else 'REGEX'} -- CMD..."
+            raise UserError(f"--{option} is for a command of your own: {example}")
+
+
+def _with_path(command: list[str]) -> list[str]:
+    path = program.resolve(command[0])
+    return [str(path.resolve()), *command[1:]] if "/" in command[0] else command
+
+
+def _uses(words: list[str], name: str) -> bool:
+    return any("{" + name + "}" in word for word in words)
+
+
+def _server(request: Request, command: list[str]) -> Server:
+    ready, stop = request.ready or "{port}", request.stop or Server.stop
+    for option, check, text in (("ready", Ready.parse, ready.replace("{port}", "1")), ("stop", signal_of, stop)):
+        try:
+            check(text)
+        except ValueError as error:
+            raise UserError(f"--{option}: {error}") from None
+    return Server(
+        command=tuple(_lenient(word) for word in command),
+        ready=_lenient(ready),
+        ready_timeout=request.ready_timeout or Server.ready_timeout,
+        stop=stop,
+        stop_timeout=request.stop_timeout or Server.stop_timeout,
+    )
+
+
+def _job(request: Request, command: list[str], tested: Path, server: Server | None) -> tuple[list[Job], list[str]]:
+    hints = program.hindrances(program.resolve(str(tested)))
+    for hint in hints:
+        print(f"lockswap: warning: {hint}", file=sys.stderr)
+    for words in (*request.prepare, *request.cleanup):
+        program.resolve(words[0])
+    words = [*command, *request.server]
+    scales = _uses(words, "threads")
+    if request.threads and len(request.threads) > 1 and not scales:
+        raise UserError(
+            "--threads has several counts, but the command does not say where they go: write {threads} in it, "
+            "as in  -- ./prog --threads {threads}"
+        )
+    threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
+    if request.quick and not request.threads:
+        threads = few(threads)
+    metrics = tuple(_metric(text, index, request.better) for index, text in enumerate(request.metrics))
+    what = "load" if server else "command"
+    recipe = Recipe(
+        name=re.sub(r"[^A-Za-z0-9_-]+", "-", tested.name).strip("-") or "command",
+        title=shlex.join(scrub(word) for word in request.server or request.command),
+        source="the user's own command",
+        measures="" if metrics else f"The time that the {what} takes, from start to end.",
+        command=tuple(_lenient(word) for word in command),
+        server=server,
+        prepare=_commands(request.prepare),
+        cleanup=_commands(request.cleanup),
+        threads=threads,
+        threads_label="threads" if scales else "threads (as the command sets them)",
+        metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
+        lock_check=LockCheck(),
+        takes=_takes(request),
+        fixed_work=not _uses(words, "seconds"),
+    )
+    return [Job(recipe, threads, request.seconds or 2, {}, user_command=True)], hints
+
+
+def _takes(request: Request) -> tuple[str, ...]:
+    """What the user wants swapped is what the command takes: where range locks are not named, one of the others."""
+    if not request.ranges:
+        return RWLOCK, MUTEX
+    return *((RWLOCK,) if request.locks else ()), *((MUTEX,) if request.mutexes else ()), RANGE
+
+
+def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(_lenient(word) for word in command) for command in commands)
+
+
+def _metric(text: str, index: int, better: str) -> Metric:
+    """A REGEX with one group; its literal text before the group names the metric: 'ops/s: ([0-9.]+)' is ops/s."""
+    try:
+        groups = re.compile(text, re.MULTILINE).groups
+    except re.error as error:
+        raise UserError(f"--metric '{text}' is no regex: {error}") from None
+    if groups != 1:
+        raise UserError(f"--metric '{text}' needs exactly one group (...) round the number, it has {groups}")
+    literal = re.sub(r"\\.|[\[\](){}^$.*+?|]", " ", text[: text.index("(")]).strip(" :=,")
+    label = " ".join(literal.split()) or ("metric" if index == 0 else f"metric-{index + 1}")
+    role = next((role for role in ("reads", "writes") if role.rstrip("s") in label.lower()), "total")
+    return Metric(label, role, "", better, regex=text)
+
+
+def _lenient(word: str) -> str:
+    """In a user's command only our own placeholders count; other braces are the command's."""
+    escaped = word.replace("{", "{{").replace("}", "}}")
+    for name in _PLACEHOLDERS:
+        escaped = escaped.replace("{{" + name + "}}", "{" + name + "}")
+    return escaped

@@ -1,0 +1,1 @@
+"""What the figures of a campaign say: statistics, verdicts, sentences and advice."""

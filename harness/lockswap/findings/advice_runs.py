@@ -1,0 +1,208 @@
+"""Warnings that come from the runs' figures. Each rule takes a campaign and yields what there is to say."""
+
+import math
+from collections.abc import Iterable
+from statistics import median
+
+import numpy as np
+
+from lockswap.base.choice import NONE
+from lockswap.base.text import plural, share, times, words
+from lockswap.findings.measured import Campaign, Workload
+from lockswap.findings.stats import LEAST, MIN_PAIRS
+from lockswap.records.status import HUNG
+
+SHORT_S = 0.1
+WIDE = 0.5
+# A live share below this is little of the time, whatever the lock.
+LITTLE_LIVE = 0.2
+# So many quartile distances outside the middle half is far out (Tukey's outer fence).
+FAR_OUT = 3.0
+# Two heaps explain at least this part of the variance of what one would take for one (chance: below 5 % of such cells).
+TWO_HEAPS = 0.93
+# The first round counts as cold if it is worse by this than the worst of the others.
+COLD = 1.05
+
+
+def of(campaign: Campaign) -> Iterable[str]:
+    for rule in (_hung, _noise, _no_noise, _same_differs, _short, _cold, _far_out, _two_heaps, _little_live, _wide):
+        yield from rule(campaign)
+
+
+def _named(campaign: Campaign, holds) -> list[str]:
+    return [workload.name for workload in campaign.workloads if workload.measured() and holds(workload)]
+
+
+def _hung(campaign: Campaign) -> Iterable[str]:
+    hung = sorted({(row.workload, row.lock) for row in campaign.rows if row.status == HUNG})
+    if hung:
+        which = words([f"{workload} under {lock}" for workload, lock in hung])
+        yield (
+            f"{which} did not end in time and was not tried again. A deadlock under this lock, or too short a limit: "
+            "failures/ has what was printed; --timeout gives more time."
+        )
+
+
+def _noise(campaign: Campaign) -> Iterable[str]:
+    """The floor lies above what the locks differ by."""
+    for workload in campaign.workloads:
+        hidden, floor = 0, 1.0
+        for threads in workload.threads:
+            for lock in workload.locks:
+                for metric in workload.metrics if lock != workload.against else ():
+                    ratio = workload.ratio(threads, lock, workload.leading(metric)[0])
+                    if ratio and ratio.hidden:
+                        hidden, floor = hidden + 1, max(floor, ratio.noise)
+        if hidden:
+            yield (
+                f"{workload.name}: {plural(hidden, 'difference')} no larger than the noise floor (up to "
+                f"{times(floor)}: so far apart were runs of one and the same program), so not claimed. Longer runs "
+                "(--seconds), more rounds (--until 5%) or a quieter machine lower it."
+            )
+
+
+def _no_noise(campaign: Campaign) -> Iterable[str]:
+    def lacks_floor(workload: Workload) -> bool:
+        return any(
+            ratio and ratio.trusted and ratio.noise is None
+            for threads in workload.threads
+            for lock in workload.locks
+            for ratio in [workload.ratio(threads, lock, workload.metrics[0])]
+            if lock != workload.against
+        )
+
+    lacking = _named(campaign, lacks_floor)
+    if lacking:
+        yield (
+            f"There is no noise floor for {words(lacking)}: fewer than {MIN_PAIRS} rounds have two good runs without "
+            "lockswap, so verdicts rest on the intervals alone. A campaign made anew has it, if the program runs well."
+        )
+
+
+def _same_differs(campaign: Campaign) -> Iterable[str]:
+    """The two runs without lockswap differ more often than chance has it."""
+    seen = [
+        (noise.low > 1 + LEAST or noise.high < 1 - LEAST, workload.name)
+        for workload in campaign.workloads
+        for threads in workload.threads
+        for metric in workload.metrics
+        if (noise := workload.noise(threads, metric)) and noise.floor
+    ]
+    differing = [name for differs, name in seen if differs]
+    if len(differing) > max(1, 0.15 * len(seen)):
+        yield (
+            f"In {len(differing)} of {plural(len(seen), 'place')} ({words(sorted(set(differing)))}) two runs of one "
+            "and the same program differ by more than chance. Something is left behind from run to run, such as files "
+            "or a full cache: let 'prepare' of the recipe put it back."
+        )
+
+
+def _short(campaign: Campaign) -> Iterable[str]:
+    def is_short(workload: Workload) -> bool:
+        walls = [
+            row.numbers["wall_s"] for cell in workload.cells.values() for row in cell.good if "wall_s" in row.numbers
+        ]
+        return bool(walls) and median(walls) < SHORT_S
+
+    short = _named(campaign, is_short)
+    if short:
+        yield (
+            f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "
+            "Give it more work."
+        )
+
+
+def _logs(workload: Workload) -> Iterable[np.ndarray]:
+    """The headline figure of each cell, in the order of the rounds, as logarithms; larger is better."""
+    metric = workload.metrics[0]
+    for cell in workload.cells.values():
+        values = [value for value in cell.values(metric.name) if value > 0]
+        if len(values) >= MIN_PAIRS:
+            yield np.log(values) if metric.higher_is_better else -np.log(values)
+
+
+def _cold(campaign: Campaign) -> Iterable[str]:
+    def is_cold(workload: Workload) -> bool:
+        cells = list(_logs(workload))
+        cold = sum(logs[0] < logs[1:].min() - math.log(COLD) for logs in cells)
+        return cold > 1 and cold > len(cells) / 2
+
+    cold = _named(campaign, is_cold)
+    if cold:
+        yield (
+            f"The first round of {words(cold)} is worse than all later ones: caches were cold. The median does not "
+            "mind one round; if it matters, let 'prepare' of the recipe warm them."
+        )
+
+
+def _far_out(campaign: Campaign) -> Iterable[str]:
+    far = {}
+    for workload in campaign.workloads:
+        for logs in _logs(workload) if workload.measured() else ():
+            low, high = np.percentile(logs, [25, 75])
+            # A few percent are not worth a word, however close the others lie.
+            fence = max(FAR_OUT * (high - low), math.log(COLD))
+            far[workload.name] = far.get(workload.name, 0) + int(np.sum((logs < low - fence) | (logs > high + fence)))
+    far = {name: count for name, count in far.items() if count}
+    if far:
+        which = words([f"{count} of {name}" for name, count in far.items()])
+        yield (
+            f"Outliers: {plural(sum(far.values()), 'run')} ({which}) lie far from the others of their kind. Medians "
+            "and intervals withstand a few; many mean other load, or a program that does not do the same each time."
+        )
+
+
+def _two_heaps(campaign: Campaign) -> Iterable[str]:
+    heaps = _named(campaign, lambda workload: any(_is_split(logs) for logs in _logs(workload)))
+    if heaps:
+        yield (
+            f"Results of {words(heaps)} fall into two heaps with nothing between: the program runs in one of two ways, "
+            "for example as the threads happen to be placed, and the median jumps from one to the other. Look at the "
+            "single runs in the plots; --pin holds the threads in place."
+        )
+
+
+def _is_split(logs: np.ndarray) -> bool:
+    """Whether a cut, at least three runs from either end, explains nearly all that the runs differ by."""
+    ordered = np.sort(logs)
+    whole = np.sum((ordered - ordered.mean()) ** 2)
+    if ordered[-1] - ordered[0] < 2 * math.log(COLD):
+        return False
+    within = [
+        sum(np.sum((part - part.mean()) ** 2) for part in (ordered[:cut], ordered[cut:]))
+        for cut in range(3, len(ordered) - 2)
+    ]
+    return bool(within) and 1 - min(within) / whole > TWO_HEAPS
+
+
+def _little_live(campaign: Campaign) -> Iterable[str]:
+    def is_little(workload: Workload) -> bool:
+        kept = [
+            workload.kept(threads, NONE, metric)
+            for metric in workload.metrics
+            if metric.kept
+            for threads in workload.threads
+        ]
+        kept = [share for share in kept if share is not None]
+        return bool(kept) and median(kept) < LITTLE_LIVE
+
+    little = _named(campaign, is_little)
+    if little:
+        yield (
+            f"In {words(little)} all threads were live for less than {share(LITTLE_LIVE)} of the time even without "
+            "lockswap: the machine does not run them at once. No more threads than CPUs, and a quiet machine, help."
+        )
+
+
+def _wide(campaign: Campaign) -> Iterable[str]:
+    def is_wide(workload: Workload) -> bool:
+        spreads = [cell.metric(workload.metrics[0].name) for cell in workload.cells.values()]
+        spreads = [spread.relative for spread in spreads if spread and spread.n > 2]
+        return bool(spreads) and median(spreads) > WIDE
+
+    wide = _named(campaign, is_wide)
+    if wide:
+        yield (
+            f"Runs of {words(wide)} differ by more than {share(WIDE)} of their median although nothing was changed. "
+            "Longer runs (--seconds) or more rounds (--until 5%) narrow the intervals."
+        )

@@ -1,0 +1,112 @@
+"""Whether a ratio changed from one campaign to another: two independent samples of ratios, one a round.
+
+The interval is the set of factors that the Mann-Whitney test (scipy's, exact) does not reject at 5 %, the estimate the
+Hodges-Lehmann shift that belongs to it. It assumes that the ratios of the rounds scatter alike in both campaigns.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from lockswap.base.text import times
+from lockswap.findings.stats import LEAST, LEVEL, MIN_PAIRS, OPEN, SAME
+
+CHANGED, UNCHANGED = "changed", "not changed"
+# Stands for the logarithm of a ratio whose one side is zero.
+_FAR = 1e6
+
+
+@dataclass(frozen=True)
+class Change:
+    """The later ratio over the earlier one, above 1 = better than it was; `noise` is the larger noise floor."""
+
+    n: tuple[int, int]
+    estimate: float
+    low: float
+    high: float
+    noise: float | None = None
+
+    @property
+    def trusted(self) -> bool:
+        return min(self.n) >= MIN_PAIRS
+
+    @property
+    def verdict(self) -> str:
+        if not self.trusted:
+            return OPEN
+        floor = self.noise or 1.0
+        if self.low >= 1 - SAME and self.high <= 1 + SAME and floor <= 1 + SAME:
+            return UNCHANGED
+        outside = self.low >= 1 + LEAST or self.high <= 1 - LEAST
+        return CHANGED if outside and (self.estimate > floor or self.estimate * floor < 1) else OPEN
+
+    @property
+    def better(self) -> bool:
+        return self.estimate > 1
+
+
+def interval(found: Change) -> str:
+    """The interval, or why there is none."""
+    if not found.trusted:
+        return f"{min(found.n)} rounds only"
+    return f"{times(found.low)} to {times(found.high)}"
+
+
+def symbol(found: Change) -> str:
+    """For the eye; the word stands beside it."""
+    return {CHANGED: "▲" if found.better else "▼", UNCHANGED: "=", OPEN: "?"}[found.verdict]
+
+
+def change(
+    before: Sequence[tuple[float, float]],
+    after: Sequence[tuple[float, float]],
+    higher_is_better: tuple[bool, bool] = (True, True),
+    noise: float | None = None,
+) -> Change | None:
+    """From the pairs (lock's value, baseline's value) of two campaigns.
+
+    None if one has no pairs, or if in both a side got nothing: infinitely better twice says nothing of a change.
+    """
+    first, second = (
+        [_log(mine, base) * (1 if better else -1) for mine, base in pairs]
+        for pairs, better in zip((before, after), higher_is_better, strict=True)
+    )
+    starved = [any(abs(log) >= _FAR for log in logs) for logs in (first, second)]
+    if not first or not second or all(starved):
+        return None
+    shifts = np.sort(np.subtract.outer(np.array(second), np.array(first)).ravel())
+    rank = _rank(len(first), len(second))
+    low, middle, high = shifts[rank], np.median(shifts), shifts[-1 - rank]
+    return Change((len(first), len(second)), _ratio(middle), _ratio(low), _ratio(high), noise)
+
+
+def _log(mine: float, base: float) -> float:
+    if mine > 0 and base > 0:
+        return math.log(mine / base)
+    return 0.0 if mine == base else math.copysign(_FAR, mine - base)
+
+
+def _ratio(shift: float) -> float:
+    # Halves of what stands for infinity come from the mean of two shifts.
+    return 0.0 if shift < -_FAR / 4 else math.inf if shift > _FAR / 4 else math.exp(shift)
+
+
+@cache
+def _rank(n: int, m: int) -> int:
+    """Which of the n * m sorted shifts (from 0, from both ends) bounds the 95 % interval."""
+    from scipy.stats import mannwhitneyu
+
+    rank = 0
+    while 2 * (rank + 1) < n * m:
+        left, firsts = rank + 1, []
+        for place in range(n):  # of n numbers so many pairs with 1 to m in which the first is the larger
+            below = min(left, m)
+            firsts.append(below + 0.5 + place / (2 * n))
+            left -= below
+        if mannwhitneyu(firsts, range(1, m + 1), method="exact").pvalue > 1 - LEVEL:
+            break
+        rank += 1
+    return rank

@@ -1,0 +1,161 @@
+"""The first table of a report: who is faster, slower, or can't be told, for each figure, thread count and lock."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from lockswap.base.choice import MUTEX, RANGE, RWLOCK, kinds_of
+from lockswap.base.text import words
+from lockswap.findings.change import Change
+from lockswap.findings.measured import Campaign, Cell, Workload, compared
+from lockswap.findings.measures import MetricInfo, split
+from lockswap.findings.stats import EQUAL, FASTER, OPEN, SLOWER, Ratio
+
+ORDER = (FASTER, SLOWER, EQUAL, OPEN)
+# Ratios beyond this are drawn at the edge of a cell's scale.
+_FARTHEST = 4.0
+_NARROWEST = 1.5
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an interval lies on a scale, in percent of its width."""
+
+    left: float
+    middle: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A logarithmic scale with 1 in the middle, the same in every cell of a table."""
+
+    reach: float
+
+    @classmethod
+    def of(cls, ratios: list[Ratio]) -> "Scale":
+        ends = [end for ratio in ratios for end in (ratio.low, ratio.high)]
+        ends = [max(end, 1 / end) for end in ends if 0 < end < math.inf]
+        return cls(min(max([_NARROWEST, *ends]), _FARTHEST))
+
+    def place(self, ratio: Ratio | Change) -> Place:
+        left, middle, right = (self._percent(value) for value in (ratio.low, ratio.estimate, ratio.high))
+        return Place(left, middle, round(right - left, 1))
+
+    def band(self, floor: float) -> Place:
+        """The noise: what is no farther from 1 than `floor`, to either side."""
+        left, right = self._percent(1 / floor), self._percent(floor)
+        return Place(left, 50, round(right - left, 1))
+
+    def _percent(self, value: float) -> float:
+        inside = min(max(value, 1 / self.reach), self.reach)
+        return round(50 + 50 * math.log(inside) / math.log(self.reach), 1)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure at one thread count."""
+
+    metric: MetricInfo  # the one that decides: by the clock, or per CPU-second
+    threads: int
+    ratios: dict[str, Ratio | None]
+    others: dict[str, Ratio | None]  # per CPU-second, or by the clock
+    cells: dict[str, Cell | None]
+    noise: float | None  # the noise floor
+    first_of_metric: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """All lines of a workload: the first figures, and the others."""
+
+    workload: Workload
+    lines: list[Line]
+    more: list[Line]
+
+    @property
+    def more_names(self) -> str:
+        return words(list(dict.fromkeys(line.metric.name for line in self.more)))
+
+    @cached_property
+    def tally(self) -> dict[str, dict[str, int]]:
+        """lock -> verdict -> how many lines, the decided ones first."""
+        counts: dict[str, Counter] = {}
+        for line in self.lines:
+            for lock, ratio in line.ratios.items():
+                counts.setdefault(lock, Counter()).update([ratio.verdict] if ratio else [])
+        locks = self.workload.locks
+        return {
+            lock: {verdict: found[verdict] for verdict in ORDER if found[verdict]}
+            for lock in locks
+            for found in (counts.get(lock, Counter()),)
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The table of the workloads that were compared under the same locks."""
+
+    locks: list[str]
+    against: str
+    groups: list[Group]
+    scale: Scale
+
+    @property
+    def about(self) -> str:
+        """What was swapped, in words."""
+        kinds = kinds_of([self.against, *self.locks])
+        return words(name for kind, name in _CALLED.items() if kind in kinds)
+
+    @property
+    def noises(self) -> list[float]:
+        """All noise floors, the least first."""
+        return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
+
+
+_CALLED = {RWLOCK: "reader-writer locks", MUTEX: "mutexes", RANGE: "range locks"}
+
+
+def of(campaign: Campaign) -> list[Answer]:
+    """A table for each set of locks, in the order of the workloads: rwlocks and mutexes do not go side by side."""
+    sets: dict[tuple, list[Workload]] = {}
+    for workload in campaign.workloads:
+        sets.setdefault((tuple(workload.locks), workload.against), []).append(workload)
+    return [_answer(compared(list(locks), against), against, workloads) for (locks, against), workloads in sets.items()]
+
+
+def _answer(locks: list[str], against: str, workloads: list[Workload]) -> Answer:
+    groups = []
+    for workload in workloads:
+        first, more = split(workload.metrics if workload.measured() else [])
+        groups.append(Group(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
+    ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
+    return Answer(locks, against, groups, Scale.of(ratios))
+
+
+def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[Line]:
+    lines: list[Line] = []
+    for metric in metrics:
+        leading, other = workload.leading(metric)
+        for threads in workload.threads:
+            cells = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}
+            if not any(cells.values()):
+                continue
+            noise = workload.noise(threads, leading)
+            lines.append(
+                Line(
+                    metric=leading,
+                    threads=threads,
+                    ratios={lock: workload.ratio(threads, lock, leading) for lock in locks},
+                    others={lock: workload.ratio(threads, lock, other) if other else None for lock in locks},
+                    cells=cells,
+                    noise=noise.floor if noise else None,
+                    first_of_metric=not lines or lines[-1].metric is not leading,
+                )
+            )
+    return lines
+
+
+def tally_words(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) or "no figures"

@@ -1,0 +1,133 @@
+"""From panels to files: one figure of all panels for papers (SVG, PNG), and each panel alone for a page."""
+
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # no display is needed
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lockswap.base.choice import MUTEX_PTHREAD, NONE, PTHREAD
+from lockswap.report.marks import OF_LOCK
+from lockswap.report.palette import STYLE, THEME, Look, looks
+
+# Inches, of the files. A panel is narrower: it fills half of a wide page and the whole of a phone's, and its text
+# must be readable on both.
+FIGURE_WIDTH = 9.2
+
+_EXPLAINED = {NONE: "none (no preload)", PTHREAD: "pthread (glibc)", MUTEX_PTHREAD: f"{MUTEX_PTHREAD} (glibc)"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    alt: str  # for those who do not see it
+    height: float  # inches
+    draw: Callable[[Axes], None]
+    width: float = 4.6
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Panels that belong together, in all forms."""
+
+    name: str
+    title: str
+    svg: str
+    png: bytes
+    panels: tuple[str, ...]  # SVG whose colours are the page's variables
+    fold: str = ""  # a page shows it only when this line is pressed
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.name}.svg").write_text(self.svg, encoding="utf-8")
+        (folder / f"{self.name}.png").write_bytes(self.png)
+
+
+def plot(
+    name: str,
+    title: str,
+    panels: list[Panel],
+    columns: int = 2,
+    legend: list[str] | None = None,
+    looks_of: list[str] | None = None,
+    fold: str = "",
+) -> Plot:
+    """Draw everything; `legend` names the locks of the legend of the files (a page has its own), `looks_of` those of
+    the whole campaign."""
+    with matplotlib.rc_context(STYLE):
+        columns = min(columns, len(panels))
+        rows = math.ceil(len(panels) / columns)
+        height = sum(max(panel.height for panel in panels[row * columns :][:columns]) for row in range(rows))
+        figure, axes = plt.subplots(rows, columns, figsize=(FIGURE_WIDTH, height), squeeze=False, layout="constrained")
+        for axis, panel in zip(axes.flat, panels, strict=False):
+            panel.draw(axis)
+        for axis in list(axes.flat)[len(panels) :]:
+            axis.set_visible(False)
+        if legend:
+            _legend(figure, legend, looks(looks_of or legend))
+        svg, png = _finish(figure, with_png=True)
+        alone = tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1))
+        return Plot(name, title, svg, png, alone, fold)
+
+
+def _alone(name: str, panel: Panel) -> str:
+    figure, axis = plt.subplots(figsize=(panel.width, panel.height), layout="constrained")
+    panel.draw(axis)
+    svg, _ = _finish(figure, with_png=False)
+    return _themed(svg, name, panel.alt)
+
+
+def _finish(figure: Figure, with_png: bool) -> tuple[str, bytes]:
+    svg, png = io.StringIO(), io.BytesIO()
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")  # once is enough, and the same for both forms
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    if with_png:
+        figure.savefig(png, format="png", dpi=160)
+    plt.close(figure)
+    return svg.getvalue(), png.getvalue()
+
+
+def _themed(svg: str, name: str, alt: str) -> str:
+    """For the page: no XML head, colours as variables, ids that are unique in the page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    for variable, (light, _) in THEME.items():
+        svg = svg.replace(light, f"var(--{variable})")
+    svg = re.sub(rf'id="{OF_LOCK}(.+?)--\d+"', r'data-lock="\1"', svg)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'(xlink:href="|url\()#', rf"\g<1>#{name}-", svg)
+    # The page sets the size; the view box keeps the proportions.
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
+    alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+
+
+def _legend(figure: Figure, locks: list[str], look: dict[str, Look]) -> None:
+    handles = [
+        plt.Line2D(
+            [],
+            [],
+            color=look[lock].color,
+            marker=look[lock].marker,
+            linestyle=look[lock].dash,
+            linewidth=1.5,
+            markersize=5,
+            label=_EXPLAINED.get(lock, lock),
+        )
+        for lock in locks
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=min(6, len(handles)), columnspacing=1.4, handlelength=2
+    )

@@ -1,0 +1,155 @@
+"""Ratios with their intervals, a line each, on a logarithmic axis: a forest plot."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from lockswap.base.text import SYMBOL, times
+from lockswap.findings.stats import Ratio
+from lockswap.report.marks import mark
+from lockswap.report.palette import BAND, INK, MUTED, Look
+
+# Ratios beyond this are drawn at the edge, with an arrow.
+_FARTHEST = 64.0
+_NARROWEST = 1.3  # the axis reaches at least so far to both sides
+
+
+@dataclass(frozen=True)
+class Line:
+    """One ratio; without one, `note` says why."""
+
+    label: str
+    lock: str
+    look: Look
+    ratio: Ratio | None
+    note: str = ""
+    rounds: Sequence[float] = field(default=())  # the ratios of single rounds
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lines under a heading; `noise` is the noise floor, above 1."""
+
+    label: str
+    lines: list[Line]
+    noise: float | None = None
+
+
+def height(groups: list[Group]) -> float:
+    """In inches."""
+    return 0.27 * sum(len(group.lines) for group in groups) + 0.33 * len(groups) + 1.05
+
+
+def draw(axis: Axes, groups: list[Group], title: str) -> None:
+    low, high = _reach(groups)
+    axis.set_xscale("log", base=2)
+    axis.axvline(1, color=MUTED, linewidth=1.2, zorder=1.5)
+    y, labels = 0.0, []
+    for group in groups:
+        axis.annotate(
+            group.label,
+            (0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontweight="bold",
+        )
+        y += 1
+        if group.noise:
+            axis.fill_betweenx(
+                [y - 0.5, y + len(group.lines) - 0.5],
+                max(1 / group.noise, low),
+                min(group.noise, high),
+                color=BAND,
+                linewidth=0,
+                zorder=1,
+            )
+        for line in group.lines:
+            _draw_line(axis, line, y, low, high)
+            labels.append((y, line.label))
+            y += 1
+        y += 0.35
+    axis.set_ylim(y - 0.75, -0.6)
+    axis.set_yticks([place for place, _ in labels], [label for _, label in labels])
+    axis.set_xlim(low, high)
+    axis.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}×" if x > 0.1 else f"1/{round(1 / x)}×"))
+    axis.grid(visible=False, axis="y")
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
+    axis.set_title(title)
+    for text, side, shift in (("← worse", "right", -7), ("better →", "left", 7)):
+        axis.annotate(
+            text, (1, 0), xycoords=("data", "axes fraction"), xytext=(shift, -21), textcoords="offset points", ha=side,
+            va="top", color=MUTED,
+        )  # fmt: skip
+
+
+def _reach(groups: list[Group]) -> tuple[float, float]:
+    ends = [1 / _NARROWEST, _NARROWEST]
+    for group in groups:
+        for line in group.lines:
+            if line.ratio:
+                ends += [line.ratio.low, line.ratio.estimate, line.ratio.high, *line.rounds]
+    ends = [min(max(value, 1 / _FARTHEST), _FARTHEST) for value in ends]
+    return min(ends) / 1.12, max(ends) * 1.12
+
+
+def _draw_line(axis: Axes, line: Line, y: float, low: float, high: float) -> None:
+    def note(text: str, bold: bool) -> None:
+        axis.annotate(
+            text,
+            (1, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            color=INK if bold else MUTED,
+            fontweight="bold" if bold else "normal",
+        )
+
+    ratio = line.ratio
+    if ratio is None:
+        note(line.note, False)
+        return
+
+    def place(value: float) -> float:
+        return min(max(value, low), high)
+
+    inside = [value for value in line.rounds if low < value < high]
+    points = axis.plot(
+        inside, [y + 0.27] * len(inside), linestyle="none", marker="o", markersize=3.2, color=line.look.color,
+        alpha=0.4, markeredgewidth=0, zorder=2,
+    )  # fmt: skip
+    bar = axis.plot(
+        [place(ratio.low), place(ratio.high)], [y, y], color=line.look.color, linewidth=2.2, solid_capstyle="round",
+        alpha=1 if ratio.trusted else 0.35, zorder=2.5,
+    )  # fmt: skip
+    beyond = ">" if ratio.estimate > high else "<" if ratio.estimate < low else None
+    head = axis.plot(
+        [place(ratio.estimate)], [y], marker=beyond or line.look.marker, color=line.look.color, markersize=6.5,
+        linestyle="none", markeredgewidth=1.3 if line.hollow else 0.6, clip_on=False, zorder=3,
+    )  # fmt: skip
+    if line.hollow:
+        head[0].set_markerfacecolor(axis.get_facecolor())
+    for artist in (*points, *bar, *head):
+        mark(artist, line.lock)
+    note(f"{SYMBOL[ratio.verdict]} {times(ratio.estimate)}", ratio.verdict in ("faster", "slower"))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Few, round ticks: powers of two on wide axes, tenths on narrow ones."""
+    if high / low > 3.5:
+        powers = [2.0**power for power in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)]
+        return [tick for tick in powers if math.log2(tick) % 2 == 0] if len(powers) > 6 else powers
+    fine = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)
+    coarse = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
+    chosen = fine if high / low < 1.9 else coarse
+    return [tick for tick in chosen if low <= tick <= high]

@@ -1,0 +1,59 @@
+"""What every page has: the template engine, the theme, the filters."""
+
+import base64
+import math
+
+import jinja2
+
+from lockswap.base import text
+from lockswap.findings import change, claims
+from lockswap.report import answer
+from lockswap.report.palette import THEME, looks
+
+# Colours that plots do not have: variable -> (light, dark).
+_MORE = {
+    "panel": ("#f6f7f9", "#191e25"),
+    "line": ("#d9dde3", "#323a45"),
+    "link": ("#0b5cad", "#7fbcff"),
+    "good": ("#0a6350", "#63e0bd"),
+    "good-bg": ("#d8f2ea", "#0f332b"),
+    "bad": ("#9c2a14", "#ff9f8a"),
+    "bad-bg": ("#fbe4dd", "#43201a"),
+    "even": ("#535c69", "#a9b3c0"),
+    "even-bg": ("#eef0f3", "#232a33"),
+    "hint": ("#6f4a00", "#f0cf83"),
+    "hint-bg": ("#fff7e3", "#2a2415"),
+    "hint-line": ("#ecd9a3", "#51431f"),
+}
+
+
+def render(template: str, locks: list[str], /, **variables: object) -> str:
+    """A page that needs nothing but itself."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lockswap.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "si": text.si,
+        "times": text.times,
+        "share": text.share,
+        "interval": claims.interval,
+        "change_interval": change.interval,
+        "noise": lambda floor: text.share(floor - 1),
+        "words": text.words,
+        "tally_words": answer.tally_words,
+        "key": lambda value: "Infinity" if value == math.inf else value,
+        "base64": lambda data: base64.b64encode(data.encode()).decode(),
+    }
+    environment.globals |= {
+        "theme": THEME | _MORE,
+        "looks": looks(locks),
+        "symbol": text.SYMBOL,
+        "change_symbol": change.symbol,
+        "quantity": text.quantity,
+        "plural": text.plural,
+    }
+    return environment.get_template(template).render(**variables)

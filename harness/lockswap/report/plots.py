@@ -1,0 +1,300 @@
+"""The plots of one workload: figures against threads, ratios, and what the runs cost."""
+
+import math
+import textwrap
+from collections.abc import Callable
+from functools import partial
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import offset_copy
+
+from lockswap.base.choice import BASELINES
+from lockswap.base.text import plural, tick, words
+from lockswap.findings.measured import Cell, Workload, compared
+from lockswap.findings.measures import MetricInfo, split
+from lockswap.records.row import Row
+from lockswap.report import forest
+from lockswap.report.figure import Panel, Plot, plot
+from lockswap.report.marks import mark
+from lockswap.report.palette import MUTED, Look, looks
+
+# Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
+_LINEAR_REACH = 30
+
+Value = Callable[[Row], float | None]
+
+
+def of(workload: Workload) -> list[Plot]:
+    """All plots of one workload; none if nothing was measured."""
+    if not workload.measured():
+        return []
+    first, more = split(workload.metrics)
+    shown = [*more, *workload.shown]
+    others = [other for metric in workload.metrics if (other := workload.leading(metric)[1])]
+    by = "by the clock" if workload.per_cpu else "per CPU-second"
+    fold = f"More figures: {words([metric.name for metric in shown])}"
+    return [
+        _figures(workload, "throughput", first),
+        _ratios(workload, "ratio", _leading(workload, first)),
+        _resources(workload),
+        *([_figures(workload, "more", shown, fold)] if shown else []),
+        *([_ratios(workload, "more-ratio", _leading(workload, more), f"{fold}: ratios")] if more else []),
+        *([_ratios(workload, "ratio-other", others, f"Ratios {by}", f", {by}")] if others else []),
+    ]
+
+
+def _leading(workload: Workload, metrics: list[MetricInfo]) -> list[MetricInfo]:
+    return [workload.leading(metric)[0] for metric in metrics]
+
+
+def _legend(workload: Workload) -> list[str] | None:
+    """With one thread count the axis names the locks."""
+    return workload.locks if len(workload.threads) > 1 else None
+
+
+def _figures(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "") -> Plot:
+    return plot(
+        f"{workload.name}-{kind}",
+        "Median of the runs; thin bars reach from the smallest to the largest, thick ones hold the middle half, "
+        "each faint point is a run, a hollow one a run while the machine was busy",
+        [
+            Panel(
+                f"{workload.info['title']}: {metric.name} against threads, a line for each lock",
+                3.3,
+                partial(_figure, workload=workload, metric=metric),
+            )
+            for metric in metrics
+        ],
+        legend=_legend(workload),
+        looks_of=workload.all_locks,
+        fold=fold,
+    )
+
+
+def _figure(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
+    unit = f" [{metric.unit}]" if metric.unit else ""
+    better = ", more is better" if metric.higher_is_better else ", less is better"
+    if metric in workload.shown:
+        better = ""
+    logarithmic = _against_threads(axis, workload, lambda row: row.metrics.get(metric.name))
+    _title(axis, f"{metric.name}{unit}{better}{', logarithmic' if logarithmic else ''}")
+    _mark_failures(axis, workload, metric)
+
+
+def _title(axis: Axes, text: str) -> None:
+    axis.set_title(textwrap.fill(text, 48))
+
+
+def _resources(workload: Workload) -> Plot:
+    def switches(row: Row) -> float | None:
+        wall = row.numbers.get("wall_s")
+        return row.numbers["context_switches"] / wall if wall and "context_switches" in row.numbers else None
+
+    def megabytes(row: Row) -> float | None:
+        return row.numbers["max_rss_kb"] / 1024 if "max_rss_kb" in row.numbers else None
+
+    def panel(title: str, value: Value) -> Panel:
+        def draw(axis: Axes) -> None:
+            logarithmic = _against_threads(axis, workload, value)
+            _title(axis, title + (", logarithmic" if logarithmic else ""))
+
+        return Panel(f"{workload.info['title']}: {title} against threads, a line for each lock", 3.0, draw, 4.0)
+
+    return plot(
+        f"{workload.name}-resources",
+        "What the runs cost",
+        [
+            panel("CPU seconds of a run", lambda row: row.numbers.get("cpu_s")),
+            panel("context switches [1/s]", switches),
+            panel("peak memory [MB]", megabytes),
+        ],
+        columns=3,
+        legend=_legend(workload),
+        looks_of=workload.all_locks,
+    )
+
+
+def _places(workload: Workload) -> dict[tuple[int, str], float]:
+    """Thread counts evenly spaced; locks side by side, so that their bars do not overlap."""
+    locks = workload.locks
+    step = (0.8 if len(workload.threads) == 1 else 0.56) / max(1, len(locks) - 1)
+    return {
+        (threads, lock): place + (index - (len(locks) - 1) / 2) * step
+        for place, threads in enumerate(workload.threads)
+        for index, lock in enumerate(locks)
+    }
+
+
+def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
+    """A line a lock; whether the axis became logarithmic."""
+    places, look, single = _places(workload), looks(workload.all_locks), len(workload.threads) == 1
+    medians: list[float] = []
+    everything: list[float] = []
+    for lock in workload.locks:
+        cells = [
+            (places[threads, lock], cell) for threads in workload.threads if (cell := workload.cell(threads, lock))
+        ]
+        found = [(x, cell, spread) for x, cell in cells if (spread := cell.spread(value))]
+        if found:
+            _draw_lock(axis, found, lock, look[lock], value, single)
+            medians += [spread.median for _, _, spread in found]
+            everything += [v for _, cell, _ in found for row in cell.good if (v := value(row)) is not None]
+    if single:
+        # Nothing to draw a line along: the locks themselves are the axis.
+        threads = workload.threads[0]
+        axis.set_xticks(
+            [places[threads, lock] for lock in workload.locks], workload.locks, rotation=30, ha="right",
+            rotation_mode="anchor",
+        )  # fmt: skip
+        axis.set_xlim(-0.5, 0.5)
+        axis.set_xlabel(f"{threads} {workload.info['threads_label']}")
+    else:
+        axis.set_xticks(range(len(workload.threads)), [str(count) for count in workload.threads])
+        axis.set_xlim(-0.5, len(workload.threads) - 0.5)
+        axis.set_xlabel(workload.info["threads_label"])
+    axis.grid(visible=False, axis="x")
+    return _scale(axis, medians, everything)
+
+
+def _draw_lock(axis: Axes, found: list, lock: str, look: Look, value: Value, single: bool) -> None:
+    xs, spreads = [x for x, _, _ in found], [spread for _, _, spread in found]
+    front = 3 if lock not in BASELINES else 2.5
+    # A little to the right, where the bar does not hide them.
+    beside = offset_copy(axis.transData, axis.figure, x=5, units="points")
+    artists = []
+    for busy, face in ((0, look.color), (1, "none")):
+        runs = [
+            (x, v)
+            for x, cell, _ in found
+            for row in cell.good
+            if row.disturbed == busy and (v := value(row)) is not None
+        ]
+        if runs:
+            artists.append(
+                axis.scatter(
+                    *zip(*runs, strict=True), s=10, facecolors=face, edgecolors=look.color, alpha=0.4,
+                    linewidths=0.7 * busy, transform=beside, zorder=front - 0.2,
+                )
+            )  # fmt: skip
+    artists += [
+        axis.vlines(xs, [s.low for s in spreads], [s.high for s in spreads], colors=look.color, lw=1.1, zorder=front),
+        axis.vlines(xs, [s.q1 for s in spreads], [s.q3 for s in spreads], colors=look.color, lw=3.2, zorder=front),
+    ]  # fmt: skip
+    medians = [spread.median for spread in spreads]
+    if not single:
+        artists += axis.plot(xs, medians, look.dash, color=look.color, alpha=0.45, linewidth=1.2, zorder=front - 0.4)
+    artists += axis.plot(
+        xs, medians, linestyle="none", color=look.color, marker=look.marker, markersize=7,
+        markeredgecolor=axis.get_facecolor(), markeredgewidth=0.9, zorder=front + 0.2,
+    )  # fmt: skip
+    for artist in artists:
+        mark(artist, lock)
+
+
+def _scale(axis: Axes, medians: list[float], everything: list[float]) -> bool:
+    """Linear from 0; logarithmic where the medians lie too far apart for that."""
+    positive = [value for value in everything if value > 0]
+    above = [value for value in medians if value > 0]
+    high = max(everything, default=0)
+    # A median of 0 beside others counts as far apart if the others are many.
+    if not above or max(above) <= _LINEAR_REACH * max(min(medians), min(1.0, min(above))):
+        axis.set_ylim(0, 1.1 * high or 1)
+        axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    else:
+        bottom = 10.0 ** math.floor(math.log10(min(positive)))
+        zero = min(everything) <= 0
+        if zero:
+            axis.set_yscale("symlog", linthresh=bottom, linscale=0.4)
+        else:
+            axis.set_yscale("log")
+        axis.set_ylim(-0.15 * bottom if zero else min(positive) / 1.6, high * 1.8)
+        decades = range(math.floor(math.log10(bottom)), math.ceil(math.log10(high)) + 1)
+        every = math.ceil(len(decades) / 6)
+        axis.yaxis.set_major_locator(FixedLocator([*([0] if zero else []), *(10.0**e for e in decades[::every])]))
+        axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
+    return axis.get_yscale() != "linear"
+
+
+def _mark_failures(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
+    """A combination without a single good run gets a mark on the axis, and its reason above it, instead of a hole."""
+    look, reasons = looks(workload.all_locks), {}
+    for (threads, lock), x in _places(workload).items():
+        cell = workload.cell(threads, lock)
+        if not cell or not cell.rows or cell.metric(metric.name):
+            continue
+        reasons.setdefault(_reason(cell), []).append(lock)
+        artist = axis.annotate(
+            "✗",
+            (x, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=12,
+            color=look[lock].color,
+            fontweight="bold",
+            annotation_clip=False,
+        )
+        mark(artist, lock)
+    if reasons:
+        text = "; ".join(f"{words(list(dict.fromkeys(locks)))}: {reason}" for reason, locks in reasons.items())
+        axis.annotate(
+            textwrap.fill(f"✗ {text}", 56),
+            (0, 1),
+            xycoords="axes fraction",
+            ha="left",
+            va="top",
+            xytext=(6, -2),
+            textcoords="offset points",
+            fontsize=8.5,
+            color=MUTED,
+        )
+
+
+def _reason(cell: Cell | None) -> str:
+    return cell.failures[0][0] if cell and cell.failures else "not measured"
+
+
+def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "", by: str = "") -> Plot:
+    """A line a thread count and lock: estimate and interval."""
+    panels = []
+    for metric in metrics:
+        groups = _groups(workload, metric)
+        panels.append(
+            Panel(
+                f"{workload.info['title']}: {metric.name}, ratio of each lock to {workload.against} with its interval",
+                forest.height(groups),
+                partial(forest.draw, groups=groups, title=f"{metric.name}: ratio to {workload.against}"),
+            )
+        )
+    band = any(workload.noise(threads, metric) for threads in workload.threads for metric in metrics)
+    return plot(
+        f"{workload.name}-{kind}",
+        f"Against {workload.against} in the same round{by}, with the 95 % interval; each faint point is a round"
+        + (", the grey band is the noise" if band else ""),
+        panels,
+        fold=fold,
+    )
+
+
+def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
+    look = looks(workload.all_locks)
+    groups = []
+    for threads in workload.threads:
+        lines = [
+            forest.Line(
+                lock,
+                lock,
+                look[lock],
+                workload.ratio(threads, lock, metric),
+                "✗ " + _reason(workload.cell(threads, lock)),
+                workload.round_ratios(threads, lock, metric),
+            )
+            for lock in compared(workload.locks, workload.against)
+        ]
+        noise = workload.noise(threads, metric)
+        groups.append(forest.Group(plural(threads, "thread"), lines, noise.floor if noise else None))
+    return groups

@@ -1,0 +1,143 @@
+"""A campaign's tables in the terminal: as many columns side by side as fit, the others below."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lockswap.base.text import SYMBOL, quantity, si, times
+from lockswap.findings.claims import interval
+from lockswap.findings.measured import Cell, Workload
+from lockswap.findings.measures import MetricInfo, split
+from lockswap.findings.stats import FASTER, SLOWER, Ratio
+
+COLOR = {FASTER: "green", SLOWER: "red"}
+Entry = Text | str
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that stay together: their heads, what a cell has there, and what the program against itself has."""
+
+    heads: tuple[str, ...]
+    of: Callable[[Cell], list[Entry]]
+    noise: Callable[[int], list[Entry]]
+
+
+def tables(workload: Workload, console: Console) -> list[Table]:
+    """The blocks packed into tables that are no wider than the console (or have one block)."""
+
+    def fits(blocks: list[Block]) -> bool:
+        return width(_table(workload, blocks), console) <= console.width
+
+    packed: list[list[Block]] = []
+    for group in _groups(workload):
+        # A figure's columns stay together if they fit at all.
+        for blocks in [group] if fits(group) else [[block] for block in group]:
+            if packed and fits(packed[-1] + blocks):
+                packed[-1] += blocks
+            else:
+                packed.append(blocks)
+    cost = Block(("CPU s", "runs"), _cost, lambda _: ["", ""])
+    if fits([*packed[-1], cost]):  # not worth a table of its own
+        packed[-1].append(cost)
+    return [_table(workload, blocks) for blocks in packed]
+
+
+def width(table: Table, console: Console) -> int:
+    """How wide it would like to be."""
+    # Measured on a wide console: a narrow one would cut the measure.
+    return console.measure(table, options=console.options.update(width=10_000, max_width=10_000)).maximum
+
+
+def new_table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def _table(workload: Workload, blocks: list[Block]) -> Table:
+    table = new_table()
+    table.add_column("threads", justify="right")
+    table.add_column("lock", no_wrap=True)
+    for block in blocks:
+        for head in block.heads:
+            table.add_column(head, no_wrap=True, justify="left" if head.startswith(("to ", "per ")) else "right")
+    for threads in workload.threads:
+        first = True
+        for lock in workload.locks:
+            cell = workload.cell(threads, lock)
+            if cell is None:
+                continue
+            entries = [entry for block in blocks for entry in block.of(cell)]
+            table.add_row(str(threads) if first else "", lock, *entries)
+            first = False
+        noise = [entry for block in blocks for entry in block.noise(threads)]
+        if any(noise):
+            table.add_row("", Text("none twice", style="dim"), *noise)
+    return table
+
+
+def left_out(workload: Workload) -> list[str]:
+    """The figures that are only in the page."""
+    return [metric.name for metric in (*split(workload.metrics)[1], *workload.shown)]
+
+
+def _groups(workload: Workload) -> list[list[Block]]:
+    """A list a figure; of many figures only the first, the page has the others."""
+    groups = []
+    for metric in split(workload.metrics)[0]:
+        twin = workload.twins.get(metric.name)
+        groups.append([_by_clock(workload, metric), *([_per_cpu(workload, metric, twin)] if twin else [])])
+    return groups
+
+
+def _by_clock(workload: Workload, metric: MetricInfo) -> Block:
+    return Block(
+        (metric.name, f"to {workload.against}"),
+        lambda cell: [_median(cell, metric), _ratio(workload, cell, metric)],
+        lambda threads: ["", _noise(workload, threads, metric)],
+    )
+
+
+def _per_cpu(workload: Workload, metric: MetricInfo, twin: MetricInfo) -> Block:
+    # Where it does not stand beside its figure, the head must say whose it is.
+    head = "per CPU-second" if len(workload.metrics) == 1 else f"per CPU-s, {metric.name}"
+    return Block(
+        (head,),
+        lambda cell: [_ratio(workload, cell, twin)],
+        lambda threads: [_noise(workload, threads, twin)],
+    )
+
+
+def _median(cell: Cell, metric: MetricInfo) -> Entry:
+    spread = cell.metric(metric.name)
+    if spread is None:
+        return Text(cell.failures[0][0] if cell.failures else "–", style="red")
+    # 'reads: 9.20M reads/s' says it twice.
+    unit = metric.unit.removeprefix(metric.name)
+    return f"{si(spread.median)}{unit}" if unit != metric.unit else quantity(spread.median, metric.unit)
+
+
+def _ratio(workload: Workload, cell: Cell, figure: MetricInfo) -> Entry:
+    ratio = workload.ratio(cell.threads, cell.lock, figure) if cell.lock != workload.against else None
+    return ratio_text(ratio, workload.against) if ratio else ""
+
+
+def ratio_text(ratio: Ratio, against: str) -> Text:
+    text = f"{SYMBOL[ratio.verdict]} {times(ratio.estimate):>5} [{interval(ratio, against)}]"
+    return Text(text, style=COLOR.get(ratio.verdict, "dim"))
+
+
+def _noise(workload: Workload, threads: int, figure: MetricInfo) -> Entry:
+    """The program against itself: what is no farther from 1 than this interval is no difference."""
+    noise = workload.noise(threads, figure)
+    return (
+        Text(f"  {times(noise.estimate):>5} [{times(noise.low)} to {times(noise.high)}]", style="dim") if noise else ""
+    )
+
+
+def _cost(cell: Cell) -> list[Entry]:
+    cpu, good, made = cell.usage("cpu_s"), len(cell.good), len(cell.rows)
+    runs: Entry = str(made) if good == made else Text(f"{good} of {made}", style="red")
+    return [f"{cpu.median:.2f}" if cpu else "", runs]

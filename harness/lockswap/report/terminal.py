@@ -1,0 +1,88 @@
+"""What `compare` and `report` show in the terminal: progress, the summary table, the sentences."""
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from lockswap.base.text import duration, plural
+from lockswap.findings.findings import Findings
+from lockswap.report.console import listed, open_console, short
+from lockswap.report.tables import left_out, tables
+
+
+class Live:
+    """A progress bar with the time left; on something that is not a terminal, a line now and then."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+        self.bar = None
+        self.last_line = 0.0
+        self.said: set[str] = set()
+        if self.console.is_terminal:
+            self.bar = Progress(
+                BarColumn(bar_width=28),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[left]:>7} left"),
+                TextColumn("{task.description}", markup=False),
+                console=self.console,
+                transient=True,
+            )
+            self.task = self.bar.add_task("", total=1.0, left="")
+
+    def __enter__(self) -> "Live":
+        if self.bar:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar:
+            self.bar.stop()
+
+    def starts(self, what: str, left_s: float) -> None:
+        left = duration(left_s) if left_s else "?"
+        if self.bar:
+            self.bar.update(self.task, description=what, left=left)
+        elif time.monotonic() - self.last_line > 20:
+            self.last_line = time.monotonic()
+            print(f"lockswap: {what} ({left} left)", file=sys.stderr, flush=True)
+
+    def done(self, share: float, left_s: float) -> None:
+        if self.bar:
+            self.bar.update(self.task, completed=share, left=duration(left_s))
+
+    def says(self, text: str) -> None:
+        if text in self.said:  # the same failure in every round is news once
+            return
+        self.said.add(text)
+        if self.bar:
+            self.bar.console.print(Text("! ", style="yellow") + Text(text))
+        else:
+            print(f"lockswap: {text}", file=sys.stderr, flush=True)
+
+
+def show(findings: Findings, page: Path | None) -> None:
+    """The table, the sentences, the advice, and where the page is."""
+    console = open_console()
+    for workload in findings.campaign.workloads:
+        console.print()
+        console.print(Text(workload.info["title"], style="bold"))
+        for table in tables(workload, console) if workload.measured() else ():
+            console.print(table)
+        if workload.measured() and (others := left_out(workload)):
+            console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
+        console.print(listed("•", findings.sentences[workload.name]))
+    if findings.advice:
+        console.print()
+        console.print(Text("Before you read the figures", style="bold yellow"))
+        console.print(listed("!", findings.advice, "yellow"))
+    console.print()
+    where = f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
+    console.print(Text(where, style="bold"), soft_wrap=True)
+
+
+def plan_line(jobs: int, locks: list[str], runs: int, seconds: float) -> str:
+    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, about {duration(seconds)}"

@@ -1,0 +1,77 @@
+"""`lockswap report`: from a campaign's folder to a page, plots, CSV and JSON. Reads nothing but the folder."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from lockswap.base.choice import BASELINES
+from lockswap.findings import measured
+from lockswap.findings.findings import Findings
+from lockswap.records.folder import make_folder
+from lockswap.records.status import OK
+from lockswap.report import answer, export, page, plots
+from lockswap.report.figure import Plot
+
+
+def write(findings: Findings, out: Path | None = None) -> Path:
+    """Write everything that is derived, into the campaign's folder unless told otherwise; the page's path."""
+    folder, campaign = findings.folder, findings.campaign
+    path = out or folder
+    make_folder(path)
+    drawn = {workload.name: plots.of(workload) for workload in campaign.workloads}
+    for found in drawn.values():
+        for plot in found:
+            plot.save(path / "plots")
+
+    data = export.as_json(campaign, findings.sentences, findings.advice)
+    derived = {
+        "summary.csv": _csv(campaign),
+        "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
+    }
+    for name, content in derived.items():
+        (path / name).write_text(content, encoding="utf-8")
+
+    raw = [folder / name for name in ("raw.csv", "checks.json", "env.json", "campaign.toml")]
+    downloads = derived | {file.name: file.read_text(encoding="utf-8") for file in raw if file.exists()}
+    file = path / "report.html"
+    file.write_text(_page(findings, drawn, downloads), encoding="utf-8")
+    return file
+
+
+def _csv(campaign: measured.Campaign) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, export.SUMMARY_COLUMNS, lineterminator="\n", restval="")
+    writer.writeheader()
+    for line in export.as_table(campaign):
+        writer.writerow({key: f"{value:.7g}" if isinstance(value, float) else value for key, value in line.items()})
+    return out.getvalue()
+
+
+def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str, str]) -> str:
+    campaign = findings.campaign
+    answers = answer.of(campaign)
+    return page.render(
+        "report.html.j2",
+        campaign.locks,
+        title=campaign.about["name"],
+        kicker="lockswap campaign",
+        campaign=campaign,
+        about=campaign.about,
+        env=campaign.env,
+        locks=[lock for lock in campaign.locks if lock not in BASELINES],
+        rounds=max((row.round for row in campaign.rows), default=0),
+        runs={
+            "all": len(campaign.rows),
+            "failed": sum(row.status != OK for row in campaign.rows),
+            "disturbed": sum(row.disturbed for row in campaign.rows),
+        },
+        answers=answers,
+        noises=sorted(noise for one in answers for noise in one.noises),
+        sentences=findings.sentences,
+        advice=findings.advice,
+        plots=drawn,
+        downloads=downloads,
+        baselines=list(dict.fromkeys(workload.against for workload in campaign.workloads)),
+        status_ok=OK,
+    )

@@ -1,0 +1,70 @@
+"""`lockswap run`: become the program, with the library under it."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.base.selection import chosen
+from lockswap.run import extra_preload, program
+from lockswap.run.preload import clean_environment, lock_variables
+
+
+def run(
+    paths: Paths,
+    command: list[str],
+    rwlock: str | None,
+    mutex: str | None,
+    wait: str | None,
+    stats: str | None,
+    verbose: bool,
+    preload: Sequence[str] = (),
+) -> NoReturn:
+    """Replace this process by `command`: nothing stands between the program and its caller."""
+    registry = Registry.load(paths)
+    if rwlock is None and mutex is None:
+        raise UserError("say which lock is to run: --rwlock LOCK, --mutex MUTEX or both; 'lockswap list' shows all")
+    choice = chosen(registry, rwlock, mutex)
+    wait = registry.wait(wait) if wait else None
+    path = program.resolve(command[0])
+    others = extra_preload.resolve(preload)
+    if stats not in (None, "0") and choice.variables:
+        others.append(str(paths.stats_on_signal))
+
+    env = clean_environment(os.environ)
+    if not choice.variables:
+        for key in [key for key in env if key.startswith("LOCKSWAP_")]:
+            del env[key]
+    else:
+        for hindrance in program.hindrances(path):
+            print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+        if verbose:
+            env["LOCKSWAP_VERBOSE"] = "1"
+        # What is not named is glibc's, whatever the environment says.
+        for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"):
+            env.pop(key, None)
+    env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others)
+
+    # Python ignores these two; an ignored signal would stay ignored in the program.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    sys.stdout.flush()
+    try:
+        os.execve(path, command, env)
+    except OSError as error:
+        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+
+
+def _stats_target(stats: str | None) -> str | None:
+    """'1' asks for text on stderr; a file is made absolute, since the program may change its folder."""
+    if stats is None or stats in ("0", "1"):
+        return stats
+    file = Path(stats).absolute()
+    if not file.parent.is_dir():
+        raise UserError(f"--stats: there is no folder '{file.parent}'; make it first")
+    return str(file)
