@@ -44,6 +44,8 @@ def make_checkout(root: Path) -> Path:
                 "footprint_bytes": 56,
                 "capabilities": ["try"],
                 "kinds": "",
+                "passes_through": name == "pthread",
+                "compared_by_default": name in ("ba", "bravo-ba"),
             }
             for name in LOCKS
         ],
@@ -55,6 +57,8 @@ def make_checkout(root: Path) -> Path:
                 "source": "a test",
                 "fairness": "none",
                 "footprint_bytes": 40,
+                "passes_through": name == "pthread",
+                "compared_by_default": name == "ba",
             }
             for name in MUTEXES
         ],

@@ -106,10 +106,10 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
     raw = RawWriter(folder, ["reads", "writes", "read-p99.9", "fairness", "time", "ops"])
     number = 0
 
-    def add(round_: int, name: str, lock: str, threads: int, status="ok", detail="", twin=0, **metrics) -> None:
+    def add(round_: int, name: str, lock: str, threads: int, status="ok", detail="", second_run=0, **metrics) -> None:
         nonlocal number
         number += 1
-        row = Row(number, round_, name, lock, threads, status, detail, twin=twin)
+        row = Row(number, round_, name, lock, threads, status, detail, second_run=second_run)
         if status in ("ok", "wrong result", "hung"):
             row.numbers = {
                 "started_s": number, "wall_s": 2.0, "cpu_s": 1.9 * min(threads, 2) * dice.uniform(0.95, 1),
@@ -125,14 +125,15 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
     for round_ in range(1, rounds + 1):
         for place, threads in enumerate(THREADS):
             drift = dice.uniform(0.8, 1)
-            for lock, twin in (*((lock, 0) for lock in LOCKS), ("none", 1)):
+            for lock, second_run in (*((lock, 0) for lock in LOCKS), ("none", 1)):
                 noise = [drift * dice.lognormvariate(0, 0.05) for _ in range(2)]
                 more = (better or {}).get(lock, 1)
-                add(round_, "starving", lock, threads, twin=twin, reads=more * READS[lock][place] * noise[0],
-                    writes=float(round(WRITES[lock][place] * noise[1])), fairness=min(1.0, 0.9 * noise[1]),
+                add(round_, "starving", lock, threads, second_run=second_run,
+                    reads=more * READS[lock][place] * noise[0], writes=float(round(WRITES[lock][place] * noise[1])),
+                    fairness=min(1.0, 0.9 * noise[1]),
                     **{"read-p99.9": threads**3 * 100 / noise[0]})  # fmt: skip
-        for lock, twin in (*((lock, 0) for lock in WORK_S), ("none", 1)):
-            add(round_, "timed", lock, 2, twin=twin, time=WORK_S[lock] * dice.lognormvariate(0, 0.03))
+        for lock, second_run in (*((lock, 0) for lock in WORK_S), ("none", 1)):
+            add(round_, "timed", lock, 2, second_run=second_run, time=WORK_S[lock] * dice.lognormvariate(0, 0.03))
         add(round_, "timed", "pf-t", 2, "wrong result", "its checksum differs")
         for threads in (1, 2):
             add(round_, "broken", "none", threads, ops=1000 * dice.lognormvariate(0, 0.1))

@@ -11,7 +11,7 @@ from lockswap.base.choice import Choice, baseline, kinds_of, with_baselines
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Lock, Registry
 from lockswap.base.selection import parse, product
-from lockswap.report.palette import looks
+from lockswap.report.palette import Palette
 
 REGISTRY = Registry("0", tuple(Lock(name) for name in LOCKS), tuple(Lock(name) for name in MUTEXES))
 
@@ -69,11 +69,13 @@ def test_baselines():
     assert kinds_of(["none", "ba", "mutex:mcs"]) == {"rwlock", "mutex"}
 
 
-def test_a_lock_looks_the_same_as_a_mutex_and_pairs_look_different():
-    look = looks(["none", "pthread", "ba", "cohort", "mutex:pthread", "mutex:ba", "mutex:cohort", "ba+mutex:ba"])
+def test_a_lock_is_drawn_alike_as_a_mutex_and_pairs_are_not():
+    style = Palette().styles(
+        ["none", "pthread", "ba", "cohort", "mutex:pthread", "mutex:ba", "mutex:cohort", "ba+mutex:ba"]
+    )
     for name in ("pthread", "ba", "cohort"):
-        assert look[f"mutex:{name}"] == look[name]
-    assert look["ba+mutex:ba"] not in (look["ba"], look["cohort"])
+        assert style[f"mutex:{name}"] == style[name]
+    assert style["ba+mutex:ba"] not in (style["ba"], style["cohort"])
 
 
 @pytest.fixture

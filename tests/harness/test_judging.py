@@ -23,16 +23,17 @@ def campaign(
     env: dict | None = None,
     **about,
 ) -> Campaign:
-    """One workload with 2 threads: value(lock, round, twin) is what the run gives; a number is the first figure's."""
+    """One workload with 2 threads: value(lock, round, second_run) is what the run gives; a number is that of
+    the first figure."""
     metrics = metrics or [OPS]
     locks = locks or LOCKS
     rows = []
     for number in range(1, rounds + 1):
-        for lock, twin in (*((lock, 0) for lock in locks), ("none", 1)):
-            found = value(lock, number, twin)
+        for lock, second_run in (*((lock, 0) for lock in locks), ("none", 1)):
+            found = value(lock, number, second_run)
             found = found if isinstance(found, dict) else {metrics[0]["name"]: found}
             numbers = {"wall_s": found.pop("wall_s", 1.0), "cpu_s": found.pop("cpu_s", 2.0)}
-            rows.append(Row(0, number, "w", lock, 2, "ok", twin=twin, numbers=numbers, metrics=found))
+            rows.append(Row(0, number, "w", lock, 2, "ok", second_run=second_run, numbers=numbers, metrics=found))
             change(rows[-1])
     about = {"locks": locks, "finished": True, "repeats": rounds, "name": "c", **about}
     info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True}
@@ -41,7 +42,7 @@ def campaign(
 
 def steady(factor: float = 1.0, noise: float = 0.01, seed: int = 1) -> Callable:
     dice = random.Random(seed)
-    return lambda lock, number, twin: 1000 * dice.lognormvariate(0, noise) * (factor if lock == "ba" else 1)
+    return lambda lock, number, second_run: 1000 * dice.lognormvariate(0, noise) * (factor if lock == "ba" else 1)
 
 
 def said(found: Campaign) -> str:
@@ -53,21 +54,23 @@ def warned(found: Campaign) -> str:
 
 
 def test_a_difference_below_the_noise_floor_is_not_claimed():
-    def noisy(lock, number, twin):
+    def noisy(lock, number, second_run):
         # Under 'ba' always 5 % more; without lockswap the two runs of a round lie up to 10 % apart.
-        return {"none": 1000 * (1.1 if (number + twin) % 2 else 1), "pthread": 1000, "ba": 1050}[lock]
+        return {"none": 1000 * (1.1 if (number + second_run) % 2 else 1), "pthread": 1000, "ba": 1050}[lock]
 
     found = campaign(noisy)
     assert "can't tell with 2 threads (1.05× to 1.05×, but equals differed by up to 1.10×)" in said(found)
     assert "w: 1 difference no larger than the noise floor (up to 1.10×" in warned(found)
-    calm = campaign(lambda lock, number, twin: {"none": 1000, "pthread": 1000, "ba": 1050}[lock] + number % 2)
+    calm = campaign(lambda lock, number, second_run: {"none": 1000, "pthread": 1000, "ba": 1050}[lock] + number % 2)
     assert "ba against pthread, by the clock: faster with 2 threads (1.05×" in said(calm)
     assert "noise floor" not in warned(calm)
 
 
 def test_by_the_clock_and_per_cpu_second_are_told_apart():
     """As many operations a second, but with twice the CPU: waiting by spinning."""
-    spinning = campaign(lambda lock, number, twin: {"ops": 1000 + number % 3, "cpu_s": 2.0 if lock == "ba" else 1.0})
+    spinning = campaign(
+        lambda lock, number, second_run: {"ops": 1000 + number % 3, "cpu_s": 2.0 if lock == "ba" else 1.0}
+    )
     text = said(spinning)
     assert "ba against pthread, by the clock: the same within 3 % with 2 threads." in text
     assert "ba against pthread, per CPU-second: slower with 2 threads (0.50×" in text
@@ -76,7 +79,7 @@ def test_by_the_clock_and_per_cpu_second_are_told_apart():
 def test_cpu_seconds_decide_what_the_clock_leaves_open():
     dice = random.Random(3)
 
-    def shared(lock, number, twin):
+    def shared(lock, number, second_run):
         """Others take the CPUs away: the clock varies by 40 %, CPU seconds do not."""
         wall = dice.uniform(1, 1.6)
         return {"ops": 1000 / wall, "wall_s": wall, "cpu_s": 1.2 if lock == "ba" else 1.0}
@@ -89,7 +92,7 @@ def test_cpu_seconds_decide_what_the_clock_leaves_open():
 
 
 def test_a_verdict_that_busy_rounds_change_is_given_with_and_without_them():
-    def disturbed(lock, number, twin):
+    def disturbed(lock, number, second_run):
         return 1000 + number if lock != "ba" else 500 if number > 8 else 1100 + 3 * number
 
     def mark(row):
@@ -101,8 +104,8 @@ def test_a_verdict_that_busy_rounds_change_is_given_with_and_without_them():
     assert "ba against pthread, by the clock, without the busy rounds: faster with 2 threads (1.1" in text
     assert found.workloads[0].busy_rounds(2) == {9, 10, 11, 12}
 
-    def two(lock, number, twin):
-        return {"ops": disturbed(lock, number, twin), "more": disturbed(lock, number, twin)}
+    def two(lock, number, second_run):
+        return {"ops": disturbed(lock, number, second_run), "more": disturbed(lock, number, second_run)}
 
     # Nor is it lost where two figures that leave all open would share a sentence.
     text = said(campaign(two, metrics=[OPS, OPS | {"name": "more"}], rounds=12, change=mark))
@@ -121,7 +124,7 @@ LIVE = [
 def test_too_few_live_stretches_make_all_the_time_count(kept, all_time):
     """Live, 'ba' looks twice as good; over all the time it is half as good."""
 
-    def value(lock, number, twin):
+    def value(lock, number, second_run):
         good = {"live": 50.0 + number % 2, "pairs": 1000.0, "kept": 0.6}
         return good if lock != "ba" else {"live": 25.0 + number % 2, "pairs": 500.0, "kept": kept}
 
@@ -135,7 +138,7 @@ def test_too_few_live_stretches_make_all_the_time_count(kept, all_time):
 
 
 def test_a_round_without_live_stretches_gives_no_live_ratio():
-    def value(lock, number, twin):
+    def value(lock, number, second_run):
         if lock == "ba" and number == 3:
             return {"live": 0.0, "pairs": 900.0, "kept": 0.0}
         return {"live": 25.0 if lock == "ba" else 50.0, "pairs": 1000.0, "kept": 0.6}
@@ -188,8 +191,8 @@ def test_gate_fails_when_a_lock_does():
     assert gated.violations == ["gate: w, 2 threads, ba: crashed: died by SIGSEGV"]
 
 
-def heaps(lock, number, twin):
-    return (1000 if (number * 7 + len(lock) + twin) % 3 else 1400) + number
+def heaps(lock, number, second_run):
+    return (1000 if (number * 7 + len(lock) + second_run) % 3 else 1400) + number
 
 
 @pytest.mark.parametrize(
@@ -203,10 +206,10 @@ def heaps(lock, number, twin):
         (lambda: campaign(steady(), change=lambda row: setattr(row, "disturbed", 1)), "something else was running"),
         (lambda: campaign(steady(), change=lambda row: hang(row)), "w under ba did not end in time"),
         (lambda: campaign(drifting, metrics=[OPS, OPS | {"name": "more"}]), "differ by more than chance"),
-        (lambda: campaign(steady(), change=lambda row: fail_twin(row)), "no noise floor for w"),
+        (lambda: campaign(steady(), change=lambda row: fail_second_run(row)), "no noise floor for w"),
         (lambda: campaign(lambda *_: {"ops": 1000.0, "wall_s": 0.05}), "last less than 0.1 s"),
-        (lambda: campaign(lambda lock, number, twin: 600 if number == 1 else 1000 + number), "caches were cold"),
-        (lambda: campaign(lambda lock, number, twin: 600 if number == 5 else 1000 + number), "Outliers: 3 runs"),
+        (lambda: campaign(lambda lock, number, second_run: 600 if number == 1 else 1000 + number), "caches were cold"),
+        (lambda: campaign(lambda lock, number, second_run: 600 if number == 5 else 1000 + number), "Outliers: 3 runs"),
         (lambda: campaign(heaps, rounds=15), "two heaps"),
         (
             lambda: campaign(lambda *_: {"live": 50.0, "pairs": 1000.0, "kept": 0.05}, metrics=LIVE),
@@ -220,13 +223,13 @@ def test_warnings_name_cause_and_cure(found, says):
     assert says in warned(found())
 
 
-def drifting(lock, number, twin):
+def drifting(lock, number, second_run):
     """The second run finds what the first one left behind."""
-    return {"ops": 1000 + 50 * twin + number, "more": 1000 + 70 * twin + number}
+    return {"ops": 1000 + 50 * second_run + number, "more": 1000 + 70 * second_run + number}
 
 
-def fail_twin(row):
-    if row.twin:
+def fail_second_run(row):
+    if row.second_run:
         row.status, row.metrics = "failed", {}
 
 

@@ -28,11 +28,11 @@ def pages(tmp_path_factory) -> dict:
     second = synthetic.write(folder / "a-later-one-with-a-long-name", seed=2, better={"ba": 2})
     return {
         "report": writer.write(reading.read(first)),
-        "sides": page.write(campaigns.read([first, second]), folder / "sides"),
+        "side-by-side": page.write(campaigns.read([first, second]), folder / "side-by-side"),
     }
 
 
-KINDS = pytest.mark.parametrize("kind", ["report", "sides"])
+KINDS = pytest.mark.parametrize("kind", ["report", "side-by-side"])
 
 
 @KINDS
@@ -150,7 +150,7 @@ def is_sorted(bodies: list[list[float]], falling: bool) -> bool:
 @KINDS
 @pytest.mark.parametrize("press", ["click", Keys.ENTER, Keys.SPACE])
 def test_tables_sort(browser, pages, kind, press):
-    table, head = "table.answer", {"report": "bravo-ba", "sides": "A → B"}[kind]
+    table, head = "table.answer", {"report": "bravo-ba", "side-by-side": "A → B"}[kind]
     browser.open(pages[kind])
     button = button_of(browser, table, head)
 
@@ -193,7 +193,7 @@ def test_more_figures_are_shown_when_asked_for(browser, pages, kind):
     assert not part.is_displayed()
     button.send_keys(Keys.ENTER)
     assert part.is_displayed() and button.get_attribute("aria-expanded") == "true"
-    rows = 2 * len(synthetic.THREADS) * {"report": 1, "sides": len(synthetic.LOCKS) - 1}[kind]
+    rows = 2 * len(synthetic.THREADS) * {"report": 1, "side-by-side": len(synthetic.LOCKS) - 1}[kind]
     assert len(part.find_elements(By.TAG_NAME, "tr")) == rows
     button.click()
     assert not part.is_displayed()

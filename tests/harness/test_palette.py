@@ -5,9 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from lockswap.report.palette import THEME, looks
+from lockswap.base.choice import NONE, PTHREAD
+from lockswap.base.registry import Lock, RangeLock, Registry
+from lockswap.report.palette import FAR_APART, THEME, Palette
 
-OURS = ["none", "pthread", "ba", "bravo-ba", "pf-t", "bravo-pf-t", "bravo-pthread", "cohort", "per-cpu", "rlu"]
+# More locks than there are colours.
+LOCKS = [NONE, PTHREAD, *(f"lock{number}" for number in range(40))]
+STYLES = Palette(LOCKS).styles(LOCKS)
 # What remains of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHT = {
     "all": np.eye(3),
@@ -44,18 +48,53 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_each_lock_stands_out_from_the_paper(theme):
-    for look in looks([*OURS, *"uvwxyz"]).values():
-        assert contrast(THEME[look.variable][theme], THEME["paper"][theme]) >= 3, look
+    for style in STYLES.values():
+        assert contrast(THEME[style.variable][theme], THEME["paper"][theme]) >= 3, style
 
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_our_locks_can_be_told_apart(sight, theme):
-    seen = {lock: lab(SIGHT[sight] @ linear(THEME[f"lock-{lock}"][theme])) for lock in OURS}
-    for one, other in itertools.combinations(OURS, 2):
+def test_what_is_compared_by_default_can_be_told_apart(sight, theme):
+    locks = LOCKS[: 2 + FAR_APART]
+    seen = {lock: lab(SIGHT[sight] @ linear(THEME[STYLES[lock].variable][theme])) for lock in locks}
+    for one, other in itertools.combinations(locks, 2):
         assert np.linalg.norm(seen[one] - seen[other]) >= 16, (one, other)
 
 
-def test_every_lock_has_a_marker_of_its_own():
-    found = looks([*OURS, *"uvwxyz"])
-    assert len({look.marker for look in found.values()}) == len(found) == len({look.path for look in found.values()})
+def test_locks_of_one_colour_have_different_markers():
+    assert len({(style.color, style.marker) for style in STYLES.values()}) == len(LOCKS)
+    assert len({(style.color, style.path) for style in STYLES.values()}) == len(LOCKS)
+    # Those that are far apart have markers of their own besides.
+    first = [STYLES[lock].marker for lock in LOCKS[: 2 + FAR_APART]]
+    assert len(set(first)) == len(first)
+
+
+def test_a_lock_is_drawn_alike_in_every_report_of_a_tree():
+    palette = Palette(LOCKS)
+    one, other = palette.styles(["none", "lock7", "strange"]), palette.styles(["lock3", "lock7"])
+    assert one["lock7"] == other["lock7"] == palette.styles(["mutex:lock7"])["mutex:lock7"]
+    assert len({style.color for style in (*one.values(), *other.values())}) == 4
+
+
+def test_without_a_registry_locks_take_the_colours_in_order():
+    styles = Palette().styles(["none", "pthread", "a", "b", "c+mutex:a"])
+    assert [style.variable for style in styles.values()] == ["lock-none", "lock-pthread", "lock-1", "lock-2", "lock-3"]
+
+
+def test_what_is_compared_by_default_comes_first():
+    def lock(name: str, **more) -> Lock:
+        return Lock.read({"name": name, **more})
+
+    registry = Registry(
+        "0.1.0",
+        (lock("pthread"), lock("a"), lock("b", compared_by_default=True)),
+        (lock("pthread"), lock("m", compared_by_default=True), lock("b", compared_by_default=True)),
+        range_locks=(RangeLock("r"),),
+    )
+    assert registry.labels == ["b", "m", "pthread", "a", "range:r"]
+    assert (registry.default_rwlocks, registry.default_mutexes) == (["b"], ["m", "b"])
+
+
+def test_a_registry_that_names_no_defaults_means_all_but_glibc():
+    registry = Registry("0.1.0", tuple(Lock.read({"name": name}) for name in ("pthread", "a", "b")))
+    assert registry.default_rwlocks == ["a", "b"]

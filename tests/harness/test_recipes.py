@@ -4,9 +4,9 @@ import pytest
 
 from harness_support import MUTEX_RECIPE, ROOT
 from lockswap.base.errors import UserError
-from lockswap.recipes import judge, output, reader, recipe
+from lockswap.recipes import judge, reader, recipe
 from lockswap.recipes.judge import WrongResult
-from lockswap.recipes.output import Output
+from lockswap.recipes.output import Counts, Output
 
 # The end of the first metric, after which a key may be added.
 WORKLESS = 'reads/s: ([0-9.]+)\'\nbetter = "higher"'
@@ -133,12 +133,12 @@ def test_expectations(recipe, text, good, bad):
 
 def test_lock_check_counts(recipe):
     check = reader.load(recipe("rw")).lock_check
-    enough = output.Counts(1, 100, 1, {"reads": 90, "writes": 10})
+    enough = Counts(1, 100, 1, {"reads": 90, "writes": 10})
     assert judge.lock_check_failure(check, enough, Output("operations: 100", "")) is None
     assert "100 acquisitions for 200" in judge.lock_check_failure(check, enough, Output("operations: 200", ""))
     assert "not in its output" in judge.lock_check_failure(check, enough, Output("", ""))
-    assert "0 rwlock calls" in judge.lock_check_failure(check, output.Counts(1), Output("operations: 1", ""))
-    assert "not loaded" in judge.lock_check_failure(check, output.Counts(), Output("operations: 1", ""))
+    assert "0 rwlock calls" in judge.lock_check_failure(check, Counts(1), Output("operations: 1", ""))
+    assert "not loaded" in judge.lock_check_failure(check, Counts(), Output("operations: 1", ""))
 
 
 def test_lock_check_counts_mutexes_where_those_are_swapped(repo):
@@ -147,7 +147,7 @@ def test_lock_check_counts_mutexes_where_those_are_swapped(repo):
     check, output = reader.load(path).lock_check, Output("operations: 100", "")
 
     def failure(calls: int, kinds=("mutex",), rwlock_calls: int = 0, one_will_do: bool = False, **totals: int):
-        counts = output.Counts(1, rwlock_calls, 1, {"reads": rwlock_calls}, calls, 1, totals)
+        counts = Counts(1, rwlock_calls, 1, {"reads": rwlock_calls}, calls, 1, totals)
         return judge.lock_check_failure(check, counts, output, kinds, one_will_do)
 
     assert failure(200, acquisitions=100) is None

@@ -24,7 +24,12 @@ def test_locks_take_turns():
     for number in range(1, 21):
         taken = turns(number, ("w", 2), LOCKS, seed=5)
         # Every lock once, and the program as it is twice, next to each other in time.
-        assert sorted((turn.lock, turn.twin) for turn in taken) == [("ba", 0), ("none", 0), ("none", 1), ("pthread", 0)]
+        assert sorted((turn.lock, turn.second_run) for turn in taken) == [
+            ("ba", 0),
+            ("none", 0),
+            ("none", 1),
+            ("pthread", 0),
+        ]
         orders[tuple(turn.lock for turn in taken)] += 1
     assert len(orders) > 8  # drawn anew each time
     assert turns(3, ("w", 2), LOCKS, 5) == turns(3, ("w", 2), LOCKS, 5) != turns(3, ("w", 2), LOCKS, 6)
@@ -51,7 +56,7 @@ def row(turn, value: float) -> Row:
         turn.lock,
         turn.threads,
         "ok",
-        twin=turn.twin,
+        second_run=turn.second_run,
         numbers=numbers,
         metrics={"ops": value},
     )
@@ -109,7 +114,7 @@ def test_an_interrupted_campaign_takes_the_turns_it_would_have_taken(made):
         for turn in rounds:
             rows.append(row(turn, value(turn)))
             rounds.add(rows[-1])
-        return [(row.round, row.lock, row.twin) for row in rows]
+        return [(row.round, row.lock, row.second_run) for row in rows]
 
     whole = finish(rounds_of(0.05), [])
     assert len(whole) > 33
@@ -143,7 +148,8 @@ def claims(rows: list[Row]) -> bool:
     workload = judged(rows)
     metric = workload.metrics[0]
     return any(
-        workload.ratio(2, "ba", figure).verdict in ("faster", "slower") for figure in (metric, workload.twins["ops"])
+        workload.ratio(2, "ba", figure).verdict in ("faster", "slower")
+        for figure in (metric, workload.per_cpu_figures["ops"])
     )
 
 

@@ -31,7 +31,7 @@ def folders(tmp_path_factory):
     }
 
 
-def verdicts(found: campaigns.Sides, workload: str = "starving", number: int = 1) -> dict:
+def verdicts(found: campaigns.SideBySide, workload: str = "starving", number: int = 1) -> dict:
     return {
         (line.metric.name, line.threads, line.lock): line.changes[number - 1].verdict
         for line in found.of(workload)
@@ -196,4 +196,4 @@ def test_bad_input(lockswap, folders, tmp_path):
         ([], "Missing argument"),
     ):
         assert says in one_line_error(lockswap.inside("report", *args)), says
-    assert {line.lock for line in campaigns.read([first, no_locks]).lines} == {"none"}
+    assert {line.lock for line in campaigns.read([first, no_locks]).comparisons} == {"none"}

@@ -27,8 +27,8 @@ def hindrances(path: Path) -> list[str]:
             found.append(
                 f"'{path.name}' is a Go program: the locks of Go code are Go's own; only C libraries in it are seen"
             )
-        if own := _own_rwlock_functions(elf):
-            found.append(f"'{path.name}' defines {own[0]} itself, which comes before a preload's; build it without")
+        if defined := _rwlock_functions_of(elf):
+            found.append(f"'{path.name}' defines {defined[0]} itself, which comes before a preload's; build it without")
     return found
 
 
@@ -47,7 +47,7 @@ def _open(file: object) -> ELFFile | None:
         return None
 
 
-def _own_rwlock_functions(elf: ELFFile) -> list[str]:
+def _rwlock_functions_of(elf: ELFFile) -> list[str]:
     """Those that the loader would find in this file."""
     table = elf.get_section_by_name(".gnu.hash")
     symbols = [] if table is None else [table.get_symbol(name) for name in _FUNCTIONS]

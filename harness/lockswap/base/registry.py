@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from lockswap.base.choice import NONE, RANGE_MARK
+from lockswap.base.choice import NONE, PTHREAD, RANGE_MARK
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 
@@ -22,6 +22,8 @@ class Lock:
     footprint_bytes: int | None = None
     capabilities: tuple[str, ...] = ()
     kinds: str = ""
+    passes_through: bool = False  # every call goes on to glibc
+    compared_by_default: bool = False
 
     @classmethod
     def read(cls, lock: dict) -> "Lock":
@@ -34,6 +36,9 @@ class Lock:
             footprint_bytes=lock.get("footprint_bytes"),
             capabilities=tuple(lock.get("capabilities", ())),
             kinds=lock.get("kinds", ""),
+            # A library that was built before its registry had these two says neither.
+            passes_through=lock.get("passes_through", lock["name"] == PTHREAD),
+            compared_by_default=lock.get("compared_by_default", False),
         )
 
 
@@ -44,6 +49,10 @@ class RangeLock:
     source: str = ""
     fairness: str = ""
     of_rwlocks: bool = False  # ":NAME" may follow
+
+    @classmethod
+    def read(cls, lock: dict) -> "RangeLock":
+        return cls(**{key: lock[key] for key in cls.__dataclass_fields__ if key in lock})
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,24 @@ class Registry:
             )
         rwlocks, mutexes = (tuple(map(Lock.read, data.get(kind, ()))) for kind in ("rwlocks", "mutexes"))
         waits = {wait["name"]: wait.get("summary", "") for wait in data.get("waits", ())}
-        ranges = tuple(RangeLock(**row) for row in data.get("range_locks", ()))
+        ranges = tuple(RangeLock.read(row) for row in data.get("range_locks", ()))
         return cls(data.get("version", "?"), rwlocks, mutexes, waits, tuple(data.get("config", ())), ranges)
+
+    @property
+    def default_rwlocks(self) -> list[str]:
+        """What `compare` compares where nothing is named."""
+        return _compared_by_default(self.rwlocks)
+
+    @property
+    def default_mutexes(self) -> list[str]:
+        return _compared_by_default(self.mutexes)
+
+    @property
+    def labels(self) -> list[str]:
+        """Of every lock, those compared by default first. A mutex called as an rwlock is not named again."""
+        others = [lock.name for lock in (*self.rwlocks, *self.mutexes)]
+        ranges = [RANGE_MARK + lock.name for lock in self.range_locks]
+        return list(dict.fromkeys([*self.default_rwlocks, *self.default_mutexes, *others, *ranges]))
 
     def rwlock(self, name: str) -> str:
         """The canonical name of a lock, whatever case or alias it was typed in."""
@@ -81,9 +106,9 @@ class Registry:
 
     def range_lock(self, name: str) -> str:
         """The canonical name of a range lock in a campaign: with RANGE before it."""
-        own, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
+        outer, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
         table = {lock.name: lock for lock in self.range_locks}
-        found = _look_up("range lock", own, {key.lower(): key for key in table}, list(table))
+        found = _look_up("range lock", outer, {key.lower(): key for key in table}, list(table))
         if not colon:
             return RANGE_MARK + found
         if not table[found].of_rwlocks:
@@ -92,6 +117,20 @@ class Registry:
 
     def wait(self, name: str) -> str:
         return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, list(self.waits))
+
+
+def known_labels(paths: Paths) -> list[str]:
+    """Of every lock of this tree; none where it is not built: a report can be made all the same."""
+    try:
+        return Registry.load(paths).labels
+    except UserError:
+        return []
+
+
+def _compared_by_default(locks: tuple[Lock, ...]) -> list[str]:
+    """What the registry says; all that are not glibc's where it says nothing."""
+    said = [lock.name for lock in locks if lock.compared_by_default]
+    return said or [lock.name for lock in locks if not lock.passes_through]
 
 
 def _canonical(what: str, name: str, locks: tuple[Lock, ...]) -> str:

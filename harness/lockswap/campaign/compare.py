@@ -16,13 +16,13 @@ from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
 from lockswap.campaign import execution
+from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
 from lockswap.findings.stats import MIN_PAIRS
-from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
 from lockswap.records.status import OK

@@ -9,9 +9,9 @@ from lockswap.base.choice import MUTEX, NONE, RWLOCK
 from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
+from lockswap.campaign.rounds import Key, Rounds, Turn
 from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.campaign.workplace import build, lacks_room
-from lockswap.campaign.rounds import Key, Rounds, Turn
 from lockswap.recipes import judge
 from lockswap.recipes.recipe import KINDS, Recipe
 from lockswap.records.folder import RawWriter
@@ -199,7 +199,7 @@ class _Execution:
     def _measure(self, turn: Turn) -> Row:
         plan, job = self.plan, self.jobs[turn.workload]
         self.runs += 1
-        row = Row(self.runs, turn.round, turn.workload, turn.lock, turn.threads, OK, twin=turn.twin)
+        row = Row(self.runs, turn.round, turn.workload, turn.lock, turn.threads, OK, second_run=turn.second_run)
         known = self.unfit.get((turn.workload, turn.lock)) or self._given_up(turn)
         if known:
             row.status, row.detail = known

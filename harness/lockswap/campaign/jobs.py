@@ -13,11 +13,6 @@ from lockswap.campaign.user_command import user_job
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import Recipe
 
-# What is compared when nothing is named, beside glibc's: the locks of the BRAVO paper, and what a mutex can have of
-# each.
-DEFAULT_LOCKS = ("ba", "bravo-ba", "cohort", "per-cpu", "rlu")
-DEFAULT_MUTEXES = DEFAULT_LOCKS
-
 
 @dataclass(frozen=True)
 class Choices:
@@ -30,11 +25,10 @@ class Choices:
 
     @classmethod
     def of(cls, registry: Registry, request: Request) -> "Choices":
-        rwlocks = [name for name in DEFAULT_LOCKS if name in {lock.name for lock in registry.rwlocks}]
-        mutexes = [name for name in DEFAULT_MUTEXES if name in {lock.name for lock in registry.mutexes}]
         against = parse(registry, request.against) if request.against else None
         if not request.locks and not request.mutexes and not request.ranges:
-            return cls(None, product(registry, rwlocks, []), product(registry, [], mutexes), against)
+            rwlocks = product(registry, registry.default_rwlocks, [])
+            return cls(None, rwlocks, product(registry, [], registry.default_mutexes), against)
         named = product(registry, request.locks, request.mutexes) if request.locks or request.mutexes else []
         return cls([*named, *range_labels(registry, request.ranges)], [], [], against)
 

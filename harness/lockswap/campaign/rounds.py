@@ -20,7 +20,7 @@ class Turn(NamedTuple):
     workload: str
     threads: int
     lock: str
-    twin: int = 0  # 1: the second run without lockswap, for the noise floor
+    second_run: int = 0  # 1: the second run of the round without lockswap, for the noise floor
 
     @property
     def key(self) -> Key:
@@ -31,7 +31,7 @@ def turns(number: int, key: Key, locks: list[str], seed: int) -> list[Turn]:
     """One round of a workload and thread count: every lock, and the program as it is twice, in an order drawn anew."""
     dice = random.Random(f"{seed} {number} {key[0]} {key[1]}")
     entries = [(lock, 0) for lock in locks] + [(NONE, 1)] * (NONE in locks)
-    return [Turn(number, *key, lock, twin) for lock, twin in dice.sample(entries, len(entries))]
+    return [Turn(number, *key, lock, second_run) for lock, second_run in dice.sample(entries, len(entries))]
 
 
 class Rounds:
@@ -60,7 +60,7 @@ class Rounds:
         self._guess: dict[Key, tuple[int, float]] = {}  # from so many rows, so wide
 
     def add(self, row: Row) -> None:
-        turn = Turn(row.round, row.workload, row.threads, row.lock, row.twin)
+        turn = Turn(row.round, row.workload, row.threads, row.lock, row.second_run)
         self._made.add(turn)
         self._rows[turn.key].append(row)
 

@@ -24,39 +24,38 @@ def workload_of(info: dict, about: dict[str, Any], rows: Iterable[Row], checks: 
     metrics = [MetricInfo.read(metric) for metric in info["metric"]]
     judged = [metric for metric in metrics if metric.role != INFO]
     mine = [row for row in rows if row.workload == info["name"]]
-    add_twins(mine, judged, None if info.get("fixed_work", True) else info["seconds"])
+    add_per_cpu_values(mine, judged, None if info.get("fixed_work", True) else info["seconds"])
     grouped: dict[tuple[int, str, int], list[Row]] = {}
     for row in mine:
-        grouped.setdefault((row.threads, row.lock, row.twin), []).append(row)
+        grouped.setdefault((row.threads, row.lock, row.second_run), []).append(row)
     cells = {key: Cell(info["name"], *key[:2], tuple(found)) for key, found in grouped.items()}
     return Workload(
         info=info,
         metrics=judged,
         threads=info["threads"],
         locks=info.get("locks", about["locks"]),
-        cells={(threads, lock): cell for (threads, lock, twin), cell in cells.items() if not twin},
-        second={threads: cell for (threads, _, twin), cell in cells.items() if twin},
+        cells={(threads, lock): cell for (threads, lock, second_run), cell in cells.items() if not second_run},
+        second_runs={threads: cell for (threads, _, second_run), cell in cells.items() if second_run},
         # After a resumed campaign there may be several: the last one counts.
         checks={check["lock"]: check for check in checks if check["workload"] == info["name"]},
         against=info.get("against", against(about)),
-        all_locks=about["locks"],
         per_cpu=about.get("per_cpu", False),
         shown=[metric for metric in metrics if metric.role == INFO],
     )
 
 
-def add_twins(rows: Iterable[Row], metrics: Iterable[MetricInfo], seconds: float | None) -> None:
-    """Put the twins' values into the rows: from the figure, and from how much of a CPU the run used.
+def add_per_cpu_values(rows: Iterable[Row], metrics: Iterable[MetricInfo], seconds: float | None) -> None:
+    """Put the values per CPU second into the rows: from the figure, and from how much of a CPU the run used.
 
     `seconds` is how long the program was told to run, None if it does a fixed amount of work. It is better than the
     run's own length, in which the start of the program under load is as well.
     """
-    twins = [twin for metric in metrics if (twin := metric.twin)]
+    figures = [figure for metric in metrics if (figure := metric.per_cpu_figure)]
     for row in rows:
         wall, cpu = row.numbers.get("wall_s", 0), row.numbers.get("cpu_s", 0)
         if not wall or not cpu:
             continue
-        for twin in twins:
-            value = row.metrics.get(twin.clock)
+        for figure in figures:
+            value = row.metrics.get(figure.per_cpu_of)
             if value is not None:
-                row.metrics[twin.name] = value * ((seconds or wall) / cpu if twin.higher_is_better else cpu / wall)
+                row.metrics[figure.name] = value * ((seconds or wall) / cpu if figure.higher_is_better else cpu / wall)

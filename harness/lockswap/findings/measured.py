@@ -79,23 +79,23 @@ class Cell:
 
 @dataclass(eq=False)
 class Workload:
-    """`metrics` are those by the clock; `twins` has, under their names, the same per CPU second where there is one."""
+    """`metrics` are those by the clock; `per_cpu_figures` has, under their names, the same per CPU second, if there is
+    such a figure."""
 
     info: dict[str, Any]
     metrics: list[MetricInfo]
     threads: list[int]
     locks: list[str]
     cells: dict[tuple[int, str], Cell]
-    second: dict[int, Cell]  # by thread count: the second run of each round without lockswap
+    second_runs: dict[int, Cell]  # by thread count: the second run of each round without lockswap
     checks: dict[str, dict[str, Any]] = field(default_factory=dict)
     traces: list[str] = field(default_factory=list)  # files of --perf-record
     against: str = PTHREAD  # the baseline of the ratios
     per_cpu: bool = False  # whether operations per CPU second decide, instead of the clock
     shown: list[MetricInfo] = field(default_factory=list)  # figures of which no lock is the better
-    all_locks: list[str] = field(default_factory=list)  # of the campaign, so that a lock looks the same everywhere
 
     def __post_init__(self) -> None:
-        self.twins = {metric.name: twin for metric in self.metrics if (twin := metric.twin)}
+        self.per_cpu_figures = {metric.name: figure for metric in self.metrics if (figure := metric.per_cpu_figure)}
         self._found: dict[tuple, Any] = {}
 
     @property
@@ -105,12 +105,12 @@ class Workload:
     @property
     def all_metrics(self) -> list[MetricInfo]:
         """Whatever has a value: by the clock, per CPU second, and those that are only shown."""
-        return [*self.metrics, *self.twins.values(), *self.shown]
+        return [*self.metrics, *self.per_cpu_figures.values(), *self.shown]
 
     def leading(self, metric: MetricInfo) -> tuple[MetricInfo, MetricInfo | None]:
         """The figure that decides, by the clock unless the campaign asked for CPU seconds, and the other one."""
-        twin = self.twins.get(metric.name)
-        return (twin, metric) if twin and self.per_cpu else (metric, twin)
+        per_cpu = self.per_cpu_figures.get(metric.name)
+        return (per_cpu, metric) if per_cpu and self.per_cpu else (metric, per_cpu)
 
     def cell(self, threads: int, lock: str) -> Cell | None:
         return self.cells.get((threads, lock))
@@ -145,14 +145,14 @@ class Workload:
         """The program against itself, without lockswap: below its floor no difference is one."""
         key = (threads, metric.name, quiet)
         if key not in self._found:
-            first, second = self.cell(threads, NONE), self.second.get(threads)
+            first, second = self.cell(threads, NONE), self.second_runs.get(threads)
             pairs = self._quiet(threads, first.pairs(second, metric) if first else {}, quiet)
             self._found[key] = noise_of(*_columns(pairs))
         return self._found[key]
 
     def busy_rounds(self, threads: int) -> set[int]:
         """Rounds in which the machine was busy with something else during a run of this thread count."""
-        cells = [*(self.cell(threads, lock) for lock in self.locks), self.second.get(threads)]
+        cells = [*(self.cell(threads, lock) for lock in self.locks), self.second_runs.get(threads)]
         return {row.round for cell in cells if cell for row in cell.rows if row.disturbed}
 
     def _quiet(self, threads: int, pairs: dict, quiet: bool) -> dict:

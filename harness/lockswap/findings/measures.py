@@ -1,4 +1,4 @@
-"""What is judged: a workload's figures by the clock, and their twins per CPU second."""
+"""What is judged: a workload's figures by the clock, and the same figures per CPU second."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import Any
 
 # A figure that is shown, but of which no lock is the better.
 INFO = "info"
-SIDES = ("reads", "writes", "total")
+RATES = ("reads", "writes", "total")
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class MetricInfo:
     kept: str | None = None  # the figure that says which share of the time counted for this one
     instead: str | None = None  # the figure over all the time, used where too little counted
     source: str | None = None
-    clock: str | None = None  # set in a twin: the figure by the clock to which it belongs
+    per_cpu_of: str | None = None  # set in a figure per CPU second: the figure by the clock to which it belongs
 
     @classmethod
     def read(cls, info: Mapping[str, Any]) -> "MetricInfo":
-        return cls(**{key: info[key] for key in cls.__dataclass_fields__ if key in info and key != "clock"})
+        return cls(**{key: info[key] for key in cls.__dataclass_fields__ if key in info and key != "per_cpu_of"})
 
     @property
     def higher_is_better(self) -> bool:
@@ -33,15 +33,15 @@ class MetricInfo:
         return self.name in figures and (self.kept is None or figures.get(self.kept, 0) > 0)
 
     @property
-    def twin(self) -> "MetricInfo | None":
+    def per_cpu_figure(self) -> "MetricInfo | None":
         """The same per CPU second: of rates, operations per CPU second; of times, CPU seconds. Others have none."""
-        if self.clock or self.kept or self.source == "cpu":
+        if self.per_cpu_of or self.kept or self.source == "cpu":
             return None
         if self.role == "time" and self.unit == "s" and not self.higher_is_better:
-            return replace(self, name=f"CPU {self.name}", clock=self.name)
-        if self.role in SIDES and self.higher_is_better and (not self.unit or self.unit.endswith("/s")):
+            return replace(self, name=f"CPU {self.name}", per_cpu_of=self.name)
+        if self.role in RATES and self.higher_is_better and (not self.unit or self.unit.endswith("/s")):
             return replace(
-                self, name=f"{self.name} per CPU-s", unit=f"{self.unit.removesuffix('/s')}/CPU-s", clock=self.name
+                self, name=f"{self.name} per CPU-s", unit=f"{self.unit.removesuffix('/s')}/CPU-s", per_cpu_of=self.name
             )
         return None
 

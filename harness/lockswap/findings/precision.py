@@ -36,7 +36,7 @@ def width(workload: Workload, threads: int) -> float:
 def awaited(workload: Workload) -> list[MetricInfo]:
     """The figures that decide: rates and times; only where a workload has none of them, all."""
     there = [metric for metric in workload.metrics if workload.happens(metric)]
-    return [metric for metric in there if metric.name in workload.twins or metric.kept] or there
+    return [metric for metric in there if metric.name in workload.per_cpu_figures or metric.kept] or there
 
 
 def _fails(cell: Cell | None) -> bool:

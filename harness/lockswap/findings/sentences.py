@@ -50,8 +50,8 @@ def _locks(workload: Workload) -> Iterable[str]:
             # Several figures of which nothing can be said share one sentence.
             if len(open_) > 1 and metric in open_:
                 continue
-            side = f" ({metric.name})" if len(workload.metrics) > 1 else ""
-            yield from _judged(workload, lock, metric, against, f"{lock}{side} against {against}")
+            which = f" ({metric.name})" if len(workload.metrics) > 1 else ""
+            yield from _judged(workload, lock, metric, against, f"{lock}{which} against {against}")
         if len(open_) > 1:
             names = words([metric.name for metric in open_])
             every = " at any thread count" if len(workload.threads) > 1 else where(workload, workload.threads)
@@ -84,7 +84,7 @@ def _judged(workload: Workload, lock: str, metric: MetricInfo, against: str, who
 
 
 def _measured_by(metric: MetricInfo, other: MetricInfo | None) -> str:
-    if metric.clock:
+    if metric.per_cpu_of:
         return ", per CPU-second"
     return ", by the clock" if other else ""
 

@@ -14,6 +14,8 @@ from lockswap.records.row import COLUMNS, COUNT_COLUMNS, METRIC, NUMBER_COLUMNS,
 # 2: the column 'twin'. Campaigns of schema 1 had no second run without lockswap.
 SCHEMA = 2
 READABLE = (1, 2)
+# Where a column of raw.csv is called otherwise than the field of Row.
+_FIELD = {"twin": "second_run"}
 
 
 class Folder:
@@ -124,7 +126,7 @@ def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
 
 def _row(fields: Mapping[str, str]) -> Row:
     return Row(
-        **{key: int(fields.get(key, 0)) for key in COUNT_COLUMNS},
+        **{_FIELD.get(key, key): int(fields.get(key, 0)) for key in COUNT_COLUMNS},
         **{key: fields[key] for key in TEXT_COLUMNS},
         numbers={key: float(fields[key]) for key in NUMBER_COLUMNS if fields[key]},
         metrics={
@@ -147,6 +149,7 @@ class RawWriter:
 
     def add(self, row: Row) -> None:
         fields = asdict(row)
+        fields |= {column: fields.pop(name) for column, name in _FIELD.items()}
         numbers, metrics = fields.pop("numbers"), fields.pop("metrics")
         fields |= {key: _short(numbers[key]) for key in NUMBER_COLUMNS if key in numbers}
         fields |= {METRIC + key: _short(value) for key, value in metrics.items()}

@@ -31,7 +31,7 @@ METRIC = "metric."
 
 @dataclass
 class Row:
-    """One run, as raw.csv has it. `twin` is 1 in the second run of a round without lockswap."""
+    """One run, as raw.csv has it. `second_run` (column `twin`) is 1 in the second run of a round without lockswap."""
 
     run: int
     round: int
@@ -41,6 +41,6 @@ class Row:
     status: str
     detail: str = ""
     disturbed: int = 0
-    twin: int = 0
+    second_run: int = 0
     numbers: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)

@@ -54,7 +54,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Line:
+class AnswerLine:
     """One figure at one thread count."""
 
     metric: MetricInfo  # the one that decides: by the clock, or per CPU-second
@@ -67,12 +67,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Group:
+class AnswerGroup:
     """All lines of a workload: the first figures, and the others."""
 
     workload: Workload
-    lines: list[Line]
-    more: list[Line]
+    lines: list[AnswerLine]
+    more: list[AnswerLine]
 
     @property
     def more_names(self) -> str:
@@ -99,7 +99,7 @@ class Answer:
 
     locks: list[str]
     against: str
-    groups: list[Group]
+    groups: list[AnswerGroup]
     scale: Scale
 
     @property
@@ -129,13 +129,13 @@ def _answer(locks: list[str], against: str, workloads: list[Workload]) -> Answer
     groups = []
     for workload in workloads:
         first, more = split(workload.metrics if workload.measured() else [])
-        groups.append(Group(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
+        groups.append(AnswerGroup(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
     ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
     return Answer(locks, against, groups, Scale.of(ratios))
 
 
-def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[Line]:
-    lines: list[Line] = []
+def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[AnswerLine]:
+    lines: list[AnswerLine] = []
     for metric in metrics:
         leading, other = workload.leading(metric)
         for threads in workload.threads:
@@ -144,7 +144,7 @@ def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> l
                 continue
             noise = workload.noise(threads, leading)
             lines.append(
-                Line(
+                AnswerLine(
                     metric=leading,
                     threads=threads,
                     ratios={lock: workload.ratio(threads, lock, leading) for lock in locks},

@@ -27,7 +27,7 @@ def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[st
                 "noise": [
                     {"threads": threads, "metric": metric.name, **_noise_json(noise)}
                     for threads in workload.threads
-                    for metric in (*workload.metrics, *workload.twins.values())
+                    for metric in (*workload.metrics, *workload.per_cpu_figures.values())
                     if (noise := workload.noise(threads, metric))
                 ],
                 "cells": [_cell_json(workload, cell) for cell in workload.cells.values()],

@@ -3,7 +3,7 @@
 import io
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from lockswap.base.choice import MUTEX_PTHREAD, NONE, PTHREAD
 from lockswap.report.marks import OF_LOCK
-from lockswap.report.palette import STYLE, THEME, Look, looks
+from lockswap.report.palette import STYLE, THEME, LockStyle
 
 # Inches, of the files. A panel is narrower: it fills half of a wide page and the whole of a phone's, and its text
 # must be readable on both.
@@ -59,11 +59,11 @@ def plot(
     panels: list[Panel],
     columns: int = 2,
     legend: list[str] | None = None,
-    looks_of: list[str] | None = None,
+    styles: Mapping[str, LockStyle] | None = None,
     fold: str = "",
 ) -> Plot:
-    """Draw everything; `legend` names the locks of the legend of the files (a page has its own), `looks_of` those of
-    the whole campaign."""
+    """Draw everything; `legend` names the locks of the legend of the files (a page has its own), `styles` has how
+    they are drawn."""
     with matplotlib.rc_context(STYLE):
         columns = min(columns, len(panels))
         rows = math.ceil(len(panels) / columns)
@@ -74,7 +74,7 @@ def plot(
         for axis in list(axes.flat)[len(panels) :]:
             axis.set_visible(False)
         if legend:
-            _legend(figure, legend, looks(looks_of or legend))
+            _legend(figure, legend, styles or {})
         svg, png = _finish(figure, with_png=True)
         alone = tuple(_alone(f"{name}-{n}", panel) for n, panel in enumerate(panels, 1))
         return Plot(name, title, svg, png, alone, fold)
@@ -114,14 +114,14 @@ def _themed(svg: str, name: str, alt: str) -> str:
     return svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
 
 
-def _legend(figure: Figure, locks: list[str], look: dict[str, Look]) -> None:
+def _legend(figure: Figure, locks: list[str], styles: Mapping[str, LockStyle]) -> None:
     handles = [
         plt.Line2D(
             [],
             [],
-            color=look[lock].color,
-            marker=look[lock].marker,
-            linestyle=look[lock].dash,
+            color=styles[lock].color,
+            marker=styles[lock].marker,
+            linestyle=styles[lock].dash,
             linewidth=1.5,
             markersize=5,
             label=_EXPLAINED.get(lock, lock),

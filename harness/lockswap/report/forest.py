@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lockswap.base.text import SYMBOL, times
 from lockswap.findings.stats import Ratio
 from lockswap.report.marks import mark
-from lockswap.report.palette import BAND, INK, MUTED, Look
+from lockswap.report.palette import BAND, INK, MUTED, LockStyle
 
 # Ratios beyond this are drawn at the edge, with an arrow.
 _FARTHEST = 64.0
@@ -18,12 +18,12 @@ _NARROWEST = 1.3  # the axis reaches at least so far to both sides
 
 
 @dataclass(frozen=True)
-class Line:
+class ForestLine:
     """One ratio; without one, `note` says why."""
 
     label: str
     lock: str
-    look: Look
+    style: LockStyle
     ratio: Ratio | None
     note: str = ""
     rounds: Sequence[float] = field(default=())  # the ratios of single rounds
@@ -31,20 +31,20 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Group:
+class ForestGroup:
     """Lines under a heading; `noise` is the noise floor, above 1."""
 
     label: str
-    lines: list[Line]
+    lines: list[ForestLine]
     noise: float | None = None
 
 
-def height(groups: list[Group]) -> float:
+def height(groups: list[ForestGroup]) -> float:
     """In inches."""
     return 0.27 * sum(len(group.lines) for group in groups) + 0.33 * len(groups) + 1.05
 
 
-def draw(axis: Axes, groups: list[Group], title: str) -> None:
+def draw(axis: Axes, groups: list[ForestGroup], title: str) -> None:
     low, high = _reach(groups)
     axis.set_xscale("log", base=2)
     axis.axvline(1, color=MUTED, linewidth=1.2, zorder=1.5)
@@ -92,7 +92,7 @@ def draw(axis: Axes, groups: list[Group], title: str) -> None:
         )  # fmt: skip
 
 
-def _reach(groups: list[Group]) -> tuple[float, float]:
+def _reach(groups: list[ForestGroup]) -> tuple[float, float]:
     ends = [1 / _NARROWEST, _NARROWEST]
     for group in groups:
         for line in group.lines:
@@ -102,7 +102,7 @@ def _reach(groups: list[Group]) -> tuple[float, float]:
     return min(ends) / 1.12, max(ends) * 1.12
 
 
-def _draw_line(axis: Axes, line: Line, y: float, low: float, high: float) -> None:
+def _draw_line(axis: Axes, line: ForestLine, y: float, low: float, high: float) -> None:
     def note(text: str, bold: bool) -> None:
         axis.annotate(
             text,
@@ -125,16 +125,16 @@ def _draw_line(axis: Axes, line: Line, y: float, low: float, high: float) -> Non
 
     inside = [value for value in line.rounds if low < value < high]
     points = axis.plot(
-        inside, [y + 0.27] * len(inside), linestyle="none", marker="o", markersize=3.2, color=line.look.color,
+        inside, [y + 0.27] * len(inside), linestyle="none", marker="o", markersize=3.2, color=line.style.color,
         alpha=0.4, markeredgewidth=0, zorder=2,
     )  # fmt: skip
     bar = axis.plot(
-        [place(ratio.low), place(ratio.high)], [y, y], color=line.look.color, linewidth=2.2, solid_capstyle="round",
+        [place(ratio.low), place(ratio.high)], [y, y], color=line.style.color, linewidth=2.2, solid_capstyle="round",
         alpha=1 if ratio.trusted else 0.35, zorder=2.5,
     )  # fmt: skip
     beyond = ">" if ratio.estimate > high else "<" if ratio.estimate < low else None
     head = axis.plot(
-        [place(ratio.estimate)], [y], marker=beyond or line.look.marker, color=line.look.color, markersize=6.5,
+        [place(ratio.estimate)], [y], marker=beyond or line.style.marker, color=line.style.color, markersize=6.5,
         linestyle="none", markeredgewidth=1.3 if line.hollow else 0.6, clip_on=False, zorder=3,
     )  # fmt: skip
     if line.hollow:

@@ -2,13 +2,14 @@
 
 import base64
 import math
+from collections.abc import Mapping
 
 import jinja2
 
 from lockswap.base import text
 from lockswap.findings import change, claims
 from lockswap.report import answer
-from lockswap.report.palette import THEME, looks
+from lockswap.report.palette import THEME, LockStyle
 
 # Colours that plots do not have: variable -> (light, dark).
 _MORE = {
@@ -27,7 +28,7 @@ _MORE = {
 }
 
 
-def render(template: str, locks: list[str], /, **variables: object) -> str:
+def render(template: str, styles: Mapping[str, LockStyle], /, **variables: object) -> str:
     """A page that needs nothing but itself."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("lockswap.report"),
@@ -50,7 +51,7 @@ def render(template: str, locks: list[str], /, **variables: object) -> str:
     }
     environment.globals |= {
         "theme": THEME | _MORE,
-        "looks": looks(locks),
+        "styles": styles,
         "symbol": text.SYMBOL,
         "change_symbol": change.symbol,
         "quantity": text.quantity,

@@ -1,9 +1,12 @@
-"""How a lock looks: one colour and one marker in every plot and on every page, in light and in dark.
+"""How each lock is drawn: one colour and one marker in every plot and on every page, in light and in dark.
 
-The colours differ by at least 17 (CIE 1976 Lab) for people with any of the three kinds of colour blindness, and have a
-contrast of at least 3 to the paper; tests/harness/test_looks.py computes both. The markers differ anyway.
+A lock's place in the registry chooses both, so a lock is drawn alike in all reports of one tree. The colours of the
+first eight places and of the baselines differ by at least 16 (CIE 1976 Lab) for people with any of the three kinds of
+colour blindness, and every colour has a contrast of at least 3 to the paper; tests/harness/test_palette.py computes
+both. Locks that share a colour have different markers.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from matplotlib.markers import MarkerStyle
@@ -13,21 +16,22 @@ from lockswap.base.choice import NONE, PTHREAD, Choice
 # Each colour of the light theme has a CSS variable; a page replaces one by the other.
 INK, MUTED, GRID, BAND, PAPER = "#1b1f24", "#5c6673", "#e4e7eb", "#dfe3e8", "#ffffff"
 
-# lock -> light, dark, marker
-_KNOWN = {
+# light, dark, marker
+_BASELINES = {
     NONE: ("#868e98", "#7d8794", "X"),
     PTHREAD: ("#1f242b", "#eef1f5", "s"),
-    "ba": ("#1764d8", "#6db3ff", "o"),
-    "bravo-ba": ("#b8320c", "#f0602e", "^"),
-    "pf-t": ("#0e9668", "#3ddc9b", "D"),
-    "bravo-pf-t": ("#6f1d9e", "#b45bf0", "v"),
-    "bravo-pthread": ("#b08900", "#ffcf40", "P"),
-    "cohort": ("#a01080", "#a838a8", "p"),
-    "per-cpu": ("#005830", "#287850", "h"),
-    "rlu": ("#6000f8", "#7830f8", "d"),
 }
-# Locks without colours of their own get these, in order.
-_OTHERS = (
+# The same of the places of the registry. The first eight are far apart. After the last place the colours begin anew,
+# with other markers.
+_PLACES = (
+    ("#1764d8", "#6db3ff", "o"),
+    ("#b8320c", "#f0602e", "^"),
+    ("#a01080", "#a838a8", "p"),
+    ("#005830", "#287850", "h"),
+    ("#6000f8", "#7830f8", "d"),
+    ("#0e9668", "#3ddc9b", "D"),
+    ("#6f1d9e", "#b45bf0", "v"),
+    ("#b08900", "#ffcf40", "P"),
     ("#c2255c", "#ff86ad", "<"),
     ("#0c8599", "#3bc9db", ">"),
     ("#5f3dc4", "#b197fc", "*"),
@@ -35,6 +39,9 @@ _OTHERS = (
     ("#864a1c", "#d9a066", (3, 1, 0)),
     ("#4a5568", "#a0aec0", (6, 1, 0)),
 )
+FAR_APART = 8
+# By how many markers the next turn through the colours is shifted; no common factor with their number.
+_SHIFT = 5
 
 # CSS variable -> (light, dark)
 THEME = {
@@ -43,8 +50,8 @@ THEME = {
     "grid": (GRID, "#2a313b"),
     "band": (BAND, "#313a46"),
     "paper": (PAPER, "#12161b"),
-    **{f"lock-{name}": (light, dark) for name, (light, dark, _) in _KNOWN.items()},
-    **{f"lock-other-{index}": (light, dark) for index, (light, dark, _) in enumerate(_OTHERS)},
+    **{f"lock-{name}": (light, dark) for name, (light, dark, _) in _BASELINES.items()},
+    **{f"lock-{number}": (light, dark) for number, (light, dark, _) in enumerate(_PLACES, 1)},
 }
 
 STYLE = {
@@ -84,7 +91,7 @@ STYLE = {
 
 
 @dataclass(frozen=True)
-class Look:
+class LockStyle:
     variable: str
     color: str
     marker: str | tuple[int, int, int]  # one of matplotlib's, or a star: its points, 1, its angle
@@ -104,20 +111,30 @@ class Look:
         return "".join(parts)
 
 
-def looks(locks: list[str]) -> dict[str, Look]:
-    """A lock of ours looks the same in every report, as a mutex too; others get what is left, in order."""
-    found: dict[str, Look] = {}
-    others: dict[str, int] = {}
-    for lock in locks:
-        choice = Choice.of(lock)
-        # Of a pair of locks both count, so it is something else.
-        name = choice.mutex if choice.mutex and choice.rwlock == PTHREAD else lock
-        dash = "--" if lock == NONE else "-"
-        if name in _KNOWN:
-            light, _, marker = _KNOWN[name]
-            found[lock] = Look(f"lock-{name}", light, marker, dash)
-        else:
-            index = others.setdefault(name, len(others)) % len(_OTHERS)
-            light, _, marker = _OTHERS[index]
-            found[lock] = Look(f"lock-other-{index}", light, marker, dash)
-    return found
+class Palette:
+    """Which lock is drawn how. `labels` are those of the registry, in its order."""
+
+    def __init__(self, labels: Iterable[str] = ()) -> None:
+        self._places = {label: place for place, label in enumerate(x for x in labels if x not in _BASELINES)}
+
+    def styles(self, locks: Iterable[str]) -> dict[str, LockStyle]:
+        """Of the locks of a campaign. A mutex is drawn as the rwlock of its name; what the registry does not have, such
+        as a pair of locks, takes the places after, in order."""
+        found: dict[str, LockStyle] = {}
+        places = dict(self._places)
+        for lock in locks:
+            choice = Choice.of(lock)
+            label = choice.mutex if choice.mutex and choice.rwlock == PTHREAD else lock
+            if label in _BASELINES:
+                light, _, marker = _BASELINES[label]
+                found[lock] = LockStyle(f"lock-{label}", light, marker, "--" if lock == NONE else "-")
+            else:
+                found[lock] = _style(places.setdefault(label, len(places)))
+        return found
+
+
+def _style(place: int) -> LockStyle:
+    turn, index = divmod(place, len(_PLACES))
+    light, _, _ = _PLACES[index]
+    marker = _PLACES[(index + _SHIFT * turn) % len(_PLACES)][2]
+    return LockStyle(f"lock-{index + 1}", light, marker, "-")

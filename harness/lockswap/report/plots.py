@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from matplotlib.axes import Axes
@@ -17,16 +17,17 @@ from lockswap.records.row import Row
 from lockswap.report import forest
 from lockswap.report.figure import Panel, Plot, plot
 from lockswap.report.marks import mark
-from lockswap.report.palette import MUTED, Look, looks
+from lockswap.report.palette import MUTED, LockStyle
 
 # Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
 _LINEAR_REACH = 30
 
 Value = Callable[[Row], float | None]
+Styles = Mapping[str, LockStyle]
 
 
-def of(workload: Workload) -> list[Plot]:
-    """All plots of one workload; none if nothing was measured."""
+def of(workload: Workload, styles: Styles) -> list[Plot]:
+    """All plots of one workload; none if nothing was measured. `styles` has those of all locks of the campaign."""
     if not workload.measured():
         return []
     first, more = split(workload.metrics)
@@ -35,12 +36,12 @@ def of(workload: Workload) -> list[Plot]:
     by = "by the clock" if workload.per_cpu else "per CPU-second"
     fold = f"More figures: {words([metric.name for metric in shown])}"
     return [
-        _figures(workload, "throughput", first),
-        _ratios(workload, "ratio", _leading(workload, first)),
-        _resources(workload),
-        *([_figures(workload, "more", shown, fold)] if shown else []),
-        *([_ratios(workload, "more-ratio", _leading(workload, more), f"{fold}: ratios")] if more else []),
-        *([_ratios(workload, "ratio-other", others, f"Ratios {by}", f", {by}")] if others else []),
+        _figures(workload, styles, "throughput", first),
+        _ratios(workload, styles, "ratio", _leading(workload, first)),
+        _resources(workload, styles),
+        *([_figures(workload, styles, "more", shown, fold)] if shown else []),
+        *([_ratios(workload, styles, "more-ratio", _leading(workload, more), f"{fold}: ratios")] if more else []),
+        *([_ratios(workload, styles, "ratio-other", others, f"Ratios {by}", f", {by}")] if others else []),
     ]
 
 
@@ -53,7 +54,7 @@ def _legend(workload: Workload) -> list[str] | None:
     return workload.locks if len(workload.threads) > 1 else None
 
 
-def _figures(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "") -> Plot:
+def _figures(workload: Workload, styles: Styles, kind: str, metrics: list[MetricInfo], fold: str = "") -> Plot:
     return plot(
         f"{workload.name}-{kind}",
         "Median of the runs; thin bars reach from the smallest to the largest, thick ones hold the middle half, "
@@ -62,31 +63,31 @@ def _figures(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str
             Panel(
                 f"{workload.info['title']}: {metric.name} against threads, a line for each lock",
                 3.3,
-                partial(_figure, workload=workload, metric=metric),
+                partial(_figure, workload=workload, styles=styles, metric=metric),
             )
             for metric in metrics
         ],
         legend=_legend(workload),
-        looks_of=workload.all_locks,
+        styles=styles,
         fold=fold,
     )
 
 
-def _figure(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
+def _figure(axis: Axes, workload: Workload, styles: Styles, metric: MetricInfo) -> None:
     unit = f" [{metric.unit}]" if metric.unit else ""
     better = ", more is better" if metric.higher_is_better else ", less is better"
     if metric in workload.shown:
         better = ""
-    logarithmic = _against_threads(axis, workload, lambda row: row.metrics.get(metric.name))
+    logarithmic = _against_threads(axis, workload, styles, lambda row: row.metrics.get(metric.name))
     _title(axis, f"{metric.name}{unit}{better}{', logarithmic' if logarithmic else ''}")
-    _mark_failures(axis, workload, metric)
+    _mark_failures(axis, workload, styles, metric)
 
 
 def _title(axis: Axes, text: str) -> None:
     axis.set_title(textwrap.fill(text, 48))
 
 
-def _resources(workload: Workload) -> Plot:
+def _resources(workload: Workload, styles: Styles) -> Plot:
     def switches(row: Row) -> float | None:
         wall = row.numbers.get("wall_s")
         return row.numbers["context_switches"] / wall if wall and "context_switches" in row.numbers else None
@@ -96,7 +97,7 @@ def _resources(workload: Workload) -> Plot:
 
     def panel(title: str, value: Value) -> Panel:
         def draw(axis: Axes) -> None:
-            logarithmic = _against_threads(axis, workload, value)
+            logarithmic = _against_threads(axis, workload, styles, value)
             _title(axis, title + (", logarithmic" if logarithmic else ""))
 
         return Panel(f"{workload.info['title']}: {title} against threads, a line for each lock", 3.0, draw, 4.0)
@@ -111,7 +112,7 @@ def _resources(workload: Workload) -> Plot:
         ],
         columns=3,
         legend=_legend(workload),
-        looks_of=workload.all_locks,
+        styles=styles,
     )
 
 
@@ -126,9 +127,9 @@ def _places(workload: Workload) -> dict[tuple[int, str], float]:
     }
 
 
-def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
+def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Value) -> bool:
     """A line a lock; whether the axis became logarithmic."""
-    places, look, single = _places(workload), looks(workload.all_locks), len(workload.threads) == 1
+    places, single = _places(workload), len(workload.threads) == 1
     medians: list[float] = []
     everything: list[float] = []
     for lock in workload.locks:
@@ -137,7 +138,7 @@ def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
         ]
         found = [(x, cell, spread) for x, cell in cells if (spread := cell.spread(value))]
         if found:
-            _draw_lock(axis, found, lock, look[lock], value, single)
+            _draw_lock(axis, found, lock, styles[lock], value, single)
             medians += [spread.median for _, _, spread in found]
             everything += [v for _, cell, _ in found for row in cell.good if (v := value(row)) is not None]
     if single:
@@ -157,13 +158,13 @@ def _against_threads(axis: Axes, workload: Workload, value: Value) -> bool:
     return _scale(axis, medians, everything)
 
 
-def _draw_lock(axis: Axes, found: list, lock: str, look: Look, value: Value, single: bool) -> None:
+def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Value, single: bool) -> None:
     xs, spreads = [x for x, _, _ in found], [spread for _, _, spread in found]
     front = 3 if lock not in BASELINES else 2.5
     # A little to the right, where the bar does not hide them.
-    beside = offset_copy(axis.transData, axis.figure, x=5, units="points")
+    to_the_right = offset_copy(axis.transData, axis.figure, x=5, units="points")
     artists = []
-    for busy, face in ((0, look.color), (1, "none")):
+    for busy, face in ((0, style.color), (1, "none")):
         runs = [
             (x, v)
             for x, cell, _ in found
@@ -173,19 +174,19 @@ def _draw_lock(axis: Axes, found: list, lock: str, look: Look, value: Value, sin
         if runs:
             artists.append(
                 axis.scatter(
-                    *zip(*runs, strict=True), s=10, facecolors=face, edgecolors=look.color, alpha=0.4,
-                    linewidths=0.7 * busy, transform=beside, zorder=front - 0.2,
+                    *zip(*runs, strict=True), s=10, facecolors=face, edgecolors=style.color, alpha=0.4,
+                    linewidths=0.7 * busy, transform=to_the_right, zorder=front - 0.2,
                 )
             )  # fmt: skip
     artists += [
-        axis.vlines(xs, [s.low for s in spreads], [s.high for s in spreads], colors=look.color, lw=1.1, zorder=front),
-        axis.vlines(xs, [s.q1 for s in spreads], [s.q3 for s in spreads], colors=look.color, lw=3.2, zorder=front),
+        axis.vlines(xs, [s.low for s in spreads], [s.high for s in spreads], colors=style.color, lw=1.1, zorder=front),
+        axis.vlines(xs, [s.q1 for s in spreads], [s.q3 for s in spreads], colors=style.color, lw=3.2, zorder=front),
     ]  # fmt: skip
     medians = [spread.median for spread in spreads]
     if not single:
-        artists += axis.plot(xs, medians, look.dash, color=look.color, alpha=0.45, linewidth=1.2, zorder=front - 0.4)
+        artists += axis.plot(xs, medians, style.dash, color=style.color, alpha=0.45, linewidth=1.2, zorder=front - 0.4)
     artists += axis.plot(
-        xs, medians, linestyle="none", color=look.color, marker=look.marker, markersize=7,
+        xs, medians, linestyle="none", color=style.color, marker=style.marker, markersize=7,
         markeredgecolor=axis.get_facecolor(), markeredgewidth=0.9, zorder=front + 0.2,
     )  # fmt: skip
     for artist in artists:
@@ -217,9 +218,9 @@ def _scale(axis: Axes, medians: list[float], everything: list[float]) -> bool:
     return axis.get_yscale() != "linear"
 
 
-def _mark_failures(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
+def _mark_failures(axis: Axes, workload: Workload, styles: Styles, metric: MetricInfo) -> None:
     """A combination without a single good run gets a mark on the axis, and its reason above it, instead of a hole."""
-    look, reasons = looks(workload.all_locks), {}
+    reasons = {}
     for (threads, lock), x in _places(workload).items():
         cell = workload.cell(threads, lock)
         if not cell or not cell.rows or cell.metric(metric.name):
@@ -234,7 +235,7 @@ def _mark_failures(axis: Axes, workload: Workload, metric: MetricInfo) -> None:
             ha="center",
             va="bottom",
             fontsize=12,
-            color=look[lock].color,
+            color=styles[lock].color,
             fontweight="bold",
             annotation_clip=False,
         )
@@ -258,11 +259,13 @@ def _reason(cell: Cell | None) -> str:
     return cell.failures[0][0] if cell and cell.failures else "not measured"
 
 
-def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str = "", by: str = "") -> Plot:
+def _ratios(
+    workload: Workload, styles: Styles, kind: str, metrics: list[MetricInfo], fold: str = "", by: str = ""
+) -> Plot:
     """A line a thread count and lock: estimate and interval."""
     panels = []
     for metric in metrics:
-        groups = _groups(workload, metric)
+        groups = _groups(workload, styles, metric)
         panels.append(
             Panel(
                 f"{workload.info['title']}: {metric.name}, ratio of each lock to {workload.against} with its interval",
@@ -280,15 +283,14 @@ def _ratios(workload: Workload, kind: str, metrics: list[MetricInfo], fold: str 
     )
 
 
-def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
-    look = looks(workload.all_locks)
+def _groups(workload: Workload, styles: Styles, metric: MetricInfo) -> list[forest.ForestGroup]:
     groups = []
     for threads in workload.threads:
         lines = [
-            forest.Line(
+            forest.ForestLine(
                 lock,
                 lock,
-                look[lock],
+                styles[lock],
                 workload.ratio(threads, lock, metric),
                 "✗ " + _reason(workload.cell(threads, lock)),
                 workload.round_ratios(threads, lock, metric),
@@ -296,5 +298,5 @@ def _groups(workload: Workload, metric: MetricInfo) -> list[forest.Group]:
             for lock in compared(workload.locks, workload.against)
         ]
         noise = workload.noise(threads, metric)
-        groups.append(forest.Group(plural(threads, "thread"), lines, noise.floor if noise else None))
+        groups.append(forest.ForestGroup(plural(threads, "thread"), lines, noise.floor if noise else None))
     return groups

@@ -87,8 +87,8 @@ def _groups(workload: Workload) -> list[list[Block]]:
     """A list a figure; of many figures only the first, the page has the others."""
     groups = []
     for metric in split(workload.metrics)[0]:
-        twin = workload.twins.get(metric.name)
-        groups.append([_by_clock(workload, metric), *([_per_cpu(workload, metric, twin)] if twin else [])])
+        figure = workload.per_cpu_figures.get(metric.name)
+        groups.append([_by_clock(workload, metric), *([_per_cpu(workload, metric, figure)] if figure else [])])
     return groups
 
 
@@ -100,13 +100,13 @@ def _by_clock(workload: Workload, metric: MetricInfo) -> Block:
     )
 
 
-def _per_cpu(workload: Workload, metric: MetricInfo, twin: MetricInfo) -> Block:
+def _per_cpu(workload: Workload, metric: MetricInfo, figure: MetricInfo) -> Block:
     # Where it does not stand beside its figure, the head must say whose it is.
     head = "per CPU-second" if len(workload.metrics) == 1 else f"per CPU-s, {metric.name}"
     return Block(
         (head,),
-        lambda cell: [_ratio(workload, cell, twin)],
-        lambda threads: [_noise(workload, threads, twin)],
+        lambda cell: [_ratio(workload, cell, figure)],
+        lambda threads: [_noise(workload, threads, figure)],
     )
 
 

@@ -1,4 +1,5 @@
-"""`lockswap report`: from a campaign's folder to a page, plots, CSV and JSON. Reads nothing but the folder."""
+"""`lockswap report`: from a campaign's folder to a page, plots, CSV and JSON. It reads the folder, and of
+this tree which locks there are: for their colours."""
 
 import csv
 import io
@@ -6,12 +7,15 @@ import json
 from pathlib import Path
 
 from lockswap.base.choice import BASELINES
+from lockswap.base.paths import Paths
+from lockswap.base.registry import known_labels
 from lockswap.findings import measured
 from lockswap.findings.findings import Findings
 from lockswap.records.folder import make_folder
 from lockswap.records.status import OK
 from lockswap.report import answer, export, page, plots
 from lockswap.report.figure import Plot
+from lockswap.report.palette import LockStyle, Palette
 
 
 def write(findings: Findings, out: Path | None = None) -> Path:
@@ -19,7 +23,8 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     folder, campaign = findings.folder, findings.campaign
     path = out or folder
     make_folder(path)
-    drawn = {workload.name: plots.of(workload) for workload in campaign.workloads}
+    styles = Palette(known_labels(Paths.find())).styles(campaign.locks)
+    drawn = {workload.name: plots.of(workload, styles) for workload in campaign.workloads}
     for found in drawn.values():
         for plot in found:
             plot.save(path / "plots")
@@ -35,7 +40,7 @@ def write(findings: Findings, out: Path | None = None) -> Path:
     raw = [folder / name for name in ("raw.csv", "checks.json", "env.json", "campaign.toml")]
     downloads = derived | {file.name: file.read_text(encoding="utf-8") for file in raw if file.exists()}
     file = path / "report.html"
-    file.write_text(_page(findings, drawn, downloads), encoding="utf-8")
+    file.write_text(_page(findings, styles, drawn, downloads), encoding="utf-8")
     return file
 
 
@@ -48,12 +53,14 @@ def _csv(campaign: measured.Campaign) -> str:
     return out.getvalue()
 
 
-def _page(findings: Findings, drawn: dict[str, list[Plot]], downloads: dict[str, str]) -> str:
+def _page(
+    findings: Findings, styles: dict[str, LockStyle], drawn: dict[str, list[Plot]], downloads: dict[str, str]
+) -> str:
     campaign = findings.campaign
     answers = answer.of(campaign)
     return page.render(
         "report.html.j2",
-        campaign.locks,
+        styles,
         title=campaign.about["name"],
         kicker="lockswap campaign",
         campaign=campaign,

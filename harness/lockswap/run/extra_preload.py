@@ -1,4 +1,4 @@
-"""`--preload LIB`: libraries that are preloaded beside ours, mostly an allocator; found by name, tried once."""
+"""`--preload LIB`: libraries that are preloaded behind ours, mostly an allocator; found by name, tried once."""
 
 import os
 import re

@@ -10,21 +10,21 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import HARNESS
 
 # Variables for this harness and for build scripts; the library would complain of those that it does not know.
-_OWN = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
+_OF_HARNESS = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
 # Sanitizer runtimes refuse to start unless they are the first preloaded library.
 _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
 
-def ld_preload(library: Path | None, existing: str, beside: Iterable[str] = ()) -> str:
+def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = ()) -> str:
     """LD_PRELOAD, in this order: sanitizer runtimes, `library`, what `--preload` named, what was preloaded already."""
     if library and re.search(r"[\s:]", str(library)):
         raise UserError(
             f"'{library}' has a space or a colon in its path, and the loader splits LD_PRELOAD there; "
             "move the checkout to a path without"
         )
-    own = library.name if library else None
-    others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != own]
-    others = list(dict.fromkeys([*beside, *others]))
+    ours = library.name if library else None
+    others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != ours]
+    others = list(dict.fromkeys([*extra, *others]))
     first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
     rest = [entry for entry in others if entry not in first]
     return ":".join([*first, *([str(library)] if library else []), *rest])
@@ -32,7 +32,7 @@ def ld_preload(library: Path | None, existing: str, beside: Iterable[str] = ()) 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The user's environment without what started this harness (its launcher sets PYTHONPATH)."""
-    env = {key: value for key, value in environ.items() if key not in _OWN}
+    env = {key: value for key, value in environ.items() if key not in _OF_HARNESS}
     if "PYTHONPATH" in env:
         kept = [entry for entry in env["PYTHONPATH"].split(os.pathsep) if entry and not _is_harness(entry)]
         env["PYTHONPATH"] = os.pathsep.join(kept)
@@ -51,12 +51,12 @@ def lock_variables(
     wait: str | None,
     existing_preload: str,
     stats: str | None = None,
-    beside: Iterable[str] = (),
+    extra: Iterable[str] = (),
 ) -> dict[str, str]:
     """The variables that put `choice` under a program; for 'none' only what is to be preloaded all the same."""
     if not choice.variables:
-        return {"LD_PRELOAD": ld_preload(None, existing_preload, beside)} if beside else {}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, beside), **choice.variables}
+        return {"LD_PRELOAD": ld_preload(None, existing_preload, extra)} if extra else {}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra), **choice.variables}
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

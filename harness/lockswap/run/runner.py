@@ -40,11 +40,11 @@ def measure(
 
     `cwd` None means the run's scratch folder.
     """
-    return _Job(setup, recipe, lock, threads, seconds, params, count, cwd, trace).once()
+    return _PreparedRun(setup, recipe, lock, threads, seconds, params, count, cwd, trace).once()
 
 
 @dataclass
-class _Job:
+class _PreparedRun:
     setup: Setup
     recipe: Recipe
     lock: str
@@ -59,12 +59,12 @@ class _Job:
         """Prepare, run, clean up. Whatever was started has ended afterwards, also on Ctrl-C."""
         scratch = tempfile.TemporaryDirectory(prefix="lockswap-", dir=scratch_root(), ignore_cleanup_errors=True)
         with Interrupts() as interrupts, scratch as folder, Brood():
-            own = Path(folder)
-            tmp = own / "tmp"
+            scratch_folder = Path(folder)
+            tmp = scratch_folder / "tmp"
             tmp.mkdir()
             values = {**self.params, "threads": self.threads, "seconds": self.seconds, "tmp": tmp}
             values |= {"apps": self.setup.paths.apps, "port": ports.free()}
-            run = self._what_is_shared(own, self.cwd or tmp, values, interrupts)
+            run = self._what_is_shared(scratch_folder, self.cwd or tmp, values, interrupts)
             try:
                 problem = self._commands("preparation", self.recipe.prepare, values, run)
                 outcome = Outcome(SKIPPED, problem) if problem else self._run(run, values)
@@ -101,26 +101,26 @@ class _Job:
         status = program.child.returncode
         return f"its {what} failed with status {status}{program.last_line()}" if status else None
 
-    def _what_is_shared(self, own: Path, cwd: Path, values: Mapping, interrupts: Interrupts) -> Run:
+    def _what_is_shared(self, folder: Path, cwd: Path, values: Mapping, interrupts: Interrupts) -> Run:
         env = clean_environment(os.environ)
         env |= {key: fill(text, values) for key, text in self.recipe.env.items()}
         # What we set for each run must not leak from the user's environment into the baseline.
         env = {key: value for key, value in env.items() if key not in _CHOSEN}
         limit = self.setup.with_seconds(self.recipe, self.seconds)
-        return Run(own, cwd, env, limit, interrupts)
+        return Run(folder, cwd, env, limit, interrupts)
 
     def _run(self, run: Run, values: Mapping[str, object]) -> Outcome:
         stats = run.folder / "stats" if self.count else None
-        beside = list(self.setup.preload)
+        extra = list(self.setup.preload)
         if self.count and self.recipe.server:  # the signal that stops it may be its end
-            beside.append(str(self.setup.paths.stats_on_signal))
+            extra.append(str(self.setup.paths.stats_on_signal))
         swap = lock_variables(
             self.setup.paths.library,
             Choice.of(self.lock),
             self.setup.wait,
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
-            beside,
+            extra,
         )
         command = self.recipe.fill(self.recipe.command, values)
         if self.recipe.server:

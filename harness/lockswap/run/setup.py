@@ -21,7 +21,7 @@ class Setup:
     pin: str | None = None
     numactl: tuple[str, ...] = ()
     timeout: float | None = None
-    preload: tuple[str, ...] = ()  # files that are preloaded beside our library, for every lock and for none
+    preload: tuple[str, ...] = ()  # files that are preloaded behind our library, for every lock and for none
 
     def with_seconds(self, recipe: Recipe, seconds: int) -> float:
         return self.timeout if self.timeout is not None else recipe.time_limit(seconds)

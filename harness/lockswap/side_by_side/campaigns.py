@@ -19,7 +19,7 @@ from lockswap.side_by_side.differences import Difference
 
 
 @dataclass(frozen=True)
-class Line:
+class Comparison:
     """One workload, figure, thread count and lock. Entries belong to the campaigns, in their order."""
 
     workload: str
@@ -35,19 +35,19 @@ class Line:
 
 
 @dataclass
-class Sides:
+class SideBySide:
     """`labels` are the campaigns' names, made unique."""
 
     folders: list[Path]
     labels: list[str]
     campaigns: list[Campaign]
     workloads: list[str]  # those that all have
-    lines: list[Line]
+    comparisons: list[Comparison]
     differences: list[Difference]
 
     @cached_property
     def locks(self) -> list[str]:
-        return sorted(dict.fromkeys(line.lock for line in self.lines), key=lambda lock: lock == NONE)
+        return sorted(dict.fromkeys(line.lock for line in self.comparisons), key=lambda lock: lock == NONE)
 
     @property
     def baselines(self) -> list[str]:
@@ -58,14 +58,14 @@ class Sides:
         """As the first campaign has it."""
         return _workload(self.campaigns[0], name)
 
-    def of(self, name: str) -> list[Line]:
-        return [line for line in self.lines if line.workload == name]
+    def of(self, name: str) -> list[Comparison]:
+        return [line for line in self.comparisons if line.workload == name]
 
-    def first(self, name: str) -> list[Line]:
+    def first(self, name: str) -> list[Comparison]:
         """Those of the figures with which a report begins."""
         return [line for line in self.of(name) if line.metric in self._split(name)[0]]
 
-    def more(self, name: str) -> list[Line]:
+    def more(self, name: str) -> list[Comparison]:
         return [line for line in self.of(name) if line.metric in self._split(name)[1]]
 
     def more_names(self, name: str) -> str:
@@ -80,12 +80,12 @@ class Sides:
 
     def tally(self, number: int) -> dict[str, int]:
         """verdict -> how many lines, of the campaign with this number against the first."""
-        found = [line.changes[number - 1] for line in self.lines]
+        found = [line.changes[number - 1] for line in self.comparisons]
         verdicts = [one.verdict for one in found if one]
         return {verdict: verdicts.count(verdict) for verdict in (CHANGED, UNCHANGED, OPEN)}
 
 
-def read(folders: list[Path]) -> Sides:
+def read(folders: list[Path]) -> SideBySide:
     """Raises UserError if the campaigns cannot be set side by side."""
     campaigns = [_load(folder) for folder in folders]
     for index, folder in enumerate(folders):
@@ -101,10 +101,10 @@ def read(folders: list[Path]) -> Sides:
         baselines = {_workload(campaign, name).against for campaign in campaigns}
         if len(baselines) > 1:
             raise UserError(f"the campaigns' ratios are to different baselines: {words(sorted(baselines))}")
-    lines = [line for name in shared for line in _lines(campaigns, name)]
-    if not lines:
+    comparisons = [one for name in shared for one in _comparisons(campaigns, name)]
+    if not comparisons:
         raise UserError(f"the campaigns share {words(shared)}, but no lock at a common thread count")
-    return Sides(folders, labels, campaigns, shared, lines, differences.find(campaigns, shared))
+    return SideBySide(folders, labels, campaigns, shared, comparisons, differences.find(campaigns, shared))
 
 
 def _load(folder: Path) -> Campaign:
@@ -122,7 +122,7 @@ def _workload(campaign: Campaign, name: str) -> Workload:
     return next(workload for workload in campaign.workloads if workload.name == name)
 
 
-def _lines(campaigns: list[Campaign], name: str) -> Iterable[Line]:
+def _comparisons(campaigns: list[Campaign], name: str) -> Iterable[Comparison]:
     workloads = [_workload(campaign, name) for campaign in campaigns]
     first, *others = workloads
     # Those by the clock, or per CPU-second if these decided in the first campaign.
@@ -133,32 +133,32 @@ def _lines(campaigns: list[Campaign], name: str) -> Iterable[Line]:
     for found in metrics:
         for count in threads:
             for lock in compared(locks, first.against):
-                yield _line(workloads, found, count, lock)
+                yield _comparison(workloads, found, count, lock)
 
 
 def _metric(workload: Workload, name: str) -> MetricInfo | None:
     return next((metric for metric in workload.all_metrics if metric.name == name), None)
 
 
-def _line(workloads: list[Workload], metrics: list[MetricInfo], threads: int, lock: str) -> Line:
-    sides = list(zip(workloads, metrics, strict=True))
-    pairs = [list(workload.pairs(threads, lock, metric).values()) for workload, metric in sides]
-    higher = [workload.counted(threads, lock, metric).higher_is_better for workload, metric in sides]
-    noises = [noise.floor if (noise := workload.noise(threads, metric)) else None for workload, metric in sides]
+def _comparison(workloads: list[Workload], metrics: list[MetricInfo], threads: int, lock: str) -> Comparison:
+    figures = list(zip(workloads, metrics, strict=True))
+    pairs = [list(workload.pairs(threads, lock, metric).values()) for workload, metric in figures]
+    higher = [workload.counted(threads, lock, metric).higher_is_better for workload, metric in figures]
+    noises = [noise.floor if (noise := workload.noise(threads, metric)) else None for workload, metric in figures]
 
     def floor(number: int) -> float | None:
         known = [noise for noise in (noises[0], noises[number]) if noise]
         return max(known, default=None)
 
     cells = [workload.cell(threads, lock) for workload in workloads]
-    return Line(
+    return Comparison(
         workload=workloads[0].name,
         metric=metrics[0],
         threads=threads,
         lock=lock,
         cells=tuple(cells),
-        ratios=tuple(workload.ratio(threads, lock, metric) for workload, metric in sides),
-        rounds=tuple(workload.round_ratios(threads, lock, metric) for workload, metric in sides),
+        ratios=tuple(workload.ratio(threads, lock, metric) for workload, metric in figures),
+        rounds=tuple(workload.round_ratios(threads, lock, metric) for workload, metric in figures),
         changes=tuple(
             change(pairs[0], pairs[number], (higher[0], higher[number]), floor(number))
             for number in range(1, len(workloads))
@@ -168,21 +168,23 @@ def _line(workloads: list[Workload], metrics: list[MetricInfo], threads: int, lo
     )
 
 
-def _cautions(sides: Sides) -> Iterable[str]:
-    machine = differences.other_machine(sides.differences)
+def _cautions(side_by_side: SideBySide) -> Iterable[str]:
+    machine = differences.other_machine(side_by_side.differences)
     if machine:
         yield (
             f"The machines differ ({machine}). Ratios within a campaign may be set side by side with care; absolute "
             "figures of different machines say nothing about a lock."
         )
-    for name in sides.workloads:
+    for name in side_by_side.workloads:
         work = {f"{name}: {what}": what for what in differences.WORK}
-        changed = [work[line.what] for line in sides.differences if line.differs and line.what in work]
+        changed = [work[line.what] for line in side_by_side.differences if line.differs and line.what in work]
         if changed:
             yield f"{name} is not the same in all campaigns: {words(changed)} differ. A change may come from that."
     unknown = [
         label
-        for label, noise in zip(sides.labels, zip(*(line.noises for line in sides.lines), strict=True), strict=True)
+        for label, noise in zip(
+            side_by_side.labels, zip(*(line.noises for line in side_by_side.comparisons), strict=True), strict=True
+        )
         if not any(noise)
     ]
     if unknown:
@@ -190,7 +192,7 @@ def _cautions(sides: Sides) -> Iterable[str]:
             f"The noise, the program against itself, was not measured in {words(unknown)}. Where no campaign has it, "
             "a change is judged by its interval alone."
         )
-    tested = [one for line in sides.lines for one in line.changes if one]
+    tested = [one for line in side_by_side.comparisons for one in line.changes if one]
     if len(tested) >= 20:
         yield (
             f"Of {plural(len(tested), 'comparison')} some {round(len(tested) / 20)} would be called changed by chance "

@@ -12,15 +12,16 @@ from typing import Any
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
+from lockswap.base.registry import known_labels
 from lockswap.base.text import plural
 from lockswap.findings.change import CHANGED, Change
 from lockswap.records.folder import make_folder
 from lockswap.report import forest, page
 from lockswap.report.answer import Scale
 from lockswap.report.figure import Panel, Plot, plot
-from lockswap.report.palette import looks
+from lockswap.report.palette import LockStyle, Palette
 from lockswap.side_by_side import differences
-from lockswap.side_by_side.campaigns import Line, Sides
+from lockswap.side_by_side.campaigns import Comparison, SideBySide
 
 COLUMNS = (
     "workload", "metric", "threads", "lock", "campaign", "runs", "ok", "median", "unit", "ratio", "ratio_low",
@@ -28,58 +29,62 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def default_folder(sides: Sides) -> Path:
+def default_folder(side_by_side: SideBySide) -> Path:
     """results/A-vs-B of this checkout; without one, the current folder's A-vs-B."""
-    name = "-vs-".join(re.sub(r"[^A-Za-z0-9._-]+", "-", label) for label in sides.labels)
+    name = "-vs-".join(re.sub(r"[^A-Za-z0-9._-]+", "-", label) for label in side_by_side.labels)
     results = Paths.find().results
     return (results if results.is_dir() else Path()) / name
 
 
-def write(sides: Sides, out: Path) -> Path:
+def write(side_by_side: SideBySide, out: Path) -> Path:
     """Write everything; the page's path."""
     if (out / "campaign.toml").exists():
         raise UserError(f"{out} is a campaign's folder, whose report would be lost; give another one to --out")
     make_folder(out)
-    plots = {name: drawn for name in sides.workloads if (drawn := _plot(sides, name))}
+    styles = Palette(known_labels(Paths.find())).styles([*side_by_side.baselines, *side_by_side.locks])
+    plots = {name: drawn for name in side_by_side.workloads if (drawn := _plot(side_by_side, name, styles))}
     for drawn in plots.values():
         drawn.save(out / "plots")
-    rows = list(_rows(sides))
-    files = {"changes.csv": _csv(rows), "changes.json": _json(sides, rows)}
+    rows = list(_rows(side_by_side))
+    files = {"changes.csv": _csv(rows), "changes.json": _json(side_by_side, rows)}
     for name, content in files.items():
         (out / name).write_text(content, encoding="utf-8")
     file = out / "report.html"
-    file.write_text(_page(sides, plots, files), encoding="utf-8")
+    file.write_text(_page(side_by_side, styles, plots, files), encoding="utf-8")
     return file
 
 
-def _page(sides: Sides, plots: dict[str, Plot], files: dict[str, str]) -> str:
-    changes = [one for line in sides.lines for one in line.changes if one]
+def _page(side_by_side: SideBySide, styles: dict[str, LockStyle], plots: dict[str, Plot], files: dict[str, str]) -> str:
+    changes = [one for line in side_by_side.comparisons for one in line.changes if one]
     return page.render(
         "side_by_side.html.j2",
-        _shown(sides),
-        title=" and ".join(sides.labels),
+        styles,
+        title=" and ".join(side_by_side.labels),
         kicker="lockswap: campaigns side by side",
-        sides=sides,
-        letters=letters(sides),
+        side_by_side=side_by_side,
+        letters=letters(side_by_side),
         plots=plots,
         downloads=files,
         scale=Scale.of(changes),
-        other_machine=differences.other_machine(sides.differences),
+        other_machine=differences.other_machine(side_by_side.differences),
     )
 
 
-def letters(sides: Sides) -> list[str]:
+def letters(side_by_side: SideBySide) -> list[str]:
     """A, B, C: short names for tables and plots."""
-    return [chr(ord("A") + index) if len(sides.labels) <= 26 else str(index + 1) for index in range(len(sides.labels))]
+    return [
+        chr(ord("A") + index) if len(side_by_side.labels) <= 26 else str(index + 1)
+        for index in range(len(side_by_side.labels))
+    ]
 
 
-def _plot(sides: Sides, name: str) -> Plot | None:
-    if not any(ratio for line in sides.of(name) for ratio in line.ratios):
+def _plot(side_by_side: SideBySide, name: str, styles: dict[str, LockStyle]) -> Plot | None:
+    if not any(ratio for line in side_by_side.of(name) for ratio in line.ratios):
         return None
-    title, against = sides.workload(name).info["title"], sides.workload(name).against
+    title, against = side_by_side.workload(name).info["title"], side_by_side.workload(name).against
     panels = []
-    for metric in dict.fromkeys(line.metric.name for line in sides.of(name)):
-        groups = _groups(sides, [line for line in sides.of(name) if line.metric.name == metric])
+    for metric in dict.fromkeys(line.metric.name for line in side_by_side.of(name)):
+        groups = _groups(side_by_side, styles, [line for line in side_by_side.of(name) if line.metric.name == metric])
         panels.append(
             Panel(
                 f"{title}: {metric}, ratio of each lock to {against} in each campaign, with its interval",
@@ -95,41 +100,37 @@ def _plot(sides: Sides, name: str) -> Plot | None:
     )
 
 
-def _groups(sides: Sides, lines: list[Line]) -> list[forest.Group]:
-    look = looks(_shown(sides))
+def _groups(
+    side_by_side: SideBySide, styles: dict[str, LockStyle], lines: list[Comparison]
+) -> list[forest.ForestGroup]:
     groups = []
     for threads in dict.fromkeys(line.threads for line in lines):
         here = [line for line in lines if line.threads == threads]
         marks = []
         for line in here:
-            for index, letter in enumerate(letters(sides)):
+            for index, letter in enumerate(letters(side_by_side)):
                 cell = line.cells[index]
                 why = cell.failures[0][0] if cell and cell.failures else "not measured"
                 marks.append(
-                    forest.Line(
+                    forest.ForestLine(
                         f"{line.lock}  {letter}" if index == 0 else letter,
                         line.lock,
-                        look[line.lock],
+                        styles[line.lock],
                         line.ratios[index],
                         f"✗ {why}",
                         line.rounds[index],
-                        hollow=index < len(sides.labels) - 1,
+                        hollow=index < len(side_by_side.labels) - 1,
                     )
                 )
         noises = [noise for line in here for noise in line.noises if noise]
-        groups.append(forest.Group(plural(threads, "thread"), marks, max(noises, default=None)))
+        groups.append(forest.ForestGroup(plural(threads, "thread"), marks, max(noises, default=None)))
     return groups
 
 
-def _shown(sides: Sides) -> list[str]:
-    """All locks, baselines first."""
-    return list(dict.fromkeys([*sides.baselines, *sides.locks]))
-
-
-def _rows(sides: Sides) -> Iterable[dict[str, Any]]:
+def _rows(side_by_side: SideBySide) -> Iterable[dict[str, Any]]:
     """One a figure, thread count, lock and campaign."""
-    for line in sides.lines:
-        for index, label in enumerate(sides.labels):
+    for line in side_by_side.comparisons:
+        for index, label in enumerate(side_by_side.labels):
             cell, ratio, spread = line.cells[index], line.ratios[index], line.medians[index]
             row: dict[str, Any] = {
                 "workload": line.workload, "metric": line.metric.name, "threads": line.threads, "lock": line.lock,
@@ -163,12 +164,12 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _json(sides: Sides, rows: list[dict[str, Any]]) -> str:
+def _json(side_by_side: SideBySide, rows: list[dict[str, Any]]) -> str:
     data = {
         "schema": 1,
-        "campaigns": sides.labels,
-        "cautions": sides.cautions,
-        "differences": {line.what: line.values for line in sides.differences if line.differs},
+        "campaigns": side_by_side.labels,
+        "cautions": side_by_side.cautions,
+        "differences": {line.what: line.values for line in side_by_side.differences if line.differs},
         "lines": [{key: _finite(value) for key, value in row.items()} for row in rows],
     }
     return json.dumps(data, indent=2, allow_nan=False) + "\n"

@@ -11,61 +11,61 @@ from lockswap.findings import change
 from lockswap.findings.change import CHANGED, Change
 from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import COLOR, Entry, new_table, ratio_text, width
-from lockswap.side_by_side.campaigns import Line, Sides
+from lockswap.side_by_side.campaigns import Comparison, SideBySide
 from lockswap.side_by_side.differences import Difference
 from lockswap.side_by_side.page import letters
 
 
-def show(sides: Sides, page: Path) -> None:
+def show(side_by_side: SideBySide, page: Path) -> None:
     """What differs, what changed, and where the page is."""
     console = open_console()
     console.print(Text("What differs", style="bold"))
-    differing = [line for line in sides.differences if line.differs]
-    console.print(_differences(sides, differing) if differing else "Nothing that is recorded.")
+    differing = [line for line in side_by_side.differences if line.differs]
+    console.print(_differences(side_by_side, differing) if differing else "Nothing that is recorded.")
     console.print()
     console.print(Text("What changed: ▲ better, ▼ worse, = not changed, ? can't tell", style="bold"))
-    for name in sides.workloads:
+    for name in side_by_side.workloads:
         console.print()
-        console.print(Text(sides.workload(name).info["title"], style="bold"))
-        for table in _changes(sides, sides.first(name), console):
+        console.print(Text(side_by_side.workload(name).info["title"], style="bold"))
+        for table in _changes(side_by_side, side_by_side.first(name), console):
             console.print(table)
-        if others := sides.more_names(name):
+        if others := side_by_side.more_names(name):
             console.print(Text(f"More in the report: {others}", style="dim"))
-    if sides.cautions:
+    if side_by_side.cautions:
         console.print()
         console.print(Text("Before you read the changes", style="bold yellow"))
-        console.print(listed("!", sides.cautions, "yellow"))
+        console.print(listed("!", side_by_side.cautions, "yellow"))
     console.print()
     console.print(Text(f"Report: {short(page)}", style="bold"), soft_wrap=True)
 
 
-def _differences(sides: Sides, differing: list[Difference]) -> Table:
+def _differences(side_by_side: SideBySide, differing: list[Difference]) -> Table:
     table = new_table()
     table.add_column("", style="dim")
-    for letter, label in zip(letters(sides), sides.labels, strict=True):
+    for letter, label in zip(letters(side_by_side), side_by_side.labels, strict=True):
         table.add_column(f"{letter}: {label}", overflow="fold")
     for line in differing:
         table.add_row(Text(line.what), *(Text(value) for value in line.values))
     return table
 
 
-def _changes(sides: Sides, lines: list[Line], console: Console) -> list[Table]:
+def _changes(side_by_side: SideBySide, lines: list[Comparison], console: Console) -> list[Table]:
     """One table if it fits, with the ratios' intervals if they fit too; else one for each later campaign."""
-    every = list(range(1, len(sides.labels)))
+    every = list(range(1, len(side_by_side.labels)))
     for numbers, intervals in ((every, True), (every, False)):
-        table = _table(sides, lines, numbers, intervals)
+        table = _table(side_by_side, lines, numbers, intervals)
         if width(table, console) <= console.width:
             return [table]
-    return [_table(sides, lines, [number], intervals=False) for number in every]
+    return [_table(side_by_side, lines, [number], intervals=False) for number in every]
 
 
-def _table(sides: Sides, lines: list[Line], later: list[int], intervals: bool) -> Table:
+def _table(side_by_side: SideBySide, lines: list[Comparison], later: list[int], intervals: bool) -> Table:
     """The first campaign and the `later` ones."""
     table = new_table()
     table.add_column("figure", no_wrap=True)
     table.add_column("threads" if intervals else "thr", justify="right")
     table.add_column("lock", no_wrap=True)
-    marks = letters(sides)
+    marks = letters(side_by_side)
     for number in (0, *later):
         table.add_column(f"ratio in {marks[number]}" if intervals else marks[number], no_wrap=True)
     for number in later:
@@ -78,19 +78,19 @@ def _table(sides: Sides, lines: list[Line], later: list[int], intervals: bool) -
             line.metric.name if new else "",
             str(line.threads) if other else "",
             line.lock,
-            *(_ratio(sides, line, number, intervals) for number in (0, *later)),
+            *(_ratio(side_by_side, line, number, intervals) for number in (0, *later)),
             *(_change(line.changes[number - 1]) for number in later),
         )
         before = line
     return table
 
 
-def _ratio(sides: Sides, line: Line, number: int, intervals: bool) -> Entry:
+def _ratio(side_by_side: SideBySide, line: Comparison, number: int, intervals: bool) -> Entry:
     ratio, cell = line.ratios[number], line.cells[number]
     if ratio is None:
         return Text(cell.failures[0][0] if cell and cell.failures else "–", style="red")
     if intervals:
-        return ratio_text(ratio, sides.workload(line.workload).against)
+        return ratio_text(ratio, side_by_side.workload(line.workload).against)
     return Text(f"{SYMBOL[ratio.verdict]} {times(ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim"))
 
 
