@@ -380,7 +380,7 @@ def test_perf_output_is_understood():
         (["--", "no-such-program"], "not found"),
         (["-w", "rw", "--numactl", "'"], "--numactl"),
         (["--resume", "nowhere"], "no campaign"),
-        (["--resume", "nowhere", "-l", "ba"], "leave rwlock away"),
+        (["--resume", "nowhere", "-l", "ba"], "leave --rwlock away"),
     ],
 )
 def test_bad_input(lockswap, recipe, args, says):

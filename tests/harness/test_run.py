@@ -1,13 +1,15 @@
 """`lockswap run` and `lockswap list`: real processes."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from harness_support import MUTEXES, compile_c, one_line_error
+from harness_support import MUTEXES, ROOT, compile_c, one_line_error
 from lockswap.base.errors import UserError
 from lockswap.run.preload import ld_preload
 
@@ -167,3 +169,21 @@ def test_list_shows_locks_and_workloads(lockswap, recipe):
 def test_list_names_a_broken_recipe(lockswap, recipe):
     recipe("rw", replace={"title =": "titel ="})
     assert "titel" in one_line_error(lockswap.inside("list"))
+
+
+@pytest.mark.parametrize(
+    ("modules", "loads_none_of"),
+    [
+        (
+            "lockswap.cli, lockswap.run.launch",
+            ["rich", "numpy", "scipy", "matplotlib", "jinja2", "elftools", "tomli_w"],
+        ),
+        ("lockswap.cli, lockswap.campaign.compare", ["matplotlib", "jinja2", "elftools"]),
+    ],
+)
+def test_a_command_loads_what_it_needs(modules, loads_none_of):
+    """`run` stands before a program's start, and `compare` is not to wait for what draws."""
+    code = f"import sys, {modules}; print(*[name for name in {loads_none_of} if name in sys.modules])"
+    env = os.environ | {"PYTHONPATH": str(ROOT / "harness")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

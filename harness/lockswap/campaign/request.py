@@ -1,69 +1,293 @@
-"""What the user asked `lockswap compare` for: each option once, for the command line and for --resume."""
+"""What the user asked `lockswap compare` for. Each option is written once, here: the command line, its help, the
+request and what --resume reads from the campaign's folder all follow from the fields of Request."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+# ruff: noqa: RUF009 (the functions that make fields call dataclasses.field)
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import click
+
+from lockswap.base.errors import UserError
+from lockswap.campaign.headings import HeadedOption
 from lockswap.records.scrub import scrub
+
+COMPARE = "What to compare"
+OWN_COMMAND = "A command or server of your own"
+LENGTH = "How often and how long"
+RUNS = "How runs are made"
+VERDICTS = "What decides"
+RECORDS = "What is recorded, and where"
+
+# In help texts, for what the registry says; see HeadedCommand.
+DEFAULT_RWLOCKS, DEFAULT_MUTEXES = "<rwlocks>", "<mutexes>"
+PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_AT_LEAST_1 = click.IntRange(min=1)
+
+# From what click gives for an option to the field's value; the option's name is for complaints.
+Reader = Callable[[Any, str], Any]
+
+
+def _as_it_is(value: Any, _: str) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _names(values: tuple[str, ...], _: str) -> list[str]:
+    """Names given as `--x a,b` or `--x a --x b`."""
+    return [name for value in values for name in (part.strip() for part in value.split(",")) if name]
+
+
+def _share(text: str, option: str) -> float:
+    """'5%' and '0.05' are the same."""
+    try:
+        value = float(text.rstrip("% ")) / 100 if text.rstrip().endswith("%") else float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.001 <= value <= 1:
+        raise UserError(f"{option}: '{text}' is no share from 0.1% to 100%; write it as 5%")
+    return value
+
+
+def _words(text: str, option: str) -> list[str]:
+    """A command that was given as one argument; no shell looks at it."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{option} '{text}': {error}") from None
+    if not words:
+        raise UserError(f"{option}: there is no command in it")
+    return words
+
+
+def _commands(texts: tuple[str, ...], option: str) -> list[list[str]]:
+    return [_words(text, option) for text in texts]
+
+
+def _counts(text: str, option: str) -> list[int]:
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option}: '{text}' is not a list of numbers; write it as 1,2,4,8") from None
+    if min(counts) < 1:
+        raise UserError(f"{option}: every count must be 1 or more")
+    return list(dict.fromkeys(counts))
+
+
+def _field(unsaid: Any, **metadata: Any) -> Any:
+    """A field; `unsaid` is its value where the user says nothing."""
+    if isinstance(unsaid, list):
+        return field(default_factory=list, metadata=metadata)
+    return field(default=unsaid, metadata=metadata)
+
+
+def _option(
+    heading: str,
+    *names: str,
+    unsaid: Any = None,
+    read: Reader = _as_it_is,
+    stored: bool = True,
+    has_words: bool = False,
+    **settings: Any,
+) -> Any:
+    """A field that is an option of the command line.
+
+    `stored`: --resume finds it in the campaign's folder. `has_words`: it has words of commands or paths, in which the
+    user's home folder is not written down. `settings` are click's.
+    """
+    shape = {"names": names, "heading": heading, "settings": settings}
+    return _field(unsaid, option=shape, read=read, stored=stored, has_words=has_words)
+
+
+def _list(heading: str, *names: str, read: Reader = _as_it_is, **settings: Any) -> Any:
+    return _option(heading, *names, unsaid=[], read=read, multiple=True, **settings)
+
+
+def _flag(heading: str, name: str, **settings: Any) -> Any:
+    return _option(heading, name, unsaid=False, is_flag=True, **settings)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line said; None where it said nothing."""
+    """What the user said, and what stands for it where the user said nothing."""
 
-    workloads: list[str]
-    locks: list[str]
-    mutexes: list[str]
-    ranges: list[str]
-    wait: str | None
-    threads: list[int] | None
-    repeats: int | None
-    seconds: int | None
-    timeout: float | None
-    pin: str | None
-    numactl: str
-    preload: list[str]
-    out: Path | None
-    name: str | None
-    quick: bool
-    seed: int | None
-    command: list[str]
-    metrics: list[str]
-    better: str
-    until: float | None
-    budget: float | None
-    against: str | None
-    fail_below: float | None
-    per_cpu: bool
-    server: list[str]
-    ready: str | None
-    ready_timeout: float | None
-    load: list[str]
-    stop: str | None
-    stop_timeout: float | None
-    prepare: list[list[str]]
-    cleanup: list[list[str]]
-    perf_record: bool
+    workloads: list[str] = _list(
+        COMPARE, "--workload", "-w", read=_names, metavar="NAME",
+        help="Workload; several: a,b or repeated. Default: all but the long ones.",
+    )  # fmt: skip
+    locks: list[str] = _list(
+        COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
+        help=f"Lock; several: a,b or repeated. Default: {DEFAULT_RWLOCKS}. none and pthread are always there.",
+    )  # fmt: skip
+    ranges: list[str] = _list(
+        COMPARE, "--range", read=_names, metavar="LOCK",
+        help="Range lock, for programs that call them; several: a,b or repeated. --against takes one as range:LOCK.",
+    )  # fmt: skip
+    mutexes: list[str] = _list(
+        COMPARE, "--mutex", "-m", read=_names, metavar="MUTEX",
+        help="Mutex; several: a,b or repeated. With --rwlock: each of those with each of these. Default: where a "
+        f"workload takes mutexes and nothing is named, {DEFAULT_MUTEXES}.",
+    )  # fmt: skip
+    wait: str | None = _option(
+        COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."
+    )
+    against: str | None = _option(
+        COMPARE, "--against", metavar="CHOICE",
+        help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: glibc's own, preloaded.",
+    )  # fmt: skip
+
+    command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
+    metrics: list[str] = _list(
+        OWN_COMMAND, "--metric", metavar="REGEX",
+        help="For a command of your own: group 1 is the figure. Several are possible. Default: its time.",
+    )  # fmt: skip
+    better: str = _option(
+        OWN_COMMAND, "--better", unsaid="higher", type=click.Choice(["higher", "lower"]), default="higher",
+        show_default=True, help="Which way --metric is better.",
+    )  # fmt: skip
+    server: list[str] = _option(
+        OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
+        help="Compare a server: start this before each run of --load. {port} is a free port, {threads} a thread count.",
+    )  # fmt: skip
+    ready: str | None = _option(
+        OWN_COMMAND, "--ready", metavar="REGEX|PORT",
+        help="The server is ready when it prints REGEX, or listens on PORT ({port}, 8080; udp:{port}). "
+        "Default: {port}.",
+    )  # fmt: skip
+    load: list[str] = _option(
+        OWN_COMMAND, "--load", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
+        help="What makes requests to the server; --metric looks at its output.",
+    )  # fmt: skip
+    stop: str | None = _option(
+        OWN_COMMAND, "--stop", metavar="SIGNAL", help="What stops the server. Default: TERM."
+    )  # fmt: skip
+    prepare: list[list[str]] = _list(
+        OWN_COMMAND, "--prepare", read=_commands, has_words=True, metavar="'CMD'",
+        help="Run this before each run, not swapped. Repeatable.",
+    )  # fmt: skip
+    cleanup: list[list[str]] = _list(
+        OWN_COMMAND, "--cleanup", read=_commands, has_words=True, metavar="'CMD'",
+        help="Run this after each run, whatever became of it.",
+    )  # fmt: skip
+    ready_timeout: float | None = _option(
+        OWN_COMMAND, "--ready-timeout", type=_POSITIVE, metavar="S",
+        help="A server that is not ready by then counts as hung. Default: 30.",
+    )  # fmt: skip
+    stop_timeout: float | None = _option(
+        OWN_COMMAND, "--stop-timeout", type=_POSITIVE, metavar="S",
+        help="A server that does not end by then is killed and counts as hung. Default: 10.",
+    )  # fmt: skip
+
+    quick: bool = _flag(
+        LENGTH, "--quick", help="Only quick workloads, two thread counts, shorter runs, 6 rounds."
+    )  # fmt: skip
+    threads: list[int] | None = _option(
+        LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
+    )
+    repeats: int | None = _option(
+        LENGTH, "--repeats", "-r", type=_AT_LEAST_1, metavar="N",
+        help="Rounds; with --until, the least number of them. Default: 7; below 6 no 95 % interval exists.",
+    )  # fmt: skip
+    seconds: int | None = _option(
+        LENGTH, "--seconds", "-s", type=_AT_LEAST_1, metavar="S",
+        help="Length of a run. Default: the workload's own.",
+    )  # fmt: skip
+    timeout: float | None = _option(
+        LENGTH, "--timeout", type=_POSITIVE, metavar="S", help="After so many seconds a run counts as hung."
+    )
+    until: float | None = _option(
+        LENGTH, "--until", read=_share, metavar="SHARE",
+        help="Go on until every 95 % interval of a rate or time reaches at most so far from its estimate, as in 5%.",
+    )  # fmt: skip
+    budget: float | None = _option(
+        LENGTH, "--budget", type=_POSITIVE, metavar="MINUTES",
+        help="Begin no round after so much measuring. Default: 30 with --until, else none.",
+    )  # fmt: skip
+
+    pin: str | None = _option(
+        RUNS, "--pin", type=click.Choice(["compact", "scatter"]),
+        help="Confine each run to as many CPUs as it has threads: neighbours, or far apart.",
+    )  # fmt: skip
+    numactl: str = _option(
+        RUNS, "--numactl", unsaid="", metavar="'ARGS'", help="Start each run through numactl with these arguments."
+    )
+    preload: list[str] = _list(
+        RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable."
+    )
+    seed: int | None = _option(
+        RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
+        help="Of the order of locks in each round. Default: drawn and recorded.",
+    )  # fmt: skip
+
+    per_cpu: bool = _flag(
+        VERDICTS, "--per-cpu",
+        help="Operations per CPU second decide instead of the clock: for machines shared with others.",
+    )  # fmt: skip
+    fail_below: float | None = _option(
+        VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
+        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97: a gate for CI.",
+    )  # fmt: skip
+
+    name: str | None = _option(
+        RECORDS, "--name", stored=False, metavar="CAMPAIGN", help="The campaign's name. Default: date and time."
+    )
+    out: Path | None = _option(
+        RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
+        help="The campaign's folder. Default: results/NAME.",
+    )  # fmt: skip
+    perf_record: bool = _flag(
+        RECORDS, "--perf-record",
+        help="After the measured runs, one more for each figure under perf: summaries of futex calls and off-CPU time.",
+    )  # fmt: skip
+
+    @classmethod
+    def from_command_line(cls, given: Mapping[str, Any]) -> Self:
+        """From what click gives for each field, by its name."""
+        given = dict(given)
+        # `-- CMD... --metric REGEX` is understood as well, unless --metric was given before the command.
+        if given["command"][-2:-1] == ("--metric",) and not given["metrics"]:
+            given |= {"metrics": given["command"][-1:], "command": given["command"][:-2]}
+        said = [one for one in fields(cls) if given[one.name] is not None]
+        return cls(**{one.name: one.metadata["read"](given[one.name], _first_name(one)) for one in said})
 
     def stored(self) -> dict[str, Any]:
         """For campaign.toml, so that --resume asks for the same."""
-        fields = vars(self) | {"out": None, "name": None}
-        fields |= {key: _each_word(scrub, fields[key]) for key in _WORDS}
-        return {key: value for key, value in fields.items() if value not in (None, [], "")}
+        found = {one.name: _changed(one, scrub, getattr(self, one.name)) for one in fields(self) if _is_stored(one)}
+        return {name: value for name, value in found.items() if value not in (None, [], "")}
 
     @classmethod
-    def from_stored(cls, fields: dict[str, Any]) -> "Request":
-        empty: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
-        empty |= {"numactl": "", "quick": False, "better": "higher", "per_cpu": False, "perf_record": False}
-        empty |= {key: [] for key in ("workloads", "locks", "mutexes", "ranges", "metrics", *_WORDS)}
-        known = {key: value for key, value in fields.items() if key in empty}
-        known |= {key: _each_word(_at_home, known.get(key, [])) for key in _WORDS}
-        return cls(**(empty | known))
+    def from_stored(cls, stored: Mapping[str, Any]) -> Self:
+        known = [one for one in fields(cls) if one.name in stored]
+        return cls(**{one.name: _changed(one, _at_home, stored[one.name]) for one in known})
 
 
-# Fields with words of commands, in which the user's home folder is not written down.
-_WORDS = ("command", "preload", "server", "load", "prepare", "cleanup")
+def with_options(function: Callable) -> Callable:
+    """Decorate a command's function with the options of Request."""
+    for one in reversed(fields(Request)):
+        if shape := one.metadata.get("option"):
+            add = click.option(
+                *shape["names"], one.name, cls=HeadedOption, heading=shape["heading"], **shape["settings"]
+            )
+            function = add(function)
+    return function
+
+
+def _first_name(one: Field) -> str:
+    option = one.metadata.get("option")
+    return option["names"][0] if option else one.name
+
+
+def _is_stored(one: Field) -> bool:
+    return one.metadata["stored"]
+
+
+def _changed(one: Field, change: Callable[[str], str], value: Any) -> Any:
+    """The value with each of its words changed, if it is a field with words."""
+    return _each_word(change, value) if one.metadata["has_words"] else value
 
 
 def _each_word(change: Callable[[str], str], words: list) -> list:

@@ -1,0 +1,39 @@
+"""Options of a command that stand under headings in its --help."""
+
+from collections.abc import Callable, Mapping
+
+import click
+
+
+class HeadedOption(click.Option):
+    """An option with the heading under which --help shows it."""
+
+    def __init__(self, *args, heading: str, **settings) -> None:
+        super().__init__(*args, **settings)
+        self.heading = heading
+
+
+class HeadedCommand(click.Command):
+    """A command whose --help has a section a heading, in the order in which the headings first occur.
+
+    `words` gives what certain words of the help stand for; it is asked only when help is shown.
+    """
+
+    def __init__(self, *args, words: Callable[[], Mapping[str, str]] = dict, **settings) -> None:
+        super().__init__(*args, **settings)
+        self.words = words
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        words = self.words()
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record is None:
+                continue
+            names, text = record
+            for word, meaning in words.items():
+                text = text.replace(word, meaning)
+            sections.setdefault(getattr(option, "heading", "Help"), []).append((names, text))
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
