@@ -5,7 +5,8 @@
 
 A module that imports nothing of the harness stands on floor 1, every other one floor above the highest that it imports.
 All imports count, also those inside a function and those for type checkers. A package is a folder; each file at the top
-of the harness is one of its own. Each finding is one line, `file:line: message`; the exit status is 1 if there is one.
+of the harness is one of its own. An import that leads to no module is a finding, too. Each finding is one line,
+`file:line: message`; the exit status is 1 if there is one.
 """
 
 import ast
@@ -14,6 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 SOURCES = "harness/lockswap"
+TOP = "lockswap"
 MOST_FLOORS = 8
 
 # importing module -> imported module -> the line of the first such import
@@ -46,7 +48,7 @@ def read_imports(files: dict[str, Path]) -> Imports:
             for name in imported_names(module, file.name == "__init__.py", node):
                 # `from a.b import c`: c is a module, or else a name in the module a.b.
                 target = name if name in files else name.rpartition(".")[0]
-                if target in files and target != module:
+                if name.split(".")[0] == TOP and target != module:
                     lines[target] = min(node.lineno, lines.get(target, node.lineno))
     return found
 
@@ -90,7 +92,14 @@ def check(root: Path, files: dict[str, Path]) -> list[str]:
         return f"{files[module].relative_to(root).as_posix()}:{line}"
 
     imports = read_imports(files)
-    findings = []
+    findings = [
+        f"{place(module, line)}: there is no module {target}"
+        for module, targets in imports.items()
+        for target, line in targets.items()
+        if target not in files
+    ]
+    if findings:
+        return findings
     if found := circle(imports):
         findings.append(f"{place(found[0], imports[found[0]][found[1]])}: modules import in a circle: {_arrows(found)}")
     packages = between_packages(imports, files)

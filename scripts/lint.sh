@@ -30,7 +30,12 @@ lint_tidy() {
   nice xargs -r -d '\n' -P "$JOBS" -n 1 clang-tidy --quiet -p "$BUILD" 2>/dev/null <<<"$units"
 }
 
-lint_layers() { "$BUILD/venv/bin/python" scripts/check_layers.py; }
+lint_layers() {
+  local failed=0
+  "$BUILD/venv/bin/python" scripts/check_layers.py || failed=1
+  "$BUILD/venv/bin/python" scripts/check_harness_layers.py || failed=1
+  return "$failed"
+}
 
 lint_prose() { "$BUILD/venv/bin/python" scripts/check_prose.py; }
 
