@@ -8,6 +8,9 @@ import tomllib
 import pytest
 
 from harness_support import NATIVE, ROOT, Lockswap, compile_c
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.report.palette import FAR_APART
 
 built = all(
     (ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-registry", "bin/lockswap-meter")
@@ -25,6 +28,12 @@ def program(tmp_path_factory):
 def locks(kind: str = "rwlocks") -> list[str]:
     out = subprocess.run([ROOT / "build/bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
     return [lock["name"] for lock in json.loads(out)[kind]]
+
+
+def test_what_is_compared_by_default_has_colours_that_are_far_apart():
+    registry = Registry.load(Paths(ROOT, ROOT / "build"))
+    default = {lock.name for lock in (*registry.rwlocks, *registry.mutexes) if lock.compared_by_default}
+    assert len(default) <= FAR_APART
 
 
 def test_every_lock_is_counted_and_compared(program, tmp_path):

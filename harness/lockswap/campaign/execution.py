@@ -53,7 +53,7 @@ class _Execution:
         self.available: float | None = None
         self.jobs = {job.recipe.name: job for job in plan.jobs}
         self.runs = 0
-        self.spent_s = 0.0  # measuring, by those who were interrupted
+        self.spent_s = 0.0  # seconds of measuring before the campaign was interrupted
 
     def run(self) -> bool:
         plan = self.plan

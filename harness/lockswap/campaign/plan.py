@@ -16,7 +16,7 @@ from lockswap.run.setup import Setup
 
 @dataclass
 class Plan:
-    """Everything that is settled before the first run."""
+    """What runs, how often and how; execution.py carries it out."""
 
     folder: Folder
     setup: Setup

@@ -46,20 +46,19 @@ def check(campaign: Campaign, limit: float) -> Gate:
 
 
 def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
-    who = f"{workload.name}, {plural(threads, 'thread')}, {lock}"
+    what = f"{workload.name}, {plural(threads, 'thread')}, {lock}"
     cell, base = workload.cell(threads, lock), workload.cell(threads, workload.against)
     if cell and cell.failures and base and not base.failures and cell.failures[0][0] != SKIPPED:
         status, detail, _ = cell.failures[0]
-        gate.violations.append(f"gate: {who}: {status}: {detail}")
+        gate.violations.append(f"gate: {what}: {status}: {detail}")
     for metric in awaited(workload):
         leading, _ = workload.leading(metric)
         ratio = workload.ratio(threads, lock, leading)
         if ratio is None:
-            gate.open_.append(f"gate: {who}, {leading.name}: can't tell: no pair of good runs")
+            gate.open_.append(f"gate: {what}, {leading.name}: can't tell: no pair of good runs")
             continue
-        figures = (
-            f"{who}, {leading.name}: {times(ratio.estimate)} of {workload.against}, {interval(ratio, workload.against)}"
-        )
+        against = workload.against
+        figures = f"{what}, {leading.name}: {times(ratio.estimate)} of {against}, {interval(ratio, against)}"
         if ratio.trusted and ratio.high < gate.limit and ratio.verdict == SLOWER:
             gate.violations.append(f"gate: {figures}: below {gate.limit:g}")
         elif ratio.trusted and ratio.low >= gate.limit:

@@ -1,4 +1,4 @@
-"""How precise a campaign is by now: the widest interval that there is to be waited for."""
+"""How precise a campaign is by now: the widest interval that `--until` waits for."""
 
 import math
 

@@ -65,22 +65,22 @@ def _preload(workload: Workload) -> Iterable[str]:
     yield from _judged(workload, passed, metric, NONE, f"The preload itself ({passed} against none, {metric.name})")
 
 
-def _judged(workload: Workload, lock: str, metric: MetricInfo, against: str, who: str) -> Iterable[str]:
+def _judged(workload: Workload, lock: str, metric: MetricInfo, against: str, subject: str) -> Iterable[str]:
     """By the clock, or whatever leads; then what the other figure and the quiet rounds say differently."""
     leading, other = workload.leading(metric)
     said = claim(workload, lock, leading, against, workload.threads)
     if not said:
         return
-    yield f"{who}{_measured_by(leading, other)}: {said}."
+    yield f"{subject}{_measured_by(leading, other)}: {said}."
     if other:
         differing = [
             threads for threads in workload.threads if _differs(workload, threads, lock, leading, other, against)
         ]
         if said := claim(workload, lock, other, against, differing):
-            yield f"{who}{_measured_by(other, leading)}: {said}."
+            yield f"{subject}{_measured_by(other, leading)}: {said}."
     changed = [threads for threads in workload.threads if workload.changed_by_busy(threads, lock, leading, against)]
     if said := claim(workload, lock, leading, against, changed, quiet=True):
-        yield f"{who}{_measured_by(leading, other)}, without the busy rounds: {said}."
+        yield f"{subject}{_measured_by(leading, other)}, without the busy rounds: {said}."
 
 
 def _measured_by(metric: MetricInfo, other: MetricInfo | None) -> str:

@@ -1,4 +1,4 @@
-"""What a program left behind to be judged: its output, and the library's counts."""
+"""What a run leaves to be judged: the program's output, and the counts of the library."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What belongs to this user or machine is not written down."""
+"""Texts are written down without what belongs to this user or machine."""
 
 import os
 import re

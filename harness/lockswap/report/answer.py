@@ -1,4 +1,4 @@
-"""The first table of a report: who is faster, slower, or can't be told, for each figure, thread count and lock."""
+"""The first table of a report: which lock is faster, which slower, for each figure and thread count."""
 
 import math
 from collections import Counter

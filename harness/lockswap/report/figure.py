@@ -30,7 +30,7 @@ _EXPLAINED = {NONE: "none (no preload)", PTHREAD: "pthread (glibc)", MUTEX_PTHRE
 class Panel:
     """One pair of axes."""
 
-    alt: str  # for those who do not see it
+    alt: str  # for readers who cannot see it
     height: float  # inches
     draw: Callable[[Axes], None]
     width: float = 4.6

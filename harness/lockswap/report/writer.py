@@ -1,5 +1,7 @@
-"""`lockswap report`: from a campaign's folder to a page, plots, CSV and JSON. It reads the folder, and of
-this tree which locks there are: for their colours."""
+"""`lockswap report`: from a campaign's folder to a page, plots, CSV and JSON.
+
+The figures come from the folder alone; the registry of this tree only chooses the colours of the locks.
+"""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The CPUs that this process may use, where they are, and to which of them a program is confined."""
+"""Which CPUs this process may use, where they are, and to which of them a program is confined."""
 
 import os
 from dataclasses import dataclass

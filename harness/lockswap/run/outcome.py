@@ -7,6 +7,8 @@ from lockswap.recipes.output import Counts, Output
 
 @dataclass
 class Outcome:
+    """How one run ended, and all that it gave. `status` is one of records/status.py."""
+
     status: str
     detail: str = ""
     metrics: dict[str, float] = field(default_factory=dict)

@@ -45,7 +45,7 @@ def serve(
         program = Program.start(server_line, run.cwd, server_env, run.folder, "server")
     except OSError as error:
         return Served(Problem(FAILED, f"the server cannot start: {error}"))
-    server = _Server(run, spec, program, brood)
+    server = _RunningServer(run, spec, program, brood)
     served = Served()
     try:
         served.problem = server.wait_until(ready)
@@ -72,7 +72,7 @@ def _holds(ready: Ready, output: tuple[str, str]) -> bool:
     return any(re.search(ready.regex, text, re.MULTILINE) for text in output)
 
 
-def _load(run: Run, server: "_Server", line: list[str]) -> tuple[Problem | None, tuple[str, str]]:
+def _load(run: Run, server: "_RunningServer", line: list[str]) -> tuple[Problem | None, tuple[str, str]]:
     try:
         load = Program.start(line, run.cwd, run.env, run.folder, "load")
     except OSError as error:
@@ -90,7 +90,7 @@ def _load(run: Run, server: "_Server", line: list[str]) -> tuple[Problem | None,
 
 
 @dataclass
-class _Server:
+class _RunningServer:
     run: Run
     spec: Server
     program: Program
