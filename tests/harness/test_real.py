@@ -25,9 +25,13 @@ def program(tmp_path_factory):
     return path
 
 
-def locks(kind: str = "rwlocks") -> list[str]:
+def rows(kind: str = "rwlocks") -> list[dict]:
     out = subprocess.run([ROOT / "build/bin/lockswap-registry"], capture_output=True, text=True, check=True).stdout
-    return [lock["name"] for lock in json.loads(out)[kind]]
+    return json.loads(out)[kind]
+
+
+def locks(kind: str = "rwlocks") -> list[str]:
+    return [lock["name"] for lock in rows(kind)]
 
 
 def test_what_is_compared_by_default_has_colours_that_are_far_apart():
@@ -53,12 +57,13 @@ def test_every_lock_is_counted_and_compared(program, tmp_path):
         assert checks[name]["totals"]["writes"] == 4000, name
 
 
-def test_without_a_choice_the_papers_locks_are_compared(program, tmp_path):
+def test_without_a_choice_what_the_registry_says_is_compared(program, tmp_path):
     folder = tmp_path / "campaign"
     done = Lockswap(ROOT)("compare", "-r", "1", "--out", folder, "--no-report", "--", program, "1", "1000")
     assert done.returncode == 0, done.stderr
     about = tomllib.loads((folder / "campaign.toml").read_text())
-    assert about["locks"] == ["none", "pthread", "ba", "bravo-ba", "cohort", "per-cpu", "rlu"]
+    wanted = [lock["name"] for lock in rows() if lock.get("compared_by_default")]
+    assert about["locks"] == ["none", "pthread", *(wanted or [name for name in locks() if name != "pthread"])]
 
 
 def test_every_mutex_is_counted_and_compared(tmp_path):
