@@ -162,9 +162,7 @@ class Request:
         OWN_COMMAND, "--load", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
         help="What makes requests to the server; --metric looks at its output.",
     )  # fmt: skip
-    stop: str | None = _option(
-        OWN_COMMAND, "--stop", metavar="SIGNAL", help="What stops the server. Default: TERM."
-    )  # fmt: skip
+    stop: str | None = _option(OWN_COMMAND, "--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
     prepare: list[list[str]] = _list(
         OWN_COMMAND, "--prepare", read=_commands, has_words=True, metavar="'CMD'",
         help="Run this before each run, not swapped. Repeatable.",
@@ -182,9 +180,7 @@ class Request:
         help="A server that does not end by then is killed and counts as hung. Default: 10.",
     )  # fmt: skip
 
-    quick: bool = _flag(
-        LENGTH, "--quick", help="Only quick workloads, two thread counts, shorter runs, 6 rounds."
-    )  # fmt: skip
+    quick: bool = _flag(LENGTH, "--quick", help="Only quick workloads, two thread counts, shorter runs, 6 rounds.")
     threads: list[int] | None = _option(
         LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
     )
