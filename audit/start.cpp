@@ -1,10 +1,9 @@
 #include "audit/start.h"
 
 #include <cstddef>
-#include <cstring>
 
 #include "audit/fork.h"
-#include "audit/real.h"
+#include "audit/mutex.h"
 #include "audit/report.h"
 #include "audit/rwlock.h"
 #include "audit/world.h"
@@ -12,29 +11,20 @@
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
 #include "interpose/start.h"
-#include "platform/syscall.h"
 #include "registry/environment.h"
+#include "registry/say.h"
 #include "registry/text.h"
 
 namespace lockswap::audit {
 namespace {
 
-void say(const char* line) noexcept {
-  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
-}
-
-[[noreturn]] void refuse(const char* what, const char* why) noexcept {
-  char line[4400];
-  Text(line, sizeof line) << "lockswap audit: " << what << why << "\n";
-  say(line);
-  for (;;)
-    raw_syscall(SYS_exit_group, 2);
-}
-
 void start() noexcept {
-  const char* missing = resolve_other_symbols();
-  if (missing == nullptr) missing = resolve_real_symbols();
-  if (missing != nullptr) refuse("glibc 2.30 or newer is needed: this C library has no ", missing);
+  if (const char* missing = resolve_real_symbols(); missing != nullptr) {
+    char line[200];
+    Text(line, sizeof line)
+        << "lockswap audit: glibc 2.30 or newer is needed: this C library has no " << missing;
+    refuse(line);
+  }
   prepare_world();
   static constinit char path[4200];
   if (!open_record(environment_value("LOCKSWAP_AUDIT"), path, sizeof path)) {
@@ -64,35 +54,16 @@ __attribute__((destructor)) void on_exit() {
   close_record();
 }
 
-template <auto kMember>
-constexpr auto kFirstRw = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
-
-// Inside the start no other thread gets past it, and what this one locks there it unlocks there.
-template <auto kMember>
-constexpr auto kFirstMutex = FirstCall<active_mutex, kMember, start, 0>::call;
-
 }  // namespace
 
 bool ensure_started() noexcept { return started<start>(); }
-
-constinit MutexOps active_mutex{
-    kFirstMutex<&MutexOps::init>,      kFirstMutex<&MutexOps::destroy>,
-    kFirstMutex<&MutexOps::lock>,      kFirstMutex<&MutexOps::trylock>,
-    kFirstMutex<&MutexOps::timedlock>, kFirstMutex<&MutexOps::clocklock>,
-    kFirstMutex<&MutexOps::unlock>,
-};
 
 }  // namespace lockswap::audit
 
 namespace lockswap {
 
-constinit RwOps active_rwlock{
-    audit::kFirstRw<&RwOps::init>,        audit::kFirstRw<&RwOps::destroy>,
-    audit::kFirstRw<&RwOps::rdlock>,      audit::kFirstRw<&RwOps::tryrdlock>,
-    audit::kFirstRw<&RwOps::timedrdlock>, audit::kFirstRw<&RwOps::clockrdlock>,
-    audit::kFirstRw<&RwOps::wrlock>,      audit::kFirstRw<&RwOps::trywrlock>,
-    audit::kFirstRw<&RwOps::timedwrlock>, audit::kFirstRw<&RwOps::clockwrlock>,
-    audit::kFirstRw<&RwOps::unlock>,
-};
+constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, audit::start, EAGAIN>;
+// Inside the start no other thread gets past it, and what this one locks there it unlocks there.
+constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, audit::start, 0>;
 
 }  // namespace lockswap

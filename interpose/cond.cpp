@@ -3,15 +3,13 @@
 
 #include <pthread.h>
 
+#include "interpose/exports.h"
 #include "interpose/start.h"
-#include "interpose/symbol_versions.h"
 
 using lockswap::active_cond;
 using lockswap::active_old_cond;
 
 extern "C" {
-
-#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 LOCKSWAP_EXPORTED int lockswap_cond_init(pthread_cond_t* c, const pthread_condattr_t* a) {
   return active_cond.init(c, a);

@@ -6,6 +6,8 @@
 
 #include "platform/atomic.h"
 #include "platform/syscall.h"
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
 
 namespace lockswap {
 
@@ -42,5 +44,25 @@ struct FirstCall<kTable, kMember, kStart, kInside> {
     return started<kStart>() ? (kTable.*kMember)(args...) : kInside;
   }
 };
+
+// What a whole table holds until then.
+template <class Table, Table& kTable, void (*kStart)(), int kInside, auto... kMembers>
+constexpr Table kFirstCallsOf{FirstCall<kTable, kMembers, kStart, kInside>::call...};
+
+template <RwOps& kTable, void (*kStart)(), int kInside>
+constexpr RwOps kFirstRwCalls =
+    kFirstCallsOf<RwOps, kTable, kStart, kInside, &RwOps::init, &RwOps::destroy, &RwOps::rdlock,
+                  &RwOps::tryrdlock, &RwOps::timedrdlock, &RwOps::clockrdlock, &RwOps::wrlock,
+                  &RwOps::trywrlock, &RwOps::timedwrlock, &RwOps::clockwrlock, &RwOps::unlock>;
+template <MutexOps& kTable, void (*kStart)(), int kInside>
+constexpr MutexOps kFirstMutexCalls =
+    kFirstCallsOf<MutexOps, kTable, kStart, kInside, &MutexOps::init, &MutexOps::destroy,
+                  &MutexOps::lock, &MutexOps::trylock, &MutexOps::timedlock, &MutexOps::clocklock,
+                  &MutexOps::unlock>;
+template <CondOps& kTable, void (*kStart)(), int kInside>
+constexpr CondOps kFirstCondCalls =
+    kFirstCallsOf<CondOps, kTable, kStart, kInside, &CondOps::init, &CondOps::destroy,
+                  &CondOps::wait, &CondOps::timedwait, &CondOps::clockwait, &CondOps::signal,
+                  &CondOps::broadcast>;
 
 }  // namespace lockswap

@@ -6,14 +6,12 @@
 
 #include <pthread.h>
 
+#include "interpose/exports.h"
 #include "interpose/start.h"
-#include "interpose/symbol_versions.h"
 
 using lockswap::active_mutex;
 
 extern "C" {
-
-#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 LOCKSWAP_EXPORTED int lockswap_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* a) {
   return active_mutex.init(m, a);

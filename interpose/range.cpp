@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "interpose/exports.h"
 #include "interpose/start.h"
 #include "lockswap/range_lock.h"
 #include "platform/clock.h"
@@ -92,8 +93,6 @@ int acquire_within(lockswap_range_lock* lock, lockswap_range* range, std::uint64
 }  // namespace
 
 extern "C" {
-
-#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 LOCKSWAP_EXPORTED int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr) {
   attributes(attr) = {.kind = 0, .options = RangeKind::kFair, .segment = 0, .unused = {}};

@@ -2,10 +2,15 @@
 
 #include <dlfcn.h>
 
+#include "interpose/exports.h"
 #include "interpose/objects.h"
 
 namespace lockswap {
 
+namespace {
+
+// The next function of this name behind this library: at this version, else at any. nullptr: there
+// is none.
 void* find_real_symbol(const char* name, const char* version) noexcept {
   if (const link_map* own = own_object(); own != nullptr) {
     if (void* p = find_symbol_from(own->l_next, name, version)) return p;
@@ -15,14 +20,6 @@ void* find_real_symbol(const char* name, const char* version) noexcept {
   void* p = dlvsym(RTLD_NEXT, name, version);
   return p != nullptr ? p : dlsym(RTLD_NEXT, name);
 }
-
-namespace {
-
-#if defined(__x86_64__)
-constexpr const char* kCondVersion = "GLIBC_2.3.2";
-#else
-constexpr const char* kCondVersion = kOldVersion;
-#endif
 
 template <class Find>
 void fill_in(CondOps& r, const char* version, const Find& set) noexcept {
@@ -44,27 +41,27 @@ const char* fill_in(Functions& f, Find find) noexcept {
     if (into == nullptr) missing = name;
   };
   RwOps& r = f.rwlock;
-  set(r.init, "pthread_rwlock_init", kOldVersion);
-  set(r.destroy, "pthread_rwlock_destroy", kOldVersion);
-  set(r.rdlock, "pthread_rwlock_rdlock", kOldVersion);
-  set(r.tryrdlock, "pthread_rwlock_tryrdlock", kOldVersion);
-  set(r.timedrdlock, "pthread_rwlock_timedrdlock", kOldVersion);
+  set(r.init, "pthread_rwlock_init", LOCKSWAP_OLDEST);
+  set(r.destroy, "pthread_rwlock_destroy", LOCKSWAP_OLDEST);
+  set(r.rdlock, "pthread_rwlock_rdlock", LOCKSWAP_OLDEST);
+  set(r.tryrdlock, "pthread_rwlock_tryrdlock", LOCKSWAP_OLDEST);
+  set(r.timedrdlock, "pthread_rwlock_timedrdlock", LOCKSWAP_OLDEST);
   set(r.clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.30");
-  set(r.wrlock, "pthread_rwlock_wrlock", kOldVersion);
-  set(r.trywrlock, "pthread_rwlock_trywrlock", kOldVersion);
-  set(r.timedwrlock, "pthread_rwlock_timedwrlock", kOldVersion);
+  set(r.wrlock, "pthread_rwlock_wrlock", LOCKSWAP_OLDEST);
+  set(r.trywrlock, "pthread_rwlock_trywrlock", LOCKSWAP_OLDEST);
+  set(r.timedwrlock, "pthread_rwlock_timedwrlock", LOCKSWAP_OLDEST);
   set(r.clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
-  set(r.unlock, "pthread_rwlock_unlock", kOldVersion);
+  set(r.unlock, "pthread_rwlock_unlock", LOCKSWAP_OLDEST);
   MutexOps& m = f.mutex;
-  set(m.init, "pthread_mutex_init", kOldVersion);
-  set(m.destroy, "pthread_mutex_destroy", kOldVersion);
-  set(m.lock, "pthread_mutex_lock", kOldVersion);
-  set(m.trylock, "pthread_mutex_trylock", kOldVersion);
-  set(m.timedlock, "pthread_mutex_timedlock", kOldVersion);
+  set(m.init, "pthread_mutex_init", LOCKSWAP_OLDEST);
+  set(m.destroy, "pthread_mutex_destroy", LOCKSWAP_OLDEST);
+  set(m.lock, "pthread_mutex_lock", LOCKSWAP_OLDEST);
+  set(m.trylock, "pthread_mutex_trylock", LOCKSWAP_OLDEST);
+  set(m.timedlock, "pthread_mutex_timedlock", LOCKSWAP_OLDEST);
   set(m.clocklock, "pthread_mutex_clocklock", "GLIBC_2.30");
-  set(m.unlock, "pthread_mutex_unlock", kOldVersion);
-  fill_in(f.cond, kCondVersion, set);
-  fill_in(f.old_cond, kOldVersion, set);
+  set(m.unlock, "pthread_mutex_unlock", LOCKSWAP_OLDEST);
+  fill_in(f.cond, LOCKSWAP_OLDEST_COND, set);
+  fill_in(f.old_cond, LOCKSWAP_OLDEST, set);
   return missing;
 }
 

@@ -13,17 +13,6 @@ struct Functions {
   CondOps old_cond;
 };
 
-// The oldest version that a function of glibc can have.
-#if defined(__x86_64__)
-inline constexpr const char* kOldVersion = "GLIBC_2.2.5";
-#else
-inline constexpr const char* kOldVersion = "GLIBC_2.17";
-#endif
-
-// The next function of this name behind this library: at this version, else at any. nullptr: there
-// is none. Without the loader's lock, as below.
-void* find_real_symbol(const char* name, const char* version) noexcept;
-
 // Fills in system_rwlock, system_mutex and what stands beside it, all of it at once and without the
 // loader's lock: the first lock call may come while another thread holds that. Returns the name of
 // a function that does not exist, or nullptr.

@@ -5,14 +5,12 @@
 
 #include <pthread.h>
 
+#include "interpose/exports.h"
 #include "interpose/start.h"
-#include "interpose/symbol_versions.h"
 
 using lockswap::active_rwlock;
 
 extern "C" {
-
-#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 LOCKSWAP_EXPORTED int lockswap_rwlock_init(pthread_rwlock_t* l, const pthread_rwlockattr_t* a) {
   return active_rwlock.init(l, a);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "interpose/bypasses.h"
+#include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
 #include "interpose/objects.h"
@@ -18,6 +19,7 @@
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
+#include "registry/say.h"
 #include "registry/stats.h"
 #include "registry/text.h"
 
@@ -25,17 +27,6 @@ namespace lockswap {
 namespace {
 
 constinit Config config{};
-
-void say(const char* line) noexcept {
-  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
-}
-
-[[noreturn]] void refuse(const char* why) noexcept {
-  say(why);
-  say("\n");
-  for (;;)
-    raw_syscall(SYS_exit_group, 2);
-}
 
 bool is_bravo_over_glibcs(const char* name) noexcept {
   return name != nullptr &&
@@ -112,14 +103,6 @@ void start() noexcept {
   active_mutex = *choice.mutex;
 }
 
-template <auto kMember>
-constexpr auto kFirst = FirstCall<active_rwlock, kMember, start, EAGAIN>::call;
-// Inside the start there is one thread, which may take and release what it likes.
-template <auto kMember>
-constexpr auto kFirstMutex = FirstCall<active_mutex, kMember, start, 0>::call;
-template <auto& kTable, auto kMember>
-constexpr auto kFirstCond = FirstCall<kTable, kMember, start, 0>::call;
-
 void in_forked_child() noexcept {
   Process::forked();
   thread_id();  // so that it is known who survived before there are other threads
@@ -148,38 +131,16 @@ __attribute__((destructor)) void on_exit() {
 
 void ensure_started() noexcept { started<start>(); }
 
-constinit RwOps active_rwlock{
-    kFirst<&RwOps::init>,        kFirst<&RwOps::destroy>,     kFirst<&RwOps::rdlock>,
-    kFirst<&RwOps::tryrdlock>,   kFirst<&RwOps::timedrdlock>, kFirst<&RwOps::clockrdlock>,
-    kFirst<&RwOps::wrlock>,      kFirst<&RwOps::trywrlock>,   kFirst<&RwOps::timedwrlock>,
-    kFirst<&RwOps::clockwrlock>, kFirst<&RwOps::unlock>,
-};
-constinit MutexOps active_mutex{
-    kFirstMutex<&MutexOps::init>,      kFirstMutex<&MutexOps::destroy>,
-    kFirstMutex<&MutexOps::lock>,      kFirstMutex<&MutexOps::trylock>,
-    kFirstMutex<&MutexOps::timedlock>, kFirstMutex<&MutexOps::clocklock>,
-    kFirstMutex<&MutexOps::unlock>,
-};
-constinit CondOps active_cond{
-    kFirstCond<active_cond, &CondOps::init>,      kFirstCond<active_cond, &CondOps::destroy>,
-    kFirstCond<active_cond, &CondOps::wait>,      kFirstCond<active_cond, &CondOps::timedwait>,
-    kFirstCond<active_cond, &CondOps::clockwait>, kFirstCond<active_cond, &CondOps::signal>,
-    kFirstCond<active_cond, &CondOps::broadcast>,
-};
-constinit CondOps active_old_cond{
-    kFirstCond<active_old_cond, &CondOps::init>,
-    kFirstCond<active_old_cond, &CondOps::destroy>,
-    kFirstCond<active_old_cond, &CondOps::wait>,
-    kFirstCond<active_old_cond, &CondOps::timedwait>,
-    kFirstCond<active_old_cond, &CondOps::clockwait>,
-    kFirstCond<active_old_cond, &CondOps::signal>,
-    kFirstCond<active_old_cond, &CondOps::broadcast>,
-};
+constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, start, EAGAIN>;
+// Inside the start there is one thread, which may take and release what it likes.
+constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, start, 0>;
+constinit CondOps active_cond = kFirstCondCalls<active_cond, start, 0>;
+constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, start, 0>;
 
 }  // namespace lockswap
 
 extern "C" {
-__attribute__((visibility("default"))) void lockswap_write_stats();
+LOCKSWAP_EXPORTED void lockswap_write_stats();
 
 // For programs that end without exit(), for signal handlers and debuggers: it is async-signal-safe.
 // So it does not look for bypasses, which needs the loader's lock.

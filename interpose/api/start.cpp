@@ -2,31 +2,19 @@
 // pthread's.
 #include "interpose/start.h"
 
-#include <cstring>
 #include <pthread.h>
 
 #include "interpose/first_call.h"
 #include "platform/process.h"
-#include "platform/syscall.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
 #include "registry/config.h"
 #include "registry/range_locks.h"
+#include "registry/say.h"
 #include "registry/text.h"
 
 namespace lockswap {
 namespace {
-
-void say(const char* line) noexcept {
-  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
-}
-
-[[noreturn]] void refuse(const char* why) noexcept {
-  say(why);
-  say("\n");
-  for (;;)
-    raw_syscall(SYS_exit_group, 2);
-}
 
 void start() noexcept {
   static constinit Config config{};

@@ -1,6 +1,9 @@
-// Symbol versions as glibc has them. The oldest version is named after the architecture's first
-// glibc; 2.34 moved the functions from libpthread to libc.
+// What makes a function one of glibc's to the programs: it is visible, and has the symbol versions
+// that glibc has it at. The oldest version is named after the architecture's first glibc; 2.34 moved
+// the functions from libpthread to libc.
 #pragma once
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 #if defined(__x86_64__)
 #define LOCKSWAP_OLDEST "GLIBC_2.2.5"
@@ -24,9 +27,10 @@
 
 // Condition variables: those of 2.2.5 have another layout.
 #if defined(__x86_64__)
-#define LOCKSWAP_COND(function, name) LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.3.2")
+#define LOCKSWAP_OLDEST_COND "GLIBC_2.3.2"
 #define LOCKSWAP_OLD_COND(function, name) LOCKSWAP_OLD_ONLY(function, name)
 #else
-#define LOCKSWAP_COND(function, name) LOCKSWAP_OLDEST_IS_DEFAULT(function, name)
+#define LOCKSWAP_OLDEST_COND LOCKSWAP_OLDEST
 #define LOCKSWAP_OLD_COND(function, name)
 #endif
+#define LOCKSWAP_COND(function, name) LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST_COND)

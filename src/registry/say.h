@@ -1,0 +1,23 @@
+// What the library says for itself, on standard error: without malloc and stdio, since the program
+// may be anywhere.
+#pragma once
+
+#include <cstring>
+
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+inline void say(const char* line) noexcept {
+  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(std::strlen(line)));
+}
+
+// Says why, and ends the program before it has begun.
+[[noreturn]] inline void refuse(const char* why) noexcept {
+  say(why);
+  say("\n");
+  for (;;)
+    raw_syscall(SYS_exit_group, 2);
+}
+
+}  // namespace lockswap
