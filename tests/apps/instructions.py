@@ -4,7 +4,7 @@
     instructions.py LIBRARY APPS
 
 Counted by callgrind, so the same on every run, however busy the machine is. Exit status 1 if a lock takes more than
-its bound. To measure all that a lock costs: scripts/measure_costs.py.
+its bound. To measure all that a lock costs: tools/measure_costs.py.
 """
 
 import os

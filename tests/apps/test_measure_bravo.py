@@ -1,4 +1,4 @@
-"""scripts/measure_bravo.py: when it goes on, which time counts, and what it does not call measured."""
+"""tools/measure_bravo.py: when it goes on, which time counts, and what it does not call measured."""
 
 import itertools
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import measure_bravo
 from measure_bravo import LEAST_PAIRS, Rounds, at_least, at_most, verdict

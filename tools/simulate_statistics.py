@@ -1,6 +1,6 @@
 """How good the harness's statistics are, by simulation: what docs/measuring.md says of them comes from here.
 
-usage: PYTHONPATH=harness build/venv/bin/python scripts/simulate_statistics.py [intervals | claims] [--trials N]
+usage: PYTHONPATH=harness build/venv/bin/python tools/simulate_statistics.py [intervals | claims] [--trials N]
 
 intervals: of each way to make a 95 % interval of paired ratios that scipy has, how often it holds the true ratio and
 how wide it is, for 6 to 31 rounds and several kinds of noise. claims: how often a difference is claimed between equals,

@@ -1,6 +1,6 @@
 """What BRAVO gains, what it harms, and what sharing one readers table costs: bravo-U against U, closely measured.
 
-usage: PYTHONPATH=harness build/venv/bin/python scripts/measure_bravo.py [--pairs N] [--most N] [--out DIR] [WHAT...]
+usage: PYTHONPATH=harness build/venv/bin/python tools/measure_bravo.py [--pairs N] [--most N] [--out DIR] [WHAT...]
 
 WHAT (default: all):
   harm          back to back, 2 threads, 1 % and 10 % writes: bravo-U's time to U's; revocation's share of the time

@@ -1,7 +1,7 @@
 """What a lock costs where one can measure it closely: one thread, two live readers, starved writers, mutexes and
 wake-ups, start-up.
 
-usage: PYTHONPATH=harness python scripts/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT ...]
+usage: PYTHONPATH=harness python tools/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT ...]
 
 WHAT: time, instructions, readers, writers, share, mutexes, wakeups, startup (default: all). Every comparison is
 paired: each round runs glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md
