@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 
 from suite.case import WAITS, Case, all_cases  # noqa: E402
 from suite.choice import combinations, commit_of, turn  # noqa: E402
-from suite.place import Place  # noqa: E402
+from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
 
@@ -83,15 +83,16 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     good = True
     for name in args.cases or [name for name, case in known.items() if case.quick]:
         case = known[name]
-        # Two runs of a case, one of them of all locks, may go on side by side.
-        folder = build / "programs/out" / (f"{name}-all" if args.all else name)
+        # Another run of the case may go on side by side.
+        folder, mark = own_folder(build / "programs/out" / (f"{name}-all" if args.all else name))
         if args.all:
             unders = combinations(case, locks, mutexes)
         elif args.under:
             unders = [under(args.under)]
         else:
             unders = turn(case, locks, mutexes, commit)
-        good = Trial(place, case, folder).hold(unders) and good
+        with mark:
+            good = Trial(place, case, folder).hold(unders) and good
     return 0 if good else 1
 
 

@@ -1,5 +1,6 @@
 """What runs the cases must notice crashes, hangs, other results, locks that were not taken, processes left over."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ sys.path.insert(0, str(HERE))
 
 from suite.case import WAITS, Case, all_cases  # noqa: E402
 from suite.choice import AT_A_TURN, combinations, turn  # noqa: E402
-from suite.place import Place  # noqa: E402
+from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Stage, Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
 
@@ -171,6 +172,16 @@ def test_a_server_that_is_never_ready(verdict):
             pass
 
     assert "ended before it was ready ended with status 1" in failure(verdict, play)
+
+
+def test_runs_side_by_side_share_no_folder(tmp_path):
+    first, mark = own_folder(tmp_path / "out/case")
+    code = "import pathlib, suite.place, sys; print(suite.place.own_folder(pathlib.Path(sys.argv[1]))[0])"
+    command = [sys.executable, "-c", code, str(tmp_path / "out/case")]
+    beside = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+    assert (first, beside) == (tmp_path / "out/case", f"{tmp_path}/out/case-2")
+    mark.close()
+    assert own_folder(tmp_path / "out/case")[0] == first
 
 
 def test_each_combination_comes_round():

@@ -1,11 +1,29 @@
 """Where the programs are: installed, or unpacked below build/."""
 
+import fcntl
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from suite.wrong import Wrong
+
+
+def own_folder(wanted: Path) -> tuple[Path, IO]:
+    """A folder for the outputs of this process alone: the one that is wanted or, while another run has that, one with
+    a number behind its name. It is this run's while the file stays open."""
+    for number in range(1, 1000):
+        folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = (folder / ".in-use").open("w")
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            mark.close()
+        else:
+            return folder, mark
+    raise Wrong(f"all folders {wanted}* are in use")
 
 
 @dataclass(frozen=True)
