@@ -209,12 +209,15 @@ bool is_due(const std::string& suite, unsigned number, const Options& options) {
   return (number + start) % kQuarters == 0;
 }
 
-int run_all(const Options& options) {
-  const std::string what =
-      options.preload.empty() ? "plain glibc" : options.name() + ", wait " + options.wait;
-  int good = 0;
-  unsigned number = 0, not_due = 0;
-  std::vector<std::string> failed, skipped;
+// The cases that the options name, and of those how many have their turn another time.
+struct Choice {
+  std::vector<std::string> names;
+  unsigned not_due = 0;
+};
+
+Choice chosen_cases(const Options& options) {
+  Choice choice;
+  unsigned number = 0;
   const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
   for (int s = 0; s < unit.total_test_suite_count(); ++s) {
     const testing::TestSuite& suite = *unit.GetTestSuite(s);
@@ -223,21 +226,38 @@ int run_all(const Options& options) {
       if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 ||
           fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0)
         continue;
-      if (!is_due(suite.name(), number++, options)) {
-        ++not_due;
-        continue;
+      if (is_due(suite.name(), number++, options)) {
+        choice.names.push_back(name);
+      } else {
+        ++choice.not_due;
       }
-      const Outcome outcome = run_in_process(name, options);
-      if (outcome.kind == Outcome::kGood) ++good;
-      if (outcome.kind == Outcome::kSkippedCase) skipped.push_back(name + ": " + outcome.why);
-      if (outcome.kind == Outcome::kFailed) {
-        failed.push_back(name + ": " + outcome.why);
-        std::cout << "FAILED " << name << " (" << what << "): " << outcome.why << '\n'
-                  << outcome.output << std::flush;
-      } else if (options.verbose) {
-        std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " ("
-                  << outcome.ms << " ms)" << std::endl;
-      }
+    }
+  }
+  return choice;
+}
+
+int run_all(const Options& options) {
+  const auto [names, not_due] = chosen_cases(options);
+  if (names.empty() && not_due == 0) {
+    std::cerr << program_invocation_short_name << ": no case is named '" << options.only << "'"
+              << (options.without.empty() ? "" : " and not '" + options.without + "'") << '\n';
+    return kUsage;
+  }
+  const std::string what =
+      options.preload.empty() ? "plain glibc" : options.name() + ", wait " + options.wait;
+  int good = 0;
+  std::vector<std::string> failed, skipped;
+  for (const std::string& name : names) {
+    const Outcome outcome = run_in_process(name, options);
+    if (outcome.kind == Outcome::kGood) ++good;
+    if (outcome.kind == Outcome::kSkippedCase) skipped.push_back(name + ": " + outcome.why);
+    if (outcome.kind == Outcome::kFailed) {
+      failed.push_back(name + ": " + outcome.why);
+      std::cout << "FAILED " << name << " (" << what << "): " << outcome.why << '\n'
+                << outcome.output << std::flush;
+    } else if (options.verbose) {
+      std::cout << (outcome.kind == Outcome::kGood ? "ok     " : "skip   ") << name << " ("
+                << outcome.ms << " ms)" << std::endl;
     }
   }
   std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, "
@@ -248,10 +268,6 @@ int run_all(const Options& options) {
     std::cout << "  skipped " << line << '\n';
   for (const std::string& line : failed)
     std::cout << "  FAILED  " << line << '\n';
-  if (good + failed.size() + skipped.size() == 0) {
-    std::cerr << "rwlock_conformance: no case is named '" << options.only << "'\n";
-    return kUsage;
-  }
   return failed.empty() ? 0 : 1;
 }
 
@@ -283,7 +299,7 @@ int main(int argc, char** argv) {
                        flag == "--wait" || flag == "--only" || flag == "--without" ||
                        flag == "--timeout" || flag == "--scale";
     if (!known || i + 1 == argc) {
-      std::cerr << "rwlock_conformance: "
+      std::cerr << program_invocation_short_name << ": "
                 << (known ? "a value is missing after " : "unknown argument ") << flag
                 << "; known: --preload --rwlock --mutex --wait --only --without --timeout --scale "
                    "--verbose\n";
@@ -301,11 +317,13 @@ int main(int argc, char** argv) {
     if (flag == "--scale") options.scale = atoi(value.c_str());
   }
   if (options.preload.empty() != !named) {
-    std::cerr << "rwlock_conformance: --preload and --rwlock or --mutex go together\n";
+    std::cerr << program_invocation_short_name
+              << ": --preload and --rwlock or --mutex go together\n";
     return kUsage;
   }
   if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0) {
-    std::cerr << "rwlock_conformance: " << options.preload << " is not there; build it first\n";
+    std::cerr << program_invocation_short_name << ": " << options.preload
+              << " is not there; build it first\n";
     return kUsage;
   }
   return run_all(options);
