@@ -7,17 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
+#include "common/clock.h"
 #include "lockswap/range_lock.h"
 
 namespace {
-
-double cpu_ns() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
 
 lockswap_range_lock lock = LOCKSWAP_RANGE_LOCK_INITIALIZER;
 
@@ -47,9 +41,9 @@ int main(int argc, char** argv) {
   if (beside) lockswap_range_acquire(&lock, &other, 0, 100, LOCKSWAP_RANGE_EXCLUSIVE);
   pairs_of(pairs / 10 + 1, mode);  // warm: the thread's nodes
   for (long i = 0; i < rounds; ++i) {
-    const double start = cpu_ns();
+    const double start = bench::cpu_ns();
     pairs_of(pairs, mode);
-    std::printf("%.3f ns/pair\n", (cpu_ns() - start) / static_cast<double>(pairs));
+    std::printf("%.3f ns/pair\n", (bench::cpu_ns() - start) / static_cast<double>(pairs));
   }
   return 0;
 }

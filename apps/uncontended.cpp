@@ -13,16 +13,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <pthread.h>
 
-namespace {
+#include "common/clock.h"
 
-double cpu_ns() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
+namespace {
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -71,9 +66,9 @@ int main(int argc, char** argv) {
   if (std::strcmp(mode->name, "recursive") == 0) make_recursive();
   mode->run(pairs / 10 + 1);  // warm: adoption, bias, caches
   for (long i = 0; i < rounds; ++i) {
-    const double start = cpu_ns();
+    const double start = bench::cpu_ns();
     mode->run(pairs);
-    std::printf("%.3f ns/pair\n", (cpu_ns() - start) / static_cast<double>(pairs));
+    std::printf("%.3f ns/pair\n", (bench::cpu_ns() - start) / static_cast<double>(pairs));
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Two functions of condition variables, counted: they tell which clocks and attributes a program
+// Two functions of condition variables, counted: they show which clocks and attributes a program
 // uses. The others are left to glibc.
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // What makes a function one of glibc's to the programs: it is visible, and has the symbol versions
-// that glibc has it at. The oldest version is named after the architecture's first glibc; 2.34 moved
-// the functions from libpthread to libc.
+// that glibc has it at. The oldest version is named after the architecture's first glibc; 2.34
+// moved the functions from libpthread to libc.
 #pragma once
 
 #define LOCKSWAP_EXPORTED __attribute__((visibility("default")))

@@ -166,10 +166,7 @@ LOCKSWAP_EXPORTED int lockswap_range_clock_acquire(lockswap_range_lock* lock, lo
                                                    uint64_t start, uint64_t end, int mode,
                                                    int clock, const timespec* until) {
   handle(range).node = nullptr;
-  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-      until->tv_nsec >= 1'000'000'000) {
-    return EINVAL;
-  }
+  if (!lockswap::is_valid_clock(clock) || !lockswap::is_valid_time(*until)) return EINVAL;
   const Deadline deadline{clock, *until};
   return acquire_within(lock, range, start, end, mode, &deadline);
 }

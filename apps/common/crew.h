@@ -51,18 +51,19 @@ struct alignas(128) Share {
 using Phase = std::vector<Share>;
 
 template <class Worker>
-std::uint64_t reads_of(const std::vector<Worker>& workers) {
+std::uint64_t sum_of(const std::vector<Worker>& workers, std::uint64_t Worker::*count) {
   std::uint64_t sum = 0;
   for (const Worker& w : workers)
-    sum += w.reads;
+    sum += w.*count;
   return sum;
 }
 template <class Worker>
+std::uint64_t reads_of(const std::vector<Worker>& workers) {
+  return sum_of(workers, &Worker::reads);
+}
+template <class Worker>
 std::uint64_t writes_of(const std::vector<Worker>& workers) {
-  std::uint64_t sum = 0;
-  for (const Worker& w : workers)
-    sum += w.writes;
-  return sum;
+  return sum_of(workers, &Worker::writes);
 }
 
 // The two watches: the first phase's, which costs nothing, and the second's.

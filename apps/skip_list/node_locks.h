@@ -17,20 +17,8 @@ class NodeLocksSkipList : public SkipListBase<NodeLock> {
  public:
   // False: it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
-    const int levels = random_levels(hand.random);
-    {
-      const Walk walk(hand);
-      Place p;
-      for (;;) {
-        if (!search_place(key, p)) return false;
-        const LockedNodes locked(p, levels);
-        if (!still_so(p, levels, nullptr)) continue;
-        link_in(*make(hand, key, levels), p);
-        break;
-      }
-    }
-    inserted(hand, levels);
-    return true;
+    return insert_under(hand, key,
+                        [](const Place& p, int levels) { return LockedNodes(p, levels); });
   }
 
   // False: it is not there.

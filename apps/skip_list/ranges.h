@@ -18,20 +18,9 @@ class RangesSkipList : public SkipListBase<NothingInTheNode> {
  public:
   // False: it is there already.
   bool insert(Hand& hand, std::uint32_t key) {
-    const int levels = random_levels(hand.random);
-    {
-      const Walk walk(hand);
-      Place p;
-      for (;;) {
-        if (!search_place(key, p)) return false;
-        const LockedKeys locked(lock_, p.before[levels - 1]->key, key);
-        if (!still_so(p, levels, nullptr)) continue;
-        link_in(*make(hand, key, levels), p);
-        break;
-      }
-    }
-    inserted(hand, levels);
-    return true;
+    return insert_under(hand, key, [this, key](const Place& p, int levels) {
+      return LockedKeys(lock_, p.before[levels - 1]->key, key);
+    });
   }
 
   // False: it is not there.

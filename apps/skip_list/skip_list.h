@@ -155,6 +155,26 @@ class SkipListBase {
     }
   }
 
+  // Inserts a key under what `lock(place, levels)` returns, which lets go at its end. False: it is
+  // there already.
+  template <class Lock>
+  bool insert_under(Hand& hand, std::uint32_t key, Lock lock) {
+    const int levels = random_levels(hand.random);
+    {
+      const Walk walk(hand);
+      Place p;
+      for (;;) {
+        if (!search_place(key, p)) return false;
+        const auto locked = lock(p, levels);
+        if (!still_so(p, levels, nullptr)) continue;
+        link_in(*make(hand, key, levels), p);
+        break;
+      }
+    }
+    inserted(hand, levels);
+    return true;
+  }
+
   // False: the key is there. Else where to insert it.
   bool search_place(std::uint32_t key, Place& p) noexcept {
     for (;; step_aside()) {

@@ -12,6 +12,14 @@ struct Deadline {
   timespec at;  // 0 <= tv_nsec < 1e9; tv_sec may be negative (long past)
 };
 
+// What POSIX demands of a deadline that a program gives.
+inline bool is_valid_clock(clockid_t clock) noexcept {
+  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+inline bool is_valid_time(const timespec& t) noexcept {
+  return t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000;
+}
+
 // Nanoseconds of CLOCK_MONOTONIC, through the vDSO: about 25 to 60 ns. Never fails on Linux.
 inline std::uint64_t monotonic_ns() noexcept {
   timespec t;

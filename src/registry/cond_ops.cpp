@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "platform/cancel.h"
+#include "platform/clock.h"
 #include "platform/native.h"
 #include "platform/syscall.h"
 #include "posix/condvar.h"
@@ -60,8 +61,7 @@ struct Ops {
   }
 
   static int wait_until(pthread_cond_t* c, pthread_mutex_t* m, const Deadline* deadline) noexcept {
-    if (deadline != nullptr && (deadline->at.tv_nsec < 0 || deadline->at.tv_nsec >= 1'000'000'000))
-      return EINVAL;
+    if (deadline != nullptr && !is_valid_time(deadline->at)) return EINVAL;
     if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
     CancellableSleep sleep;
     const auto unlock = [m] { return mutex_functions.unlock(m); };

@@ -86,45 +86,27 @@ class Reader {
   bool ok_ = true;
 };
 
-void read_rwlock(Reader& reader, Config& config) noexcept {
-  const char* v = environment_value("LOCKSWAP_RWLOCK");
+// Sets `into` to the name of the row that a variable names; `find` looks it up.
+template <class List, class Find>
+void choose(Reader& reader, const char* variable, const char* what, const List& list, Find find,
+            const char*& into) noexcept {
+  const char* v = environment_value(variable);
   if (v == nullptr || !reader.ok()) return;
-  if (const RwLockInfo* lock = find_rwlock(v)) {
-    config.rwlock = lock->name;
+  if (const auto* row = find(v); row != nullptr) {
+    into = row->name;
     return;
   }
-  Text text = reader.complain("LOCKSWAP_RWLOCK", v);
-  text << "is no lock; choose one of:";
-  for (int i = 0; i < rwlocks().count; ++i)
-    text << (i == 0 ? " " : ", ") << rwlocks().rows[i].name;
+  Text text = reader.complain(variable, v);
+  text << "is no " << what << "; choose one of:";
+  for (int i = 0; i < list.count; ++i)
+    text << (i == 0 ? " " : ", ") << list.rows[i].name;
 }
 
-void read_mutex(Reader& reader, Config& config) noexcept {
-  const char* v = environment_value("LOCKSWAP_MUTEX");
-  if (v == nullptr || !reader.ok()) return;
-  if (const MutexInfo* mutex = find_mutex(v)) {
-    config.mutex = mutex->name;
-    return;
-  }
-  Text text = reader.complain("LOCKSWAP_MUTEX", v);
-  text << "is no mutex; choose one of:";
-  for (int i = 0; i < mutexes().count; ++i)
-    text << (i == 0 ? " " : ", ") << mutexes().rows[i].name;
-}
-
-void read_wait(Reader& reader, Config& config) noexcept {
-  const char* v = environment_value("LOCKSWAP_WAIT");
-  if (v == nullptr || !reader.ok()) return;
+const WaitInfo* find_wait(const char* name) noexcept {
   for (int i = 0; i < waits().count; ++i) {
-    if (same_name(waits().rows[i].name, v)) {
-      config.wait = waits().rows[i].name;
-      return;
-    }
+    if (same_name(waits().rows[i].name, name)) return &waits().rows[i];
   }
-  Text text = reader.complain("LOCKSWAP_WAIT", v);
-  text << "is no wait policy; choose one of:";
-  for (int i = 0; i < waits().count; ++i)
-    text << (i == 0 ? " " : ", ") << waits().rows[i].name;
+  return nullptr;
 }
 
 void read_range(Reader& reader, Config& config) noexcept {
@@ -205,9 +187,9 @@ Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptio
 bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
   reject_unknown(reader);
-  read_rwlock(reader, config);
-  read_mutex(reader, config);
-  read_wait(reader, config);
+  choose(reader, "LOCKSWAP_RWLOCK", "lock", rwlocks(), find_rwlock, config.rwlock);
+  choose(reader, "LOCKSWAP_MUTEX", "mutex", mutexes(), find_mutex, config.mutex);
+  choose(reader, "LOCKSWAP_WAIT", "wait policy", waits(), find_wait, config.wait);
   read_range(reader, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);

@@ -103,11 +103,10 @@ class MutexLockOps {
   static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
     Count::on(m, Event::call);
     if (!ours(m)) return system_mutex.clocklock(m, clock, at);
-    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    if (!is_valid_clock(clock)) return EINVAL;
     const Deadline deadline{clock, *at};
-    return Contract::lock_until(frame(m), &deadline, [](const Deadline& d) {
-      return d.at.tv_nsec >= 0 && d.at.tv_nsec < 1'000'000'000;
-    });
+    return Contract::lock_until(frame(m), &deadline,
+                                [](const Deadline& d) { return is_valid_time(d.at); });
   }
   static int timedlock(pthread_mutex_t* m, const timespec* at) noexcept {
     return clocklock(m, CLOCK_REALTIME, at);

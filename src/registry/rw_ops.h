@@ -15,8 +15,7 @@ namespace lockswap {
 
 // glibc checks clock and nanoseconds before it looks at the lock, so do we.
 inline bool valid(const Deadline& d) noexcept {
-  return (d.clock == CLOCK_REALTIME || d.clock == CLOCK_MONOTONIC) && d.at.tv_nsec >= 0 &&
-         d.at.tv_nsec < 1'000'000'000;
+  return is_valid_clock(d.clock) && is_valid_time(d.at);
 }
 
 template <class Contract, class Count>

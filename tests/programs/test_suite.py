@@ -178,8 +178,8 @@ def test_runs_side_by_side_share_no_folder(tmp_path):
     first, mark = own_folder(tmp_path / "out/case")
     code = "import pathlib, suite.place, sys; print(suite.place.own_folder(pathlib.Path(sys.argv[1]))[0])"
     command = [sys.executable, "-c", code, str(tmp_path / "out/case")]
-    beside = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
-    assert (first, beside) == (tmp_path / "out/case", f"{tmp_path}/out/case-2")
+    other = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+    assert (first, other) == (tmp_path / "out/case", f"{tmp_path}/out/case-2")
     mark.close()
     assert own_folder(tmp_path / "out/case")[0] == first
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <gtest/gtest.h>
@@ -52,6 +53,21 @@ int in_child(const std::function<bool()>& body) {
   return status;
 }
 
+// So many rounds; after two seconds, as few as `least`. On a machine with other work a round, which
+// waits for another thread, may last as long as that work's turn.
+class Rounds {
+ public:
+  explicit Rounds(int most, int least = 50) : most_(most), least_(least) {}
+  bool are_left_after(int done) const {
+    return done < least_ || (done < most_ && std::chrono::steady_clock::now() < end_);
+  }
+
+ private:
+  int most_, least_;
+  std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(2);
+};
+
 enum class Pair {
   light_and_heavy,
   none_and_in_all,  // of the two threads' fences
@@ -59,17 +75,20 @@ enum class Pair {
 
 // One thread stores and looks with the light fence between, one with the heavy: never do both miss
 // the other's store. Returns how often they did.
-int both_missed(int rounds, Pair pair = Pair::light_and_heavy) {
+int both_missed(int most, Pair pair = Pair::light_and_heavy) {
   struct alignas(128) {
     std::atomic<int> stored{0};
     int seen = 0;
   } sides[2];
+  constexpr int kOver = -1;
   std::atomic<int> round{0}, done{0};
   std::thread light([&] {
-    for (int n = 1; n <= rounds; ++n) {
-      for (int spins = 0; round.load() != n; ++spins) {
+    for (int n = 1;; ++n) {
+      int begun;
+      for (int spins = 0; (begun = round.load()) != n && begun != kOver; ++spins) {
         if (spins > 1000) std::this_thread::yield();
       }
+      if (begun == kOver) return;
       sides[0].stored.store(n, std::memory_order_relaxed);
       if (pair == Pair::light_and_heavy) {
         Barrier::light();
@@ -81,7 +100,8 @@ int both_missed(int rounds, Pair pair = Pair::light_and_heavy) {
     }
   });
   int missed = 0;
-  for (int n = 1; n <= rounds; ++n) {
+  const Rounds rounds(most);
+  for (int n = 1; rounds.are_left_after(n - 1); ++n) {
     round.store(n);
     sides[1].stored.store(n, std::memory_order_relaxed);
     pair == Pair::light_and_heavy ? Barrier::heavy() : Barrier::in_all();
@@ -90,6 +110,7 @@ int both_missed(int rounds, Pair pair = Pair::light_and_heavy) {
       std::this_thread::yield();
     missed += sides[0].seen != n && sides[1].seen != n ? 1 : 0;
   }
+  round.store(kOver);
   light.join();
   return missed;
 }
@@ -167,19 +188,30 @@ bool guards_its_data() {
   }
   while (reading.load() != 3)
     std::this_thread::yield();
-  // Under BRAVO a writer has a barrier run only when the lock is biased.
-  int i = 0;
-  for (; (i < 2000 || !Barrier::is_replaced()) && !bad; ++i) {
-    if (i == 1000 && !forbid_membarrier(-1)) bad = true;
+  int written = 0;
+  const auto write = [&] {
     if (Contract::write_lock(lock) != 0) bad = true;
     ++a;
     ++b;
+    ++written;
     Contract::write_unlock(lock);
+  };
+  for (const Rounds rounds(1000); rounds.are_left_after(written) && !bad;)
+    write();
+  if (!forbid_membarrier(-1)) bad = true;
+  const int before = written;
+  for (const Rounds rounds(1000); rounds.are_left_after(written - before) && !bad;)
+    write();
+  // Under BRAVO a writer has a barrier run only when the lock is biased.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!Barrier::is_replaced() && !bad) {
+    write();
+    if (std::chrono::steady_clock::now() > end) bad = true;
   }
   stop = true;
   for (std::thread& reader : readers)
     reader.join();
-  return !bad && a == i && lock.core.idle();
+  return !bad && a == written && lock.core.idle();
 }
 
 TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {

@@ -172,6 +172,7 @@ class Machine {
   Thread& me() { return threads_[current_]; }
   static void thread_main();
   static void forked_main();
+  [[noreturn]] void end_thread();
   void end_execution();
   void reset(const Scenario& scenario);
   void run_alone(const std::function<void()>& part);

@@ -97,17 +97,18 @@ void Machine::run_alone(const std::function<void()>& part) {
 
 void Machine::thread_main() {
   machine.scenario_->body(machine.current_);
-  machine.note("has nothing more to do");
-  machine.me().finished = true;
-  machine.let_others();
-  __builtin_unreachable();
+  machine.end_thread();
 }
 
 void Machine::forked_main() {
   machine.scenario_->after_fork(machine.current_);
-  machine.note("has nothing more to do");
-  machine.me().finished = true;
-  machine.let_others();
+  machine.end_thread();
+}
+
+void Machine::end_thread() {
+  note("has nothing more to do");
+  me().finished = true;
+  let_others();
   __builtin_unreachable();
 }
 

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "crew.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static long count, guarded;
@@ -35,15 +36,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "--crash") == 0) raise(SIGSEGV);
   if (strcmp(mode, "--nolock") == 0) locking = 0;
   if (strcmp(mode, "--silent") == 0) return 0;
-  struct timespec a, b;
-  clock_gettime(CLOCK_MONOTONIC, &a);
-  pthread_t ids[64];
-  for (int i = 0; i < threads; ++i)
-    pthread_create(&ids[i], NULL, work, NULL);
-  for (int i = 0; i < threads; ++i)
-    pthread_join(ids[i], NULL);
-  clock_gettime(CLOCK_MONOTONIC, &b);
-  double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+  double s = seconds_of(threads, work);
   double total = (double)threads * (double)count;
   printf("threads: %d\nreads/s: %.1f\nwrites/s: %.1f\noperations: %.0f\n", threads, 0.9 * total / s,
          0.1 * total / s, total);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "crew.h"
 #include "steps.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -34,15 +34,7 @@ int main(int argc, char** argv) {
   int threads = atoi(argv[1]);
   count = atol(argv[2]);
   writing = argc > 3 && strcmp(argv[3], "write") == 0;
-  struct timespec a, b;
-  clock_gettime(CLOCK_MONOTONIC, &a);
-  pthread_t ids[64];
-  for (int i = 0; i < threads; ++i)
-    pthread_create(&ids[i], NULL, work, NULL);
-  for (int i = 0; i < threads; ++i)
-    pthread_join(ids[i], NULL);
-  clock_gettime(CLOCK_MONOTONIC, &b);
-  double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+  double s = seconds_of(threads, work);
   printf("time: %.6f\n", s);
   return 0;
 }
