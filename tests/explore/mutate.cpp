@@ -274,7 +274,7 @@ class KnownSurvivors {
     if (!in) bad_usage("cannot read " + file);
     for (std::string line; std::getline(in, line);) {
       const std::size_t space = line.find(' ');
-      if (space == std::string::npos) bad_usage(file + ": this is no order: " + line);
+      if (space == std::string::npos) bad_usage("this is no order: " + line);
       all_.push_back({line, line.substr(0, space), line.substr(space), ""});
     }
   }
@@ -287,8 +287,10 @@ class KnownSurvivors {
     for (Known& k : all_) {
       if (!name.ends_with(k.rest) || !is_file(file, k.file.c_str())) continue;
       if (name.size() != std::strlen(file) + k.rest.size()) continue;
-      if (!k.met.empty() && k.met != name)
-        ambiguous_.push_back(k.line + ": " + k.met + ", " + name);
+      if (!k.met.empty() && k.met != name) {
+        ambiguous_.push_back(k.line);
+        ambiguous_.back().append(": ").append(k.met).append(", ").append(name);
+      }
       k.met = name;
       listed = true;
     }
