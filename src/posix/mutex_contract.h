@@ -70,15 +70,15 @@ class MutexContract {
     return me != 0 ? lock_begin(f, me) : Core::kNotBegun;
   }
   static void plain_lock_rest(Frame& f, std::uint64_t rest) noexcept {
-    rest == Core::kNotBegun ? f.core.lock() : f.core.lock_rest(rest);
+    rest == Core::kNotBegun ? f.core.lock() : f.core.slow_lock(rest);
     own(f, P::tid());
   }
   // By any thread.
   [[gnu::always_inline]] static std::uint32_t plain_unlock(Frame& f) noexcept {
     f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
-    return f.core.unlock_begin();
+    return f.core.fast_unlock();
   }
-  static void plain_unlock_rest(Frame& f, std::uint32_t rest) noexcept { f.core.unlock_rest(rest); }
+  static void plain_unlock_rest(Frame& f, std::uint32_t rest) noexcept { f.core.slow_unlock(rest); }
 
   // One that looks at its owner. The calling thread's id; 0: the mutex is not adopted, or the
   // thread has not asked for its id.
@@ -107,7 +107,7 @@ class MutexContract {
     return true;
   }
   [[gnu::always_inline]] static std::uint64_t lock_begin(Frame& f, std::uint32_t me) noexcept {
-    const std::uint64_t rest = f.core.lock_begin();
+    const std::uint64_t rest = f.core.fast_lock();
     if (rest == 0) [[likely]]
       own(f, me);
     return rest;

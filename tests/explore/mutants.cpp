@@ -168,9 +168,9 @@ std::vector<SeededFault> seeded_faults() {
              "core/cohort-rp/park/1w2r"),
       silent("cohort: the last reader that waited does not wake the writer", "rw/cohort.h",
              "stop_waiting", "core/cohort/park/2w1r"),
-      weak("ticket: released with relaxed", "ticket.h", "unlock_begin", Op::exchange, release,
+      weak("ticket: released with relaxed", "ticket.h", "fast_unlock", Op::exchange, release,
            relaxed, "core/cohort/spin/2w1r"),
-      silent("ticket: a release wakes nobody", "ticket.h", "unlock_rest",
+      silent("ticket: a release wakes nobody", "ticket.h", "slow_unlock",
              "core/cohort/park/destroy-after-w"),
 
       // --- rlu: the Dekker pair of entering and making oneself seen, and the rest
@@ -210,7 +210,7 @@ std::vector<SeededFault> seeded_faults() {
              "core/rlu-asym/park/twice"),
 
       // --- mutexes
-      weak("ticket: comes with relaxed", "ticket.h", "lock_begin", Op::load, acquire, relaxed,
+      weak("ticket: comes with relaxed", "ticket.h", "fast_lock", Op::load, acquire, relaxed,
            "core/mutex/ticket/spin/2w"),
       weak("ticket: tries with relaxed", "ticket.h", "try_lock", Op::load, acquire, relaxed,
            "core/mutex/ticket/spin/try"),
@@ -231,7 +231,7 @@ std::vector<SeededFault> seeded_faults() {
            "core/mutex/clh/spin/2w"),
       weak("clh: comes with acquire only", "clh.h", "enter", Op::exchange, acq_rel, acquire,
            "core/mutex/clh/spin/3w"),
-      weak("clh: leaves the queue with relaxed", "clh.h", "unlock_begin", Op::compare_exchange,
+      weak("clh: leaves the queue with relaxed", "clh.h", "fast_unlock", Op::compare_exchange,
            release, relaxed, "core/mutex/clh/spin/2w"),
       weak("clh: waits with relaxed", "clh.h", "wait_for", Op::await, acquire, relaxed,
            "core/mutex/clh/spin/2w"),

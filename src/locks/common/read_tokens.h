@@ -7,7 +7,7 @@
 //                          without a token, has taken it for that one
 //   read_unlock_any()      releases any hold, wherever it is; false: there is none
 // and perhaps
-//   read_unlock_fast(token)  read_unlock as a hot path, which may leave the rest to that
+//   fast_read_unlock(token)  read_unlock as a hot path, which may leave the rest to that
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct ReadTokens {
   }
   // False: go on with unlock.
   [[gnu::always_inline]] static bool unlock_fast(Core& core, std::uint32_t token) noexcept {
-    if constexpr (requires { core.read_unlock_fast(token); }) {
-      return core.read_unlock_fast(token);
+    if constexpr (requires { core.fast_read_unlock(token); }) {
+      return core.fast_read_unlock(token);
     } else {
       return unlock(core, token);
     }

@@ -53,15 +53,15 @@ class Clh {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
   }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     const Handle me = Nodes::take_kept();
     return me != 0 ? enter(me) : kNotBegun;
   }
-  void lock_rest(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
+  void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
     const std::uint64_t arrival = enter(Nodes::take());
@@ -87,10 +87,10 @@ class Clh {
 
   // Of a lock that nobody holds: nothing, as glibc's.
   void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // Its hot path. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]
       return 0;
@@ -103,7 +103,7 @@ class Clh {
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
   // The lock may be gone: touches nodes only.
-  static void unlock_rest(std::uint32_t rest) noexcept {
+  static void slow_unlock(std::uint32_t rest) noexcept {
     if ((rest & kLeft) != 0) {
       Nodes::give(rest & ~kLeft);
     } else {

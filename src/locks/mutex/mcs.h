@@ -54,15 +54,15 @@ class alignas(8) Mcs {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
   }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     const Handle me = Nodes::take_kept();
     return me != 0 ? enter(me) : kNotBegun;
   }
-  void lock_rest(std::uint64_t arrival) noexcept {
+  void slow_lock(std::uint64_t arrival) noexcept {
     const auto me = static_cast<Handle>(arrival);
     line_up(static_cast<Handle>(arrival >> 32), me);
     wait_at(me, nullptr);
@@ -99,10 +99,10 @@ class alignas(8) Mcs {
 
   // Of a lock that nobody holds: nothing, as glibc's.
   void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // Its hot path. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]
       return 0;
@@ -111,7 +111,7 @@ class alignas(8) Mcs {
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
-  void unlock_rest(std::uint32_t rest) noexcept {
+  void slow_unlock(std::uint32_t rest) noexcept {
     if ((rest & kLeft) == 0) hand_over(rest);  // else the lock may be gone
     Nodes::give(rest & ~kLeft);
   }

@@ -61,13 +61,13 @@ class PerCpuMutex {
       return true;
     });
   }
-  // It has no hot path: lock_begin leaves everything to lock.
+  // It has no hot path: fast_lock leaves everything to lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  std::uint64_t lock_begin() noexcept {
+  std::uint64_t fast_lock() noexcept {
     lock();
     return 0;
   }
-  static void lock_rest(std::uint64_t) noexcept {}
+  static void slow_lock(std::uint64_t) noexcept {}
 
   bool lock_until(const Deadline* deadline) noexcept {
     return take_all([deadline](Mcs<P, W>& lock) { return lock.lock_until(deadline); });
@@ -84,11 +84,11 @@ class PerCpuMutex {
     h->held.store(0, relaxed);  // before the release that hands the lock on
     release_first(*h, Blocks::parts());
   }
-  std::uint32_t unlock_begin() noexcept {
+  std::uint32_t fast_unlock() noexcept {
     unlock();
     return 0;
   }
-  static void unlock_rest(std::uint32_t) noexcept {}
+  static void slow_unlock(std::uint32_t) noexcept {}
 
   bool idle() const noexcept {
     Head* const h = state_.peek();

@@ -38,11 +38,11 @@ class Ticket {
   static bool prepare() noexcept { return true; }
 
   void lock() noexcept {
-    if (const std::uint64_t arrival = lock_begin(); arrival != 0) lock_rest(arrival);
+    if (const std::uint64_t arrival = fast_lock(); arrival != 0) slow_lock(arrival);
   }
-  // Its hot path, as that of mcs.h. 0: the lock is held. Else go on with lock_rest.
+  // Its hot path, as that of mcs.h. 0: the lock is held. Else go on with slow_lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     // relaxed: a number orders nothing; the line is joined by watching `shown`.
     const std::uint32_t mine = next_.fetch_add(1, relaxed) & kNumber;
     // acquire: pairs with unlock.
@@ -51,7 +51,7 @@ class Ticket {
     rearm_sleepers(mine);
     return 0;
   }
-  void lock_rest(std::uint64_t arrival) noexcept {
+  void slow_lock(std::uint64_t arrival) noexcept {
     const auto mine = static_cast<std::uint32_t>(arrival - 1);
     const auto my_turn = [mine](std::uint32_t v) { return number(v) == mine; };
     // acquire: pairs with unlock.
@@ -81,10 +81,10 @@ class Ticket {
 
   // Of a lock that nobody holds: nothing, as glibc's mutex.
   void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // Its hot path, as that of mcs.h. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+  // Its hot path, as that of mcs.h. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     // relaxed, both: the number shown is the holder's, and it has drawn one. An update: no flag is
     // missed.
     const std::uint32_t turn = number(shown_.load(relaxed));
@@ -95,7 +95,7 @@ class Ticket {
     return W::kParks && (v & (kSleepers | kSleepersWithoutNumber)) != 0 ? v : 0;
   }
   // The lock may be gone.
-  void unlock_rest(std::uint32_t before) noexcept {
+  void slow_unlock(std::uint32_t before) noexcept {
     W::wake(&shown_,
             (before & kSleepersWithoutNumber) != 0 ? kAnyChannel : channel_of(number(before) + 1));
   }

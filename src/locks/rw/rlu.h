@@ -64,12 +64,12 @@ class RluOver {
     const std::uint32_t phase = line_.read_arrive();
     return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
   }
-  // The hot path: by the thread's first place. kMustWait or more: go on with read_arrive_rest.
-  [[gnu::always_inline]] std::uint32_t read_arrive_fast() noexcept {
+  // The hot path: by the thread's first place. kMustWait or more: go on with slow_read_arrive.
+  [[gnu::always_inline]] std::uint32_t fast_read_arrive() noexcept {
     const std::uint32_t place = Rows<P>::first_place();
     return place != 0 ? fill_and_look(place) : kMustWait;
   }
-  std::uint32_t read_arrive_rest(std::uint32_t attempt) noexcept {
+  std::uint32_t slow_read_arrive(std::uint32_t attempt) noexcept {
     if (attempt > kMustWait && turn_back(attempt & ~kMustWait) == 0) return 0;
     return read_arrive();
   }
@@ -96,7 +96,7 @@ class RluOver {
     return true;
   }
   // The same as a hot path: false also when there is more to do; then go on with read_unlock.
-  [[gnu::always_inline]] bool read_unlock_fast(std::uint32_t token) noexcept {
+  [[gnu::always_inline]] bool fast_read_unlock(std::uint32_t token) noexcept {
     if (token < Rows<P>::kFirstToken) [[unlikely]]
       return false;
     return Access::fast_vacate(token, domain(), [this] { return is_closed(); });
