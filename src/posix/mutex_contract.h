@@ -28,7 +28,7 @@
 
 namespace lockswap {
 
-template <class P, class Core, class Count>
+template <Platform P, class Core, class Count>
 class MutexContract {
  public:
   using Frame = MutexFrame<P, Core>;

@@ -44,6 +44,7 @@
 #include "platform/concept.h"
 #include "posix/generations.h"
 #include "posix/holds.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
@@ -53,7 +54,7 @@ struct Patience {
   const Deadline* deadline = nullptr;
 };
 
-template <class P, class W, class Lock, class Count>
+template <Platform P, WaitPolicy<P> W, class Lock, class Count>
 class RwContract {
  public:
   using Frame = typename Lock::Frame;

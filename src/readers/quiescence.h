@@ -26,12 +26,14 @@
 #include <cstdint>
 
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // What does not depend on how readers enter and leave.
-template <class P>
+template <Platform P>
 struct Readers {
   using Section = typename Rows<P>::Section;
   static constexpr std::uint32_t kChannel = 1;
@@ -63,7 +65,7 @@ struct Readers {
 
 // The reader pays: it fills its section by a seq_cst update, and empties it by an update that finds
 // out who sleeps.
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Fenced {
   using Section = typename Rows<P>::Section;
 

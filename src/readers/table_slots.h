@@ -35,11 +35,13 @@
 
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/readers_table.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W, class Tables = OneTable<P>>
+template <Platform P, WaitPolicy<P> W, class Tables = OneTable<P>>
 class TableSlots {
   using Table = ReadersTable<P>;
   using Slot = typename Table::Slot;

@@ -30,6 +30,7 @@
 #include <new>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "reclaim/epoch.h"
 
 namespace lockswap {
@@ -43,7 +44,7 @@ struct PoolCounts {
 };
 
 // T has the members `T* below` and `T* batch` for the pools, and `bool pinned() const`.
-template <class P, class T, std::uint32_t kN = 128>
+template <Platform P, class T, std::uint32_t kN = 128>
 class Pools {
   struct Stack {
     T* top = nullptr;

@@ -25,12 +25,13 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
 // Both locks: lock, unlock, contended (whether another thread waits). Any thread may release the
 // global one.
-template <class P, class Global, class Local, std::uint32_t kMost>
+template <Platform P, class Global, class Local, std::uint32_t kMost>
 class Cohorting {
  public:
   struct Node {

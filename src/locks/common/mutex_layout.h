@@ -15,11 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/concept.h"
+
 namespace lockswap {
 
 inline constexpr std::size_t kMutexCoreBytes = 8;
 
-template <class P, class Core>
+template <Platform P, class Core>
 struct MutexFrame {
   union {
     Core core{};

@@ -16,11 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/concept.h"
+
 namespace lockswap {
 
 inline constexpr std::size_t kCoreBytes = 24;
 
-template <class P, class Core>
+template <Platform P, class Core>
 struct RwFrame {
   union {
     Core core{};

@@ -14,12 +14,13 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
 // Lock has is_idle(head): nobody is at the lock; changes nothing. Head has `link`
 // (platform/blocks.h) and `owner`, an atom of 64 bits.
-template <class P, class Lock, class Head, class Part>
+template <Platform P, class Lock, class Head, class Part>
 class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;

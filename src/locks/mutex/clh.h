@@ -30,18 +30,19 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // A line of its own: a thread spins on it.
-template <class P>
+template <Platform P>
 struct alignas(64) ClhNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free
   // kShut, kSleepers; 0: released. Else the node before, shifted: its thread has given up.
   typename P::template atomic<std::uint32_t> state;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Clh {
   using Node = ClhNode<P>;
   using Nodes = typename P::template nodes<Node>;

@@ -26,11 +26,13 @@
 #include "locks/mutex/ticket.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P, class Global>
+template <Platform P, class Global>
 struct alignas(128) CohortMutexHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> node;
@@ -42,7 +44,7 @@ struct alignas(128) CohortMutexPart {
   Local local;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class CohortMutex {
   using Mutex = Cohorting<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortMutexHead<P, Ticket<P, W>>;

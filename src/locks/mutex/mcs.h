@@ -31,18 +31,19 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // A line of its own: its thread spins on it.
-template <class P>
+template <Platform P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
   // kShut, kSleepers; 0: open. Else the lock's address and kAbandoned: its thread has given up.
   typename P::template atomic<std::uint64_t> gate;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class alignas(8) Mcs {
   using Node = McsNode<P>;
   using Nodes = typename P::template nodes<Node>;

@@ -23,11 +23,13 @@
 #include "locks/mutex/mcs.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P>
+template <Platform P>
 struct alignas(128) PerCpuMutexHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> held;
@@ -38,7 +40,7 @@ struct alignas(128) PerCpuMutexPart {
   Lock lock;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class PerCpuMutex {
   using Head = PerCpuMutexHead<P>;
   using Part = PerCpuMutexPart<Mcs<P, W>>;

@@ -27,10 +27,12 @@
 #include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Ticket {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};

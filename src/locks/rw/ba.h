@@ -42,11 +42,12 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // A waiting thread, or the writer that owns. A line of its own: its thread spins on it.
-template <class P>
+template <Platform P>
 struct alignas(64) BaNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else next writer
   typename P::template atomic<std::uint32_t> gate;  // kGateShut, kGateParked; 0 = open
@@ -56,7 +57,7 @@ struct alignas(64) BaNode {
   typename P::template atomic<std::uint32_t> arrivals_at_phase;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Ba {
   using Node = BaNode<P>;
   using Nodes = typename P::template nodes<Node>;

@@ -45,12 +45,14 @@
 #include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/table_slots.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Slots: where fast readers publish themselves; see table_slots.h for what it must have.
-template <class P, class W, class Core, class Count, class Slots = TableSlots<P, W>>
+template <Platform P, WaitPolicy<P> W, class Core, class Count, class Slots = TableSlots<P, W>>
 class Bravo {
  public:
   using Frame = RwFrame<P, Core>;

@@ -44,13 +44,15 @@
 #include "locks/mutex/ticket.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/all_readers.h"
 #include "readers/reader_indicator.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P, class Global>
+template <Platform P, class Global>
 struct alignas(128) CohortRwHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> state;
@@ -59,7 +61,7 @@ struct alignas(128) CohortRwHead {
   ReadersAwaited<P> awaited;
   alignas(128) Global global;
 };
-template <class P, class Local>
+template <Platform P, class Local>
 struct alignas(128) CohortRwPart {
   ReaderIndicator<P> readers;
   alignas(128) Local local;
@@ -67,7 +69,7 @@ struct alignas(128) CohortRwPart {
 
 // kWriters: how many of them go in a row while readers wait. kPatience: how often a writer lets
 // readers go first that came after it.
-template <class P, class W, std::uint32_t kWriters, std::uint32_t kPatience>
+template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
 class CohortRwOver {
   using Mutex = Cohorting<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
   using Head = CohortRwHead<P, Ticket<P, W>>;
@@ -355,11 +357,11 @@ class CohortRwOver {
   State state_;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using CohortRw = CohortRwOver<P, W, P::kMostInARow, 0>;
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using CohortRwNeutral = CohortRwOver<P, W, 1, 0>;
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using CohortRwReaders = CohortRwOver<P, W, 1, P::kMostInARow>;
 
 }  // namespace lockswap

@@ -32,23 +32,25 @@
 #include "locks/rw/ba.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P>
+template <Platform P>
 struct alignas(128) PerCpuHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> leaving;
   typename P::template atomic<std::uint64_t> owner;
 };
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 struct alignas(128) PerCpuPart {
   Ba<P, W> lock;
   typename P::template atomic<std::uint32_t> holds;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class PerCpu {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;

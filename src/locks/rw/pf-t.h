@@ -35,10 +35,12 @@
 #include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class PfT {
  public:
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};

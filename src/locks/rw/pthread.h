@@ -18,11 +18,13 @@
 #include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "platform/system_rwlock.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Pthread {
  public:
   static constexpr Claims kClaims{};

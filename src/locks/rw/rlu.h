@@ -39,13 +39,15 @@
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/asymmetric.h"
 #include "readers/quiescence.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W, template <class, class> class AccessOf>
+template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
 class RluOver {
   using Line = PfT<P, W>;
   using Access = AccessOf<P, W>;
@@ -270,9 +272,9 @@ class RluOver {
   Line line_;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using Rlu = RluOver<P, W, Fenced>;
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using RluAsym = RluOver<P, W, Asymmetric>;
 
 }  // namespace lockswap

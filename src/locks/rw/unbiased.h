@@ -13,10 +13,11 @@
 #include "locks/common/read_tokens.h"
 #include "locks/common/rw_layout.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-template <class P, class Core, class Count>
+template <Platform P, class Core, class Count>
 struct Unbiased {
   using Frame = RwFrame<P, Core>;
   using Reads = ReadTokens<Core>;
