@@ -4,8 +4,9 @@
 // Every core:
 //   - is a class template over a Platform and a WaitPolicy, and all its members are noexcept;
 //   - lies inside the program's object: all zero bytes are a free lock, so static initialisers and
-//     zeroed memory need no call. If that is too small, it keeps a pointer there to a block beside
-//     the object (common/side_block.h);
+//     zeroed memory need no call. It has 24 bytes there, a mutex has 8 (asserted in the registry:
+//     the explorer's atoms are larger). A lock that needs more keeps a pointer there to a block
+//     beside the object (common/side_block.h);
 //   - waits by W::until (wait/concept.h), never in an open loop;
 //   - does not touch the object after the update that releases it, since the object may be gone; a
 //     wake by its address is allowed;
@@ -22,9 +23,9 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
-#include "locks/common/mutex_layout.h"
-#include "locks/common/rw_layout.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
@@ -56,7 +57,9 @@ concept IdleCore = requires(const Core& core) {
 // Optional: the object ends. Of an rwlock, holds that threads still have end with it; a mutex is
 // idle.
 template <class Core>
-concept EndingCore = requires(Core& core) { core.destroy(); };
+concept EndingCore = requires(Core& core) {
+  core.destroy();
+};
 
 // Optional: a core with a block beside the object.
 template <class Core>
@@ -102,34 +105,33 @@ concept ReadHolds = AlikeHolds<Core> || TokenHolds<Core>;
 // What an attempt is, the number that read_arrive returns: 0 (with tokens: below kMustWait, and a
 // token), the read lock is held; else what to wait for, and never ~0.
 template <class Core>
-concept RwCore =
-    LockCore<Core> && sizeof(Core) <= kCoreBytes &&
+concept RwCore = LockCore<Core> &&
     requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
-      // Arrives, which is what fairness counts from. Never waits.
-      { core.read_arrive() } -> std::same_as<std::uint32_t>;
-      // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
-      // read lock is held, and with tokens `attempt` is now its token. False: the deadline has
-      // passed, and nothing is held.
-      { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
-      // Takes such an attempt back instead. False: it is too late, the read lock is held (with
-      // tokens: by a hold that read_unlock_any finds).
-      { core.read_withdraw(attempt) } -> std::same_as<bool>;
+  // Arrives, which is what fairness counts from. Never waits.
+  { core.read_arrive() } -> std::same_as<std::uint32_t>;
+  // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
+  // read lock is held, and with tokens `attempt` is now its token. False: the deadline has
+  // passed, and nothing is held.
+  { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
+  // Takes such an attempt back instead. False: it is too late, the read lock is held (with
+  // tokens: by a hold that read_unlock_any finds).
+  { core.read_withdraw(attempt) } -> std::same_as<bool>;
 
-      core.write_lock();
-      // The deadline is never nullptr. False: it has passed, and nothing is held.
-      { core.write_lock_until(deadline) } -> std::same_as<bool>;
-      // Never waits, but perhaps for a thread that is about to leave.
-      { core.try_write_lock() } -> std::same_as<bool>;
-      // By any thread.
-      core.write_unlock();
+  core.write_lock();
+  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  { core.write_lock_until(deadline) } -> std::same_as<bool>;
+  // Never waits, but perhaps for a thread that is about to leave.
+  { core.try_write_lock() } -> std::same_as<bool>;
+  // By any thread.
+  core.write_unlock();
 
-      // Glimpses, which may be old at once; by any thread. Of has_readers: it may be true when
-      // nobody reads, and is never false while a hold stays.
-      { glimpse.has_readers() } -> std::same_as<bool>;
-      { glimpse.has_writer() } -> std::same_as<bool>;
-      // A counter is about to overflow: admit no more readers (POSIX's EAGAIN).
-      { glimpse.too_many_readers() } -> std::same_as<bool>;
-    } && ReadHolds<Core>;
+  // Glimpses, which may be old at once; by any thread. Of has_readers: it may be true when
+  // nobody reads, and is never false while a hold stays.
+  { glimpse.has_readers() } -> std::same_as<bool>;
+  { glimpse.has_writer() } -> std::same_as<bool>;
+  // A counter is about to overflow: admit no more readers (POSIX's EAGAIN).
+  { glimpse.too_many_readers() } -> std::same_as<bool>;
+} && ReadHolds<Core>;
 
 template <class Core>
 concept TokenCore = RwCore<Core> && TokenHolds<Core>;
@@ -137,55 +139,50 @@ concept TokenCore = RwCore<Core> && TokenHolds<Core>;
 // Optional: the way in and the way out have a fast part, which makes no call and needs no stack
 // frame, and a slow part, which goes on after it.
 template <class Core>
-concept FastReadCore =
-    TokenCore<Core> && requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
-      // A token; else an attempt to go on with in slow_read_arrive, which no other function takes.
-      { core.fast_read_arrive() } -> std::same_as<std::uint32_t>;
-      // An attempt as read_arrive returns it.
-      { core.slow_read_arrive(attempt) } -> std::same_as<std::uint32_t>;
-      // True: the hold is released. False: go on with read_unlock.
-      { core.fast_read_unlock(token) } -> std::same_as<bool>;
-    };
+concept FastReadCore = TokenCore<Core> &&
+    requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
+  // A token; else an attempt to go on with in slow_read_arrive, which no other function takes.
+  { core.fast_read_arrive() } -> std::same_as<std::uint32_t>;
+  // An attempt as read_arrive returns it.
+  { core.slow_read_arrive(attempt) } -> std::same_as<std::uint32_t>;
+  // True: the hold is released. False: go on with read_unlock.
+  { core.fast_read_unlock(token) } -> std::same_as<bool>;
+};
 
 // Optional: a writer that has to wait for readers says so before it waits, when readers that come
 // from now on wait behind it. BRAVO hands the bias back then.
 template <class Core>
-concept TellsBeforeDrain =
-    RwCore<Core> && requires(Core& core, void (&before_drain)()) { core.write_lock(before_drain); };
-
-// Optional: the core stores the writer's thread id into the object's `writer` (rw_layout.h), as
-// glibc does, from the moment that its own lock is taken.
-template <class Core>
-concept NamesWriter = requires { requires Core::kNamesWriter; };
+concept TellsBeforeDrain = RwCore<Core> && requires(Core& core, void (&before_drain)()) {
+  core.write_lock(before_drain);
+};
 
 // --- mutexes
 
 template <class Core>
-concept MutexCore =
-    LockCore<Core> && IdleCore<Core> && sizeof(Core) <= kMutexCoreBytes &&
+concept MutexCore = LockCore<Core> && IdleCore<Core> &&
     requires(Core& core, const Deadline* deadline) {
-      core.lock();
-      // The deadline is never nullptr. False: it has passed, and nothing is held.
-      { core.lock_until(deadline) } -> std::same_as<bool>;
-      // Never waits.
-      { core.try_lock() } -> std::same_as<bool>;
-      // By any thread. Of a lock that nobody holds: does nothing, as glibc's mutex.
-      core.unlock();
-    };
+  core.lock();
+  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  { core.lock_until(deadline) } -> std::same_as<bool>;
+  // Never waits.
+  { core.try_lock() } -> std::same_as<bool>;
+  // By any thread. Of a lock that nobody holds: does nothing, as glibc's mutex.
+  core.unlock();
+};
 
 // Optional: lock and unlock have a fast part, which makes no call and needs no stack frame, and a
 // slow part, which goes on after it. A 0 of the fast part says that all is done.
 template <class Core>
-concept FastMutexCore =
-    MutexCore<Core> && requires(Core& core, std::uint64_t arrival, std::uint32_t rest) {
-      // 0: the lock is held. kNotBegun: nothing was done, go on with lock. Else go on with
-      // slow_lock.
-      { core.fast_lock() } -> std::same_as<std::uint64_t>;
-      requires std::same_as<decltype(Core::kNotBegun), const std::uint64_t>;
-      core.slow_lock(arrival);
-      // By any thread, as unlock. Not 0: go on with slow_unlock, though the lock may be gone.
-      { core.fast_unlock() } -> std::same_as<std::uint32_t>;
-      core.slow_unlock(rest);
-    };
+concept FastMutexCore = MutexCore<Core> &&
+    requires(Core& core, std::uint64_t arrival, std::uint32_t rest) {
+  // 0: the lock is held. kNotBegun: nothing was done, go on with lock. Else go on with
+  // slow_lock.
+  { core.fast_lock() } -> std::same_as<std::uint64_t>;
+  requires std::same_as<decltype(Core::kNotBegun), const std::uint64_t>;
+  core.slow_lock(arrival);
+  // By any thread, as unlock. Not 0: go on with slow_unlock, though the lock may be gone.
+  { core.fast_unlock() } -> std::same_as<std::uint32_t>;
+  core.slow_unlock(rest);
+};
 
 }  // namespace lockswap

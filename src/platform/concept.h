@@ -35,36 +35,35 @@ concept PlatformTime = requires(const Deadline& deadline) {
 };
 
 template <class P>
-concept PlatformWaiting =
-    requires(const typename P::template atomic<std::uint32_t>& word,
-             const typename P::template atomic<std::uint64_t>& long_word, Pause pause, Order order,
-             bool (*pred)(std::uint32_t), bool (*long_pred)(std::uint64_t),
-             const Deadline* deadline, std::uint32_t low_half, std::uint32_t channels) {
-      // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
-      // False: the deadline has passed first; nullptr, or no argument: there is none.
-      { P::await(pause, word, order, pred) } -> std::same_as<bool>;
-      { P::await(pause, word, order, pred, deadline) } -> std::same_as<bool>;
-      { P::await(pause, long_word, order, long_pred, deadline) } -> std::same_as<bool>;
-      // Gives the processor away once; in later rounds, which count from 0, for longer. For loops
-      // that wait for more than one atom.
-      P::step_aside(0u);
-      // How often to look before parking, and what to do between two looks.
-      { P::spin_budget() } -> std::same_as<std::uint32_t>;
-      P::relax();
-      // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
-      // channels (a set of bits, not 0) or the deadline. It may also return for no reason.
-      { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
-      { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
-      // Wakes all that sleep on one of these channels. Does not read the atom, whose memory may be
-      // gone.
-      P::unpark(&word, channels);
-      P::unpark(&long_word, channels);
-    };
+concept PlatformWaiting = requires(const typename P::template atomic<std::uint32_t>& word,
+                                   const typename P::template atomic<std::uint64_t>& long_word,
+                                   Pause pause, Order order, bool (*pred)(std::uint32_t),
+                                   bool (*long_pred)(std::uint64_t), const Deadline* deadline,
+                                   std::uint32_t low_half, std::uint32_t channels) {
+  // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
+  // False: the deadline has passed first; nullptr, or no argument: there is none.
+  { P::await(pause, word, order, pred) } -> std::same_as<bool>;
+  { P::await(pause, word, order, pred, deadline) } -> std::same_as<bool>;
+  { P::await(pause, long_word, order, long_pred, deadline) } -> std::same_as<bool>;
+  // Gives the processor away once; in later rounds, which count from 0, for longer. For loops
+  // that wait for more than one atom.
+  P::step_aside(0u);
+  // How often to look before parking, and what to do between two looks.
+  { P::spin_budget() } -> std::same_as<std::uint32_t>;
+  P::relax();
+  // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
+  // channels (a set of bits, not 0) or the deadline. It may also return for no reason.
+  { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
+  { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
+  // Wakes all that sleep on one of these channels. Does not read the atom, whose memory may be
+  // gone.
+  P::unpark(&word, channels);
+  P::unpark(&long_word, channels);
+};
 
 template <class P>
-concept Platform =
-    PlatformAtomics<P> && PlatformFences<P> && PlatformState<P> && PlatformMemory<P> &&
-    PlatformThreads<P> && PlatformProcesses<P> && PlatformTopology<P> && PlatformSizes<P> &&
-    PlatformTime<P> && PlatformWaiting<P>;
+concept Platform = PlatformAtomics<P> && PlatformFences<P> && PlatformState<P> &&
+    PlatformMemory<P> && PlatformThreads<P> && PlatformProcesses<P> && PlatformTopology<P> &&
+    PlatformSizes<P> && PlatformTime<P> && PlatformWaiting<P>;
 
 }  // namespace lockswap

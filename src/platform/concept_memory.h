@@ -57,24 +57,23 @@ concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& pl
 };
 
 template <class P>
-concept PlatformFences =
-    requires(const typename P::template atomic<std::uint64_t>* table, std::size_t n,
-             std::uint64_t key, bool (*on_hit)(std::size_t)) {
-      // At start-up, by a lock that uses the asymmetric fence. False: there is none.
-      { P::prepare_heavy_fence() } -> std::same_as<bool>;
-      // Two seq_cst fences that make a pair with each other: the light one costs next to nothing,
-      // the heavy one has every processor run a barrier.
-      P::heavy_fence();
-      P::light_fence();
-      // The heavy fence for a pair whose other side has no fence at all. It is dearer than
-      // heavy_fence where the kernel refuses that one.
-      P::barrier_in_all();
-      // A seq_cst fence; then looks at the n slots of the table, in any order, and calls
-      // on_hit(index) for those that hold the key, bit 0 aside, until that returns false; then an
-      // acquire fence. A hit is a hint, to be read again (platform/scan.h). True: on_hit never
-      // returned false.
-      { P::scan(table, n, key, on_hit) } -> std::same_as<bool>;
-    };
+concept PlatformFences = requires(const typename P::template atomic<std::uint64_t>* table,
+                                  std::size_t n, std::uint64_t key, bool (*on_hit)(std::size_t)) {
+  // At start-up, by a lock that uses the asymmetric fence. False: there is none.
+  { P::prepare_heavy_fence() } -> std::same_as<bool>;
+  // Two seq_cst fences that make a pair with each other: the light one costs next to nothing,
+  // the heavy one has every processor run a barrier.
+  P::heavy_fence();
+  P::light_fence();
+  // The heavy fence for a pair whose other side has no fence at all. It is dearer than
+  // heavy_fence where the kernel refuses that one.
+  P::barrier_in_all();
+  // A seq_cst fence; then looks at the n slots of the table, in any order, and calls
+  // on_hit(index) for those that hold the key, bit 0 aside, until that returns false; then an
+  // acquire fence. A hit is a hint, to be read again (platform/scan.h). True: on_hit never
+  // returned false.
+  { P::scan(table, n, key, on_hit) } -> std::same_as<bool>;
+};
 
 template <class P>
 concept PlatformState = requires {
@@ -107,38 +106,38 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
 // has a `link` as a node has. A block that is given back must be at rest: it is handed out as it
 // is.
 template <class B, class Head, class Part>
-concept TypeStableBlocks =
-    requires(Head& head, std::uint32_t i, std::uint64_t address, bool (*reclaim)(Head&)) {
-      // At start-up, by one thread. False: there is no address space.
-      { B::prepare(i) } -> std::same_as<bool>;
-      { B::parts() } -> std::same_as<std::uint32_t>;
-      { B::part(head, i) } -> std::same_as<Part&>;
-      // The bytes of a block with so many parts.
-      { B::bytes_with(i) } -> std::same_as<std::size_t>;
-      // Never fails. When blocks run short it asks reclaim(head) of each block; true: that call has
-      // made it nobody's, so it is free.
-      { B::take(reclaim) } -> std::same_as<Head&>;
-      B::give(head);
-      // Whether a block lies at that address, which may be any number.
-      { B::is_block(address) } -> std::same_as<bool>;
-    };
+concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t address,
+                                    bool (*reclaim)(Head&)) {
+  // At start-up, by one thread. False: there is no address space.
+  { B::prepare(i) } -> std::same_as<bool>;
+  { B::parts() } -> std::same_as<std::uint32_t>;
+  { B::part(head, i) } -> std::same_as<Part&>;
+  // The bytes of a block with so many parts.
+  { B::bytes_with(i) } -> std::same_as<std::size_t>;
+  // Never fails. When blocks run short it asks reclaim(head) of each block; true: that call has
+  // made it nobody's, so it is free.
+  { B::take(reclaim) } -> std::same_as<Head&>;
+  B::give(head);
+  // Whether a block lies at that address, which may be any number.
+  { B::is_block(address) } -> std::same_as<bool>;
+};
 
 template <class P>
-concept PlatformMemory =
-    requires(std::size_t bytes, void* pages, std::uint64_t word, probe::Node<P>* object) {
-      requires TypeStableNodes<typename P::template nodes<probe::Node<P>>, probe::Node<P>>;
-      requires TypeStableBlocks<typename P::template blocks<probe::Head<P>, probe::Part>,
-                                probe::Head<P>, probe::Part>;
-      // Zeroed pages, or nullptr.
-      { P::map(bytes) } -> std::same_as<void*>;
-      P::unmap(pages, bytes);
-      // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
-      // relaxed; two system calls.
-      { P::word_is(word, word) } -> std::same_as<bool>;
-      // From now on only wakes of the object's address may follow, until permit makes it the
-      // caller's. The explorer checks that; production does nothing.
-      P::forbid(object);
-      P::permit(object);
-    };
+concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t word,
+                                  probe::Node<P>* object) {
+  requires TypeStableNodes<typename P::template nodes<probe::Node<P>>, probe::Node<P>>;
+  requires TypeStableBlocks<typename P::template blocks<probe::Head<P>, probe::Part>,
+                            probe::Head<P>, probe::Part>;
+  // Zeroed pages, or nullptr.
+  { P::map(bytes) } -> std::same_as<void*>;
+  P::unmap(pages, bytes);
+  // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
+  // relaxed; two system calls.
+  { P::word_is(word, word) } -> std::same_as<bool>;
+  // From now on only wakes of the object's address may follow, until permit makes it the
+  // caller's. The explorer checks that; production does nothing.
+  P::forbid(object);
+  P::permit(object);
+};
 
 }  // namespace lockswap

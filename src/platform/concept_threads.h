@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstdint>
-
 #include <pthread.h>
 
 namespace lockswap {
@@ -27,31 +26,31 @@ concept PlatformThreads = requires(std::uint64_t stamp, void (*hook)()) {
 };
 
 template <class P>
-concept PlatformProcesses =
-    requires(std::uint64_t word, std::uint32_t tid, const void* address, bool written,
-             const pthread_rwlock_t* lock, pthread_rwlock_t* mutable_lock) {
-      // This process's stamp, which none of its ancestors has. It is not 0, has no bits but those
-      // of kStampMask, and always has kStampTop; without kStampTop it is not 0 either.
-      { P::process() } -> std::same_as<std::uint64_t>;
-      requires std::same_as<decltype(P::kStampMask), const std::uint64_t>;
-      requires std::same_as<decltype(P::kStampTop), const std::uint64_t>;
-      requires (P::kStampTop & ~P::kStampMask) == 0;
-      // Another number that no ancestor has, at the price of a load; 0: nobody in this process has
-      // asked for the stamp.
-      { P::process_mark() } -> std::same_as<std::uint64_t>;
-      // Whether the word's lower 40 bits are this process's stamp and nothing else. Cheap. False
-      // also if nobody has asked for the stamp.
-      { P::is_process(word) } -> std::same_as<bool>;
-      // Of a thread of that process, this one or an ancestor: the id of the thread that forked, if
-      // it was that thread, under the id that it has here; else `tid` itself.
-      { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
-      // Whether other processes see what is stored at the address. Dear.
-      { P::is_shared(address) } -> std::same_as<bool>;
-      // Of the system's own lock, in a forked child: whether a thread is in for writing; and making
-      // it anew, with nobody waiting, held by the writer if `written` (system_rwlock.h).
-      { P::system_is_written(lock) } -> std::same_as<bool>;
-      P::system_renew(mutable_lock, written);
-    };
+concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, const void* address,
+                                     bool written, const pthread_rwlock_t* lock,
+                                     pthread_rwlock_t* mutable_lock) {
+  // This process's stamp, which none of its ancestors has. It is not 0, has no bits but those
+  // of kStampMask, and always has kStampTop; without kStampTop it is not 0 either.
+  { P::process() } -> std::same_as<std::uint64_t>;
+  requires std::same_as<decltype(P::kStampMask), const std::uint64_t>;
+  requires std::same_as<decltype(P::kStampTop), const std::uint64_t>;
+  requires(P::kStampTop & ~P::kStampMask) == 0;
+  // Another number that no ancestor has, at the price of a load; 0: nobody in this process has
+  // asked for the stamp.
+  { P::process_mark() } -> std::same_as<std::uint64_t>;
+  // Whether the word's lower 40 bits are this process's stamp and nothing else. Cheap. False
+  // also if nobody has asked for the stamp.
+  { P::is_process(word) } -> std::same_as<bool>;
+  // Of a thread of that process, this one or an ancestor: the id of the thread that forked, if
+  // it was that thread, under the id that it has here; else `tid` itself.
+  { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
+  // Whether other processes see what is stored at the address. Dear.
+  { P::is_shared(address) } -> std::same_as<bool>;
+  // Of the system's own lock, in a forked child: whether a thread is in for writing; and making
+  // it anew, with nobody waiting, held by the writer if `written` (system_rwlock.h).
+  { P::system_is_written(lock) } -> std::same_as<bool>;
+  P::system_renew(mutable_lock, written);
+};
 
 template <class P>
 concept PlatformTopology = requires {
@@ -75,7 +74,7 @@ concept PlatformSizes = requires {
   requires P::kRows >= 1;
   requires P::kRowSections >= 1;
   // BRAVO looks at the clock once in so many slow reads: a power of two.
-  requires (P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
+  requires(P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
 };
 
 }  // namespace lockswap

@@ -281,10 +281,7 @@ class RangeList {
   }
 
   // An exclusive range becomes a shared one; readers that waited for it go on. By its owner.
-  void downgrade(Node* n) noexcept {
-    static_assert(kReaders);
-    List::downgrade(n);
-  }
+  void downgrade(Node* n) noexcept requires kReaders { List::downgrade(n); }
   static bool is_mine(const Node* n) noexcept { return List::is_mine(n); }
   static bool is_shared(const Node* n) noexcept { return List::is_shared(n); }
 

@@ -88,8 +88,7 @@ class RangeTree {
     if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
   }
   // Those that came later and share go on, unless somebody between is in their way.
-  void downgrade(Node* n) noexcept {
-    static_assert(kReaders);
+  void downgrade(Node* n) noexcept requires kReaders {
     Sleepers sleepers;
     guard_.lock();
     touch();

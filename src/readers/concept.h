@@ -50,8 +50,7 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
 // is what is read: a lock's address.
 template <class Access>
 concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::uint64_t word,
-                                const Deadline* deadline, bool (&closed)(),
-                                void (&before_wait)()) {
+                                const Deadline* deadline, bool (&closed)(), void (&before_wait)()) {
   // At start-up. False: the machine cannot do it.
   { Access::prepare() } -> std::same_as<bool>;
   // Says it in a section of the calling thread's row. False: the section is not empty.

@@ -19,7 +19,7 @@ inline bool valid(const Deadline& d) noexcept {
          d.at.tv_nsec < 1'000'000'000;
 }
 
-template <class Contract, class Count>
+template <class Contract, EventCounter Count>
 class RwLockOps {
   using Frame = typename Contract::Frame;
   static_assert(sizeof(Frame) == sizeof(pthread_rwlock_t));

@@ -22,6 +22,7 @@
 //   by the last access of the one before.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -29,9 +30,16 @@
 
 namespace lockswap {
 
-// Both locks: lock, unlock, contended (whether another thread waits). Any thread may release the
-// global one.
-template <Platform P, class Global, class Local, std::uint32_t kMost>
+// A lock that cohorts are made of. Any thread may release the global one.
+template <class Lock>
+concept CohortLock = requires(Lock& lock, const Lock& glimpse) {
+  lock.lock();
+  lock.unlock();
+  // For the holder: whether another thread waits. If so, that thread will not go away.
+  { glimpse.contended() } -> std::same_as<bool>;
+};
+
+template <Platform P, CohortLock Global, CohortLock Local, std::uint32_t kMost>
 class Cohorting {
  public:
   struct Node {

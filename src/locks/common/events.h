@@ -33,6 +33,14 @@ enum class Event : std::uint8_t {
   kCount,
 };
 
+// Who counts.
+template <class Count>
+concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
+  // It happened to that object, once, or so many times. By any thread; orders nothing.
+  Count::on(object, event);
+  Count::on(object, event, n);
+};
+
 struct CountNothing {
   static void on(const void*, Event, std::uint64_t = 1) noexcept {}
 };

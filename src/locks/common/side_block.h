@@ -11,6 +11,7 @@
 // taken, whatever the object says.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -18,9 +19,25 @@
 
 namespace lockswap {
 
-// Lock has is_idle(head): nobody is at the lock; changes nothing. Head has `link`
-// (platform/blocks.h) and `owner`, an atom of 64 bits.
-template <Platform P, class Lock, class Head, class Part>
+// The first part of a block. All zero bytes are the head of a free block.
+template <class Head, class P>
+concept BlockHead = requires(Head& head) {
+  // The platform's, while the block is free.
+  requires std::same_as<decltype(head.link), typename P::template atomic<std::uint32_t>>;
+  // SideBlock's: the address of the lock that the block belongs to, and what becomes of it.
+  requires std::same_as<decltype(head.owner), typename P::template atomic<std::uint64_t>>;
+};
+
+// The lock that has such a block.
+template <class Lock, class Head>
+concept HasSideBlock = requires(Head& head) {
+  // Whether nobody holds the lock of that block, waits for it, or is about to leave it. Changes
+  // nothing. By any thread, also when the block has got another lock meanwhile.
+  { Lock::is_idle(head) } -> std::same_as<bool>;
+};
+
+// Lock is a HasSideBlock<Head>, which is not complete yet where it names this class: see is_lost.
+template <Platform P, class Lock, BlockHead<P> Head, class Part>
 class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
@@ -110,6 +127,7 @@ class SideBlock {
   // that never begins to: so what does not point to it once will not. That it is still the same
   // lock's block, and not the next one's at the same address, is why it is doubted first.
   static bool is_lost(Head& h) noexcept {
+    static_assert(HasSideBlock<Lock, Head>);
     // relaxed: the first look only spares the doubt.
     std::uint64_t owner = h.owner.load(relaxed);
     const auto is_pointed_to = [&h, at = owner] {

@@ -68,14 +68,6 @@ class CohortMutex {
     Mutex::lock(h.global, local(h, node));
     h.node.store(node + 1, relaxed);  // the holder's own
   }
-  // It has no hot path: fast_lock leaves everything to lock.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  std::uint64_t fast_lock() noexcept {
-    lock();
-    return 0;
-  }
-  static void slow_lock(std::uint64_t) noexcept {}
-
   bool lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
     if (!h.global.lock_until(deadline)) return false;
@@ -98,11 +90,6 @@ class CohortMutex {
     h->node.store(0, relaxed);  // before the release that hands the lock on
     Mutex::unlock(h->global, node == kNoLocalLock ? nullptr : &local(*h, node - 1));
   }
-  std::uint32_t fast_unlock() noexcept {
-    unlock();
-    return 0;
-  }
-  static void slow_unlock(std::uint32_t) noexcept {}
 
   bool idle() const noexcept {
     Head* const h = state_.peek();

@@ -63,14 +63,6 @@ class PerCpuMutex {
       return true;
     });
   }
-  // It has no hot path: fast_lock leaves everything to lock.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  std::uint64_t fast_lock() noexcept {
-    lock();
-    return 0;
-  }
-  static void slow_lock(std::uint64_t) noexcept {}
-
   bool lock_until(const Deadline* deadline) noexcept {
     return take_all([deadline](Mcs<P, W>& lock) { return lock.lock_until(deadline); });
   }
@@ -86,11 +78,6 @@ class PerCpuMutex {
     h->held.store(0, relaxed);  // before the release that hands the lock on
     release_first(*h, Blocks::parts());
   }
-  std::uint32_t fast_unlock() noexcept {
-    unlock();
-    return 0;
-  }
-  static void slow_unlock(std::uint32_t) noexcept {}
 
   bool idle() const noexcept {
     Head* const h = state_.peek();

@@ -48,11 +48,6 @@ class Pthread {
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 
   void write_lock() noexcept { system_rwlock.wrlock(lock()); }
-  // For the shape of ba.h. Readers overtake a writer that waits here, so there is nothing to call.
-  template <class F>
-  void write_lock(const F&) noexcept {
-    write_lock();
-  }
   bool write_lock_until(const Deadline* deadline) noexcept {
     return system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) == 0;
   }

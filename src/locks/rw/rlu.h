@@ -41,6 +41,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "readers/asymmetric.h"
+#include "readers/concept.h"
 #include "readers/quiescence.h"
 #include "readers/rows.h"
 #include "wait/concept.h"
@@ -48,6 +49,7 @@
 namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
+requires ReaderAccess<AccessOf<P, W>>
 class RluOver {
   using Line = PfT<P, W>;
   using Access = AccessOf<P, W>;

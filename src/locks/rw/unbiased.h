@@ -12,12 +12,13 @@
 #include "locks/common/events.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/rw_layout.h"
+#include "locks/concept.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 
 namespace lockswap {
 
-template <Platform P, class Core, class Count>
+template <Platform P, RwCore Core, EventCounter Count>
 struct Unbiased {
   using Frame = RwFrame<P, Core>;
   using Reads = ReadTokens<Core>;
@@ -27,9 +28,7 @@ struct Unbiased {
   // The core's: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
-  // A core whose way in has a short form, which may leave the rest to slow_read_arrive: it says so
-  // by kMustWait and more.
-  static constexpr bool kHasFast = requires(Core & core) { core.fast_read_arrive(); };
+  static constexpr bool kHasFast = FastReadCore<Core>;
 
   static bool prepare() noexcept { return Core::prepare(); }
 
