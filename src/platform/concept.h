@@ -13,18 +13,9 @@
 #include "platform/clock.h"
 #include "platform/concept_memory.h"
 #include "platform/concept_threads.h"
-#include "platform/futex.h"
+#include "platform/pause.h"
 
 namespace lockswap {
-
-enum class Pause {
-  spin,   // the processor's pause instruction
-  yield,  // give the processor to another thread
-  // For what another thread is about to do, whatever else happens: a moment's spin, then yield,
-  // then sleep for longer and longer (P::step_aside), so that a thread of lower priority gets to
-  // it.
-  nap,
-};
 
 template <class P>
 concept PlatformTime = requires(const Deadline& deadline) {

@@ -48,10 +48,21 @@
 
 namespace lockswap {
 
+// What this lock asks of its PF-T lock.
+struct RluBits {
+  static constexpr std::uint64_t kOpen = 0x10;
+  static constexpr std::uint64_t kSectionsInUse = 0x20;
+  static constexpr std::uint64_t kStarting = 0x40;
+  static constexpr std::uint64_t kEnded = 0x80;
+  static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
+  // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
+  static constexpr Order kAnnounce = seq_cst;
+};
+
 template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
 requires ReaderAccess<AccessOf<P, W>>
 class RluOver {
-  using Line = PfT<P, W>;
+  using Line = PfTOver<P, W, RluBits>;
   using Access = AccessOf<P, W>;
 
  public:
@@ -167,12 +178,10 @@ class RluOver {
   }
 
  private:
-  static constexpr std::uint64_t kOpen = 0x10;
-  static constexpr std::uint64_t kSectionsInUse = 0x20;
-  static constexpr std::uint64_t kStarting = 0x40;
-  static constexpr std::uint64_t kEnded = 0x80;
-  static constexpr std::uint64_t kAny = kOpen | kSectionsInUse | kStarting | kEnded;
-  static_assert(kAny == Line::kUserBits);
+  static constexpr std::uint64_t kOpen = RluBits::kOpen;
+  static constexpr std::uint64_t kSectionsInUse = RluBits::kSectionsInUse;
+  static constexpr std::uint64_t kStarting = RluBits::kStarting;
+  static constexpr std::uint64_t kEnded = RluBits::kEnded;
 
   static constexpr std::uint32_t kInLine = 1;  // a token
   static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
@@ -224,7 +233,7 @@ class RluOver {
   // Looks for a place, and opens the lock if nobody has.
   std::uint32_t enter_somewhere() noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, or the compare-exchange decides
-    if ((v & kAny) == 0) open(v);
+    if ((v & RluBits::kUserBits) == 0) open(v);
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
