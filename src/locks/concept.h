@@ -21,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "locks/common/claims.h"
 #include "platform/clock.h"
@@ -99,8 +100,26 @@ concept TokenHolds = requires(Core& core, std::uint32_t token, std::uint32_t& ou
   { core.read_unlock_any() } -> std::same_as<bool>;
 };
 
+// Either of them. (Not a disjunction: the compiler would not say which member is missing.)
+namespace probe {
+struct Alike {
+  bool try_read_lock();
+  void read_unlock();
+};
+struct Token {
+  static constexpr bool kHasTokens = true;
+  bool try_read_lock(std::uint32_t&);
+  bool read_unlock(std::uint32_t);
+  bool read_unlock_any();
+};
 template <class Core>
-concept ReadHolds = AlikeHolds<Core> || TokenHolds<Core>;
+inline constexpr bool has_tokens = requires {
+  Core::kHasTokens;
+};
+}  // namespace probe
+template <class Core>
+concept ReadHolds = AlikeHolds<std::conditional_t<probe::has_tokens<Core>, probe::Alike, Core>> &&
+    TokenHolds<std::conditional_t<probe::has_tokens<Core>, Core, probe::Token>>;
 
 // What an attempt is, the number that read_arrive returns: 0 (with tokens: below kMustWait, and a
 // token), the read lock is held; else what to wait for, and never ~0.

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "platform/concept.h"
 #include "range/request.h"
@@ -34,22 +35,28 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   { lock.busy() } -> std::same_as<bool>;
 };
 
-// One whose ranges are all exclusive.
-template <class Lock>
-concept ExclusiveRangeLock = RangeLockBasics<Lock> && requires {
-  requires !Lock::kCanShare;
-};
-
 // One whose ranges can be shared.
-template <class Lock>
-concept SharingRangeLock = RangeLockBasics<Lock> && Lock::kCanShare &&
-    requires(Lock& lock, typename Lock::Node* node) {
+template <class Lock, class Node>
+concept CanDowngrade = requires(Lock& lock, Node* node) {
   // The caller's exclusive range becomes a shared one; readers that waited for it go on.
   lock.downgrade(node);
 };
-
 template <class Lock>
-concept RangeLock = ExclusiveRangeLock<Lock> || SharingRangeLock<Lock>;
+concept SharingRangeLock =
+    RangeLockBasics<Lock> && Lock::kCanShare && CanDowngrade<Lock, typename Lock::Node>;
+
+// With or without that. (Not a disjunction: the compiler would not say which member is missing.)
+namespace probe {
+template <class Node>
+struct Exclusive {
+  void downgrade(Node*);
+};
+}  // namespace probe
+template <class Lock>
+concept RangeLock =
+    RangeLockBasics<Lock> &&
+    CanDowngrade < std::conditional_t<Lock::kCanShare, Lock, probe::Exclusive<typename Lock::Node>>,
+typename Lock::Node > ;
 
 // Optional: both ways have a fast part, without a call and a stack frame.
 template <class Lock>

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
-COMPILER = ["g++", "-std=c++20", "-fsyntax-only", "-fconcepts-diagnostics-depth=3", f"-I{SRC}"]
+COMPILER = ["g++", "-std=c++20", "-fsyntax-only", f"-I{SRC}"]
 
 INCLUDES = """#include "locks/concept.h"
 #include "platform/native.h"

@@ -45,6 +45,12 @@ class Cohorting {
   struct Node {
     Local lock;
     typename P::template atomic<std::uint32_t> kept;
+
+    // In a forked child (LockCore). relaxed: the fork handed on what threads did.
+    void repair_after_fork(bool held) noexcept {
+      lock.repair_after_fork(held);
+      if (!held) kept.store(0, relaxed);
+    }
   };
 
   static void lock(Global& global, Node& node) noexcept {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -36,7 +37,8 @@ concept HasSideBlock = requires(Head& head) {
   { Lock::is_idle(head) } -> std::same_as<bool>;
 };
 
-// Lock is a HasSideBlock<Head>, which is not complete yet where it names this class: see is_lost.
+// The pointer in the object. Lock is a HasSideBlock<Head>; where it names this class it is not
+// complete yet, so is_lost checks it.
 template <Platform P, class Lock, BlockHead<P> Head, class Part>
 class SideBlock {
  public:
@@ -143,6 +145,51 @@ class SideBlock {
   }
 
   typename P::template atomic<std::uint64_t> block_{};
+};
+
+// How many parts a block has.
+enum class PartsPer { cpu, node };
+
+// What all locks with a block have in common; a Lock is a BlockCore by deriving from it. It has
+// is_idle(head), and is_at_rest(head) if more must be done before its block can be given back.
+template <Platform P, class Lock, BlockHead<P> Head, class Part, PartsPer kPer>
+class BlockLock {
+ public:
+  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(parts_here()); }
+  bool idle() const noexcept {
+    Head* const h = state_.peek();
+    return h == nullptr || Lock::is_idle(*h);
+  }
+  void use() noexcept { state_.head(); }
+  void destroy() noexcept { state_.close(Lock::is_at_rest); }
+  void before_init() noexcept { state_.close_old(Lock::is_at_rest); }
+
+  // For close: nothing more has to be done.
+  static bool is_at_rest(Head& h) noexcept { return Lock::is_idle(h); }
+
+ protected:
+  using State = SideBlock<P, Lock, Head, Part>;
+  using Blocks = typename State::Blocks;
+
+  static bool prepare_blocks() noexcept {
+    P::prepare_topology();
+    return Blocks::prepare(parts_here());
+  }
+  // Calls f(part, its number) until it returns false. True: it never did.
+  template <class F>
+  static bool each_part(Head& h, const F& f) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!f(State::part(h, i), i)) return false;
+    }
+    return true;
+  }
+
+  State state_;
+
+ private:
+  static std::uint32_t parts_here() noexcept {
+    return kPer == PartsPer::cpu ? P::cpus() : P::node_count();
+  }
 };
 
 }  // namespace lockswap

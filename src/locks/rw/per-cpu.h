@@ -51,22 +51,20 @@ struct alignas(128) PerCpuPart {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class PerCpu {
+class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>, PartsPer::cpu> {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using State = SideBlock<P, PerCpu, Head, Part>;
-  using Blocks = typename State::Blocks;
+  using Base = BlockLock<P, PerCpu, Head, Part, PartsPer::cpu>;
+  using Base::each_part;
+  using Base::state_;
+  using typename Base::Blocks;
+  using typename Base::State;
 
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
   static constexpr bool kHasTokens = true;  // 1 + the CPU's number
 
-  static bool prepare() noexcept {
-    P::prepare_topology();
-    return Ba<P, W>::prepare() && Blocks::prepare(P::cpus());
-  }
-  // Beside the object; on this machine.
-  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::cpus()); }
+  static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
   // A token; or kMustWait, with the CPU, and BA's phase in the lowest two bits.
   std::uint32_t read_arrive() noexcept {
@@ -146,40 +144,40 @@ class PerCpu {
     Head* const h = state_.peek();
     return h != nullptr && State::part(*h, P::cpu()).lock.too_many_readers();
   }
-  bool idle() const noexcept {
-    Head* const h = state_.peek();
-    return h == nullptr || is_idle(*h);
-  }
-
-  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
-    bool tidy = h->leaving.load(relaxed) == 0;
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      tidy = tidy && State::part(*h, i).lock.needs_no_repair(written);
-    return tidy;
+    return h->leaving.load(relaxed) == 0 && each_part(*h, [written](Part& part, std::uint32_t) {
+             return part.lock.needs_no_repair(written);
+           });
   }
   void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      State::part(*h, i).lock.repair_after_fork(written);
+    each_part(*h, [written](Part& part, std::uint32_t) {
+      part.lock.repair_after_fork(written);
+      return true;
+    });
     h->leaving.store(0, relaxed);
   }
 
-  // Gets the block now, not when the lock is first used.
-  void use() noexcept { state_.head(); }
-  void destroy() noexcept { state_.close(is_at_rest); }
-  void before_init() noexcept { state_.close_old(is_at_rest); }
-  // For side_block.h.
+  // --- for side_block.h
   static bool is_idle(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      // relaxed, here and below: all threads have ended, or the program has ordered their last use.
-      if (!State::part(h, i).lock.idle() || State::part(h, i).holds.load(relaxed) != 0)
-        return false;
-    }
-    return h.leaving.load(relaxed) == 0;
+    // relaxed, both: all threads have ended, or the program has ordered their last use.
+    const auto at_rest = [](Part& part, std::uint32_t) {
+      return part.lock.idle() && part.holds.load(relaxed) == 0;
+    };
+    return each_part(h, at_rest) && h.leaving.load(relaxed) == 0;
+  }
+  // What threads still hold for reading ends with the lock.
+  static bool is_at_rest(Head& h) noexcept {
+    // acquire: pairs with the release in release_first. Not for ever: a forked child has only one
+    // of its parent's threads.
+    for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
+      P::step_aside(round);
+    while (end_any(h)) {}
+    return is_idle(h);
   }
 
  private:
@@ -237,18 +235,6 @@ class PerCpu {
     // release: the block may be another lock's after this. Pairs with is_at_rest.
     h.leaving.fetch_sub(1, release);
   }
-
-  // At the lock's end. What threads still hold for reading ends with it.
-  static bool is_at_rest(Head& h) noexcept {
-    // acquire: pairs with release_first. Not for ever: a forked child has only one of its parent's
-    // threads.
-    for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
-      P::step_aside(round);
-    while (end_any(h)) {}
-    return is_idle(h);
-  }
-
-  State state_;
 };
 
 }  // namespace lockswap
