@@ -102,7 +102,7 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
   N::give_shared(handle);
 };
 
-// Memory beside objects (platform/blocks.h): a head, and as many parts as prepare was told. Head
+// Memory beside objects (platform/blocks.h): a head, and as many parts as `prepare` asked for. Head
 // has a `link` as a node has. A block that is given back must be at rest: it is handed out as it
 // is.
 template <class B, class Head, class Part>

@@ -9,7 +9,7 @@ namespace lockswap {
 
 template <class P>
 concept PlatformThreads = requires(std::uint64_t stamp, void (*hook)()) {
-  // A number that tells live threads apart; input for hashing.
+  // A number that no two live threads share; input for hashing.
   { P::self() } -> std::same_as<std::uint64_t>;
   // The kernel's id of the calling thread.
   { P::tid() } -> std::same_as<std::uint32_t>;

@@ -31,7 +31,7 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   // the calling thread did.
   { Lock::is_mine(mine) } -> std::same_as<bool>;
   { Lock::is_shared(mine) } -> std::same_as<bool>;
-  // Whether a range is held, when no thread acquires or releases. It may tidy up.
+  // Whether a range is held, when no thread acquires or releases. It may take released nodes out.
   { lock.busy() } -> std::same_as<bool>;
 };
 

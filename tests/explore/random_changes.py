@@ -27,6 +27,7 @@ from patched import ROOT, SOURCES, Explorer, write_overlay
 # What the explorer runs.
 HEADERS = (
     "locks/rw/ba.h",
+    "locks/rw/ba_state.h",
     "locks/rw/bravo.h",
     "locks/rw/unbiased.h",
     "posix/holds.h",
@@ -53,6 +54,7 @@ FIRST = {
     "locks/common/ticket_lock.h": "core/cohort",
     "readers/all_readers.h": "core/cohort",
     "locks/rw/ba.h": "core/ba",
+    "locks/rw/ba_state.h": "core/ba",
     "locks/rw/bravo.h": "bravo-pf-t",
     "locks/rw/cohort.h": "core/cohort",
     "locks/rw/cohort_writers.h": "core/cohort",

@@ -71,7 +71,9 @@ def lock(name: str, members: dict[str, str], without: str = "") -> str:
 
 def compile_text(file: Path, text: str) -> subprocess.CompletedProcess:
     file.write_text(text)
-    return subprocess.run([*COMPILER, file], capture_output=True, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
+    return subprocess.run(
+        [*COMPILER, file], capture_output=True, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
+    )
 
 
 @pytest.mark.parametrize("concept", KINDS)

@@ -1,4 +1,4 @@
-// What a lock tells who counts. The default counter counts nothing and costs nothing.
+// The events of a lock that can be counted. The default counter counts nothing and costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class Event : std::uint8_t {
   kCount,
 };
 
-// Who counts.
+// Where events are counted.
 template <class Count>
 concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
   // It happened to that object, once, or so many times. By any thread; orders nothing.
