@@ -57,7 +57,7 @@ class SideBlock {
     Head* const h = there();
     return h != nullptr && is_mine(*h) ? h : nullptr;
   }
-  // For who has the lock: it had a block, and still has, wherever its bytes are.
+  // For the holder: the lock had a block, and still has, wherever its bytes are.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
 
@@ -140,7 +140,7 @@ class SideBlock {
     if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
     std::uint64_t doubted = owner | kDoubted;
     const bool lost = !is_pointed_to() && Lock::is_idle(h);
-    // relaxed: giving it hands it on. If its lock has settled it meanwhile, it is not lost.
+    // relaxed: giving it hands it on. If its lock has claimed it meanwhile, it is not lost.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
 

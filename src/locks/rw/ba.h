@@ -12,7 +12,8 @@
 //   arrived at once and is admitted with its phase. A timed writer tries again and again: it enters
 //   only when nobody holds the lock, has no place in the queue, and an unbroken stream of readers
 //   starves it. It cannot open a phase that it may give up: readers of the phase before may not
-//   have noticed yet that they are in, and the lists and the phase bit would come round too early.
+//   have noticed yet that they are in, and the lists and the phase bit would have their turn again
+//   too early.
 // Space: a writer holds one node while it waits and while it owns; a reader while it waits.
 // Deviations: a writer looks at rout before it asks to be woken, and a writer that no reader met
 //   leaves rtail alone: the next writer of that phase overwrites it. A writer that found the queue
@@ -161,7 +162,7 @@ class Ba : public BaState<P, W> {
       }
       v = rin_.load(relaxed);
     }
-    if (!leave_queue(me)) hand_over(me);
+    if (!leave_queue(me)) hand_off(me);
     Nodes::give(me);
     return false;
   }
@@ -180,7 +181,7 @@ class Ba : public BaState<P, W> {
     if constexpr (W::kParks) {
       if ((seen & kSleepers) != 0) W::wake(&rin_, kAnyChannel);
     }
-    if (!alone) hand_over(me);
+    if (!alone) hand_off(me);
     Nodes::give(me);
   }
 
@@ -227,11 +228,11 @@ class Ba : public BaState<P, W> {
   template <class F>
   void own(Handle me, const F& before_drain) noexcept {
     stand_at_head(me);
-    const auto gone = [](std::uint32_t v) { return (v & kPresent) == 0; };
+    const auto is_free = [](std::uint32_t v) { return (v & kPresent) == 0; };
     // The writer before may have left the queue but not yet rin. relaxed: what it did under the
     // lock came with the queue, from leave_queue or from open.
-    if (!gone(rin_.load(relaxed))) [[unlikely]] {
-      W::until(rin_, relaxed, kSleepers, kAnyChannel, nullptr, gone);
+    if (!is_free(rin_.load(relaxed))) [[unlikely]] {
+      W::until(rin_, relaxed, kSleepers, kAnyChannel, nullptr, is_free);
     }
     drain(me, enter_phase(me), before_drain);
   }
@@ -292,7 +293,7 @@ class Ba : public BaState<P, W> {
     // release: pairs with the acquire of the writer that finds the queue empty: whead is read.
     return Nodes::at(me).link.load(relaxed) == 0 && wtail_.compare_exchange(expected, 0, release);
   }
-  static void hand_over(Handle me) noexcept {
+  static void hand_off(Handle me) noexcept {
     Node& node = Nodes::at(me);
     // A successor has swapped itself in and is about to link itself. acquire: pairs with its link.
     P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });

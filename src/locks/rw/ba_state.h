@@ -66,8 +66,8 @@ class BaState {
            (v & (kQueued | kSleepers)) == 0 && all_left(v);
   }
   // Readers that arrived after what the node at whead has recorded waited for a writer that does
-  // not exist, and so did the writers in the queue: both are dropped. A reader that may have arrived
-  // before is a holder. The nodes of those that waited are lost.
+  // not exist, and so did the writers in the queue: both are dropped. A reader that may have
+  // arrived before is a holder. The nodes of those that waited are lost.
   void repair_after_fork(bool written) noexcept {
     const std::uint32_t v = rin_.load(relaxed);
     const Handle head = whead_.load(relaxed);
@@ -98,7 +98,7 @@ class BaState {
   static constexpr std::uint32_t kReader = 16;
   static constexpr std::uint32_t kCount = ~(kReader - 1);
   static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
-  static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0; who gets there opens
+  static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0
 
   static constexpr std::uint32_t kRecorded = 1;  // beside a count in a node's arrivals_at_phase
 

@@ -8,11 +8,11 @@
 // State: in the object a pointer to a block (side_block.h). The block: for each CPU a BA lock and
 //   `holds`, how many of its read holds their threads know of; in the head `leaving`, how many
 //   writers have begun to release and not ended.
-// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. Who releases
-//   takes one from there first, by an update that cannot take what is not there. So two releases
-//   never end one hold, whichever threads they are by; and none ends that of a reader which has not
-//   noticed yet that its phase has begun. (It tells by BA's phase bit, which may come round if its
-//   arrival counts no more.)
+// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. A release takes
+//   one from there first, by an update that cannot take what is not there. So two releases never
+//   end one hold, whichever threads they are by; and none ends the hold of a reader that has not
+//   noticed yet that its phase has begun. (That reader looks at BA's phase bit, which may have the
+//   same value again if its arrival counts no more.)
 // Fairness: phase-fair, as the BA lock is that a reader comes to; writers first come, first served,
 //   as they all queue at the first one. Timed writers as under BA, but a timed writer keeps readers
 //   from the locks that it has while it tries for the next.
@@ -101,8 +101,9 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool read_unlock(std::uint32_t token) noexcept {
     return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
-  // Always from the first CPU on: then who has a hold finds one, however many others search. What a
-  // searcher has passed is empty, or a later arrival's, whose own release stays behind it.
+  // Always from the first CPU on: then a thread that has a hold finds one, however many others
+  // search. What a searcher has passed is empty, or a later arrival's, whose own release stays
+  // behind it.
   bool read_unlock_any() noexcept {
     Head* const h = state_.peek();
     return h != nullptr && end_any(*h);
@@ -137,7 +138,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   // Whether a writer has its turn, or is not through with its release.
   bool has_writer() const noexcept {
     Head* const h = state_.peek();
-    // acquire, inside and here: who sees the first lock released sees `leaving` raised before it.
+    // acquire, inside and here: a thread that sees the first lock released sees `leaving` raised
+    // before it; pairs with release_first.
     return h != nullptr && (State::part(*h, 0).lock.has_writer() || h->leaving.load(acquire) != 0);
   }
   bool too_many_readers() const noexcept {
@@ -192,18 +194,19 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
 
   static void count_in(Part& part) noexcept {
-    // release: who releases this hold has seen its arrival in the BA lock; pairs with end_one.
+    // release: the thread that ends this hold has seen its arrival in the BA lock; pairs with
+    // end_one.
     part.holds.fetch_add(1, release);
   }
   // Releases one hold of that CPU. False: there is none.
   static bool end_one(Part& part) noexcept {
     std::uint32_t n;
     do {
-      // acquire: if there is none, who took the caller's has left another one, which must be seen.
-      // Pairs with the compare-exchange.
+      // acquire: if there is none, the thread that took the caller's hold has left another one,
+      // which must be seen. Pairs with the compare-exchange.
       n = part.holds.load(acquire);
       if (n == 0) return false;
-      // acquire: pairs with count_in. release: as said.
+      // acquire: pairs with count_in. release: pairs with the load above, in another thread.
     } while (!part.holds.compare_exchange(n, n - 1, acq_rel));
     part.lock.read_unlock();
     return true;

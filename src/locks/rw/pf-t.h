@@ -23,10 +23,10 @@
 // Deviations: rin and wout share a word, because a release must be one update: after it the object
 //   may be gone. So a reader knows the phase that it met by the writer's whole ticket, where the
 //   paper's knows one bit. It has to: a timed writer may give up before the readers of the phase
-//   before have noticed that they are in, and one bit would come round too early. kDrain has
-//   exactly the last reader wake a sleeping writer, without another look at the lock. A reader that
-//   gives up takes its arrival back; it never counts itself out, since a writer may be draining.
-//   Nothing of this changes the order in which threads enter.
+//   before have noticed that they are in, and one bit would have the same value again too early.
+//   kDrain has exactly the last reader wake a sleeping writer, without another look at the lock. A
+//   reader that gives up takes its arrival back; it never counts itself out, since a writer may be
+//   draining. Nothing of this changes the order in which threads enter.
 // Fork: in a child, the readers that arrived after arrivals_at_phase waited for a writer that does
 //   not exist, and so did the writers in the line: repair_after_fork() drops both. A reader that
 //   may have arrived before that is a holder.
@@ -257,7 +257,8 @@ class PfTOver {
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrivedMask = ~(kReader - 1);
 
-  static constexpr std::uint32_t kDrain = 1;  // rout counts up to 0, whoever gets there wakes
+  static constexpr std::uint32_t kDrain =
+      1;  // rout counts up to 0; the reader that gets there wakes
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
 

@@ -59,7 +59,7 @@ class Pthread {
   bool has_writer() const noexcept { return false; }
   bool too_many_readers() const noexcept { return false; }
 
-  // After a fork; see rw_contract.h. Who waits can only be told of a lock that is written.
+  // After a fork; see rw_contract.h. Only of a lock that is held for writing can waiters be seen.
   bool needs_no_repair(bool) const noexcept { return !P::system_is_written(lock()); }
   void repair_after_fork(bool written) noexcept {
     if (P::system_is_written(lock())) P::system_renew(lock(), written);

@@ -5,12 +5,12 @@
 //   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
 //   Locking for Reader-Writer Locks" (USENIX ATC 2019), section 5.
 // Idea: a reader fills a section of its row with the lock and the lock's clock, and looks whether a
-//   writer is there; if so it empties it again and waits in line. Writers take turns; who has the
-//   turn makes itself seen, waits until no section names this lock, and moves the clock on when it
-//   leaves.
+//   writer is there; if so it empties it again and waits in line. Writers take turns; the one that
+//   has the turn makes itself seen, waits until no section names this lock, and moves the clock on
+//   when it leaves.
 // State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
 //   kOpen      readers may use rows
-//   kSectionsInUse     sections may name the lock
+//   kSectionsInUse  sections may name the lock
 //   kStarting  somebody empties sections that name it, of a lock that is no more
 //   kEnded     closed for good
 // The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
@@ -20,8 +20,7 @@
 // Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
 //   writer came go first.
 // Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that
-// many
-//   locks at once.
+//   many locks at once.
 //   In rlu-asym a reader makes no update (asymmetric.h); each write pays for a barrier on all
 //   processors that run the process.
 // Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
@@ -116,8 +115,8 @@ class RluOver {
       return false;
     return Access::fast_vacate(token, domain(), [this] { return is_closed(); });
   }
-  // Sections first: none are filled for good after it has closed the rows. So who finds none has a
-  // hold in line.
+  // Sections first: none are filled for good after it has closed the rows. So a thread that finds
+  // none has a hold in line.
   bool read_unlock_any() noexcept {
     if (close()) {
       if (Access::vacate_any(domain())) return true;
@@ -190,7 +189,7 @@ class RluOver {
   const auto& word() const noexcept { return line_.word(); }
   std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 
-  // relaxed: whom it matters to, the program or a fence has told.
+  // relaxed: the program or a fence has ordered it before where it matters.
   bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept { return (v & (kOpen | Line::kPresent)) == kOpen; }
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
@@ -237,8 +236,8 @@ class RluOver {
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
-  // Before the first reader uses a row: what sections say of this address is of a lock that is no
-  // more. Others go in line meanwhile.
+  // Before the first reader uses a row: what sections say of this address is of a lock that has
+  // ended. Others go in line meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
@@ -255,8 +254,8 @@ class RluOver {
   // Closes the rows for good. False: no section names the lock.
   bool close() noexcept {
     for (;;) {
-      // acquire: who emptied a section that named a hold of the caller's may have left another hold
-      // for it, and that must be seen. Pairs with the releases of kEnded.
+      // acquire: the thread that emptied a section that named a hold of the caller's may have left
+      // another hold for it, and that must be seen. Pairs with the releases of kEnded.
       std::uint64_t v = word().load(acquire);
       if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
@@ -275,8 +274,8 @@ class RluOver {
     return Access::wait(domain(), deadline, before_wait);
   }
   // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
-  // itself
-  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
+  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
+  // read_unlock_any.
   bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 
