@@ -42,7 +42,8 @@
 
 namespace lockswap {
 
-template <Platform P, WaitPolicy<P> W, std::uint32_t kShards = 1024, RangeSizes kSizes = RangeSizes{}>
+template <Platform P, WaitPolicy<P> W, std::uint32_t kShards = 1024,
+          RangeSizes kSizes = RangeSizes{}>
 class ShardedRanges {
   using List = InList<P, W, true, kSizes>;
   using Link = typename List::Link;
