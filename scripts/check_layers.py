@@ -24,6 +24,12 @@ LAYERS = [
     "src/registry",
 ]
 
+# Rooms of a layer, with what a room may include beside itself and the files that lie in no room. Those files may
+# include what lies in no room, and the rooms named here.
+ROOMS = {
+    "src/locks": {"common": [], "mutex": ["common"], "rw": ["common"], "": ["common"]},
+}
+
 # Folders outside that list, with all that they may include beside themselves.
 OTHERS = {
     "interpose": ["src/platform", "src/registry"],
@@ -62,6 +68,24 @@ def allowed(layer: str) -> set[str]:
     return set(LAYERS[: LAYERS.index(layer) + 1])
 
 
+def room_of(path: str, layer: str) -> str:
+    """The room of a file of that layer; "": none."""
+    first, slash, _ = path[len(layer) + 1 :].partition("/")
+    return first if slash else ""
+
+
+def wrong_room(path: str, target: str) -> str | None:
+    """What is wrong with an include from one file of a layer to another one."""
+    layer = layer_of(path)
+    if layer not in ROOMS or layer_of(target) != layer:
+        return None
+    rooms = ROOMS[layer]
+    here, there = room_of(path, layer), room_of(target, layer)
+    if there in ("", here) or there in rooms.get(here, []):
+        return None
+    return f"{layer}/{here} may not include {layer}/{there}"
+
+
 def without_comments(text: str) -> str:
     """The text with comments and literals blanked, lines kept; includes keep their quoted name."""
 
@@ -74,15 +98,15 @@ def without_comments(text: str) -> str:
     return COMMENT_OR_TEXT.sub(blank, text)
 
 
-def included_layer(root: Path, file: Path, name: str) -> str | None:
-    """The layer that an include leads to: spelt from the root, from src/, or from the file's folder."""
+def included_file(root: Path, file: Path, name: str) -> str | None:
+    """The file of a layer that an include leads to: spelt from the root, from src/, or from the file's folder."""
     for base in (file.parent, root, root / "src"):
         target = (base / name).resolve()
         beside = base == file.parent and not name.startswith(".")
         if target.is_relative_to(root) and (target.exists() or not beside):
-            layer = layer_of(target.relative_to(root).as_posix())
-            if layer:
-                return layer
+            path = target.relative_to(root).as_posix()
+            if layer_of(path):
+                return path
     return None
 
 
@@ -98,9 +122,11 @@ def check_file(root: Path, file: Path) -> list[str]:
     for number, line in enumerate(without_comments(file.read_text(encoding="utf-8")).splitlines(), 1):
         if match := INCLUDE.match(line):
             name = match[1] or match[2]
-            target = included_layer(root, file, name)
-            if target and target not in may:
-                findings.append(f"{path}:{number}: {layer} may not include {target} ({name})")
+            target = included_file(root, file, name)
+            if target and layer_of(target) not in may:
+                findings.append(f"{path}:{number}: {layer} may not include {layer_of(target)} ({name})")
+            elif target and (wrong := wrong_room(path, target)):
+                findings.append(f"{path}:{number}: {wrong} ({name})")
         # A second platform has a machine of its own.
         if layer in (PLATFORM, "src/multicore"):
             continue
@@ -110,10 +136,18 @@ def check_file(root: Path, file: Path) -> list[str]:
     return findings
 
 
+def missing(root: Path) -> list[str]:
+    """Folders that this check names and the tree does not have: rules about nothing."""
+    named = [*LAYERS, *OTHERS, *(f"{layer}/{room}" for layer, rooms in ROOMS.items() for room in rooms if room)]
+    return [
+        f"scripts/check_layers.py:1: names {path}, which is no folder" for path in named if not (root / path).is_dir()
+    ]
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     files = [f for top in ("src", "interpose", "audit") for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
-    findings = [finding for file in files for finding in check_file(root, file)]
+    findings = missing(root) + [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")
     return 1 if findings else 0
 

@@ -9,14 +9,10 @@
 #include <linux/futex.h>
 
 #include "platform/clock.h"
+#include "platform/pause.h"
 #include "platform/syscall.h"
 
 namespace lockswap {
-
-enum class Parked {
-  woken,      // woken, or the word had changed, or for no reason: look again
-  timed_out,  // the deadline has passed
-};
 
 // Sleeps while *word == expected, until a wake on one of `channels` (a bit set, not 0), the
 // deadline, or a stray wake-up.

@@ -13,7 +13,7 @@
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 class Adoption {
  public:
   using Word = typename P::template atomic<std::uint64_t>;

@@ -36,10 +36,11 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/adoption.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 struct alignas(64) CondNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's; next in the list, in the relay
   typename P::template atomic<std::uint32_t> prev;  // in the list
@@ -49,7 +50,7 @@ struct alignas(64) CondNode {
 
 // W is how to wait for the latch. Waiters sleep, whatever the locks do: they wait for something to
 // happen, not for a critical section to end.
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Condvar {
   static_assert(W::kParks);
   using Node = CondNode<P>;

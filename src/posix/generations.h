@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
@@ -26,7 +27,7 @@ struct Generation {
   bool trusted;          // whether records of it may be
 };
 
-template <class P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
+template <Platform P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
 class Generations {
  public:
   Generation begin() noexcept {

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
@@ -28,7 +29,7 @@ struct Hold {
   std::uint32_t again;  // recursive holds beyond the first
 };
 
-template <class P>
+template <Platform P>
 class Holds {
  public:
   static constexpr std::size_t kInline = 4;

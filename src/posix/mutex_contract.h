@@ -1,5 +1,5 @@
 // The part of the POSIX contract that mutex algorithms lack: who owns the mutex, the kinds that
-// depend on it, and fork. It goes over any lock that has the members of mcs.h.
+// depend on it, and fork. It goes over any MutexCore.
 //
 // Idea: normal and adaptive mutexes are the lock below and the owner's id, stored beside it.
 //   Recursive and errorcheck ones compare that id with their own first: only the owner itself can
@@ -21,6 +21,7 @@
 #include "locks/common/claims.h"
 #include "locks/common/events.h"
 #include "locks/common/mutex_layout.h"
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -28,7 +29,7 @@
 
 namespace lockswap {
 
-template <class P, class Core, class Count>
+template <Platform P, MutexCore Core, EventCounter Count>
 class MutexContract {
  public:
   using Frame = MutexFrame<P, Core>;
@@ -53,7 +54,7 @@ class MutexContract {
   // Under pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that was
   // here and was not destroyed, or anything.
   static void before_init(Frame& f) noexcept {
-    if constexpr (requires { f.core.before_init(); }) f.core.before_init();
+    if constexpr (BlockCore<Core>) f.core.before_init();
   }
   // Under pthread_mutex_init, on an object that is zero but for its kind: nobody else may use it.
   static void begin(Frame& f) noexcept {
@@ -67,18 +68,29 @@ class MutexContract {
   [[gnu::always_inline]] static std::uint64_t plain_lock(Frame& f) noexcept {
     // relaxed: does not change. Of a plain mutex it is the stamp.
     const std::uint32_t me = P::tid_at(f.contract.load(relaxed));
-    return me != 0 ? lock_begin(f, me) : Core::kNotBegun;
+    return me != 0 ? lock_begin(f, me) : kNotBegun;
   }
   static void plain_lock_rest(Frame& f, std::uint64_t rest) noexcept {
-    rest == Core::kNotBegun ? f.core.lock() : f.core.lock_rest(rest);
+    if constexpr (FastMutexCore<Core>) {
+      rest == kNotBegun ? f.core.lock() : f.core.slow_lock(rest);
+    } else {
+      f.core.lock();  // without a fast part, only kNotBegun leads here
+    }
     own(f, P::tid());
   }
   // By any thread.
   [[gnu::always_inline]] static std::uint32_t plain_unlock(Frame& f) noexcept {
     f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
-    return f.core.unlock_begin();
+    if constexpr (FastMutexCore<Core>) {
+      return f.core.fast_unlock();
+    } else {
+      f.core.unlock();
+      return 0;
+    }
   }
-  static void plain_unlock_rest(Frame& f, std::uint32_t rest) noexcept { f.core.unlock_rest(rest); }
+  static void plain_unlock_rest(Frame& f, std::uint32_t rest) noexcept {
+    if constexpr (FastMutexCore<Core>) f.core.slow_unlock(rest);
+  }
 
   // One that looks at its owner. The calling thread's id; 0: the mutex is not adopted, or the
   // thread has not asked for its id.
@@ -107,7 +119,12 @@ class MutexContract {
     return true;
   }
   [[gnu::always_inline]] static std::uint64_t lock_begin(Frame& f, std::uint32_t me) noexcept {
-    const std::uint64_t rest = f.core.lock_begin();
+    std::uint64_t rest = 0;
+    if constexpr (FastMutexCore<Core>) {
+      rest = f.core.fast_lock();
+    } else {
+      f.core.lock();
+    }
     if (rest == 0) [[likely]]
       own(f, me);
     return rest;
@@ -160,13 +177,17 @@ class MutexContract {
   static int destroy(Frame& f) noexcept {
     // relaxed: a holder that matters is there by the program's own doing.
     if (f.owner.load(relaxed) != 0 || !f.core.idle()) return EBUSY;
-    if constexpr (requires { f.core.destroy(); }) f.core.destroy();
+    if constexpr (EndingCore<Core>) f.core.destroy();
     f.contract.store(0, relaxed);
     f.kind = mutex_kind::kDestroyed;  // as glibc: further calls are its, and get EINVAL
     return 0;
   }
 
  private:
+  // Nothing was done yet; a core with a fast path has the same number for that.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  static_assert(!FastMutexCore<Core> || requires { requires Core::kNotBegun == kNotBegun; });
+
   // In the contract word. 0: normal or adaptive.
   static constexpr std::uint32_t kRecursive = 1;
   static constexpr std::uint32_t kErrorcheck = 2;

@@ -44,6 +44,7 @@
 #include "platform/concept.h"
 #include "posix/generations.h"
 #include "posix/holds.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
@@ -53,7 +54,7 @@ struct Patience {
   const Deadline* deadline = nullptr;
 };
 
-template <class P, class W, class Lock, class Count>
+template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwContract {
  public:
   using Frame = typename Lock::Frame;
@@ -248,18 +249,19 @@ class RwContract {
         P::step_aside(round);
       }
     }
-    if constexpr (requires { f.core.destroy(); }) f.core.destroy();
+    if constexpr (EndingCore<Core>) f.core.destroy();
   }
 
   // Under pthread_rwlock_init, before the bytes are zeroed: they may be those of a lock that was
   // here and was not destroyed, or anything.
   static void before_init(Frame& f) noexcept {
-    if constexpr (requires { f.core.before_init(); }) f.core.before_init();
+    if constexpr (BlockCore<Core>) f.core.before_init();
   }
 
  private:
   using Attempt = typename Lock::Attempt;
-  using Reads = ReadTokens<decltype(Frame::core)>;
+  using Core = decltype(Frame::core);
+  using Reads = ReadTokens<Core>;
   static constexpr std::uint32_t kNotBegun = ~0u;
 
   static constexpr std::uint64_t kMarked = 1;

@@ -29,11 +29,13 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "range/node.h"
 #include "range/queue.h"
 #include "range/request.h"
 #include "range/walk.h"
 #include "reclaim/pools.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
@@ -45,7 +47,7 @@ struct RangeSizes {
 
 // What a thread does in one list; range locks are made of one, or of several (sharded.h). Without
 // readers all ranges are exclusive.
-template <class P, class W, bool kReaders, RangeSizes kSizes>
+template <Platform P, WaitPolicy<P> W, bool kReaders, RangeSizes kSizes>
 class InList {
  public:
   using Link = typename P::template atomic<std::uint64_t>;
@@ -212,7 +214,7 @@ class InList {
 };
 
 // list-rw, or, without readers, list-ex.
-template <class P, class W, bool kReaders, RangeSizes kSizes = RangeSizes{}>
+template <Platform P, WaitPolicy<P> W, bool kReaders, RangeSizes kSizes = RangeSizes{}>
 class RangeList {
   using List = InList<P, W, kReaders, kSizes>;
 
@@ -279,10 +281,7 @@ class RangeList {
   }
 
   // An exclusive range becomes a shared one; readers that waited for it go on. By its owner.
-  void downgrade(Node* n) noexcept {
-    static_assert(kReaders);
-    List::downgrade(n);
-  }
+  void downgrade(Node* n) noexcept requires kReaders { List::downgrade(n); }
   static bool is_mine(const Node* n) noexcept { return List::is_mine(n); }
   static bool is_shared(const Node* n) noexcept { return List::is_shared(n); }
 

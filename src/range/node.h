@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
@@ -30,7 +31,7 @@ std::uint64_t of(const Node* n) noexcept {
 }
 }  // namespace link
 
-template <class P>
+template <Platform P>
 struct alignas(64) RangeNode {
   typename P::template atomic<std::uint64_t> next{};  // a link
   // Written by the owner before the node is in a list, then constant until it is out of it and no

@@ -18,11 +18,13 @@
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // kPatience: after so many attempts a thread is impatient.
-template <class P, class W, std::uint32_t kPatience>
+template <Platform P, WaitPolicy<P> W, std::uint32_t kPatience>
 class RangeQueue {
  public:
   // An acquisition's place. Not used: nothing happens.

@@ -33,14 +33,17 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "range/list.h"
 #include "range/queue.h"
 #include "range/request.h"
 #include "range/segments.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W, std::uint32_t kShards = 1024, RangeSizes kSizes = RangeSizes{}>
+template <Platform P, WaitPolicy<P> W, std::uint32_t kShards = 1024,
+          RangeSizes kSizes = RangeSizes{}>
 class ShardedRanges {
   using List = InList<P, W, true, kSizes>;
   using Link = typename List::Link;

@@ -8,10 +8,12 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class SpinLock {
  public:
   void lock() noexcept {

@@ -25,14 +25,16 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "range/interval_tree.h"
 #include "range/request.h"
 #include "range/spin_lock.h"
 #include "reclaim/pools.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
   // kOne for each range that is waited for, and kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
@@ -46,7 +48,7 @@ struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
 };
 
 // kernel-rw, or, without readers, lustre-ex.
-template <class P, class W, bool kReaders, std::uint32_t kPool = 128>
+template <Platform P, WaitPolicy<P> W, bool kReaders, std::uint32_t kPool = 128>
 class RangeTree {
  public:
   using Node = RangeTreeNode<P>;
@@ -86,8 +88,7 @@ class RangeTree {
     if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
   }
   // Those that came later and share go on, unless somebody between is in their way.
-  void downgrade(Node* n) noexcept {
-    static_assert(kReaders);
+  void downgrade(Node* n) noexcept requires kReaders {
     Sleepers sleepers;
     guard_.lock();
     touch();

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "range/node.h"
 #include "range/request.h"
 #include "reclaim/epoch.h"
@@ -27,7 +28,7 @@ enum class RangeStep : std::uint8_t {
 };
 
 // Nodes: Pools. Without kReaders all ranges are exclusive.
-template <class P, class Nodes, bool kReaders>
+template <Platform P, class Nodes, bool kReaders>
 class RangeWalk {
   using Link = typename P::template atomic<std::uint64_t>;
   using Node = RangeNode<P>;

@@ -18,19 +18,21 @@
 
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "readers/concept.h"
 #include "readers/reader_indicator.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // In the head of a block.
-template <class P>
+template <Platform P>
 struct ReadersAwaited {
   typename P::template atomic<std::uint32_t> target;   // a sum of departures
   typename P::template atomic<std::uint32_t> reached;  // counts; bit 0: the writer sleeps
 };
 
-// Blocks: of parts with a member `readers`; the head has a member `awaited`.
-template <class P, class W, class Head, class Blocks>
+template <Platform P, WaitPolicy<P> W, class Head, HasReaderIndicators<Head> Blocks>
 class AllReaders {
  public:
   static void depart(Head& h, std::uint32_t node) noexcept {

@@ -24,10 +24,11 @@
 #include "platform/concept.h"
 #include "readers/quiescence.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Asymmetric {
   using Section = typename Rows<P>::Section;
 

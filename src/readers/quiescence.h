@@ -5,33 +5,21 @@
 //   waits for each section that names the domain until it says something else.
 // Deviations: a waiting thread sleeps, if the wait policy does; the paper's spins.
 //
-// How a reader enters and leaves, and so how others see it, is one of two policies: Fenced, here,
-// or Asymmetric (asymmetric.h). Both have
-//   fill(place, word)             says so in an empty section; false: it is not empty
-//   kLook                         the order by which the reader then looks at the domain
-//   vacate(place, domain, closed)  the reader's release; closed(): others may take its hold. False:
-//                                 one has done so, and what that one left is seen
-//   fast_vacate(...)               the same as a hot path; false also if there is more to do: then
-//                                 go on with leave
-//   heavy_fence()                      after a seq_cst change of the domain: readers that filled
-//   their
-//                                 section without seeing it are seen
-//   wait(domain, deadline, before_wait)
-//                                 until they have left. Calls before_wait before it waits. False:
-//                                 the deadline has passed (nullptr: none)
-//   vacate_any(domain)             of a closed one, without settle: empties a section, whosever.
-//                                 False: there is none
+// How a reader enters and leaves, and so how others see it, is one of two policies, each a
+// ReaderAccess (readers/concept.h): Fenced, here, or Asymmetric (asymmetric.h).
 #pragma once
 
 #include <cstdint>
 
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // What does not depend on how readers enter and leave.
-template <class P>
+template <Platform P>
 struct Readers {
   using Section = typename Rows<P>::Section;
   static constexpr std::uint32_t kChannel = 1;
@@ -63,7 +51,7 @@ struct Readers {
 
 // The reader pays: it fills its section by a seq_cst update, and empties it by an update that finds
 // out who sleeps.
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Fenced {
   using Section = typename Rows<P>::Section;
 

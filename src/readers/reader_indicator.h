@@ -12,10 +12,11 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 struct alignas(128) ReaderIndicator {
   // seq_cst: its caller goes on to look for a writer. The other half of the Dekker pair is the look
   // at arrivals().

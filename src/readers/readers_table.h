@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/concept.h"
+
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 struct ReadersTable {
   using Slot = typename P::template atomic<std::uint64_t>;
 
@@ -51,7 +53,7 @@ struct ReadersTable {
 
 // Which table a lock's readers use: the library's locks share one. (apps/interference.cpp gives
 // each its own, to see what sharing costs.)
-template <class P>
+template <Platform P>
 struct OneTable {
   template <class Frame>
   static const ReadersTable<P>& of(const Frame&) noexcept {

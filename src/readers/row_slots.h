@@ -13,14 +13,16 @@
 #include <cstdint>
 
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/asymmetric.h"
 #include "readers/quiescence.h"
 #include "readers/readers_table.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class RowSlots {
   using Access = Asymmetric<P, W>;
 

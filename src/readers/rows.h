@@ -23,10 +23,11 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 class Rows {
  public:
   using Section = typename P::template atomic<std::uint64_t>;

@@ -9,25 +9,7 @@
 //   leaves its bit in the slot, and a hold may have been released by another thread, after which
 //   the slot may be anybody's.
 //
-// The shape, which readers/row_slots.h has too; static functions over a frame f:
-//   prepare()                  at start-up
-//   fill(f)                    the reader publishes itself: a token, or 0: its place is taken
-//   fill_elsewhere(f)          then: the same in another place, if it has more
-//   kLook                      the order by which it then looks at the bias again
-//   vacate(f, token, closed)    the reader's release; closed(): others may take its hold. False:
-//   one
-//                              has done so, and what that one left is seen
-//   fast_vacate(...)            the same as a hot path; false also if there is more to do than
-//   that:
-//                              then go on with leave
-//   heavy_fence()                   after a seq_cst change of the bias: readers that published
-//                              themselves without seeing it are seen. kHasHeavyFence: it costs time
-//   wait(f, deadline)          after settle, until nobody is published. False: the deadline passed
-//   is_any(f)                  whether somebody is; without settle, a hint
-//   vacate_any(f)               after closed() began to be true: releases a hold, whosever. False:
-//                              there is none
-//   drop(f)                    releases all, of readers that are no more
-//   guard(f)                   the paper's N
+// A ReaderSlots (readers/concept.h), as row_slots.h is.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +17,13 @@
 
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/readers_table.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W, class Tables = OneTable<P>>
+template <Platform P, WaitPolicy<P> W, class Tables = OneTable<P>>
 class TableSlots {
   using Table = ReadersTable<P>;
   using Slot = typename Table::Slot;

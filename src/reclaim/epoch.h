@@ -19,11 +19,12 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
 // A thread, or one that may come: never unmapped, so that others may always look.
-template <class P>
+template <Platform P>
 struct alignas(64) Walker {
   typename P::template atomic<std::uint64_t> began{};  // 0: it does not walk
   // The process that its thread is of (P::process()); 0: it waits for a thread.
@@ -32,14 +33,14 @@ struct alignas(64) Walker {
 };
 
 // What was taken out of lists until some time.
-template <class P>
+template <Platform P>
 struct Period {
   std::uint64_t end = 0;
   Walker<P>* unseen = nullptr;  // from this one on threads may be walking since before the end
 };
 
 // One for the process.
-template <class P>
+template <Platform P>
 class Epochs {
   static_assert(sizeof(std::uintptr_t) == sizeof(std::uint64_t));
 

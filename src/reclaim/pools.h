@@ -26,10 +26,12 @@
 //   it may get lost, never be in two.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <new>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 #include "reclaim/epoch.h"
 
 namespace lockswap {
@@ -42,8 +44,17 @@ struct PoolCounts {
   std::uint64_t supplies;  // threads' supplies, in use or waiting for a thread
 };
 
-// T has the members `T* below` and `T* batch` for the pools, and `bool pinned() const`.
-template <class P, class T, std::uint32_t kN = 128>
+template <class T>
+concept PooledNode = requires(T& node, const T& glimpse) {
+  // The pools', while the node is in one of them.
+  requires std::same_as<decltype(node.below), T*>;
+  requires std::same_as<decltype(node.batch), T*>;
+  // Of a node that no walk can meet any more: whether a thread still looks at it, by a pin that it
+  // took in a walk. acquire: what that thread did before it let go.
+  { glimpse.pinned() } -> std::same_as<bool>;
+};
+
+template <Platform P, PooledNode T, std::uint32_t kN = 128>
 class Pools {
   struct Stack {
     T* top = nullptr;

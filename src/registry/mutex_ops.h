@@ -13,7 +13,7 @@
 
 namespace lockswap {
 
-template <class Contract, class Count>
+template <class Contract, EventCounter Count>
 class MutexLockOps {
   using Frame = typename Contract::Frame;
   static_assert(sizeof(Frame) <= sizeof(pthread_mutex_t));

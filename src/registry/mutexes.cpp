@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "locks/concept.h"
 #include "locks/mutex/clh.h"
 #include "locks/mutex/cohort.h"
 #include "locks/mutex/mcs.h"
@@ -20,6 +21,13 @@
 
 namespace lockswap {
 namespace {
+
+// Each lock, checked where its name is: one without a member fails at its own line.
+static_assert(MutexCore<Ticket<Native, Park<Native>>>);
+static_assert(MutexCore<Mcs<Native, Park<Native>>>);
+static_assert(MutexCore<Clh<Native, Park<Native>>>);
+static_assert(MutexCore<CohortMutex<Native, Park<Native>>>);
+static_assert(MutexCore<PerCpuMutex<Native, Park<Native>>>);
 
 constexpr MutexInfo kMutexes[] = {
     {"pthread",

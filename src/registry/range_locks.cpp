@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "platform/native.h"
+#include "range/concept.h"
 #include "range/list.h"
 #include "range/sharded.h"
 #include "range/spin_lock.h"
@@ -16,6 +17,13 @@
 
 namespace lockswap {
 namespace {
+
+// Each lock whose ranges are nodes: one without a member fails at its own line.
+static_assert(RangeLock<RangeList<Native, Park<Native>, false>>);
+static_assert(RangeLock<RangeList<Native, Park<Native>, true>>);
+static_assert(RangeLock<ShardedRanges<Native, Park<Native>>>);
+static_assert(RangeLock<RangeTree<Native, Park<Native>, false>>);
+static_assert(RangeLock<RangeTree<Native, Park<Native>, true>>);
 
 constexpr RangeLockInfo kRangeLocks[] = {
     {"list-ex", "a sorted list of held ranges, all of them exclusive",

@@ -8,19 +8,19 @@
 
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "range/concept.h"
 #include "range/request.h"
 #include "range/segments.h"
 #include "registry/range_locks.h"
 
 namespace lockswap {
 
-// Lists and trees. Lock is one of range/; those with a fast path have acquire_alone and what goes
-// with it.
-template <class Lock>
+// Lists and trees.
+template <RangeLock Lock>
 class RangeNodeOps {
   using Node = typename Lock::Node;
   static_assert(sizeof(Lock) <= sizeof RangeFrame::state);
-  static constexpr bool kFastPath = requires { &Lock::acquire_alone; };
+  static constexpr bool kFastPath = FastRangeLock<Lock>;
 
   static Lock& lock(RangeFrame& f) noexcept { return *reinterpret_cast<Lock*>(f.state); }
   static Node* node(const RangeHandle& h) noexcept { return static_cast<Node*>(h.node); }
@@ -82,7 +82,7 @@ class RangeNodeOps {
   static int downgrade(RangeHandle& h) {
     Node* n = node(h);
     if (!Lock::is_mine(n)) return EPERM;
-    if constexpr (Lock::kCanShare) {
+    if constexpr (SharingRangeLock<Lock>) {
       if (Lock::is_shared(n)) return EINVAL;
       lock(*h.lock).downgrade(n);
       return 0;
@@ -93,7 +93,7 @@ class RangeNodeOps {
   static int try_upgrade(RangeHandle& h) {
     Node* n = node(h);
     if (!Lock::is_mine(n)) return EPERM;
-    if constexpr (requires(Lock & l) { l.try_upgrade(n); }) {
+    if constexpr (UpgradableRangeLock<Lock>) {
       return Lock::is_shared(n) ? lock(*h.lock).try_upgrade(n) : EINVAL;
     } else {
       return ENOTSUP;
@@ -101,10 +101,10 @@ class RangeNodeOps {
   }
   static bool busy(RangeFrame& f) { return lock(f).busy(); }
   static void begin(RangeFrame& f, std::uint64_t segment) {
-    if constexpr (requires(Lock & l) { l.begin(segment); }) lock(f).begin(segment);
+    if constexpr (SegmentedRangeLock<Lock>) lock(f).begin(segment);
   }
   static void end(RangeFrame& f) {
-    if constexpr (requires(Lock & l) { l.end(); }) lock(f).end();
+    if constexpr (SegmentedRangeLock<Lock>) lock(f).end();
   }
 
  public:

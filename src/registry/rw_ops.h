@@ -18,7 +18,7 @@ inline bool valid(const Deadline& d) noexcept {
   return is_valid_clock(d.clock) && is_valid_time(d.at);
 }
 
-template <class Contract, class Count>
+template <class Contract, EventCounter Count>
 class RwLockOps {
   using Frame = typename Contract::Frame;
   static_assert(sizeof(Frame) == sizeof(pthread_rwlock_t));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "locks/concept.h"
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/cohort.h"
@@ -26,6 +27,17 @@
 
 namespace lockswap {
 namespace {
+
+// Each lock, checked where its name is: one without a member fails at its own line.
+static_assert(RwCore<PfT<Native, Park<Native>>>);
+static_assert(RwCore<Ba<Native, Park<Native>>>);
+static_assert(RwCore<CohortRw<Native, Park<Native>>>);
+static_assert(RwCore<CohortRwNeutral<Native, Park<Native>>>);
+static_assert(RwCore<CohortRwReaders<Native, Park<Native>>>);
+static_assert(RwCore<PerCpu<Native, Park<Native>>>);
+static_assert(RwCore<Rlu<Native, Park<Native>>>);
+static_assert(RwCore<RluAsym<Native, Park<Native>>>);
+static_assert(RwCore<Pthread<Native, Park<Native>>>);
 
 // They are the same for each wait policy.
 template <template <class, class> class Core>

@@ -10,7 +10,8 @@
 
 namespace lockswap {
 
-template <class P>
+// A WaitPolicy (wait/concept.h).
+template <Platform P>
 struct Park {
   static constexpr bool kParks = true;
 
@@ -27,9 +28,9 @@ struct Park {
       typename A::value_type v = atom.load(order);
       if (pred(v)) return true;
       if (flag != 0) {
-        // Also when another sleeper has set the flag. release: whoever changes the atom next, and
-        // who reads that change, also sees what this thread did before it lay down (PF-T: that it
-        // took a ticket).
+        // Also when another sleeper has set the flag. release: a thread that changes the atom next,
+        // and a thread that reads that change, also sees what this thread did before it lay down
+        // (PF-T: that it took a ticket).
         if (!atom.compare_exchange(v, v | flag, release)) continue;
         v |= flag;
       }

@@ -7,14 +7,8 @@
 
 namespace lockswap {
 
-// A wait policy is how to wait, apart from what to wait for:
-//   until(atom, order, flag, channel, deadline, pred)
-//       returns true once pred(atom's value) held, loaded with `order`; false when the deadline
-//       passed first. A policy that sleeps sets `flag` in the atom before it does (0: the atom
-//       needs none), so that who changes the atom knows to wake.
-//   wake(atom address, channels)
-//       after a change to the atom, if `flag` was set in it; never reads the atom.
-template <class P, Pause kPause>
+// A WaitPolicy (wait/concept.h).
+template <Platform P, Pause kPause>
 struct Busy {
   static constexpr bool kParks = false;
 
@@ -28,7 +22,7 @@ struct Busy {
   static void wake(const A*, std::uint32_t) noexcept {}
 };
 
-template <class P>
+template <Platform P>
 using Spin = Busy<P, Pause::spin>;
 
 }  // namespace lockswap

@@ -5,7 +5,7 @@
 
 namespace lockswap {
 
-template <class P>
+template <Platform P>
 using Yield = Busy<P, Pause::yield>;
 
 }  // namespace lockswap

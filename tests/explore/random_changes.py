@@ -27,15 +27,17 @@ from patched import ROOT, SOURCES, Explorer, write_overlay
 # What the explorer runs.
 HEADERS = (
     "locks/rw/ba.h",
+    "locks/rw/ba_state.h",
     "locks/rw/bravo.h",
     "locks/rw/unbiased.h",
     "posix/holds.h",
     "locks/rw/pf-t.h",
     "readers/readers_table.h",
     "readers/table_slots.h",
-    "locks/mutex/ticket.h",
+    "locks/common/ticket_lock.h",
     "readers/all_readers.h",
     "locks/rw/cohort.h",
+    "locks/rw/cohort_writers.h",
     "locks/rw/per-cpu.h",
     "readers/reader_indicator.h",
     "posix/rw_contract.h",
@@ -49,11 +51,13 @@ HEADERS = (
 )
 # Where a fault in a header most likely shows: these cases go first, then all.
 FIRST = {
-    "locks/mutex/ticket.h": "core/cohort",
+    "locks/common/ticket_lock.h": "core/cohort",
     "readers/all_readers.h": "core/cohort",
     "locks/rw/ba.h": "core/ba",
+    "locks/rw/ba_state.h": "core/ba",
     "locks/rw/bravo.h": "bravo-pf-t",
     "locks/rw/cohort.h": "core/cohort",
+    "locks/rw/cohort_writers.h": "core/cohort",
     "locks/rw/per-cpu.h": "core/per-cpu",
     "locks/rw/pf-t.h": "core/pf-t",
     "readers/reader_indicator.h": "core/cohort",

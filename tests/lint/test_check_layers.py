@@ -1,6 +1,13 @@
 """scripts/check_layers.py: each rule of the layer order, broken on purpose."""
 
+import importlib.util
+
 import pytest
+from conftest import ROOT
+
+SPEC = importlib.util.spec_from_file_location("check_layers", ROOT / "scripts/check_layers.py")
+check_layers = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(check_layers)
 
 INCLUDES = [
     ("src/platform/futex.h", '#include "wait/park.h"', "src/platform may not include src/wait"),
@@ -10,6 +17,10 @@ INCLUDES = [
     ("interpose/rwlock.cpp", '#include "locks/rw/ba.h"', "interpose may not include src/locks"),
     ("src/locks/rw/ba.h", '#include "interpose/errno.h"', "src/locks may not include interpose"),
     ("src/locks/rw/ba.h", '#include "multicore/platform.h"', "src/locks may not include src/multicore"),
+    ("src/locks/rw/cohort.h", '#include "locks/mutex/ticket.h"', "src/locks/rw may not include src/locks/mutex"),
+    ("src/locks/mutex/mcs.h", '#include "locks/rw/ba.h"', "src/locks/mutex may not include src/locks/rw"),
+    ("src/locks/common/claims.h", '#include "../rw/ba.h"', "src/locks/common may not include src/locks/rw"),
+    ("src/locks/concept.h", '#include "locks/mutex/mcs.h"', "src/locks/ may not include src/locks/mutex"),
 ]
 
 MACHINE = [
@@ -22,6 +33,14 @@ MACHINE = [
     ("thread_local int depth;", "thread-locals"),
     ("static __thread int depth;", "thread-locals"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def folders(checkout):
+    """Those that the check names, as in the real tree."""
+    rooms = [f"{layer}/{room}" for layer, some in check_layers.ROOMS.items() for room in some]
+    for folder in [*check_layers.LAYERS, *check_layers.OTHERS, *rooms]:
+        (checkout.root / folder).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.mark.parametrize(("path", "line", "message"), INCLUDES)
@@ -57,10 +76,17 @@ def test_what_is_in_order_passes(checkout):
     checkout.write(
         "src/locks/rw/ba.h",
         "// std::atomic, futex: only in a comment\n/* thread_local\n */\n"
-        '#include "wait/park.h"\n#include "ba_queue.h"\n',
+        '#include "wait/park.h"\n#include "ba_queue.h"\n#include "locks/common/claims.h"\n#include "locks/concept.h"\n',
     )
     checkout.write("src/registry/registry.cpp", '#include "locks/rw/ba.h"\nchar text[] = "clock_gettime";\n')
     checkout.write("interpose/rwlock.cpp", '#include <errno.h>\n#include "registry/registry.h"\n')
     result = checkout.check("check_layers.py")
     assert result.returncode == 0, result.stdout
     assert "5 files" in result.stdout
+
+
+def test_a_folder_that_does_not_exist_is_not_in_the_check(checkout):
+    (checkout.root / "src/locks/mutex").rmdir()
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 1
+    assert "names src/locks/mutex, which is no folder" in result.stdout

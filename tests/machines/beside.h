@@ -48,7 +48,7 @@ class Block {
   Head* head_;
 };
 
-using Tickets = Ticket<Native, Wait>;
+using Tickets = TicketLock<Native, Wait>;
 using CohortNode = Cohorting<Native, Tickets, Tickets, Native::kMostInARow>::Node;
 using CohortBlock = Block<CohortRwHead<Native, Tickets>, CohortRwPart<Native, CohortNode>>;
 using PerCpuBlock = Block<PerCpuHead<Native>, PerCpuPart<Native, Wait>>;

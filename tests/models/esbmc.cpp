@@ -17,6 +17,11 @@ struct Atom {
   using value_type = T;
   T v{};
 
+  // Declared alone: Platform lists them, and PF-T does not use them.
+  T exchange(T, Order);
+  T fetch_sub(T, Order);
+  T fetch_and(T, Order);
+
   T load(Order) const { return v; }
   void store(T n, Order) { v = n; }
   bool compare_exchange(T& expected, T desired, Order) {
@@ -45,10 +50,74 @@ struct Atom {
   }
 };
 
-struct Checked {
+// What Platform lists and PF-T does not use: declared alone.
+struct Unused {
+  template <class T>
+  struct plain {
+    T get() const;
+    void set(T);
+  };
+  template <class T>
+  struct nodes {
+    static bool prepare();
+    static T& at(std::uint32_t);
+    static std::uint32_t take();
+    static void give(std::uint32_t);
+    static std::uint32_t take_kept();
+    static bool keep(std::uint32_t);
+    static void give_shared(std::uint32_t);
+  };
+  template <class Head, class Part>
+  struct blocks {
+    static bool prepare(std::uint32_t);
+    static std::uint32_t parts();
+    static Part& part(Head&, std::uint32_t);
+    static std::size_t bytes_with(std::uint32_t);
+    template <class Reclaim>
+    static Head& take(const Reclaim&);
+    static void give(Head&);
+    static bool is_block(std::uint64_t);
+  };
+  struct NoSignals {};
+  template <class T>
+  static T& local();
+  template <class T>
+  static T& global();
+  static bool prepare_heavy_fence();
+  static void heavy_fence(), light_fence(), barrier_in_all();
+  template <class A, class OnHit>
+  static bool scan(const A*, std::size_t, std::uint64_t, OnHit);
+  static void* map(std::size_t);
+  static void unmap(void*, std::size_t);
+  static bool word_is(std::uint64_t, std::uint64_t);
+  template <class T>
+  static void forbid(T*);
+  template <class T>
+  static void permit(T*);
+  static std::uint64_t self(), process(), process_mark(), now();
+  static std::uint32_t tid(), tid_at(std::uint64_t), tid_if_known();
+  static bool on_thread_exit(void (*)());
+  static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
+  static bool is_process(std::uint64_t);
+  static std::uint32_t survivor(std::uint32_t, std::uint64_t);
+  static bool is_shared(const void*), system_is_written(const pthread_rwlock_t*);
+  static void system_renew(pthread_rwlock_t*, bool);
+  static void prepare_topology();
+  static std::uint32_t cpus(), node_count(), cpu(), node();
+  static constexpr std::uint32_t kMostInARow = 1, kRows = 1, kRowSections = 1, kReadsPerClock = 1;
+  static bool passed(const Deadline&);
+  template <class A, class Pred>
+  static bool await(lockswap::Pause, const A&, Order, Pred, const Deadline* = nullptr);
+  static void step_aside(unsigned);
+  template <class A>
+  static lockswap::Parked park(const A&, std::uint32_t, std::uint32_t, const Deadline*);
+  template <class A>
+  static void unpark(const A*, std::uint32_t);
+};
+struct Checked : Unused {
   template <class T>
   using atomic = Atom<T>;
-  static unsigned spin_budget() { return 0; }
+  static std::uint32_t spin_budget() { return 0; }
   static void relax() {}
 };
 struct Assumed {

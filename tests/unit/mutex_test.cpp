@@ -85,6 +85,8 @@ struct Scripted {
       std::this_thread::yield();
     return false;
   }
+  template <class A>
+  static void wake(const A*, std::uint32_t) {}
 };
 
 // The last of the queue gives up behind one that has: the lock ends with their nodes.

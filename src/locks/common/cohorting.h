@@ -2,10 +2,10 @@
 //
 // Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
 //   locks" (PPoPP 2012), section 2.
-// Idea: who wants the lock takes the local lock of its node, then the global one. When it releases
-//   and another thread of the node waits, it leaves the global lock to that one and releases only
-//   the local one: lock and data stay in the node's caches. After `kMost` times in a row it
-//   releases both.
+// Idea: a thread that wants the lock takes the local lock of its node, then the global one. When it
+//   releases and another thread of the node waits, it leaves the global lock to that one and
+//   releases only the local one: lock and data stay in the node's caches. After `kMost` times in a
+//   row it releases both.
 //   A try takes the global lock alone: with the local one in its hands, and about to give up, it
 //   would be in the way of others that would get it. So do timed acquisitions.
 // State: the global lock, and for each node a local one and `kept`: 0, the node does not have the
@@ -18,24 +18,39 @@
 // Space: the locks'.
 // Deviations: tries and timed acquisitions; the paper has none of the former, and locks of its own
 //   for the latter. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
-// Destroy is safe: the global lock is released last, if at all, so who gets the whole lock gets it
-//   by the last access of the one before.
+// Destroy is safe: the global lock is released last, if at all, so the next holder of both
+//   gets them by the last access of the one before.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-// Both locks: lock, unlock, contended (whether another thread waits). Any thread may release the
-// global one.
-template <class P, class Global, class Local, std::uint32_t kMost>
+// A lock that cohorts are made of. Any thread may release the global one.
+template <class Lock>
+concept CohortLock = requires(Lock& lock, const Lock& glimpse) {
+  lock.lock();
+  lock.unlock();
+  // For the holder: whether another thread waits. If so, that thread will not go away.
+  { glimpse.contended() } -> std::same_as<bool>;
+};
+
+template <Platform P, CohortLock Global, CohortLock Local, std::uint32_t kMost>
 class Cohorting {
  public:
   struct Node {
     Local lock;
     typename P::template atomic<std::uint32_t> kept;
+
+    // In a forked child (LockCore). relaxed: the fork handed on what threads did.
+    void repair_after_fork(bool held) noexcept {
+      lock.repair_after_fork(held);
+      if (!held) kept.store(0, relaxed);
+    }
   };
 
   static void lock(Global& global, Node& node) noexcept {

@@ -1,4 +1,4 @@
-// What a lock tells who counts. The default counter counts nothing and costs nothing.
+// The events of a lock that can be counted. The default counter counts nothing and costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,14 @@ enum class Event : std::uint8_t {
   cond_signal,
   cond_broadcast,
   kCount,
+};
+
+// Where events are counted.
+template <class Count>
+concept EventCounter = requires(const void* object, Event event, std::uint64_t n) {
+  // It happened to that object, once, or so many times. By any thread; orders nothing.
+  Count::on(object, event);
+  Count::on(object, event, n);
 };
 
 struct CountNothing {

@@ -1,7 +1,7 @@
 // How the 40 bytes of a pthread_mutex_t are shared out. See docs/interposition.md for the table.
 //
 //   0..7   core      the lock algorithm's own state
-//   8..11  owner     thread id of who holds it, where glibc keeps it: true for debuggers
+//   8..11  owner     thread id of the holder, where glibc keeps it: true for debuggers
 //  12..15  again     of a recursive mutex: how many more times its owner has locked it
 //  16..19  kind      glibc's: the type, and flags that make the whole object glibc's
 //  20..23  spins     glibc's, for kinds that are not ours: left alone
@@ -15,11 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/concept.h"
+
 namespace lockswap {
 
 inline constexpr std::size_t kMutexCoreBytes = 8;
 
-template <class P, class Core>
+template <Platform P, class Core>
 struct MutexFrame {
   union {
     Core core{};

@@ -1,28 +1,20 @@
 // Read holds of a core, whether or not they have tokens of their own.
-//
-// The holds of a small core are all alike. Those of a core with kHasTokens are in one of several
-// places, and the token says in which: read_arrive and read_wait give it, read_unlock takes it.
-// Such a core has besides
-//   read_unlock(token)     false: the hold is there no more; another thread, which released a hold
-//                          without a token, has taken it for that one
-//   read_unlock_any()      releases any hold, wherever it is; false: there is none
-// and perhaps
-//   read_unlock_fast(token)  read_unlock as a hot path, which may leave the rest to that
+// (AlikeHolds and TokenHolds in locks/concept.h).
 #pragma once
 
 #include <cstdint>
 
+#include "locks/concept.h"
 #include "platform/clock.h"
 
 namespace lockswap {
 
-// In an attempt of such a core: it did not get the lock. Below are tokens; 0 stands for a hold of
-// which nobody knows where it is, so that only read_unlock_any can end it.
+// In an attempt of a core with tokens: it did not get the lock. Numbers below are tokens.
 inline constexpr std::uint32_t kMustWait = 1u << 28;
 
-template <class Core>
+template <ReadHolds Core>
 struct ReadTokens {
-  static constexpr bool kHasTokens = requires { Core::kHasTokens; };
+  static constexpr bool kHasTokens = TokenHolds<Core>;
 
   static constexpr bool is_in(std::uint32_t attempt) noexcept {
     return kHasTokens ? attempt < kMustWait : attempt == 0;
@@ -51,8 +43,8 @@ struct ReadTokens {
   }
   // False: go on with unlock.
   [[gnu::always_inline]] static bool unlock_fast(Core& core, std::uint32_t token) noexcept {
-    if constexpr (requires { core.read_unlock_fast(token); }) {
-      return core.read_unlock_fast(token);
+    if constexpr (FastReadCore<Core>) {
+      return core.fast_read_unlock(token);
     } else {
       return unlock(core, token);
     }

@@ -16,11 +16,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/concept.h"
+
 namespace lockswap {
 
 inline constexpr std::size_t kCoreBytes = 24;
 
-template <class P, class Core>
+// Of a core that stores the writer's thread id into `writer` itself, as glibc does, from the moment
+// that its own lock is taken.
+template <class Core>
+concept NamesWriter = requires {
+  requires Core::kNamesWriter;
+};
+
+template <Platform P, class Core>
 struct RwFrame {
   union {
     Core core{};
@@ -33,8 +42,7 @@ struct RwFrame {
   std::uint32_t kind = 0;
   std::uint32_t padding = 0;
 
-  // A core that writes `writer` itself, as glibc does: from the moment that its own lock is taken.
-  static constexpr bool kCoreNamesWriter = requires { Core::kNamesWriter; };
+  static constexpr bool kCoreNamesWriter = NamesWriter<Core>;
 
   // What records, hashes and table slots call this lock.
   std::uint64_t key() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }

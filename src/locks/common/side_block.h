@@ -11,15 +11,35 @@
 // taken, whatever the object says.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-// Lock has is_idle(head): nobody is at the lock; changes nothing. Head has `link`
-// (platform/blocks.h) and `owner`, an atom of 64 bits.
-template <class P, class Lock, class Head, class Part>
+// The first part of a block. All zero bytes are the head of a free block.
+template <class Head, class P>
+concept BlockHead = requires(Head& head) {
+  // The platform's, while the block is free.
+  requires std::same_as<decltype(head.link), typename P::template atomic<std::uint32_t>>;
+  // SideBlock's: the address of the lock that the block belongs to, and what becomes of it.
+  requires std::same_as<decltype(head.owner), typename P::template atomic<std::uint64_t>>;
+};
+
+// The lock that has such a block.
+template <class Lock, class Head>
+concept HasSideBlock = requires(Head& head) {
+  // Whether nobody holds the lock of that block, waits for it, or is about to leave it. Changes
+  // nothing. By any thread, also when the block has got another lock meanwhile.
+  { Lock::is_idle(head) } -> std::same_as<bool>;
+};
+
+// The pointer in the object. Lock is a HasSideBlock<Head>; where it names this class it is not
+// complete yet, so is_lost checks it.
+template <Platform P, class Lock, BlockHead<P> Head, class Part>
 class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
@@ -37,7 +57,7 @@ class SideBlock {
     Head* const h = there();
     return h != nullptr && is_mine(*h) ? h : nullptr;
   }
-  // For who has the lock: it had a block, and still has, wherever its bytes are.
+  // For the holder: the lock had a block, and still has, wherever its bytes are.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
 
@@ -109,6 +129,7 @@ class SideBlock {
   // that never begins to: so what does not point to it once will not. That it is still the same
   // lock's block, and not the next one's at the same address, is why it is doubted first.
   static bool is_lost(Head& h) noexcept {
+    static_assert(HasSideBlock<Lock, Head>);
     // relaxed: the first look only spares the doubt.
     std::uint64_t owner = h.owner.load(relaxed);
     const auto is_pointed_to = [&h, at = owner] {
@@ -119,11 +140,56 @@ class SideBlock {
     if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
     std::uint64_t doubted = owner | kDoubted;
     const bool lost = !is_pointed_to() && Lock::is_idle(h);
-    // relaxed: giving it hands it on. If its lock has settled it meanwhile, it is not lost.
+    // relaxed: giving it hands it on. If its lock has claimed it meanwhile, it is not lost.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
 
   typename P::template atomic<std::uint64_t> block_{};
+};
+
+// How many parts a block has.
+enum class PartsPer { cpu, node };
+
+// What all locks with a block have in common; a Lock is a BlockCore by deriving from it. It has
+// is_idle(head), and is_at_rest(head) if more must be done before its block can be given back.
+template <Platform P, class Lock, BlockHead<P> Head, class Part, PartsPer kPer>
+class BlockLock {
+ public:
+  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(parts_here()); }
+  bool idle() const noexcept {
+    Head* const h = state_.peek();
+    return h == nullptr || Lock::is_idle(*h);
+  }
+  void use() noexcept { state_.head(); }
+  void destroy() noexcept { state_.close(Lock::is_at_rest); }
+  void before_init() noexcept { state_.close_old(Lock::is_at_rest); }
+
+  // For close: nothing more has to be done.
+  static bool is_at_rest(Head& h) noexcept { return Lock::is_idle(h); }
+
+ protected:
+  using State = SideBlock<P, Lock, Head, Part>;
+  using Blocks = typename State::Blocks;
+
+  static bool prepare_blocks() noexcept {
+    P::prepare_topology();
+    return Blocks::prepare(parts_here());
+  }
+  // Calls f(part, its number) until it returns false. True: it never did.
+  template <class F>
+  static bool each_part(Head& h, const F& f) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!f(State::part(h, i), i)) return false;
+    }
+    return true;
+  }
+
+  State state_;
+
+ private:
+  static std::uint32_t parts_here() noexcept {
+    return kPer == PartsPer::cpu ? P::cpus() : P::node_count();
+  }
 };
 
 }  // namespace lockswap

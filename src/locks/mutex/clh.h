@@ -4,9 +4,9 @@
 //   Washington, 1993); A. Landin, E. Hagersten, "Queue locks on cache coherent multiprocessors"
 //   (IPPS 1994). Giving up: M. Scott, W. Scherer, "Scalable queue-based spin locks with timeout"
 //   (PPoPP 2001), section 3.1, CLH-try.
-// Idea: who comes puts its node at the tail of the queue and waits until the node that was there
-//   says that its thread has released. A thread that gives up names the node before its own in its
-//   own, and the thread behind goes on with that one.
+// Idea: a thread that comes puts its node at the tail of the queue and waits until the node that
+//   was there says that its thread has released. A thread that gives up names the node before its
+//   own in its own, and the thread behind goes on with that one.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
@@ -30,18 +30,19 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // A line of its own: a thread spins on it.
-template <class P>
+template <Platform P>
 struct alignas(64) ClhNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free
   // kShut, kSleepers; 0: released. Else the node before, shifted: its thread has given up.
   typename P::template atomic<std::uint32_t> state;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Clh {
   using Node = ClhNode<P>;
   using Nodes = typename P::template nodes<Node>;
@@ -53,15 +54,15 @@ class Clh {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
   }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     const Handle me = Nodes::take_kept();
     return me != 0 ? enter(me) : kNotBegun;
   }
-  void lock_rest(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
+  void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
     const std::uint64_t arrival = enter(Nodes::take());
@@ -69,7 +70,8 @@ class Clh {
   }
 
   bool try_lock() noexcept {
-    // acquire: that node is shut before it is found here; pairs with who put it there.
+    // acquire: that node is shut before it is found here; pairs with the exchange that put it
+    // there.
     Handle before = tail_.load(acquire);
     // relaxed: it decides only whether to come into the queue. The node may be another lock's
     // already; then this one's holder has left since this thread looked.
@@ -87,23 +89,24 @@ class Clh {
 
   // Of a lock that nobody holds: nothing, as glibc's.
   void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // Its hot path. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]
       return 0;
     holder_.store(0, relaxed);  // before the release that hands the lock on
     Handle expected = me;
-    // relaxed: the compare-exchange decides; who is seen behind stays, or puts this node back.
+    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts
+    // this node back.
     // release: the critical section; pairs with enter and try_lock.
     if (tail_.load(relaxed) != me || !tail_.compare_exchange(expected, 0, release)) [[unlikely]]
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
   // The lock may be gone: touches nodes only.
-  static void unlock_rest(std::uint32_t rest) noexcept {
+  static void slow_unlock(std::uint32_t rest) noexcept {
     if ((rest & kLeft) != 0) {
       Nodes::give(rest & ~kLeft);
     } else {
@@ -113,7 +116,8 @@ class Clh {
 
   // For tests, when nobody uses it.
   bool idle() const noexcept {
-    // acquire: pairs with unlock; who sees it free may use its memory for something else.
+    // acquire: pairs with fast_unlock; a thread that sees the lock free may use its memory for
+    // something else.
     for (Handle h = tail_.load(acquire); h != 0;) {
       const std::uint32_t v = Nodes::at(h).state.load(acquire);  // pairs with say
       if (is_shut(v)) return false;
@@ -163,12 +167,12 @@ class Clh {
   // 0: the lock is held. Else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
     Nodes::at(me).state.store(kShut, relaxed);  // published by the next line
-    // acq_rel: release, the node is shut before others find it; acquire, pairs with unlock of who
-    // left the queue empty, and the node before is shut.
+    // acq_rel: release, the node is shut before others find it; acquire, pairs with the release
+    // in fast_unlock that left the queue empty, and the node before is shut.
     const Handle before = tail_.exchange(me, acq_rel);
     if (before != 0) [[unlikely]]
       return std::uint64_t{before} << 32 | me;
-    holder_.store(me, relaxed);  // read by who releases: the holder, or whom the program tells
+    holder_.store(me, relaxed);  // read by the thread that releases
     return 0;
   }
   // False: the deadline has passed first.
@@ -212,7 +216,7 @@ class Clh {
   void give_up(Handle before, Handle me) noexcept {
     Handle expected = me;
     // Nobody is behind: as if this thread had not come. release: the node before is shut, or has
-    // been; pairs with who finds it.
+    // been; pairs with the acquire of the thread that finds it.
     if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, release)) {
       Nodes::give(me);
     } else {
@@ -220,7 +224,7 @@ class Clh {
     }
   }
 
-  // Tells the thread behind, whose node it is from then on.
+  // The thread behind sees it, whose node this is from then on.
   static void say(Handle me, std::uint32_t what) noexcept {
     // release: the critical section, or that the node before is in the queue; pairs with wait_for.
     const std::uint32_t was = Nodes::at(me).state.exchange(what, release);

@@ -4,14 +4,12 @@
 //   locks" (PPoPP 2012), section 3, C-TKT-TKT. It is the writers' lock in I. Calciu, D. Dice, Y.
 //   Lev, V. Luchangco, V. Marathe, N. Shavit, "NUMA-aware reader-writer locks" (PPoPP 2013).
 // Idea: cohorting.h's.
-// State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block:
-// for
-//   each node the local lock; in the head the global one, and 1 + the node of the holder, or
-//   kNoLocalLock.
+// State (8 bytes, zero = free): a pointer to a block beside the object (side_block.h). The block
+//   has for each node its local lock, and in the head the global lock, and 1 + the node of the
+//   holder, or kNoLocalLock.
 // Invariants: `node` is written by the holder alone; 0: nobody holds the lock.
 // Fairness: as cohorting.h, with ticket locks: first come, first served in a node, and between
-//   nodes.
-//   Timed locks only when no node waits.
+//   nodes. A timed acquisition succeeds only when no node waits.
 // Space: 128 bytes a node, and 256.
 // Deviations: none.
 // Destroy is safe as it is in cohorting.h.
@@ -23,14 +21,16 @@
 #include "locks/common/claims.h"
 #include "locks/common/cohorting.h"
 #include "locks/common/side_block.h"
-#include "locks/mutex/ticket.h"
+#include "locks/common/ticket_lock.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P, class Global>
+template <Platform P, class Global>
 struct alignas(128) CohortMutexHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> node;
@@ -42,23 +42,26 @@ struct alignas(128) CohortMutexPart {
   Local local;
 };
 
-template <class P, class W>
-class CohortMutex {
-  using Mutex = Cohorting<P, Ticket<P, W>, Ticket<P, W>, P::kMostInARow>;
-  using Head = CohortMutexHead<P, Ticket<P, W>>;
+template <Platform P, WaitPolicy<P> W>
+using CohortTickets = Cohorting<P, TicketLock<P, W>, TicketLock<P, W>, P::kMostInARow>;
+
+template <Platform P, WaitPolicy<P> W>
+class CohortMutex
+    : public BlockLock<P, CohortMutex<P, W>, CohortMutexHead<P, TicketLock<P, W>>,
+                       CohortMutexPart<typename CohortTickets<P, W>::Node>, PartsPer::node> {
+  using Base = BlockLock<P, CohortMutex, CohortMutexHead<P, TicketLock<P, W>>,
+                         CohortMutexPart<typename CohortTickets<P, W>::Node>, PartsPer::node>;
+  using Mutex = CohortTickets<P, W>;
+  using Head = CohortMutexHead<P, TicketLock<P, W>>;
   using Part = CohortMutexPart<typename Mutex::Node>;
-  using State = SideBlock<P, CohortMutex, Head, Part>;
-  using Blocks = typename State::Blocks;
+  using Base::each_part;
+  using Base::state_;
+  using typename Base::State;
 
  public:
   static constexpr Claims kClaims{};
 
-  static bool prepare() noexcept {
-    P::prepare_topology();
-    return Blocks::prepare(P::node_count());
-  }
-  // Beside the object; on this machine.
-  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::node_count()); }
+  static bool prepare() noexcept { return Base::prepare_blocks(); }
 
   void lock() noexcept {
     Head& h = state_.head();
@@ -66,14 +69,6 @@ class CohortMutex {
     Mutex::lock(h.global, local(h, node));
     h.node.store(node + 1, relaxed);  // the holder's own
   }
-  // It has no hot path: lock_begin leaves everything to lock.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  std::uint64_t lock_begin() noexcept {
-    lock();
-    return 0;
-  }
-  static void lock_rest(std::uint64_t) noexcept {}
-
   bool lock_until(const Deadline* deadline) noexcept {
     Head& h = state_.head();
     if (!h.global.lock_until(deadline)) return false;
@@ -96,52 +91,33 @@ class CohortMutex {
     h->node.store(0, relaxed);  // before the release that hands the lock on
     Mutex::unlock(h->global, node == kNoLocalLock ? nullptr : &local(*h, node - 1));
   }
-  std::uint32_t unlock_begin() noexcept {
-    unlock();
-    return 0;
-  }
-  static void unlock_rest(std::uint32_t) noexcept {}
 
-  bool idle() const noexcept {
-    Head* const h = state_.peek();
-    return h == nullptr || is_idle(*h);
-  }
-
-  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // True: it is free, or held if `held`, and nothing else.
+  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !held;
     const std::uint32_t node = h->node.load(relaxed);
-    bool tidy = (node != 0) == held && h->global.needs_no_repair(held);
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      tidy = tidy && local(*h, i).lock.needs_no_repair(held && i + 1 == node);
-    return tidy;
+    return (node != 0) == held && h->global.needs_no_repair(held) &&
+           each_part(*h, [held, node](Part& part, std::uint32_t i) {
+             return part.local.lock.needs_no_repair(held && i + 1 == node);
+           });
   }
-  // Drops who waits, and the holder, if it is not to stay.
   void repair_after_fork(bool held) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      const bool mine = held && i + 1 == h->node.load(relaxed);
-      local(*h, i).lock.repair_after_fork(mine);
-      if (!mine) local(*h, i).kept.store(0, relaxed);
-    }
+    const std::uint32_t node = h->node.load(relaxed);
+    each_part(*h, [held, node](Part& part, std::uint32_t i) {
+      part.local.repair_after_fork(held && i + 1 == node);
+      return true;
+    });
     h->global.repair_after_fork(held);
     if (!held) h->node.store(0, relaxed);
   }
 
-  // Gets the block now, not when the lock is first used.
-  void use() noexcept { state_.head(); }
-  // The object ends; nobody holds the lock.
-  void destroy() noexcept { state_.close(is_idle); }
-  void before_init() noexcept { state_.close_old(is_idle); }
   // For side_block.h.
   static bool is_idle(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (!local(h, i).lock.idle()) return false;
-    }
-    return h.global.idle();
+    return each_part(h, [](Part& part, std::uint32_t) { return part.local.lock.idle(); }) &&
+           h.global.idle();
   }
 
  private:
@@ -150,8 +126,6 @@ class CohortMutex {
   static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
     return State::part(h, node).local;
   }
-
-  State state_;
 };
 
 }  // namespace lockswap

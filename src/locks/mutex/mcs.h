@@ -2,21 +2,21 @@
 //
 // Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
 //   multiprocessors" (ACM TOCS 1991), section 2.4. Giving up: B. He, W. Scherer, M. Scott,
-//   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: who
-//   gives up leaves its node, and who releases passes over it. Ours: who comes with a deadline
-//   takes over such a node, if there is one, and with it its place.
-// Idea: who comes puts its node at the tail of the queue, links it to the one before, and waits
-//   until that one opens its gate. The holder opens the gate of the next.
+//   "Preemption adaptivity in time-published queue-based spin locks" (HiPC 2005), section 3: a
+//   thread that gives up leaves its node, and the release passes over it. Ours: a thread that comes
+//   with a deadline takes over such a node, if there is one, and with it its place.
+// Idea: a thread that comes puts its node at the tail of the queue, links it to the one before, and
+//   waits until the thread of that one opens its gate. The holder opens the gate of the next.
 // State (8 bytes, zero = free; node = 32-bit handle):
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
-// Invariants: holder is written by the holder alone. A node in the queue is given back by the
-//   thread whose it is, or, if that gave up, by the release that passes over it. While a node is
-//   left by its thread its gate names the lock, so that whoever finds it, by whatever way, knows in
-//   whose queue it is.
-// Fairness: first come, first served; but who takes over a node is where that one was. A try gets
+// Invariants: holder is written by the holder alone. A node in the queue is given back by its
+//   thread, or, if that has given up, by the release that passes over it. While a node is left by
+//   its thread its gate names the lock, so that a thread that finds it, by whatever way, knows the
+//   queue that it is in.
+// Fairness: first come, first served; but a thread that takes over a node has its place. A try gets
 //   the lock only when nobody is in the queue.
-// Space: a node for each thread that holds the lock or waits. Nodes of those that gave up stay in
+// Space: a node for each thread that holds the lock or waits. Nodes of threads that gave up stay in
 //   the queue until a release passes over them, but while the same thread has the lock they are
 //   used again: so there are about as many as threads were there at once, however often they come
 //   back.
@@ -31,18 +31,19 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // A line of its own: its thread spins on it.
-template <class P>
+template <Platform P>
 struct alignas(64) McsNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's while free; else the next node
   // kShut, kSleepers; 0: open. Else the lock's address and kAbandoned: its thread has given up.
   typename P::template atomic<std::uint64_t> gate;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class alignas(8) Mcs {
   using Node = McsNode<P>;
   using Nodes = typename P::template nodes<Node>;
@@ -54,15 +55,15 @@ class alignas(8) Mcs {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) lock_rest(arrival);
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
   }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with lock_rest.
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     const Handle me = Nodes::take_kept();
     return me != 0 ? enter(me) : kNotBegun;
   }
-  void lock_rest(std::uint64_t arrival) noexcept {
+  void slow_lock(std::uint64_t arrival) noexcept {
     const auto me = static_cast<Handle>(arrival);
     line_up(static_cast<Handle>(arrival >> 32), me);
     wait_at(me, nullptr);
@@ -99,10 +100,10 @@ class alignas(8) Mcs {
 
   // Of a lock that nobody holds: nothing, as glibc's.
   void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
   }
-  // Its hot path. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
+  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     const Handle me = holder_.load(relaxed);  // as in enter
     if (me == 0) [[unlikely]]
       return 0;
@@ -111,13 +112,14 @@ class alignas(8) Mcs {
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
-  void unlock_rest(std::uint32_t rest) noexcept {
-    if ((rest & kLeft) == 0) hand_over(rest);  // else the lock may be gone
+  void slow_unlock(std::uint32_t rest) noexcept {
+    if ((rest & kLeft) == 0) hand_off(rest);  // else the lock may be gone
     Nodes::give(rest & ~kLeft);
   }
 
   bool idle() const noexcept {
-    // acquire: pairs with close_queue; who sees it free may use its memory for something else.
+    // acquire: pairs with close_queue; a thread that sees the lock free may use its memory for
+    // something else.
     return tail_.load(acquire) == 0;
   }
 
@@ -147,25 +149,24 @@ class alignas(8) Mcs {
   // 0: the lock is held. Else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
     Nodes::at(me).link.store(0, relaxed);  // published by the next line
-    // acq_rel: release, the node is ready before others find it; acquire, pairs with close_queue of
-    // who
-    // left the queue empty, and the node before is ready.
+    // acq_rel: release, the node is ready before others find it; acquire, pairs with the
+    // release in close_queue that left the queue empty, and the node before is ready.
     const Handle before = tail_.exchange(me, acq_rel);
     if (before != 0) [[unlikely]]
       return std::uint64_t{before} << 32 | me;
-    holder_.store(me, relaxed);  // read by who releases: the holder, or whom the program tells
+    holder_.store(me, relaxed);  // read by the thread that releases
     return 0;
   }
 
   static void line_up(Handle before, Handle me) noexcept {
     Nodes::at(me).gate.store(kShut, relaxed);   // published by the next line
-    Nodes::at(before).link.store(me, release);  // pairs with hand_over
+    Nodes::at(before).link.store(me, release);  // pairs with hand_off
   }
   // False: the deadline has passed first. The node is the queue's then.
   [[gnu::noinline]] bool wait_at(Handle me, const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     const auto is_open = [](std::uint64_t v) { return (v & kShut) == 0; };
-    // acquire: pairs with the exchange in hand_over.
+    // acquire: pairs with the exchange in hand_off.
     if (W::until(node.gate, acquire, kSleepers, kChannel, deadline, is_open)) return true;
     std::uint64_t v = node.gate.load(acquire);  // if it is open, as above
     while (!is_open(v)) {
@@ -207,7 +208,7 @@ class alignas(8) Mcs {
   }
 
   // Opens the gate of the first behind `me` that still waits, or leaves the queue empty.
-  [[gnu::noinline]] void hand_over(Handle me) noexcept {
+  [[gnu::noinline]] void hand_off(Handle me) noexcept {
     for (Handle last = me;;) {
       // Somebody has swapped itself in and is about to link itself. acquire: pairs with its link.
       Node& node = Nodes::at(last);

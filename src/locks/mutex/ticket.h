@@ -1,157 +1,19 @@
-// ticket: who draws a number gets its turn when that number is shown.
-//
-// Paper: J. Mellor-Crummey, M. Scott, "Algorithms for scalable synchronization on shared-memory
-//   multiprocessors" (ACM TOCS 1991), section 2.2; as a part of cohort locks in D. Dice, V.
-//   Marathe, N. Shavit, "Lock cohorting" (PPoPP 2012), section 3.
-// Idea: `next` is the number that who comes draws; `shown` the number whose turn it is.
-// State (8 bytes, zero = free):
-//   next   the next number
-//   shown  the number shown (30 bits) | kSleepersWithoutNumber | kSleepers
-// Invariants: the lock is free when the two are equal. Only the holder changes the number shown.
-// Fairness: first come, first served. A try draws a number only if it is shown already. A timed
-//   acquisition cannot give its number back: it tries whenever another number is shown, and gets
-//   nothing as long as others draw numbers without a pause.
-// Space: 2^30 waiting threads.
-// Deviations: `shown` says whether somebody may sleep. A release takes the flags away and wakes
-//   those whose number has the next one's remainder by 32, and with kSleepersWithoutNumber, of
-//   those that have no
-//   number, all; who gets the turn sets kSleepers again for the others.
-// Destroy is safe: the last access is the exchange of the release; a wake may follow.
-//
-// Any thread may release it, and contended() tells whether another waits: what a cohort lock asks
-// of its global and of its local lock. By itself it is a mutex.
+// ticket: the ticket lock (common/ticket_lock.h has all of it) as a mutex.
 #pragma once
 
-#include <cstdint>
-
 #include "locks/common/claims.h"
-#include "platform/atomic.h"
-#include "platform/clock.h"
+#include "locks/common/ticket_lock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
-class Ticket {
+template <Platform P, WaitPolicy<P> W>
+class Ticket : public TicketLock<P, W> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
 
   static bool prepare() noexcept { return true; }
-
-  void lock() noexcept {
-    if (const std::uint64_t arrival = lock_begin(); arrival != 0) lock_rest(arrival);
-  }
-  // Its hot path, as that of mcs.h. 0: the lock is held. Else go on with lock_rest.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t lock_begin() noexcept {
-    // relaxed: a number orders nothing; the line is joined by watching `shown`.
-    const std::uint32_t mine = next_.fetch_add(1, relaxed) & kNumber;
-    // acquire: pairs with unlock.
-    if (number(shown_.load(acquire)) != mine) [[unlikely]]
-      return std::uint64_t{mine} + 1;
-    rearm_sleepers(mine);
-    return 0;
-  }
-  void lock_rest(std::uint64_t arrival) noexcept {
-    const auto mine = static_cast<std::uint32_t>(arrival - 1);
-    const auto my_turn = [mine](std::uint32_t v) { return number(v) == mine; };
-    // acquire: pairs with unlock.
-    W::until(shown_, acquire, kSleepers, channel_of(mine), nullptr, my_turn);
-    rearm_sleepers(mine);
-  }
-
-  bool try_lock() noexcept {
-    // acquire: pairs with unlock. If it is old, `next` has gone on.
-    const std::uint32_t turn = number(shown_.load(acquire));
-    std::uint32_t next = next_.load(relaxed);
-    return (next & kNumber) == turn && next_.compare_exchange(next, next + 1, relaxed);
-  }
-
-  bool lock_until(const Deadline* deadline) noexcept {
-    for (;;) {
-      // Before the try: a turn that comes after the try has failed must end the wait. relaxed:
-      // try_lock acquires.
-      const std::uint32_t turn = number(shown_.load(relaxed));
-      if (try_lock()) return true;
-      if (P::passed(*deadline)) return false;
-      const auto is_over = [turn](std::uint32_t v) { return number(v) != turn; };
-      if (!W::until(shown_, relaxed, kSleepersWithoutNumber, kAnyChannel, deadline, is_over))
-        return try_lock();
-    }
-  }
-
-  // Of a lock that nobody holds: nothing, as glibc's mutex.
-  void unlock() noexcept {
-    if (const std::uint32_t rest = unlock_begin(); rest != 0) unlock_rest(rest);
-  }
-  // Its hot path, as that of mcs.h. 0: it is done. Else go on with unlock_rest.
-  [[gnu::always_inline]] std::uint32_t unlock_begin() noexcept {
-    // relaxed, both: the number shown is the holder's, and it has drawn one. An update: no flag is
-    // missed.
-    const std::uint32_t turn = number(shown_.load(relaxed));
-    if ((next_.load(relaxed) & kNumber) == turn) [[unlikely]]
-      return 0;
-    // release: the critical section; pairs with lock and try_lock.
-    const std::uint32_t v = shown_.exchange((turn + 1) << kShift, release);
-    return W::kParks && (v & (kSleepers | kSleepersWithoutNumber)) != 0 ? v : 0;
-  }
-  // The lock may be gone.
-  void unlock_rest(std::uint32_t before) noexcept {
-    W::wake(&shown_,
-            (before & kSleepersWithoutNumber) != 0 ? kAnyChannel : channel_of(number(before) + 1));
-  }
-
-  // For the holder: how many threads wait. They will not go away.
-  std::uint32_t waiting() const noexcept {
-    // relaxed: what is missed has come just now.
-    return (next_.load(relaxed) - number(shown_.load(relaxed)) - 1) & kNumber;
-  }
-  bool contended() const noexcept { return waiting() != 0; }
-  bool idle() const noexcept {
-    // acquire: pairs with unlock; who sees it free may use its memory for something else.
-    const std::uint32_t v = shown_.load(acquire);
-    return ((next_.load(relaxed) - number(v)) & kNumber) == 0;
-  }
-
-  // For tests: how many acquisitions there were, those that wait among them. relaxed: as above.
-  std::uint32_t drawn() const noexcept { return next_.load(relaxed) & kNumber; }
-
-  // --- in a forked child; see rw_contract.h and mutex_contract.h. relaxed: the fork handed on what
-  // threads
-  // did.
-  // True: it is free, or held if `held`, and nothing else.
-  bool needs_no_repair(bool held) const noexcept {
-    const std::uint32_t v = shown_.load(relaxed);
-    return (v & (kSleepers | kSleepersWithoutNumber)) == 0 &&
-           ((next_.load(relaxed) - number(v)) & kNumber) == (held ? 1 : 0);
-  }
-  // Drops who waits, and the holder, if it is not to stay.
-  void repair_after_fork(bool held) noexcept {
-    const std::uint32_t turn = number(shown_.load(relaxed));
-    next_.store(turn + (held ? 1 : 0), relaxed);
-    shown_.store(turn << kShift, relaxed);
-  }
-
- private:
-  static constexpr std::uint32_t kSleepers = 1;               // somebody with a number may sleep
-  static constexpr std::uint32_t kSleepersWithoutNumber = 2;  // somebody without one may sleep
-  static constexpr int kShift = 2;
-  static constexpr std::uint32_t kNumber = ~0u >> kShift;
-  static constexpr std::uint32_t kAnyChannel = ~0u;
-  static std::uint32_t number(std::uint32_t v) noexcept { return v >> kShift; }
-  static std::uint32_t channel_of(std::uint32_t n) noexcept { return 1u << n % 32; }
-
-  // The release that gave this turn woke one thread; others behind it may sleep on. The number of a
-  // sleeper is seen here: it lay down (release) before that turn was given (acquire). Who lies down
-  // later sets the flag himself.
-  void rearm_sleepers(std::uint32_t mine) noexcept {
-    if constexpr (W::kParks) {
-      if (((next_.load(relaxed) - mine) & kNumber) != 1) [[unlikely]]
-        shown_.fetch_or(kSleepers, relaxed);
-    }
-  }
-
-  typename P::template atomic<std::uint32_t> next_{};
-  typename P::template atomic<std::uint32_t> shown_{};
 };
 
 }  // namespace lockswap

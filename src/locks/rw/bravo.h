@@ -43,14 +43,19 @@
 #include "locks/common/events.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/rw_layout.h"
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "readers/concept.h"
 #include "readers/table_slots.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-// Slots: where fast readers publish themselves; see table_slots.h for what it must have.
-template <class P, class W, class Core, class Count, class Slots = TableSlots<P, W>>
+// Slots: where fast readers publish themselves.
+template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
+          ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
 class Bravo {
  public:
   using Frame = RwFrame<P, Core>;
@@ -150,7 +155,11 @@ class Bravo {
     // With more threads than processors, the slow readers that this writer waits for may not be
     // running. Fast readers would keep the processors from them; readers that come to the
     // underlying lock wait behind the writer.
-    f.core.write_lock([&f] { divert(f); });
+    if constexpr (TellsBeforeDrain<Core>) {
+      f.core.write_lock([&f] { divert(f); });
+    } else {
+      f.core.write_lock();
+    }
     if (may_have_fast_readers(f)) revoke(f, nullptr, kWait);
   }
   static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {

@@ -8,11 +8,11 @@
 // State: in the object a pointer to a block (side_block.h). The block: for each CPU a BA lock and
 //   `holds`, how many of its read holds their threads know of; in the head `leaving`, how many
 //   writers have begun to release and not ended.
-// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. Who releases
-//   takes one from there first, by an update that cannot take what is not there. So two releases
-//   never end one hold, whichever threads they are by; and none ends that of a reader which has not
-//   noticed yet that its phase has begun. (It tells by BA's phase bit, which may come round if its
-//   arrival counts no more.)
+// Invariants: a reader is counted in `holds` when it knows that it has the BA lock. A release takes
+//   one from there first, by an update that cannot take what is not there. So two releases never
+//   end one hold, whichever threads they are by; and none ends the hold of a reader that has not
+//   noticed yet that its phase has begun. (That reader looks at BA's phase bit, which may have the
+//   same value again if its arrival counts no more.)
 // Fairness: phase-fair, as the BA lock is that a reader comes to; writers first come, first served,
 //   as they all queue at the first one. Timed writers as under BA, but a timed writer keeps readers
 //   from the locks that it has while it tries for the next.
@@ -32,39 +32,39 @@
 #include "locks/rw/ba.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
-template <class P>
+template <Platform P>
 struct alignas(128) PerCpuHead {
   typename P::template atomic<std::uint32_t> link;
   typename P::template atomic<std::uint32_t> leaving;
   typename P::template atomic<std::uint64_t> owner;
 };
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 struct alignas(128) PerCpuPart {
   Ba<P, W> lock;
   typename P::template atomic<std::uint32_t> holds;
 };
 
-template <class P, class W>
-class PerCpu {
+template <Platform P, WaitPolicy<P> W>
+class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>, PartsPer::cpu> {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using State = SideBlock<P, PerCpu, Head, Part>;
-  using Blocks = typename State::Blocks;
+  using Base = BlockLock<P, PerCpu, Head, Part, PartsPer::cpu>;
+  using Base::each_part;
+  using Base::state_;
+  using typename Base::Blocks;
+  using typename Base::State;
 
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
   static constexpr bool kHasTokens = true;  // 1 + the CPU's number
 
-  static bool prepare() noexcept {
-    P::prepare_topology();
-    return Ba<P, W>::prepare() && Blocks::prepare(P::cpus());
-  }
-  // Beside the object; on this machine.
-  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(P::cpus()); }
+  static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
   // A token; or kMustWait, with the CPU, and BA's phase in the lowest two bits.
   std::uint32_t read_arrive() noexcept {
@@ -101,8 +101,9 @@ class PerCpu {
   bool read_unlock(std::uint32_t token) noexcept {
     return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
-  // Always from the first CPU on: then who has a hold finds one, however many others search. What a
-  // searcher has passed is empty, or a later arrival's, whose own release stays behind it.
+  // Always from the first CPU on: then a thread that has a hold finds one, however many others
+  // search. What a searcher has passed is empty, or a later arrival's, whose own release stays
+  // behind it.
   bool read_unlock_any() noexcept {
     Head* const h = state_.peek();
     return h != nullptr && end_any(*h);
@@ -137,47 +138,48 @@ class PerCpu {
   // Whether a writer has its turn, or is not through with its release.
   bool has_writer() const noexcept {
     Head* const h = state_.peek();
-    // acquire, inside and here: who sees the first lock released sees `leaving` raised before it.
+    // acquire, inside and here: a thread that sees the first lock released sees `leaving` raised
+    // before it; pairs with release_first.
     return h != nullptr && (State::part(*h, 0).lock.has_writer() || h->leaving.load(acquire) != 0);
   }
   bool too_many_readers() const noexcept {
     Head* const h = state_.peek();
     return h != nullptr && State::part(*h, P::cpu()).lock.too_many_readers();
   }
-  bool idle() const noexcept {
-    Head* const h = state_.peek();
-    return h == nullptr || is_idle(*h);
-  }
-
-  // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
+  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
-    bool tidy = h->leaving.load(relaxed) == 0;
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      tidy = tidy && State::part(*h, i).lock.needs_no_repair(written);
-    return tidy;
+    return h->leaving.load(relaxed) == 0 && each_part(*h, [written](Part& part, std::uint32_t) {
+             return part.lock.needs_no_repair(written);
+           });
   }
   void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
-      State::part(*h, i).lock.repair_after_fork(written);
+    each_part(*h, [written](Part& part, std::uint32_t) {
+      part.lock.repair_after_fork(written);
+      return true;
+    });
     h->leaving.store(0, relaxed);
   }
 
-  // Gets the block now, not when the lock is first used.
-  void use() noexcept { state_.head(); }
-  void destroy() noexcept { state_.close(is_at_rest); }
-  void before_init() noexcept { state_.close_old(is_at_rest); }
-  // For side_block.h.
+  // --- for side_block.h
   static bool is_idle(Head& h) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      // relaxed, here and below: all threads have ended, or the program has ordered their last use.
-      if (!State::part(h, i).lock.idle() || State::part(h, i).holds.load(relaxed) != 0)
-        return false;
-    }
-    return h.leaving.load(relaxed) == 0;
+    // relaxed, both: all threads have ended, or the program has ordered their last use.
+    const auto at_rest = [](Part& part, std::uint32_t) {
+      return part.lock.idle() && part.holds.load(relaxed) == 0;
+    };
+    return each_part(h, at_rest) && h.leaving.load(relaxed) == 0;
+  }
+  // What threads still hold for reading ends with the lock.
+  static bool is_at_rest(Head& h) noexcept {
+    // acquire: pairs with the release in release_first. Not for ever: a forked child has only one
+    // of its parent's threads.
+    for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
+      P::step_aside(round);
+    while (end_any(h)) {}
+    return is_idle(h);
   }
 
  private:
@@ -192,18 +194,19 @@ class PerCpu {
   Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
 
   static void count_in(Part& part) noexcept {
-    // release: who releases this hold has seen its arrival in the BA lock; pairs with end_one.
+    // release: the thread that ends this hold has seen its arrival in the BA lock; pairs with
+    // end_one.
     part.holds.fetch_add(1, release);
   }
   // Releases one hold of that CPU. False: there is none.
   static bool end_one(Part& part) noexcept {
     std::uint32_t n;
     do {
-      // acquire: if there is none, who took the caller's has left another one, which must be seen.
-      // Pairs with the compare-exchange.
+      // acquire: if there is none, the thread that took the caller's hold has left another one,
+      // which must be seen. Pairs with the compare-exchange.
       n = part.holds.load(acquire);
       if (n == 0) return false;
-      // acquire: pairs with count_in. release: as said.
+      // acquire: pairs with count_in. release: pairs with the load above, in another thread.
     } while (!part.holds.compare_exchange(n, n - 1, acq_rel));
     part.lock.read_unlock();
     return true;
@@ -235,18 +238,6 @@ class PerCpu {
     // release: the block may be another lock's after this. Pairs with is_at_rest.
     h.leaving.fetch_sub(1, release);
   }
-
-  // At the lock's end. What threads still hold for reading ends with it.
-  static bool is_at_rest(Head& h) noexcept {
-    // acquire: pairs with release_first. Not for ever: a forked child has only one of its parent's
-    // threads.
-    for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
-      P::step_aside(round);
-    while (end_any(h)) {}
-    return is_idle(h);
-  }
-
-  State state_;
 };
 
 }  // namespace lockswap

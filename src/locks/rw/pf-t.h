@@ -2,51 +2,74 @@
 //
 // Paper: B. Brandenburg, J. Anderson, "Spin-based reader-writer synchronization for multiprocessor
 //   real-time systems", Real-Time Systems 46 (2010), section 4 (PF-T).
-// Idea: readers count themselves in (rin) and out (rout). A writer takes a ticket, waits for its
-//   turn among writers, then marks rin "writer present" with its phase and waits until as many
-//   readers have left as had arrived. A reader that arrives meanwhile waits for that one phase
-//   only: when the bits change, in whichever way, it is in. So readers and writers alternate.
+// Idea: a reader counts itself in (rin) when it comes and out (rout) when it leaves. A writer takes
+//   a ticket, waits for its turn among writers, marks rin with "a writer is present" and its phase,
+//   and waits until as many readers have left as had arrived. A reader that arrives meanwhile waits
+//   for that one phase only: when its bits change, to whatever, the reader is in. So readers and
+//   writers alternate.
 // State (24 bytes, zero = free):
-//   word  64 bits: rin (high 32) | wout (24) | 4 bits for rlu.h, parked flags, PRES
-//   rout  32 bits: readers that left (31), kDrain
+//   word  64 bits: rin (high 32) | wout (24) | 4 bits of the lock's user, sleepers' flags, PRES
+//   rout  32 bits: departures (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
-//   told  64 bits: how many readers had arrived when ticket so-and-so set PRES. For forked children
-// Invariants: PRES is set only by the holder of ticket wout. While PRES is set, nobody who arrived
-//   later is in. rout never passes rin. In drain mode rout counts up to 0 instead of to rin.
-// Fairness: phase-fair; writers first come, first served among themselves. Timed readers too; a
-//   timed writer takes a ticket only when it is its turn at once, and has no place in the line.
+//   arrivals_at_phase  64 bits: how many readers had arrived when ticket so-and-so set PRES. It is
+//         read in forked children alone
+// Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
+//   later holds the lock. rout never passes rin. In drain mode rout counts up to 0 instead of up to
+//   rin.
+// Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
+//   too. A timed writer takes a ticket only when it would have its turn at once, so it has no place
+//   in the line.
 // Space: at most 2^24 waiting writers, 2^31 readers at once.
-// Deviations: rin and wout share a word, because the release must be one store: after it the
-//   object may be gone. So a reader knows the phase it met by the writer's whole ticket instead of
-//   its lowest bit; it needs to, since a timed writer may give up before the readers of the phase
-//   before have noticed that they are in, and one bit would come round too early. kDrain lets
-//   exactly the last reader wake a sleeping writer, without looking at the lock again. Readers that
-//   give up take their arrival back, they never count themselves out: a writer may be draining.
-//   Neither changes who enters when.
-// Fork: in a child, readers that arrived after `told` waited for a writer that does not exist, and
-//   so did writers in line: repair_after_fork() drops both. Who may have arrived before is a
-//   holder.
+// Deviations: rin and wout share a word, because a release must be one update: after it the object
+//   may be gone. So a reader knows the phase that it met by the writer's whole ticket, where the
+//   paper's knows one bit. It has to: a timed writer may give up before the readers of the phase
+//   before have noticed that they are in, and one bit would have the same value again too early.
+//   kDrain has exactly the last reader wake a sleeping writer, without another look at the lock. A
+//   reader that gives up takes its arrival back; it never counts itself out, since a writer may be
+//   draining. Nothing of this changes the order in which threads enter.
+// Fork: in a child, the readers that arrived after arrivals_at_phase waited for a writer that does
+//   not exist, and so did the writers in the line: repair_after_fork() drops both. A reader that
+//   may have arrived before that is a holder.
 // Destroy is safe: a writer's last access is the compare-exchange of its release, a reader's is the
 //   fetch-add on rout; what may follow is a wake of the address.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "locks/common/claims.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
-class PfT {
+// What a PF-T lock is used for, where that asks something of it.
+template <class User>
+concept PfTUser = requires {
+  // Bits of the word that are the user's, among 0xf0. PF-T keeps them as they are.
+  requires std::same_as<decltype(User::kUserBits), const std::uint64_t>;
+  requires(User::kUserBits & ~std::uint64_t{0xf0}) == 0;
+  // The order of the update by which a writer makes itself seen.
+  requires std::same_as<decltype(User::kAnnounce), const Order>;
+};
+
+// By itself. relaxed: the readers before the update are awaited at rout, the readers after it need
+// no data, and what the writers before did was acquired with the turn.
+struct PfTAlone {
+  static constexpr std::uint64_t kUserBits = 0;
+  static constexpr Order kAnnounce = relaxed;
+};
+
+template <Platform P, WaitPolicy<P> W, PfTUser User>
+class PfTOver {
  public:
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
 
   static bool prepare() noexcept { return true; }
 
-  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met: go
-  // on with read_wait or read_withdraw.
+  // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in write_unlock.
     const std::uint64_t seen = word_.fetch_add(kReader, acquire);
@@ -56,7 +79,7 @@ class PfT {
   bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
     // acquire: pairs with the release in write_unlock, which changed the phase.
     const auto over = [phase](std::uint64_t v) { return (v & kPhase) != phase; };
-    if (W::until(word_, acquire, kReadersParked, kReadersChannel, deadline, over)) return true;
+    if (W::until(word_, acquire, kReadersSleep, kReadersChannel, deadline, over)) return true;
     return !read_withdraw(phase);
   }
 
@@ -64,7 +87,8 @@ class PfT {
   // counted it. False: that writer has left, so the reader holds the lock.
   bool read_withdraw(std::uint32_t phase) noexcept {
     for (;;) {
-      std::uint64_t v = word_.load(acquire);  // acquire: if the phase is over, as in read_wait
+      // acquire: if the phase is over, the reader is in; pairs with the release in write_unlock.
+      std::uint64_t v = word_.load(acquire);
       if ((v & kPhase) != phase) return false;
       // relaxed: nothing was read or written under the lock.
       if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
@@ -74,13 +98,15 @@ class PfT {
   bool try_read_lock() noexcept {
     std::uint64_t v = word_.load(relaxed);
     while ((v & kPresent) == 0) {
-      if (word_.compare_exchange(v, v + kReader, acquire)) return true;  // as in read_arrive
+      // acquire: pairs with the release in write_unlock.
+      if (word_.compare_exchange(v, v + kReader, acquire)) return true;
     }
     return false;
   }
 
   void read_unlock() noexcept {
-    // release: the reader's critical section; pairs with the acquire loads in drain.
+    // release: the reader's critical section; pairs with the acquire in all_left_at, or in
+    // wait_to_drain.
     const std::uint32_t left = rout_.fetch_add(kLeft, release) + kLeft;
     if constexpr (W::kParks) {
       if (left == kDrain) [[unlikely]]
@@ -99,7 +125,7 @@ class PfT {
     const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
     // acquire: pairs with the release in write_unlock.
     if (!my_turn(word_.load(acquire))) {
-      W::until(word_, acquire, kWritersParked, channel_of(ticket), nullptr, my_turn);
+      W::until(word_, acquire, kWritersSleep, channel_of(ticket), nullptr, my_turn);
     }
     const std::uint32_t target = enter_phase(ticket);
     if (all_left_at(target)) [[likely]]
@@ -118,7 +144,7 @@ class PfT {
       }
       const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
       // relaxed: the next round looks again.
-      if (!W::until(word_, relaxed, kWritersParked, kTimedWritersChannel, deadline, moved)) {
+      if (!W::until(word_, relaxed, kWritersSleep, kTimedWritersChannel, deadline, moved)) {
         return false;
       }
     }
@@ -128,9 +154,9 @@ class PfT {
     std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
     if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
     for (;;) {
-      // The compare-exchange finds out readers that came since; only flags may change besides.
-      // seq_cst: as in enter_phase. What the readers did was acquired in all_left.
-      if (word_.compare_exchange(v, v | kPresent, seq_cst)) {
+      // The compare-exchange finds out readers that came since; only flags may change besides. What
+      // the readers did was acquired in all_left, what the writers did by the load of v.
+      if (word_.compare_exchange(v, v | kPresent, User::kAnnounce)) {
         record_arrivals(turn(v), arrived(v));
         return true;
       }
@@ -143,22 +169,23 @@ class PfT {
   void write_unlock() noexcept {
     std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
     const std::uint32_t next = (turn(v) + 1) & kTicketMask;
-    // release: the writer's critical section; pairs with the acquires of readers and writers.
-    constexpr std::uint64_t kStays = kArrivedMask | kUserBits;
+    // release: the writer's critical section; pairs with the acquires of readers, in read_arrive,
+    // read_wait, read_withdraw and try_read_lock, and of writers, where they look for their turn.
+    constexpr std::uint64_t kStays = kArrivedMask | User::kUserBits;
     while (!word_.compare_exchange(v, (v & kStays) | next << kTurnShift, release)) {}
     if constexpr (W::kParks) {
       const std::uint32_t channels =
-          ((v & kReadersParked) != 0 ? kReadersChannel : 0) |
-          ((v & kWritersParked) != 0 ? channel_of(next) | kTimedWritersChannel : 0);
+          ((v & kReadersSleep) != 0 ? kReadersChannel : 0) |
+          ((v & kWritersSleep) != 0 ? channel_of(next) | kTimedWritersChannel : 0);
       if (channels != 0) [[unlikely]]
         W::wake(&word_, channels);
     }
   }
 
-  // --- for who must know more than its own hold; each is a glimpse that may be old at once
+  // --- glimpses, which may be old at once
   // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
-  // the arrivals of who left are seen), and what is read of the arrivals later is more by that
-  // hold.
+  // the arrivals of the readers that left are seen), and the arrivals that are read later are more
+  // by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
     return left != arrived(word_.load(relaxed)) << kLeftShift;
@@ -172,14 +199,14 @@ class PfT {
   }
   // Half of the counters' range is in use: admit no more.
   bool too_many_readers() const noexcept {
-    const std::uint32_t left = rout_.load(acquire);  // as in has_readers: not more than arrived
-    if ((left & kDrain) != 0) return false;          // rout counts something else for a moment
+    // acquire: pairs with read_unlock, so not more are seen to have left than to have arrived.
+    const std::uint32_t left = rout_.load(acquire);
+    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
     return ((arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
   }
 
-  // --- for a lock that is made of this one (rlu.h)
-  static constexpr std::uint64_t kUserBits = 0xf0;  // bits of the word that are that lock's
-  static constexpr std::uint64_t kPresent = 2;      // a writer has its turn
+  // --- for a lock that is made of this one
+  static constexpr std::uint64_t kPresent = 2;  // a writer has its turn
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }
   // Of the word, or of a phase: how many writers there were, modulo 2^24.
@@ -195,7 +222,7 @@ class PfT {
   // True: there are holds and nothing else. Does not change anything.
   bool needs_no_repair(bool written) const noexcept {
     const std::uint64_t v = word_.load(relaxed);
-    if (((v & kPresent) != 0) != written || (v & (kReadersParked | kWritersParked)) != 0) {
+    if (((v & kPresent) != 0) != written || (v & (kReadersSleep | kWritersSleep)) != 0) {
       return false;
     }
     const std::uint32_t next = turn(v) + (written ? 1 : 0);
@@ -213,28 +240,30 @@ class PfT {
     if ((rout_.load(relaxed) & kDrain) != 0) {
       rout_.fetch_add((readers << kLeftShift) - kDrain, relaxed);
     }
-    // Without a writer the turn passes on, so that no two writers have the same ticket in `told`.
+    // Without a writer the turn passes on, so that no two writers have the same ticket in
+    // arrivals_at_phase.
     const std::uint64_t next = (turn(v) + 1) & kTicketMask;
-    const std::uint64_t phase = (written ? v & kPhase : next << kTurnShift) | (v & kUserBits);
+    const std::uint64_t phase = (written ? v & kPhase : next << kTurnShift) | (v & User::kUserBits);
     word_.store(std::uint64_t{readers} << 32 | phase, relaxed);
     win_.store(static_cast<std::uint32_t>(next), relaxed);
   }
 
  private:
-  static constexpr std::uint64_t kReadersParked = 4;  // a reader sleeps until the phase is over
-  static constexpr std::uint64_t kWritersParked = 8;  // a writer sleeps until its turn
+  static constexpr std::uint64_t kReadersSleep = 4;  // a reader sleeps until the phase is over
+  static constexpr std::uint64_t kWritersSleep = 8;  // a writer sleeps until its turn
   static constexpr int kTurnShift = 8;
   static constexpr std::uint64_t kTicketMask = (1u << 24) - 1;
   static constexpr std::uint64_t kPhase = kTicketMask << kTurnShift | kPresent;
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrivedMask = ~(kReader - 1);
 
-  static constexpr std::uint32_t kDrain = 1;  // rout counts up to 0, whoever gets there wakes
+  static constexpr std::uint32_t kDrain =
+      1;  // rout counts up to 0; the reader that gets there wakes
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
 
-  static constexpr std::uint32_t kRecorded =
-      kTicketMask + 1;  // beside the ticket in told's high half
+  // Beside the ticket in the high half of arrivals_at_phase.
+  static constexpr std::uint32_t kRecorded = kTicketMask + 1;
 
   // Channels of the futex on word's low half, so that a release wakes all readers and one writer.
   static constexpr std::uint32_t kReadersChannel = 1u << 0;
@@ -261,14 +290,13 @@ class PfT {
   std::uint32_t enter_phase(std::uint32_t ticket) noexcept {
     if constexpr (W::kParks) {
       // The release that gave this turn cleared the flag and woke one writer. Others behind it may
-      // sleep on, so the flag is set again for them; who comes later sets it himself. The ticket of
-      // a sleeper is seen here: it lay down (release) before that turn was given (acquire).
+      // sleep on, so the flag is set again for them; a writer that comes later sets it itself. The
+      // ticket of a sleeper is seen here: that writer lay down (release, in the wait policy) before
+      // this turn was given (acquire, in write_lock).
       if (((win_.load(relaxed) - ticket) & kTicketMask) != 1)
-        word_.fetch_or(kWritersParked, relaxed);
+        word_.fetch_or(kWritersSleep, relaxed);
     }
-    // Readers before the phase are awaited at rout, readers after it need no data. seq_cst: for
-    // rlu.h, whose writer then looks for readers elsewhere; pairs with its enter.
-    const std::uint64_t seen = word_.fetch_add(kPresent, seq_cst);
+    const std::uint64_t seen = word_.fetch_add(kPresent, User::kAnnounce);
     record_arrivals(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;
   }
@@ -304,5 +332,8 @@ class PfT {
   typename P::template atomic<std::uint32_t> win_{};
   typename P::template atomic<std::uint64_t> arrivals_at_phase_{};
 };
+
+template <Platform P, WaitPolicy<P> W>
+using PfT = PfTOver<P, W, PfTAlone>;
 
 }  // namespace lockswap

@@ -18,11 +18,13 @@
 #include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "platform/system_rwlock.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 class Pthread {
  public:
   static constexpr Claims kClaims{};
@@ -46,11 +48,6 @@ class Pthread {
   void read_unlock() noexcept { system_rwlock.unlock(lock()); }
 
   void write_lock() noexcept { system_rwlock.wrlock(lock()); }
-  // For the shape of ba.h. Readers overtake a writer that waits here, so there is nothing to call.
-  template <class F>
-  void write_lock(const F&) noexcept {
-    write_lock();
-  }
   bool write_lock_until(const Deadline* deadline) noexcept {
     return system_rwlock.clockwrlock(lock(), deadline->clock, &deadline->at) == 0;
   }
@@ -62,7 +59,7 @@ class Pthread {
   bool has_writer() const noexcept { return false; }
   bool too_many_readers() const noexcept { return false; }
 
-  // After a fork; see rw_contract.h. Who waits can only be told of a lock that is written.
+  // After a fork; see rw_contract.h. Only of a lock that is held for writing can waiters be seen.
   bool needs_no_repair(bool) const noexcept { return !P::system_is_written(lock()); }
   void repair_after_fork(bool written) noexcept {
     if (P::system_is_written(lock())) P::system_renew(lock(), written);

@@ -5,12 +5,12 @@
 //   to 3.4: registration, clock, quiescence; RLU-backed in D. Dice, A. Kogan, "BRAVO - Biased
 //   Locking for Reader-Writer Locks" (USENIX ATC 2019), section 5.
 // Idea: a reader fills a section of its row with the lock and the lock's clock, and looks whether a
-//   writer is there; if so it empties it again and waits in line. Writers take turns; who has the
-//   turn makes itself seen, waits until no section names this lock, and moves the clock on when it
-//   leaves.
+//   writer is there; if so it empties it again and waits in line. Writers take turns; the one that
+//   has the turn makes itself seen, waits until no section names this lock, and moves the clock on
+//   when it leaves.
 // State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
 //   kOpen      readers may use rows
-//   kSectionsInUse     sections may name the lock
+//   kSectionsInUse  sections may name the lock
 //   kStarting  somebody empties sections that name it, of a lock that is no more
 //   kEnded     closed for good
 // The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
@@ -20,8 +20,7 @@
 // Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
 //   writer came go first.
 // Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that
-// many
-//   locks at once.
+//   many locks at once.
 //   In rlu-asym a reader makes no update (asymmetric.h); each write pays for a barrier on all
 //   processors that run the process.
 // Deviations: an opaque critical section cannot be logged, so there are no logs, and readers do not
@@ -39,15 +38,30 @@
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 #include "readers/asymmetric.h"
+#include "readers/concept.h"
 #include "readers/quiescence.h"
 #include "readers/rows.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <class P, class W, template <class, class> class AccessOf>
+// What this lock asks of its PF-T lock.
+struct RluBits {
+  static constexpr std::uint64_t kOpen = 0x10;
+  static constexpr std::uint64_t kSectionsInUse = 0x20;
+  static constexpr std::uint64_t kStarting = 0x40;
+  static constexpr std::uint64_t kEnded = 0x80;
+  static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
+  // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
+  static constexpr Order kAnnounce = seq_cst;
+};
+
+template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
+requires ReaderAccess<AccessOf<P, W>>
 class RluOver {
-  using Line = PfT<P, W>;
+  using Line = PfTOver<P, W, RluBits>;
   using Access = AccessOf<P, W>;
 
  public:
@@ -64,12 +78,12 @@ class RluOver {
     const std::uint32_t phase = line_.read_arrive();
     return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
   }
-  // The hot path: by the thread's first place. kMustWait or more: go on with read_arrive_rest.
-  [[gnu::always_inline]] std::uint32_t read_arrive_fast() noexcept {
+  // The hot path: by the thread's first place. kMustWait or more: go on with slow_read_arrive.
+  [[gnu::always_inline]] std::uint32_t fast_read_arrive() noexcept {
     const std::uint32_t place = Rows<P>::first_place();
     return place != 0 ? fill_and_look(place) : kMustWait;
   }
-  std::uint32_t read_arrive_rest(std::uint32_t attempt) noexcept {
+  std::uint32_t slow_read_arrive(std::uint32_t attempt) noexcept {
     if (attempt > kMustWait && turn_back(attempt & ~kMustWait) == 0) return 0;
     return read_arrive();
   }
@@ -96,13 +110,13 @@ class RluOver {
     return true;
   }
   // The same as a hot path: false also when there is more to do; then go on with read_unlock.
-  [[gnu::always_inline]] bool read_unlock_fast(std::uint32_t token) noexcept {
+  [[gnu::always_inline]] bool fast_read_unlock(std::uint32_t token) noexcept {
     if (token < Rows<P>::kFirstToken) [[unlikely]]
       return false;
     return Access::fast_vacate(token, domain(), [this] { return is_closed(); });
   }
-  // Sections first: none are filled for good after it has closed the rows. So who finds none has a
-  // hold in line.
+  // Sections first: none are filled for good after it has closed the rows. So a thread that finds
+  // none has a hold in line.
   bool read_unlock_any() noexcept {
     if (close()) {
       if (Access::vacate_any(domain())) return true;
@@ -163,12 +177,10 @@ class RluOver {
   }
 
  private:
-  static constexpr std::uint64_t kOpen = 0x10;
-  static constexpr std::uint64_t kSectionsInUse = 0x20;
-  static constexpr std::uint64_t kStarting = 0x40;
-  static constexpr std::uint64_t kEnded = 0x80;
-  static constexpr std::uint64_t kAny = kOpen | kSectionsInUse | kStarting | kEnded;
-  static_assert(kAny == Line::kUserBits);
+  static constexpr std::uint64_t kOpen = RluBits::kOpen;
+  static constexpr std::uint64_t kSectionsInUse = RluBits::kSectionsInUse;
+  static constexpr std::uint64_t kStarting = RluBits::kStarting;
+  static constexpr std::uint64_t kEnded = RluBits::kEnded;
 
   static constexpr std::uint32_t kInLine = 1;  // a token
   static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
@@ -177,7 +189,7 @@ class RluOver {
   const auto& word() const noexcept { return line_.word(); }
   std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 
-  // relaxed: whom it matters to, the program or a fence has told.
+  // relaxed: the program or a fence has ordered it before where it matters.
   bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept { return (v & (kOpen | Line::kPresent)) == kOpen; }
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
@@ -220,12 +232,12 @@ class RluOver {
   // Looks for a place, and opens the lock if nobody has.
   std::uint32_t enter_somewhere() noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, or the compare-exchange decides
-    if ((v & kAny) == 0) open(v);
+    if ((v & RluBits::kUserBits) == 0) open(v);
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
-  // Before the first reader uses a row: what sections say of this address is of a lock that is no
-  // more. Others go in line meanwhile.
+  // Before the first reader uses a row: what sections say of this address is of a lock that has
+  // ended. Others go in line meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
     if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
@@ -242,8 +254,8 @@ class RluOver {
   // Closes the rows for good. False: no section names the lock.
   bool close() noexcept {
     for (;;) {
-      // acquire: who emptied a section that named a hold of the caller's may have left another hold
-      // for it, and that must be seen. Pairs with the releases of kEnded.
+      // acquire: the thread that emptied a section that named a hold of the caller's may have left
+      // another hold for it, and that must be seen. Pairs with the releases of kEnded.
       std::uint64_t v = word().load(acquire);
       if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
@@ -262,17 +274,17 @@ class RluOver {
     return Access::wait(domain(), deadline, before_wait);
   }
   // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
-  // itself
-  // seen, readers see that. acquire: pairs with open; without kSectionsInUse, with read_unlock_any.
+  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
+  // read_unlock_any.
   bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 
   Line line_;
 };
 
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using Rlu = RluOver<P, W, Fenced>;
-template <class P, class W>
+template <Platform P, WaitPolicy<P> W>
 using RluAsym = RluOver<P, W, Asymmetric>;
 
 }  // namespace lockswap

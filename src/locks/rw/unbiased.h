@@ -12,11 +12,13 @@
 #include "locks/common/events.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/rw_layout.h"
+#include "locks/concept.h"
 #include "platform/clock.h"
+#include "platform/concept.h"
 
 namespace lockswap {
 
-template <class P, class Core, class Count>
+template <Platform P, RwCore Core, EventCounter Count>
 struct Unbiased {
   using Frame = RwFrame<P, Core>;
   using Reads = ReadTokens<Core>;
@@ -26,16 +28,14 @@ struct Unbiased {
   // The core's: 0 or a token, or what to wait for.
   using Attempt = std::uint32_t;
 
-  // A core whose way in has a short form, which may leave the rest to read_arrive_rest: it says so
-  // by kMustWait and more.
-  static constexpr bool kHasFast = requires(Core & core) { core.read_arrive_fast(); };
+  static constexpr bool kHasFast = FastReadCore<Core>;
 
   static bool prepare() noexcept { return Core::prepare(); }
 
   static Attempt read_begin(Frame& f) noexcept {
     Attempt a;
     if constexpr (kHasFast) {
-      a = f.core.read_arrive_fast();
+      a = f.core.fast_read_arrive();
     } else {
       a = f.core.read_arrive();
     }
@@ -46,7 +46,7 @@ struct Unbiased {
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
   static bool read_continue(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasFast) {
-      a = f.core.read_arrive_rest(a);
+      a = f.core.slow_read_arrive(a);
       if (is_in(a)) Count::on(&f, Event::read);
       return is_in(a);
     }

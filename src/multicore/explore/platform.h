@@ -244,6 +244,7 @@ class ExploredBlocks {
  public:
   static bool prepare(std::uint32_t parts) { return parts <= kParts; }
   static std::uint32_t parts() { return kParts; }
+  static std::size_t bytes_with(std::uint32_t parts) { return sizeof(Head) + parts * sizeof(Part); }
 
   // From the third on the others are asked first.
   template <class Reclaim>

@@ -1,0 +1,207 @@
+// What a lock algorithm, a "core", must have. A core knows neither POSIX's rules about owners,
+// recursion and errors (src/posix does) nor names and statistics (src/registry does).
+//
+// Every core:
+//   - is a class template over a Platform and a WaitPolicy, and all its members are noexcept;
+//   - lies inside the program's object: all zero bytes are a free lock, so static initialisers and
+//     zeroed memory need no call. It has 24 bytes there, a mutex has 8 (asserted in the registry:
+//     the explorer's atoms are larger). A lock that needs more keeps a pointer there to a block
+//     beside the object (common/side_block.h);
+//   - waits by W::until (wait/concept.h), never in an open loop;
+//   - does not touch the object after the update that releases it, since the object may be gone; a
+//     wake by its address is allowed;
+//   - defines what it can do and nothing else: a capability that not every core has is a concept of
+//     its own, which its users ask for by `if constexpr`.
+//
+// Orders: what a thread did before it released is seen by every thread that acquires after it,
+// whether it does so by a wait, a try or a timed form. A glimpse orders nothing unless its comment
+// says so.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "locks/common/claims.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+// --- every core
+
+template <class Core>
+concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
+  // What the lock promises about who goes first. Exploration holds it to that.
+  requires std::same_as<decltype(Core::kClaims), const Claims>;
+  // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. False:
+  // there is no address space for them.
+  { Core::prepare() } -> std::same_as<bool>;
+  // In a forked child, before its first acquisition: whether the lock has no trace of threads that
+  // do not exist here. `held`: a hold (of an rwlock: a writer's) is to stay. Changes nothing;
+  // another thread may be using the lock already, and then the answer is not used.
+  { glimpse.needs_no_repair(held) } -> std::same_as<bool>;
+  // The same moment, one thread: drops everybody who waited, and the holder unless it is to stay.
+  // Read holds stay. Holds may end meanwhile, and the process may fork again at each step.
+  core.repair_after_fork(held);
+};
+
+// Optional. For tests, and for a lock that is made of this one; when nobody else uses it: nobody
+// holds the lock or waits for it.
+template <class Core>
+concept IdleCore = requires(const Core& core) {
+  { core.idle() } -> std::same_as<bool>;
+};
+
+// Optional: the object ends. Of an rwlock, holds that threads still have end with it; a mutex is
+// idle.
+template <class Core>
+concept EndingCore = requires(Core& core) {
+  core.destroy();
+};
+
+// Optional: a core with a block beside the object.
+template <class Core>
+concept BlockCore = EndingCore<Core> && requires(Core& core) {
+  // The bytes of the block on this machine.
+  { Core::block_bytes() } -> std::same_as<std::size_t>;
+  // Gets the block now instead of at the lock's first use.
+  core.use();
+  // The object is about to be initialised. Its bytes may be anything, also those of a lock that
+  // was not destroyed.
+  core.before_init();
+};
+
+// --- reader-writer locks
+
+// The core's read holds are all alike, so that any release ends any of them.
+template <class Core>
+concept AlikeHolds = requires(Core& core) {
+  // Never waits.
+  { core.try_read_lock() } -> std::same_as<bool>;
+  // By any thread.
+  core.read_unlock();
+};
+
+// A hold is in one of several places, and its token says in which. Tokens are below kMustWait
+// (common/read_tokens.h); 0 stands for a hold that is somewhere, so that only read_unlock_any can
+// end it.
+template <class Core>
+concept TokenHolds = requires(Core& core, std::uint32_t token, std::uint32_t& out) {
+  requires Core::kHasTokens;
+  // Never waits. True: `out` is the hold's token.
+  { core.try_read_lock(out) } -> std::same_as<bool>;
+  // By any thread. False: the hold is not there; another thread, which released a hold without a
+  // token, has taken it for that one, and what that thread left behind is seen.
+  { core.read_unlock(token) } -> std::same_as<bool>;
+  // By a thread that knows no token: ends any hold. False: there is none.
+  { core.read_unlock_any() } -> std::same_as<bool>;
+};
+
+// Either of them. (Not a disjunction: the compiler would not say which member is missing.)
+namespace probe {
+struct Alike {
+  bool try_read_lock();
+  void read_unlock();
+};
+struct Token {
+  static constexpr bool kHasTokens = true;
+  bool try_read_lock(std::uint32_t&);
+  bool read_unlock(std::uint32_t);
+  bool read_unlock_any();
+};
+template <class Core>
+inline constexpr bool has_tokens = requires {
+  Core::kHasTokens;
+};
+}  // namespace probe
+template <class Core>
+concept ReadHolds = AlikeHolds<std::conditional_t<probe::has_tokens<Core>, probe::Alike, Core>> &&
+    TokenHolds<std::conditional_t<probe::has_tokens<Core>, Core, probe::Token>>;
+
+// What an attempt is, the number that read_arrive returns: 0 (with tokens: below kMustWait, and a
+// token), the read lock is held; else what to wait for, and never ~0.
+template <class Core>
+concept RwCore = LockCore<Core> &&
+    requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
+  // Arrives, which is what fairness counts from. Never waits.
+  { core.read_arrive() } -> std::same_as<std::uint32_t>;
+  // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
+  // read lock is held, and with tokens `attempt` is now its token. False: the deadline has
+  // passed, and nothing is held.
+  { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
+  // Takes such an attempt back instead. False: it is too late, the read lock is held (with
+  // tokens: by a hold that read_unlock_any finds).
+  { core.read_withdraw(attempt) } -> std::same_as<bool>;
+
+  core.write_lock();
+  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  { core.write_lock_until(deadline) } -> std::same_as<bool>;
+  // Never waits, but perhaps for a thread that is about to leave.
+  { core.try_write_lock() } -> std::same_as<bool>;
+  // By any thread.
+  core.write_unlock();
+
+  // Glimpses, which may be old at once; by any thread. Of has_readers: it may be true when
+  // nobody reads, and is never false while a hold stays.
+  { glimpse.has_readers() } -> std::same_as<bool>;
+  { glimpse.has_writer() } -> std::same_as<bool>;
+  // A counter is about to overflow: admit no more readers (POSIX's EAGAIN).
+  { glimpse.too_many_readers() } -> std::same_as<bool>;
+} && ReadHolds<Core>;
+
+template <class Core>
+concept TokenCore = RwCore<Core> && TokenHolds<Core>;
+
+// Optional: the way in and the way out have a fast part, which makes no call and needs no stack
+// frame, and a slow part, which goes on after it.
+template <class Core>
+concept FastReadCore = TokenCore<Core> &&
+    requires(Core& core, std::uint32_t attempt, std::uint32_t token) {
+  // A token; else an attempt to go on with in slow_read_arrive, which no other function takes.
+  { core.fast_read_arrive() } -> std::same_as<std::uint32_t>;
+  // An attempt as read_arrive returns it.
+  { core.slow_read_arrive(attempt) } -> std::same_as<std::uint32_t>;
+  // True: the hold is released. False: go on with read_unlock.
+  { core.fast_read_unlock(token) } -> std::same_as<bool>;
+};
+
+// Optional: a writer that has to wait for readers says so before it waits, when readers that come
+// from now on wait behind it. BRAVO hands the bias back then.
+template <class Core>
+concept TellsBeforeDrain = RwCore<Core> && requires(Core& core, void (&before_drain)()) {
+  core.write_lock(before_drain);
+};
+
+// --- mutexes
+
+template <class Core>
+concept MutexCore = LockCore<Core> && IdleCore<Core> &&
+    requires(Core& core, const Deadline* deadline) {
+  core.lock();
+  // The deadline is never nullptr. False: it has passed, and nothing is held.
+  { core.lock_until(deadline) } -> std::same_as<bool>;
+  // Never waits.
+  { core.try_lock() } -> std::same_as<bool>;
+  // By any thread. Of a lock that nobody holds: does nothing, as glibc's mutex.
+  core.unlock();
+};
+
+// Optional: lock and unlock have a fast part, which makes no call and needs no stack frame, and a
+// slow part, which goes on after it. A 0 of the fast part says that all is done.
+template <class Core>
+concept FastMutexCore = MutexCore<Core> &&
+    requires(Core& core, std::uint64_t arrival, std::uint32_t rest) {
+  // 0: the lock is held. kNotBegun: nothing was done, go on with lock. Else go on with
+  // slow_lock.
+  { core.fast_lock() } -> std::same_as<std::uint64_t>;
+  requires std::same_as<decltype(Core::kNotBegun), const std::uint64_t>;
+  core.slow_lock(arrival);
+  // By any thread, as unlock. Not 0: go on with slow_unlock, though the lock may be gone.
+  { core.fast_unlock() } -> std::same_as<std::uint32_t>;
+  core.slow_unlock(rest);
+};
+
+}  // namespace lockswap

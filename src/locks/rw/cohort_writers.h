@@ -1,0 +1,164 @@
+// The writers of the cohort locks (cohort.h): how they get the lock from each other, and from the
+// readers.
+//
+// Idea: a writer takes the cohort mutex, appears, so that new readers turn back, and drains: it
+//   waits until nobody is counted in at any node. How the three locks differ is two numbers:
+//   kWriters   so many writers go in a row while readers wait; then those readers have their turn
+//   kPatience  so often a writer lets readers go first that came after it
+//   With 0 patience a writer that leaves stays present for the next one that waits for the mutex.
+// State: `state` in the block's head
+//   bit 0      kPresent: a writer is there
+//   bit 1      kSleepers: somebody sleeps until that is over
+//   bit 2      kWriterSleeps: the writer with the mutex sleeps until kTurn is over
+//   bit 3      kTurn: readers that wait go first
+//   bits 4..9  how many writers were in since readers wait
+//   bits 10..  how many readers wait
+// Invariants: kPresent and kTurn are set by the holder of the mutex; the last reader that waited
+//   clears kTurn.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/cohorting.h"
+#include "locks/common/side_block.h"
+#include "locks/common/ticket_lock.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "readers/all_readers.h"
+#include "readers/reader_indicator.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+// Two lines each: processors fetch them in pairs.
+template <Platform P, class Global>
+struct alignas(128) CohortRwHead {
+  typename P::template atomic<std::uint32_t> link;
+  typename P::template atomic<std::uint32_t> state;
+  typename P::template atomic<std::uint64_t> owner;
+  typename P::template atomic<std::uint32_t> node;
+  ReadersAwaited<P> awaited;
+  alignas(128) Global global;
+};
+template <Platform P, class Local>
+struct alignas(128) CohortRwPart {
+  ReaderIndicator<P> readers;
+  alignas(128) Local local;
+};
+
+template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
+class CohortWriters {
+ public:
+  using Mutex = Cohorting<P, TicketLock<P, W>, TicketLock<P, W>, P::kMostInARow>;
+  using Head = CohortRwHead<P, TicketLock<P, W>>;
+  using Part = CohortRwPart<P, typename Mutex::Node>;
+  using Blocks = typename P::template blocks<Head, Part>;
+  using Readers = AllReaders<P, W, Head, Blocks>;
+
+  static constexpr std::uint32_t kPresent = 1;
+  static constexpr std::uint32_t kSleepers = 2;
+  static constexpr std::uint32_t kWriterSleeps = 4;
+  static constexpr std::uint32_t kTurn = 8;
+  static constexpr std::uint32_t kPass = 16;
+  static constexpr std::uint32_t kPasses = 0x3f0;
+  static constexpr std::uint32_t kWaiter = 0x400;
+  static_assert(kWriters != 0 && kWriters * kPass <= kPasses);
+  // Channels of the futex on `state`: until nobody is present, until kTurn is over.
+  static constexpr std::uint32_t kOverChannel = 1;
+  static constexpr std::uint32_t kTurnChannel = 2;
+
+  static bool nobody_present(std::uint32_t v) noexcept { return (v & kPresent) == 0; }
+
+  static void take_mutex(Head& h) noexcept {
+    const std::uint32_t node = P::node();
+    Mutex::lock(h.global, Blocks::part(h, node).local);
+    h.node.store(node, relaxed);  // the holder's own
+  }
+  static bool try_mutex(Head& h) noexcept {
+    if (!h.global.try_lock()) return false;
+    h.node.store(kNoLocalLock, relaxed);  // the holder's own
+    return true;
+  }
+
+  // With the mutex. False: the deadline has passed.
+  template <class F>
+  static bool get_in(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+    for (std::uint32_t n = kPatience; n != 0; --n) {
+      if (Readers::none(h)) {
+        if (!appear(h, deadline)) return false;
+        if (Readers::none(h)) return true;
+        disappear(h);
+      }
+      if (!Readers::wait_for_some(h, deadline)) return false;
+    }
+    return appear(h, deadline) && drain(h, deadline, before_drain);
+  }
+
+  // Readers that wait have had their turn, and from now on new ones wait.
+  static bool appear(Head& h, const Deadline* deadline) noexcept {
+    // relaxed: what the writer before did comes with the mutex, so kPresent is as it left it.
+    for (std::uint32_t v = h.state.load(relaxed); (v & kPresent) == 0; v = h.state.load(relaxed)) {
+      if ((v & kTurn) != 0) {
+        const auto over = [](std::uint32_t now) { return (now & kTurn) == 0; };
+        if (!W::until(h.state, relaxed, kWriterSleeps, kTurnChannel, deadline, over)) return false;
+      } else if (h.state.compare_exchange(v, v | kPresent, seq_cst)) {
+        // seq_cst: a Dekker pair with `enter` of cohort.h; either the reader sees this writer, or
+        // this writer sees the arrival.
+        break;
+      }
+    }
+    return true;
+  }
+
+  // Readers that came meanwhile go first.
+  static void disappear(Head& h) noexcept {
+    // relaxed: nothing was done; the writers before are in what it continues.
+    wake_readers(h, h.state.fetch_and(~(kPresent | kSleepers), relaxed));
+  }
+  static void wake_readers(Head& h, std::uint32_t before) noexcept {
+    if constexpr (W::kParks) {
+      if ((before & kSleepers) != 0) W::wake(&h.state, kOverChannel);
+    }
+  }
+
+  template <class F>
+  static bool drain(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+    if (Readers::none(h)) [[likely]]
+      return true;
+    before_drain();
+    return Readers::wait_for_all(h, deadline);
+  }
+
+  static void release_writer(Head& h) noexcept {
+    const std::uint32_t node = h.node.load(relaxed);
+    typename Mutex::Node* const local =
+        node == kNoLocalLock ? nullptr : &Blocks::part(h, node).local;
+    const bool wanted = Mutex::contended(h.global, local);
+    std::uint32_t v = h.state.load(relaxed), next;
+    do {
+      // relaxed: flags; the compare-exchange finds out what has changed.
+      const std::uint32_t passes = v < kWaiter ? 0 : (v & kPasses) + kPass;
+      const bool is_turn = passes >= kWriters * kPass;
+      next = v & ~kPasses;
+      if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kSleepers);
+      next |= is_turn ? kTurn : passes;
+      // release: the critical section; pairs with the look of `enter` in cohort.h. The next writer
+      // gets it with the mutex.
+    } while (!h.state.compare_exchange(v, next, release));
+    wake_readers(h, v & ~next);
+    Mutex::unlock(h.global, local);
+  }
+
+  static bool mutex_is_free(Head& h) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!Blocks::part(h, i).local.lock.idle()) return false;
+    }
+    return h.global.idle();
+  }
+
+ private:
+  static constexpr std::uint32_t kNoLocalLock = ~0u;  // the holder of the mutex has no local lock
+};
+
+}  // namespace lockswap

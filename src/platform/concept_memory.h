@@ -1,0 +1,143 @@
+// What a lock may ask of memory: atoms, fences, state that starts as zeroes, nodes and blocks whose
+// memory never becomes another type's. A part of Platform (concept.h).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+// A T that several threads use at once. Its default constructor makes it 0, and bytes that are all
+// zero are an atom of 0. Every operation names its order.
+template <class A, class T>
+concept Atom = requires(A& atom, const A& constant, T value, T& expected, Order order) {
+  requires std::same_as<typename A::value_type, T>;
+  { constant.load(order) } -> std::same_as<T>;
+  atom.store(value, order);
+  { atom.exchange(value, order) } -> std::same_as<T>;
+  // The strong form. The order is that of success; a failure is a relaxed load, and leaves the
+  // value that it saw in `expected`.
+  { atom.compare_exchange(expected, value, order) } -> std::same_as<bool>;
+  // These return the value before the update.
+  { atom.fetch_add(value, order) } -> std::same_as<T>;
+  { atom.fetch_sub(value, order) } -> std::same_as<T>;
+  { atom.fetch_or(value, order) } -> std::same_as<T>;
+  { atom.fetch_and(value, order) } -> std::same_as<T>;
+};
+
+// What a concept below puts where a lock would put a type of its own.
+namespace probe {
+template <class P>
+struct Node {
+  typename P::template atomic<std::uint32_t> link;
+};
+template <class P>
+struct Head {
+  typename P::template atomic<std::uint32_t> link;
+  typename P::template atomic<std::uint64_t> owner;
+};
+struct Part {
+  std::uint64_t word;
+};
+}  // namespace probe
+
+template <class P>
+concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& plain,
+                                   const typename P::template plain<std::uint64_t>& constant) {
+  // A lock's words. Locks use those of 32 and of 64 bits.
+  requires Atom<typename P::template atomic<std::uint32_t>, std::uint32_t>;
+  requires Atom<typename P::template atomic<std::uint64_t>, std::uint64_t>;
+  // Data that one thread writes and others read, ordered by something else. The explorer reports
+  // two accesses that nothing orders.
+  { constant.get() } -> std::same_as<std::uint64_t>;
+  plain.set(std::uint64_t{});
+};
+
+template <class P>
+concept PlatformFences = requires(const typename P::template atomic<std::uint64_t>* table,
+                                  std::size_t n, std::uint64_t key, bool (*on_hit)(std::size_t)) {
+  // At start-up, by a lock that uses the asymmetric fence. False: there is none.
+  { P::prepare_heavy_fence() } -> std::same_as<bool>;
+  // Two seq_cst fences that make a pair with each other: the light one costs next to nothing,
+  // the heavy one has every processor run a barrier.
+  P::heavy_fence();
+  P::light_fence();
+  // The heavy fence for a pair whose other side has no fence at all. It is dearer than
+  // heavy_fence where the kernel refuses that one.
+  P::barrier_in_all();
+  // A seq_cst fence; then looks at the n slots of the table, in any order, and calls
+  // on_hit(index) for those that hold the key, bit 0 aside, until that returns false; then an
+  // acquire fence. A hit is a hint, to be read again (platform/scan.h). True: on_hit never
+  // returned false.
+  { P::scan(table, n, key, on_hit) } -> std::same_as<bool>;
+};
+
+template <class P>
+concept PlatformState = requires {
+  // The calling thread's T, and the process's: the same one at each call, zero at first.
+  { P::template local<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
+  { P::template global<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
+};
+
+// Queue nodes with 32-bit handles (platform/arena.h). T has a member `P::atomic<uint32_t> link`,
+// which is the platform's while the node is free. A node's memory stays a T for ever, so a late
+// look or a late wake at a node in other hands does no harm.
+template <class N, class T>
+concept TypeStableNodes = requires(std::uint32_t handle) {
+  // At start-up, by one thread. False: there is no address space.
+  { N::prepare() } -> std::same_as<bool>;
+  // The node of a handle that take or take_kept has given out. 0 is no node.
+  { N::at(handle) } -> std::same_as<T&>;
+  // Never fails: at the limit of memory it waits until a node is given back.
+  { N::take() } -> std::same_as<std::uint32_t>;
+  N::give(handle);
+  // For fast paths: what the calling thread keeps to itself, without a call. 0, or false: nothing
+  // was done.
+  { N::take_kept() } -> std::same_as<std::uint32_t>;
+  { N::keep(handle) } -> std::same_as<bool>;
+  // The rest of `give` after `keep` has returned false.
+  N::give_shared(handle);
+};
+
+// Memory beside objects (platform/blocks.h): a head, and as many parts as `prepare` asked for. Head
+// has a `link` as a node has. A block that is given back must be at rest: it is handed out as it
+// is.
+template <class B, class Head, class Part>
+concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t address,
+                                    bool (*reclaim)(Head&)) {
+  // At start-up, by one thread. False: there is no address space.
+  { B::prepare(i) } -> std::same_as<bool>;
+  { B::parts() } -> std::same_as<std::uint32_t>;
+  { B::part(head, i) } -> std::same_as<Part&>;
+  // The bytes of a block with so many parts.
+  { B::bytes_with(i) } -> std::same_as<std::size_t>;
+  // Never fails. When blocks run short it asks reclaim(head) of each block; true: that call has
+  // made it nobody's, so it is free.
+  { B::take(reclaim) } -> std::same_as<Head&>;
+  B::give(head);
+  // Whether a block lies at that address, which may be any number.
+  { B::is_block(address) } -> std::same_as<bool>;
+};
+
+template <class P>
+concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t word,
+                                  probe::Node<P>* object) {
+  requires TypeStableNodes<typename P::template nodes<probe::Node<P>>, probe::Node<P>>;
+  requires TypeStableBlocks<typename P::template blocks<probe::Head<P>, probe::Part>,
+                            probe::Head<P>, probe::Part>;
+  // Zeroed pages, or nullptr.
+  { P::map(bytes) } -> std::same_as<void*>;
+  P::unmap(pages, bytes);
+  // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
+  // relaxed; two system calls.
+  { P::word_is(word, word) } -> std::same_as<bool>;
+  // From now on only wakes of the object's address may follow, until permit makes it the
+  // caller's. The explorer checks that; production does nothing.
+  P::forbid(object);
+  P::permit(object);
+};
+
+}  // namespace lockswap

@@ -1,0 +1,80 @@
+// What a lock may ask about threads, processes and the machine. A part of Platform (concept.h).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <pthread.h>
+
+namespace lockswap {
+
+template <class P>
+concept PlatformThreads = requires(std::uint64_t stamp, void (*hook)()) {
+  // A number that no two live threads share; input for hashing.
+  { P::self() } -> std::same_as<std::uint64_t>;
+  // The kernel's id of the calling thread.
+  { P::tid() } -> std::same_as<std::uint32_t>;
+  // The same without a call, for a caller that has the process's stamp at hand; 0: it takes a call.
+  { P::tid_at(stamp) } -> std::same_as<std::uint32_t>;
+  // The same without the stamp; 0: the thread has never asked for its id. Between a fork and the
+  // thread's next call of tid it may be the id that the thread had before.
+  { P::tid_if_known() } -> std::same_as<std::uint32_t>;
+  // Runs the hook whenever a thread exits that has asked for it. False: it will not run, so the
+  // thread must keep nothing.
+  { P::on_thread_exit(hook) } -> std::same_as<bool>;
+  // While one exists, the calling thread runs no signal handler.
+  requires std::default_initializable<typename P::NoSignals>;
+};
+
+template <class P>
+concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, const void* address,
+                                     bool written, const pthread_rwlock_t* lock,
+                                     pthread_rwlock_t* mutable_lock) {
+  // This process's stamp, which none of its ancestors has. It is not 0, has no bits but those
+  // of kStampMask, and always has kStampTop; without kStampTop it is not 0 either.
+  { P::process() } -> std::same_as<std::uint64_t>;
+  requires std::same_as<decltype(P::kStampMask), const std::uint64_t>;
+  requires std::same_as<decltype(P::kStampTop), const std::uint64_t>;
+  requires(P::kStampTop & ~P::kStampMask) == 0;
+  // Another number that no ancestor has, at the price of a load; 0: nobody in this process has
+  // asked for the stamp.
+  { P::process_mark() } -> std::same_as<std::uint64_t>;
+  // Whether the word's lower 40 bits are this process's stamp and nothing else. Cheap. False
+  // also if nobody has asked for the stamp.
+  { P::is_process(word) } -> std::same_as<bool>;
+  // Of a thread of that process, this one or an ancestor: the id of the thread that forked, if
+  // it was that thread, under the id that it has here; else `tid` itself.
+  { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
+  // Whether other processes see what is stored at the address. Dear.
+  { P::is_shared(address) } -> std::same_as<bool>;
+  // Of the system's own lock, in a forked child: whether a thread is in for writing; and making
+  // it anew, with nobody waiting, held by the writer if `written` (system_rwlock.h).
+  { P::system_is_written(lock) } -> std::same_as<bool>;
+  P::system_renew(mutable_lock, written);
+};
+
+template <class P>
+concept PlatformTopology = requires {
+  // At start-up, by a lock that asks for one of the next four.
+  P::prepare_topology();
+  // How many processors and memory nodes there can be; they do not change.
+  { P::cpus() } -> std::same_as<std::uint32_t>;
+  { P::node_count() } -> std::same_as<std::uint32_t>;
+  // Where the calling thread runs, below those; it may be elsewhere right after.
+  { P::cpu() } -> std::same_as<std::uint32_t>;
+  { P::node() } -> std::same_as<std::uint32_t>;
+};
+
+// Sizes that the explorer chooses small, so that limits are met in a few steps.
+template <class P>
+concept PlatformSizes = requires {
+  // How often in a row a lock prefers one side before the other side has its turn.
+  requires P::kMostInARow >= 1;
+  // How many threads can have a row, and how many sections a row has: for as many reads at once
+  // (readers/rows.h).
+  requires P::kRows >= 1;
+  requires P::kRowSections >= 1;
+  // BRAVO looks at the clock once in so many slow reads: a power of two.
+  requires(P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
+};
+
+}  // namespace lockswap

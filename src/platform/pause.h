@@ -1,0 +1,20 @@
+// How a wait goes on between two looks, and how a sleep ends.
+#pragma once
+
+namespace lockswap {
+
+enum class Pause {
+  spin,   // the processor's pause instruction
+  yield,  // give the processor to another thread
+  // For what another thread is about to do, whatever else happens: a moment's spin, then yield,
+  // then sleep for longer and longer (P::step_aside), so that a thread of lower priority gets to
+  // it.
+  nap,
+};
+
+enum class Parked {
+  woken,      // woken, or the word had changed, or for no reason: look again
+  timed_out,  // the deadline has passed
+};
+
+}  // namespace lockswap

@@ -1,0 +1,92 @@
+// What a range lock must have. Its ranges are held by nodes, which the caller gets and gives back.
+// All zero bytes are a free lock.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "platform/concept.h"
+#include "range/request.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <class Lock>
+concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, RangeOptions options,
+                                   typename Lock::Node*& out, typename Lock::Node* node,
+                                   const typename Lock::Node* mine) {
+  // Whether ranges can be shared. Else all requests are exclusive.
+  requires std::same_as<decltype(Lock::kCanShare), const bool>;
+  // Whether threads may hold several ranges as long as they acquire them in one order.
+  requires std::same_as<decltype(Lock::kHoldsMany), const bool>;
+  // 0: the range is held by `out`. Else an error number, and `out` stays what it was: EBUSY
+  // (only_try), ETIMEDOUT, ENOMEM; EDEADLK: the thread holds a range that is in the way.
+  { lock.acquire_range(request, options, out) } -> std::same_as<int>;
+  // By the thread that acquired it. The lock may be gone after the range has become free.
+  lock.release_range(node);
+  // The same without what a fast path tries first. One without a fast path has no other way.
+  { lock.acquire_slowly(request, options, out) } -> std::same_as<int>;
+  // Of a range that is held: whether the calling thread acquired it; whether it is shared, if
+  // the calling thread did.
+  { Lock::is_mine(mine) } -> std::same_as<bool>;
+  { Lock::is_shared(mine) } -> std::same_as<bool>;
+  // Whether a range is held, when no thread acquires or releases. It may take released nodes out.
+  { lock.busy() } -> std::same_as<bool>;
+};
+
+// One whose ranges can be shared.
+template <class Lock, class Node>
+concept CanDowngrade = requires(Lock& lock, Node* node) {
+  // The caller's exclusive range becomes a shared one; readers that waited for it go on.
+  lock.downgrade(node);
+};
+template <class Lock>
+concept SharingRangeLock =
+    RangeLockBasics<Lock> && Lock::kCanShare && CanDowngrade<Lock, typename Lock::Node>;
+
+// With or without that. (Not a disjunction: the compiler would not say which member is missing.)
+namespace probe {
+template <class Node>
+struct Exclusive {
+  void downgrade(Node*);
+};
+}  // namespace probe
+template <class Lock>
+concept RangeLock =
+    RangeLockBasics<Lock> &&
+    CanDowngrade < std::conditional_t<Lock::kCanShare, Lock, probe::Exclusive<typename Lock::Node>>,
+typename Lock::Node > ;
+
+// Optional: both ways have a fast part, without a call and a stack frame.
+template <class Lock>
+concept FastRangeLock = RangeLock<Lock> &&
+    requires(Lock& lock, std::uint64_t at, bool shared, typename Lock::Node*& out,
+             typename Lock::Node* node) {
+  // Nobody else holds a range, and the thread has a node at hand. False: nothing was done, go
+  // on with acquire_slowly.
+  { lock.acquire_alone(at, at, shared, out) } -> std::same_as<bool>;
+  // False: nothing was done, go on with release_slowly.
+  { lock.release_alone(node) } -> std::same_as<bool>;
+  lock.release_slowly(node);
+};
+
+// Optional.
+template <class Lock>
+concept UpgradableRangeLock = SharingRangeLock<Lock> &&
+    requires(Lock& lock, typename Lock::Node* node) {
+  // The caller's shared range becomes exclusive: 0. EBUSY: another that overlaps it is held, or
+  // has waited since before it came.
+  { lock.try_upgrade(node) } -> std::same_as<int>;
+};
+
+// Optional: the units are cut into segments, and the lock has memory of its own.
+template <class Lock>
+concept SegmentedRangeLock = RangeLock<Lock> && requires(Lock& lock, std::uint64_t segment) {
+  // Of a new lock, by one thread: how many units a segment has; 0: the default.
+  lock.begin(segment);
+  // A lock that is not busy is destroyed.
+  lock.end();
+};
+
+}  // namespace lockswap

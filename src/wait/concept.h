@@ -1,0 +1,36 @@
+// How to wait, apart from what to wait for.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// On an atom of whichever size.
+template <class W, class Atom>
+concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
+                           typename Atom::value_type flag, std::uint32_t channel,
+                           const Deadline* deadline, bool (*pred)(typename Atom::value_type)) {
+  // True once pred(the atom's value) held, loaded in that order; false: the deadline passed first
+  // (nullptr: there is none). A policy that sleeps sets `flag` in the atom before it does (0: the
+  // atom needs none), by a release update, so that a thread which changes the atom knows that it
+  // has to wake. The order is at least as strong as what the caller goes on to rely on.
+  { W::until(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
+  // After a change of the atom in which `flag` was set; by any thread. It never reads the atom,
+  // whose memory may be gone. The channels are a set of bits: those whose waiters must look again.
+  W::wake(address, channel);
+};
+
+template <class W, class P>
+concept WaitPolicy = requires {
+  // Whether waiters sleep. Else flags are never set, and locks leave out what they are for.
+  requires std::same_as<decltype(W::kParks), const bool>;
+  requires WaitsOn<W, typename P::template atomic<std::uint32_t>>;
+  requires WaitsOn<W, typename P::template atomic<std::uint64_t>>;
+};
+
+}  // namespace lockswap
