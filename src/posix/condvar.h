@@ -180,20 +180,27 @@ class Condvar {
   static constexpr std::uint32_t kSleepers = 2;
 
   void adopt() noexcept {
-    if (Adoption<P>::is_done(contract_, 0)) [[likely]]
-      return;
-    // relaxed, all: the fork handed on what threads did.
-    const auto needs_no_repair = [this](std::uint64_t) {
-      return (head_.load(relaxed) | latch_.load(relaxed) | passing_.load(relaxed)) == 0;
-    };
-    const auto repair_after_fork = [this](std::uint64_t) {
-      tail_.store(0, relaxed);
-      passing_.store(0, relaxed);
-      latch_.store(0, relaxed);
-      head_.store(0, relaxed);  // the last: until then signals look here
-    };
-    Adoption<P>::adopt(contract_, 0, needs_no_repair, repair_after_fork);
+    if (!Adopted::is_done(contract_)) [[unlikely]]
+      Adopted::adopt(contract_, AdoptedList{*this});
   }
+  using Adopted = Adoption<P, 0>;
+  // For Adoption. relaxed, all: the fork handed on what threads did.
+  struct AdoptedList {
+    Condvar& c;
+
+    static bool is_new(std::uint64_t v) noexcept { return v == 0; }
+    static std::uint64_t first_bits() noexcept { return 0; }
+    bool needs_no_repair(std::uint64_t) const noexcept {
+      return (c.head_.load(relaxed) | c.latch_.load(relaxed) | c.passing_.load(relaxed)) == 0;
+    }
+    std::uint64_t repair_after_fork(std::uint64_t v) const noexcept {
+      c.tail_.store(0, relaxed);
+      c.passing_.store(0, relaxed);
+      c.latch_.store(0, relaxed);
+      c.head_.store(0, relaxed);  // the last: until then signals look here
+      return v;
+    }
+  };
 
   // --- waiting
 

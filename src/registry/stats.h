@@ -29,29 +29,6 @@ struct CountInTable {
   static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
 };
 
-// The same for mutexes.
-struct CountMutexes {
-  static void on(const void* mutex, Event event, std::uint64_t n = 1) noexcept {
-    CountInTable::on(mutex, of_mutex(event), n);
-  }
-
- private:
-  static constexpr Event of_mutex(Event e) noexcept {
-    switch (e) {
-      case Event::write:
-        return Event::mutex_lock;
-      case Event::failed_try:
-        return Event::mutex_failed_try;
-      case Event::timeout:
-        return Event::mutex_timeout;
-      case Event::to_glibc:
-        return Event::mutex_to_glibc;
-      default:
-        return Event::mutex_call;
-    }
-  }
-};
-
 // At start-up. False: no memory for the counts.
 bool prepare_stats() noexcept;
 // In a forked child: its counts begin at 0.

@@ -76,9 +76,9 @@ std::vector<SeededFault> seeded_faults() {
            "list-ex/spin/recycle-try"),
 
       // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
-      blind("bravo: the bias is not looked at again", "bravo.h", "look_again", seq_cst, kBiasOn,
+      blind("bravo: the bias is not looked at again", "bravo.h", "recheck_bias", seq_cst, kBiasOn,
             "bravo-pf-t/spin/1w2r"),
-      weak("bravo: the bias is looked at again with acquire", "bravo.h", "look_again", Op::load,
+      weak("bravo: the bias is looked at again with acquire", "bravo.h", "recheck_bias", Op::load,
            seq_cst, acquire, "bravo-pf-t/spin/1w2r"),
       weak("bravo: a reader publishes itself with acq_rel", "table_slots.h", "fill",
            Op::compare_exchange, seq_cst, acq_rel, "bravo-pf-t/spin/1w2r"),
@@ -88,7 +88,7 @@ std::vector<SeededFault> seeded_faults() {
            acquire, relaxed, "bravo-pf-t/spin/1w2r"),
       weak("bravo: a fast reader releases with relaxed", "table_slots.h", "fast_vacate",
            Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
-      weak("bravo: the bias is switched on with relaxed", "bravo.h", "slow_read",
+      weak("bravo: the bias is switched on with relaxed", "bravo.h", "consider_bias",
            Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
       silent("bravo: a reader does not wake the revoker", "table_slots.h", "clear",
              "bravo-pf-t/park/twice"),
@@ -96,9 +96,9 @@ std::vector<SeededFault> seeded_faults() {
            Op::load, acquire, relaxed, "bravo-pf-t/spin/foreign-back-out"),
 
       // --- bravo-asym: its readers are rlu-asym's
-      blind("bravo-asym: the bias is not looked at again", "bravo.h", "look_again", acquire,
+      blind("bravo-asym: the bias is not looked at again", "bravo.h", "recheck_bias", acquire,
             kBiasOn, "bravo-asym-pf-t/spin/1w2r"),
-      weak("bravo-asym: the bias is looked at again with relaxed", "bravo.h", "look_again",
+      weak("bravo-asym: the bias is looked at again with relaxed", "bravo.h", "recheck_bias",
            Op::load, acquire, relaxed, "bravo-asym-pf-t/spin/1w2r"),
       weak("bravo-asym: a reader empties its section with relaxed", "asymmetric.h", "fast_vacate",
            Op::store, release, relaxed, "bravo-asym-pf-t/spin/1w2r"),
@@ -253,7 +253,7 @@ std::vector<SeededFault> seeded_faults() {
              "cond/mcs/park/signal-by-2"),
 
       // --- the contract
-      weak("recursive: extra holds are released with relaxed", "rw_contract.h", "release_extra",
+      weak("recursive: extra holds are released with relaxed", "extra_holds.h", "release_one",
            Op::compare_exchange, release, relaxed, "pf-t/spin/foreign-one-of-two"),
   };
 }

@@ -32,15 +32,15 @@ struct Lock {
   Lock() { Contract::adopt(frame); }
   ~Lock() { Contract::destroy(frame); }
   int read() {
-    const std::uint32_t rest = Contract::read_fast(frame);
-    return rest == 0 ? 0 : Contract::read_rest(frame, rest, nullptr);
+    const std::uint32_t rest = Contract::fast_read(frame);
+    return rest == 0 ? 0 : Contract::slow_read(frame, rest, nullptr);
   }
   int try_read() { return Contract::read_lock(frame, {.only_try = true}); }
   int try_write() { return Contract::write_lock(frame, {.only_try = true}); }
   int write() { return Contract::write_lock(frame); }
   int unlock() {
-    if (Contract::is_plain_read_release(frame)) return Contract::plain_read_release(frame);
-    return Contract::unlock(frame);
+    if (Contract::has_only_hold(frame)) return Contract::fast_read_unlock(frame);
+    return Contract::slow_unlock(frame);
   }
   bool idle() const { return frame.core.idle(); }
   int sections() const {
