@@ -26,7 +26,7 @@ class ExtraHolds {
 
   // A recursive read; `hold` is the thread's record of its first. kMarked: the lock is marked, so
   // the record is not to be trusted. Else 0 or an errno.
-  static int add_one(Frame& f, Hold& hold) noexcept {
+  static int add_one(Frame& f, HoldRecord& hold) noexcept {
     std::uint64_t v = f.contract.load(relaxed);
     do {
       if ((v & Word::kMarked) != 0) return kMarked;

@@ -71,7 +71,7 @@ class RwAdoption {
   static std::uint64_t new_generation(const Frame& f) noexcept {
     // A hold of the lock that was here before is no hold of this one.
     Holds<P>& holds = P::template local<Holds<P>>();
-    if (Hold* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
+    if (HoldRecord* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
     const Generation generation = Word::generations().begin();
     return std::uint64_t{generation.number} << Word::kGenerationShift |
            (generation.trusted ? 0 : Word::kMarked);

@@ -113,11 +113,11 @@ class RwContract {
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed()) [[unlikely]] {
       // Records of disputed generations are of marked locks, or of locks that are no more.
-      holds.forget_if([&](const Hold& h) {
+      holds.forget_if([&](const HoldRecord& h) {
         return h.key != f.key() && Word::generations().is_disputed(Word::generation_in(h.stamp));
       });
     }
-    Hold* hold = find(holds, f);
+    HoldRecord* hold = find(holds, f);
     if (hold != nullptr) {
       if (const int result = Extra::add_one(f, *hold); result != Extra::kMarked) return result;
       holds.remove(hold);  // the lock is marked
@@ -160,7 +160,7 @@ class RwContract {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     const bool marked = is_marked(f);
-    Hold* hold = find(holds, f);
+    HoldRecord* hold = find(holds, f);
     if (hold != nullptr && !marked) {
       if (hold->again != 0) {
         --hold->again;
@@ -213,8 +213,8 @@ class RwContract {
   static constexpr std::uint32_t kNotBegun = ~0u;  // an attempt: nothing was done yet
 
   // The thread's record of this lock, if it has one. Drops a record of a lock that is no more.
-  static Hold* find(Holds<P>& holds, const Frame& f) noexcept {
-    Hold* hold = holds.find(f.key());
+  static HoldRecord* find(Holds<P>& holds, const Frame& f) noexcept {
+    HoldRecord* hold = holds.find(f.key());
     // A hold from before a fork is of the same generation.
     if (hold == nullptr ||
         Word::generation_in(hold->stamp) == Word::generation_in(Word::stamp_of(f))) {

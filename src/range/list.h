@@ -125,9 +125,9 @@ class InList {
       while ((r.shared ? walk.look_on(n, other) : walk.look_back(n, other)) == Step::blocked) {
         // relaxed: if it is old, the wait ends at once.
         const bool stays = preferred && (other->next.load(relaxed) & link::kHeld) == 0;
-        if (!stays) leave(n);
+        if (!stays) mark_released(n);
         const int result = wait_for(walk, other, r, stays ? n : nullptr, rest);
-        if (stays && result != 0) leave(n);
+        if (stays && result != 0) mark_released(n);
         if (!stays || result != 0) {
           n = nullptr;
           return result == 0 ? kAgain : result;
@@ -155,7 +155,7 @@ class InList {
   }
 
   // The node is no range any more. What follows may be in other hands at once.
-  static void leave(Node* n) noexcept {
+  static void mark_released(Node* n) noexcept {
     // release: the section; pairs with the walks' loads of the link.
     const std::uint64_t seen = n->next.fetch_or(link::kReleased, release);
     wake(n, seen);
@@ -249,7 +249,7 @@ class RangeList {
   }
   void release_slowly(Node* n) noexcept {
     --List::held().count;
-    List::leave(n);
+    List::mark_released(n);
   }
 
   // The rest of acquire_range.

@@ -32,7 +32,7 @@ class RangeQueue {
    public:
     Place(RangeQueue& queue, bool used) noexcept : queue_(queue), used_(used) {}
     ~Place() {
-      leave();
+      give_back();
       // relaxed: the counter is advice
       if (impatient_) queue_.impatient_.fetch_sub(1, relaxed);
     }
@@ -48,7 +48,7 @@ class RangeQueue {
         if (phase == 0 || queue_.lock_.read_wait(phase, &polite)) held_ = Held::read;
       }
       if (number < kPatience || held_ == Held::write) return;
-      leave();
+      give_back();
       if (!impatient_) queue_.impatient_.fetch_add(1, relaxed);
       impatient_ = true;
       const Deadline polite = deadline_in(P::now(), kPolite);
@@ -58,7 +58,7 @@ class RangeQueue {
    private:
     enum class Held : std::uint8_t { nothing, read, write };
 
-    void leave() noexcept {
+    void give_back() noexcept {
       if (held_ == Held::read) queue_.lock_.read_unlock();
       if (held_ == Held::write) queue_.lock_.write_unlock();
       held_ = Held::nothing;

@@ -204,7 +204,7 @@ class ShardedRanges {
         Node* n = top_;
         top_ = n->below;
         --count_;
-        if (!List::release_alone(lists_.at(touched_.at(count_)), n)) List::leave(n);
+        if (!List::release_alone(lists_.at(touched_.at(count_)), n)) List::mark_released(n);
       }
     }
     // In the lists behind this one.

@@ -82,7 +82,7 @@ class RangeTree {
   void release_range(Node* n) noexcept {
     const typename Nodes::Lease lease;
     --held().count;
-    leave(*n);
+    remove(*n);
     // Nobody else looks at it any more; who counts down does so under the lock. Without memory for
     // a supply, where the thread can have none that stays, the node is lost.
     if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
@@ -202,7 +202,7 @@ class RangeTree {
     return in;
   }
 
-  void leave(Node& n) noexcept {
+  void remove(Node& n) noexcept {
     Sleepers sleepers;
     guard_.lock();
     touch();

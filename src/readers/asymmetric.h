@@ -59,7 +59,7 @@ class Asymmetric {
     P::process();  // from now on it has a mark
     if (fast_vacate(place, domain, closed)) return true;
     // relaxed: it says nothing about the section.
-    Rows<P>::leaving(place).store(0, relaxed);
+    Rows<P>::vacating(place).store(0, relaxed);
     return take(place, domain);
   }
   template <class Closed>
@@ -68,13 +68,13 @@ class Asymmetric {
     const std::uint64_t process = P::process_mark();
     if (process == 0) [[unlikely]]
       return false;
-    Section& leaving = Rows<P>::leaving(place);
-    leaving.store(process, relaxed);  // relaxed: vacate_any orders it
+    Section& vacating = Rows<P>::vacating(place);
+    vacating.store(process, relaxed);  // relaxed: vacate_any orders it
     signal_fence();
     if (closed()) [[unlikely]]
       return false;
     Rows<P>::at(place).store(0, release);  // the critical section; pairs with wait and each_of
-    leaving.store(0, release);             // the section is empty; pairs with vacate_any
+    vacating.store(0, release);             // the section is empty; pairs with vacate_any
     wake_sleepers(place);
     return true;
   }
@@ -90,13 +90,13 @@ class Asymmetric {
   static bool vacate_any(std::uint64_t domain) noexcept {
     P::barrier_in_all();
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
-      Section& leaving = Rows<P>::leaving(place);
+      Section& vacating = Rows<P>::vacating(place);
       // relaxed: after the barrier it is not older than a leave that did not see it closed.
-      if (const std::uint64_t who = leaving.load(relaxed); who != 0 && who == P::process_mark()) {
+      if (const std::uint64_t who = vacating.load(relaxed); who != 0 && who == P::process_mark()) {
         // A handler that interrupted it: that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
         // acquire: pairs with fast_vacate.
-        P::await(Pause::nap, leaving, acquire, [](std::uint64_t v) { return v == 0; });
+        P::await(Pause::nap, vacating, acquire, [](std::uint64_t v) { return v == 0; });
       }
       return !take(place, domain);
     });

@@ -85,7 +85,7 @@ class RowSlots {
   // No clock: while a revoker waits, nobody comes who stays.
   template <class Frame>
   static std::uint64_t word_of(const Frame& f) noexcept {
-    return Rows<P>::says(domain_of(f), 0);
+    return Rows<P>::section_word(domain_of(f), 0);
   }
 };
 

@@ -35,7 +35,7 @@ class Rows {
   static constexpr std::uint32_t kSections = P::kRowSections;
 
   // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.
-  static constexpr std::uint64_t says(std::uint64_t domain, std::uint64_t clock) noexcept {
+  static constexpr std::uint64_t section_word(std::uint64_t domain, std::uint64_t clock) noexcept {
     return domain << kDomainShift | (clock & kClock) << 1;
   }
   static constexpr bool names(std::uint64_t word, std::uint64_t domain) noexcept {
@@ -75,7 +75,7 @@ class Rows {
   }
   // For asymmetric.h: whether the section's thread is about to leave it; who sleeps on one of the
   // row's.
-  [[gnu::always_inline]] static Section& leaving(std::uint32_t token) noexcept {
+  [[gnu::always_inline]] static Section& vacating(std::uint32_t token) noexcept {
     return all().words[token + kSections + 1];
   }
   [[gnu::always_inline]] static Section& sleepers(std::uint32_t token) noexcept {

@@ -51,8 +51,8 @@ std::vector<SeededFault> seeded_faults() {
            seq_cst, acquire, "list-rw/spin/figure-1"),
       weak("list-rw: a writer looks back with acquire", "walk.h", "look_back", Op::load, seq_cst,
            acquire, "list-rw/spin/figure-1-behind"),
-      weak("list: a release has no order", "list.h", "leave", Op::fetch_or, release, relaxed,
-           "list-ex/spin/recycle-wait"),
+      weak("list: a release has no order", "list.h", "mark_released", Op::fetch_or, release,
+           relaxed, "list-ex/spin/recycle-wait"),
       weak("list: the release of a range alone has no order", "list.h", "release_alone",
            Op::compare_exchange, release, relaxed, "list-ex/spin/overlap"),
       weak("list: a range alone is acquired with release", "list.h", "acquire_alone",
@@ -240,16 +240,16 @@ std::vector<SeededFault> seeded_faults() {
       silent("clh: releases without a wake", "clh.h", "say", "core/mutex/clh/park/2w"),
 
       // --- condition variables
-      weak("cond: the latch is taken with relaxed", "condvar.h", "latch", Op::compare_exchange,
+      weak("cond: the latch is taken with relaxed", "waiter_list.h", "latch", Op::compare_exchange,
            acquire, relaxed, "cond/mcs/park/signal-by-2"),
-      weak("cond: the latch is released with relaxed", "condvar.h", "unlatch", Op::exchange,
+      weak("cond: the latch is released with relaxed", "waiter_list.h", "unlatch", Op::exchange,
            release, relaxed, "cond/mcs/park/signal-by-2"),
-      weak("cond: a waiter leaves the list with relaxed", "condvar.h", "join", Op::store, release,
-           relaxed, "cond/mcs/park/destroy-timed"),
+      weak("cond: a waiter leaves the list with relaxed", "waiter_list.h", "join", Op::store,
+           release, relaxed, "cond/mcs/park/destroy-timed"),
       silent("cond: a signal wakes nobody", "condvar.h", "signal", "cond/mcs/park/signal"),
-      silent("cond: the next of a relay is not woken", "condvar.h", "open",
+      silent("cond: the next of a relay is not woken", "waiter_list.h", "open",
              "cond/mcs/park/broadcast"),
-      silent("cond: who waits for the latch is not woken", "condvar.h", "unlatch",
+      silent("cond: who waits for the latch is not woken", "waiter_list.h", "unlatch",
              "cond/mcs/park/signal-by-2"),
 
       // --- the contract

@@ -65,7 +65,7 @@ TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
   for (const std::uint64_t domain : {std::uint64_t{8}, std::uint64_t{0x7fff'ffff'fff8},
                                      std::uint64_t{0xffff'ffff'fff8}, std::uint64_t{1} << 32}) {
     for (const std::uint64_t clock : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
-      const std::uint64_t word = AllRows::says(domain, clock);
+      const std::uint64_t word = AllRows::section_word(domain, clock);
       EXPECT_NE(word, 0u);
       EXPECT_EQ(word & AllRows::kSleepers, 0u);
       // A sleeper watches the lower half.
@@ -74,7 +74,7 @@ TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
       EXPECT_TRUE(AllRows::names(word | AllRows::kSleepers, domain));
       EXPECT_FALSE(AllRows::names(word, domain ^ 8));
       EXPECT_FALSE(AllRows::names(word, domain ^ (std::uint64_t{1} << 47)));
-      EXPECT_NE(word, AllRows::says(domain, clock + 1));
+      EXPECT_NE(word, AllRows::section_word(domain, clock + 1));
     }
   }
   EXPECT_FALSE(AllRows::names(0, 8));
