@@ -6,19 +6,19 @@
 //   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
 //   bits 6..   a time, P::now in steps of 64 ns: with kOn, since when it is on; else InhibitUntil
 //
-//   state      bits                 fast_read  consider_bias   suspend       revoke      end_bias
-//   unused     0                    core       -> starting,    -             -           -> ended
+//   state      bits                 fast_read  consider_bias  suspend      revoke       end_bias
+//   unused     0                    core       -> starting,   -            -            -> ended
 //                                              then -> on
-//   starting   kStarting            core       -               -             -           -> ended
-//   on         kOn, kSlotsInUse     a slot     -               -> suspended  -> suspended,  -> ending
-//                                                                            then as below
-//   suspended  kSlotsInUse          core       -> on           -             scans, then -> ending
-//                                                                            -> inhibited
-//   inhibited  a time               core       once it is      -             -           -> ending
-//                                              over: -> on
-//   ending     kEnded, kSlotsInUse  core       -               -             scans, then scans, then
-//                                                                            -> ended    -> ended
-//   ended      kEnded               core       -               -             -           -
+//   starting   kStarting            core       -              -            -            -> ended
+//   on         kOn, kSlotsInUse     a slot     -              -> suspended -> suspended -> ending
+//                                                                          and goes on
+//   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
+//                                                                          -> inhibited
+//   inhibited  a time               core       if it is over, -            -            -> ending
+//                                              -> on
+//   ending     kEnded, kSlotsInUse  core       -              -            scans, and   scans, and
+//                                                                          -> ended     -> ended
+//   ended      kEnded               core       -              -            -            -
 //
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it
 //   suspend        a writer that waits for readers of the underlying lock
