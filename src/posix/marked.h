@@ -1,7 +1,7 @@
 // Marked locks: a lock is marked when a thread releases a read hold of which it has no record.
 //
-// Why: the thread that acquired the hold still has the record, which is wrong now. Nobody can tell
-//   which of the holds that look like it have ended.
+// Why: the thread that acquired the hold still has the record, which is wrong now, and no thread
+//   knows whose record that is.
 // Idea: on a marked lock no record is trusted, and holds are alike.
 //   A reader takes a hold of the lock below if there is one at once. If not, it takes an extra hold
 //   whenever no writer is active. So a thread that reads again never waits for itself.

@@ -1,4 +1,4 @@
-// The part of the POSIX contract that mutex algorithms lack: who owns the mutex, the kinds that
+// The part of the POSIX contract that mutex algorithms lack: the owner, the kinds of mutexes that
 // depend on it, and fork. It goes over any MutexCore.
 //
 // Idea: normal and adaptive mutexes are the lock below, with the owner's id stored beside it.
@@ -9,7 +9,7 @@
 //     bits 31..39  the stamp of the process that adopted the mutex (adoption.h); 0: fresh memory
 //     bits  0..1   kRecursive or kErrorcheck; 0: a normal or adaptive mutex, which is "plain"
 //
-//   The word of an adopted plain mutex is its stamp and nothing else: one comparison tells.
+//   The word of an adopted plain mutex is its stamp and nothing else, which is one comparison.
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
 // Fork: in a child the hold stays: it is the calling thread's if the thread that forked had it,

@@ -1,4 +1,4 @@
-// How long an acquisition may take, and what its caller is told when it took too long.
+// How long an acquisition may take, and what it returns when that was too long.
 #pragma once
 
 #include <cerrno>

@@ -112,7 +112,7 @@ class RwContract {
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed()) [[unlikely]] {
-      // Records of disputed generations are of marked locks, or of locks that are no more.
+      // Records of disputed generations are of marked locks, or of locks that have ended.
       holds.forget_if([&](const HoldRecord& h) {
         return h.key != f.key() && Word::generations().is_disputed(Word::generation_in(h.stamp));
       });
@@ -171,7 +171,7 @@ class RwContract {
       return Lock::slow_read_unlock(f, token) ? 0 : MarkedLock::release_any(f);
     }
     if (Writer::is_write_held(f)) {
-      // A core that names its writer tells a writer's release from a reader's by this id.
+      // A core that names its writer knows a writer's release by this id.
       if constexpr (Frame::kCoreNamesWriter) f.writer.store(P::tid(), relaxed);
       write_unlock(f);
       return 0;
@@ -212,7 +212,7 @@ class RwContract {
   using Attempt = typename Lock::Attempt;
   static constexpr std::uint32_t kNotBegun = ~0u;  // an attempt: nothing was done yet
 
-  // The thread's record of this lock, if it has one. Drops a record of a lock that is no more.
+  // The thread's record of this lock, if it has one. Drops a record of an earlier lock.
   static HoldRecord* find(Holds<P>& holds, const Frame& f) noexcept {
     HoldRecord* hold = holds.find(f.key());
     // A hold from before a fork is of the same generation.

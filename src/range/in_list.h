@@ -80,7 +80,7 @@ class InList {
 
   // One walk from the head, or more while the node stays in. 0, kAgain, or an error number. Sets n
   // to nullptr if it was in the list and was released again. `rest` is the acquisition's part in
-  // other lists: before the thread waits for a held range, rest.retreat(); rest.has_own() tells, in
+  // other lists: before the thread waits for a held range, rest.retreat(); rest.has_own() says, in
   // the walk, whether a range of this thread is in its way there.
   template <class Rest>
   static int attempt(Link& head, Supply& me, Node*& n, const RangeRequest& r, RangeOptions options,

@@ -45,8 +45,8 @@ Counts& counts_of(Counts* table, std::uint64_t key) noexcept {
 }
 
 // By the block's thread, which may be interrupted by itself, in a signal handler: so its words
-// change by single updates. From now on the place is for lock `next`. Who sees a word as it is
-// after that sees that the hand-off has begun (release here and in on(), acquire in add_to).
+// change by single updates. From now on the place is for lock `next`. A thread that sees a word as
+// it is after that sees that the hand-off has begun (release here and in on(), acquire in add_to).
 void hand_off(Block& block, Counts& from, std::uint64_t next) noexcept {
   const std::uint64_t key = from.key.load(relaxed);
   if (key == next) return;
@@ -64,7 +64,7 @@ void on_thread_exit() noexcept {
   if (mine.block == nullptr) return;
   for (Counts& c : mine.block->counts)
     hand_off(*mine.block, c, 0);
-  mine.block->used.store(0, release);  // pairs with my_block: the next owner finds it handed over
+  mine.block->used.store(0, release);  // pairs with my_block: the next owner finds it empty
   mine.block = nullptr;
 }
 
@@ -168,8 +168,8 @@ Counts* take_counts() noexcept {
   if (all_locks == nullptr) return nullptr;
   for (int looks = 0;;) {
     auto* table = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-    // Where threads hand over all the time, the last look must do: it may miss what is on its way
-    // from a block to the table, as it has seen the table first, and has nothing twice.
+    // Where threads hand off all the time, the last look must do: it may miss counts on their way
+    // from a block to the table, since it has seen the table first, and has nothing twice.
     if (table == nullptr || copy_to(table) || ++looks == kLooks) return table;
     give_back(table);
   }

@@ -1,7 +1,7 @@
 // Counting what locks do (LOCKSWAP_STATS). Chosen at start-up as a second instance of each lock, so
 // that without it the locks carry no trace of it.
 //
-// Each thread counts in a block of its own, a few locks at a time, and hands over to a table of all
+// Each thread counts in a block of its own, a few locks at a time, and hands off to a table of all
 // locks when a block's place is needed for another lock, and when the thread ends. A report reads
 // both.
 #pragma once

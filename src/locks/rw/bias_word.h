@@ -39,7 +39,7 @@ struct BiasWord {
   static constexpr std::uint64_t kTime = ~std::uint64_t{63};
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
-  // Slots of a lock whose bias never was on are of one that is no more.
+  // If the bias never was on, slots that name this address are of an earlier lock.
   static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }
   static bool may_start(std::uint64_t bias, std::uint64_t now) noexcept {
     return now >= (bias & kTime);

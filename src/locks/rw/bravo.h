@@ -170,7 +170,7 @@ class Bravo {
   }
 
   // The bias has ended, by a release without a token: such a release may take any hold. relaxed:
-  // the program, or a fence, has told each thread to which it matters.
+  // the program, or a fence, orders it before each thread to which it matters.
   static bool has_ended(const Frame& f) noexcept { return (f.bias.load(relaxed) & kEnded) != 0; }
   // For tests.
   static bool has_fast_readers(const Frame& f) noexcept { return Slots::is_any(f); }
@@ -312,8 +312,8 @@ class Bravo {
     if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
   }
 
-  // Before the bias is on for the first time: slots that name this address are of a lock that is no
-  // more. False: another thread empties them.
+  // Before the bias is on for the first time: slots that name this address are of an earlier lock.
+  // False: another thread empties them.
   [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
     if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
