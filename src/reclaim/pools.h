@@ -54,6 +54,7 @@ struct PoolCounts {
 template <Platform P, PooledNode T, std::uint32_t kN = 128>
 class Pools {
   using Stack = NodeStack<T>;
+
  public:
   struct Supply : Walker<P> {
     alignas(64) Stack ready;

@@ -1,7 +1,8 @@
+#include "posix/generations.h"
+
 #include <gtest/gtest.h>
 
 #include "platform/native.h"
-#include "posix/generations.h"
 
 namespace lockswap {
 namespace {
