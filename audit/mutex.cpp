@@ -14,12 +14,12 @@ namespace {
 // glibc's __kind: the type, and what the attributes added.
 constexpr int kType = 3, kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kShared = 0x80;
 
-int kind_of(const pthread_mutex_t* m) noexcept { return m->__data.__kind; }
+int kind_bits(const pthread_mutex_t* m) noexcept { return m->__data.__kind; }
 
 void count_kind(const pthread_mutex_t* m) noexcept {
   constexpr Count kTypes[] = {Count::mutex_normal, Count::mutex_recursive, Count::mutex_errorcheck,
                               Count::mutex_adaptive};
-  const int kind = kind_of(m);
+  const int kind = kind_bits(m);
   count(kTypes[kind & kType]);
   if ((kind & kRobust) != 0) count(Count::mutex_robust);
   if ((kind & kInherit) != 0) count(Count::mutex_inherit);
@@ -28,7 +28,7 @@ void count_kind(const pthread_mutex_t* m) noexcept {
 }
 
 bool is_inner_lock(const pthread_mutex_t* m) noexcept {
-  return (kind_of(m) & kType) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
+  return (kind_bits(m) & kType) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
 }
 
 void count_result(const pthread_mutex_t* m, const Me& me, int error) noexcept {
@@ -91,7 +91,7 @@ int destroy(pthread_mutex_t* m) noexcept {
 
 // glibc knows the owner, so no book is needed. 0: nobody, or an elided lock.
 bool is_foreign(const pthread_mutex_t* m, const Me& me, std::uint32_t owner) noexcept {
-  return owner != 0 && owner != me.tid && owner != me.tid_before && (kind_of(m) & kShared) == 0;
+  return owner != 0 && owner != me.tid && owner != me.tid_before && (kind_bits(m) & kShared) == 0;
 }
 
 int unlock(pthread_mutex_t* m) noexcept {

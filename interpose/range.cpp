@@ -55,9 +55,9 @@ const RangeOps& ops_of(std::uint32_t kind) noexcept {
   return active_range.ops[(kind & RangeKind::kNumber) - 1];
 }
 // relaxed: the program hands the lock on, or this is the first use.
-std::uint32_t kind_of(const RangeFrame& f) noexcept { return f.kind.load(lockswap::relaxed); }
+std::uint32_t range_kind(const RangeFrame& f) noexcept { return f.kind.load(lockswap::relaxed); }
 const RangeOps& ops_of_any(RangeFrame& f) noexcept {
-  const std::uint32_t kind = kind_of(f);
+  const std::uint32_t kind = range_kind(f);
   return ops_of(kind != 0 ? kind : bind(f));
 }
 
@@ -70,7 +70,7 @@ const RangeOps& ops_of_any(RangeFrame& f) noexcept {
                                           std::uint64_t start, std::uint64_t end,
                                           int mode) noexcept {
   RangeFrame& f = frame(lock);
-  const std::uint32_t kind = kind_of(f);
+  const std::uint32_t kind = range_kind(f);
   const auto m = static_cast<RangeMode>(mode);
   if (kind == 0) [[unlikely]]
     return acquire_first(f, handle(range), start, end, m);
@@ -181,17 +181,17 @@ LOCKSWAP_EXPORTED int lockswap_range_release(lockswap_range* range) {
   RangeHandle& h = handle(range);
   if (h.node == nullptr) [[unlikely]]
     return EINVAL;
-  return ops_of(kind_of(*h.lock)).release(h);
+  return ops_of(range_kind(*h.lock)).release(h);
 }
 LOCKSWAP_EXPORTED int lockswap_range_downgrade(lockswap_range* range) {
   RangeHandle& h = handle(range);
   if (h.node == nullptr) return EINVAL;
-  return ops_of(kind_of(*h.lock)).downgrade(h);
+  return ops_of(range_kind(*h.lock)).downgrade(h);
 }
 LOCKSWAP_EXPORTED int lockswap_range_try_upgrade(lockswap_range* range) {
   RangeHandle& h = handle(range);
   if (h.node == nullptr) return EINVAL;
-  return ops_of(kind_of(*h.lock)).try_upgrade(h);
+  return ops_of(range_kind(*h.lock)).try_upgrade(h);
 }
 
 LOCKSWAP_EXPORTED int lockswap_range_get_counts(lockswap_range_counts* counts) {

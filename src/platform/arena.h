@@ -47,9 +47,9 @@ class Arena {
   static Handle handle_at(std::uint64_t address) noexcept {
     const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(base_);
     const std::uint64_t h = offset / Size::bytes();
-    return offset % Size::bytes() == 0 && h < next_.load(relaxed) && h < capacity_  // relaxed: see
-               ? static_cast<Handle>(h)                                             // fresh
-               : 0;
+    // relaxed: as in fresh, a number orders nothing.
+    const bool is_node = offset % Size::bytes() == 0 && h < next_.load(relaxed) && h < capacity_;
+    return is_node ? static_cast<Handle>(h) : 0;
   }
 
   // Never fails: at the limit of memory or nodes it waits until one is given back.

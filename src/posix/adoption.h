@@ -1,11 +1,27 @@
-// Which process an object was last used in: so that a forked child, in which the threads that
-// waited for it do not exist, clears it up before it uses it.
+// Adoption: every object carries the stamp of the process that uses it. A forked child finds its
+// parent's stamp, and repairs the object before it uses it: the parent's other threads, which may
+// have waited there, do not exist in the child.
 //
-// The object has a word with the stamp of the process that adopted it (P::process) in bits 31 to
-// 39; what else is in it is the owner's. 0: fresh memory, adopted by nobody. While a thread of the
-// child clears up, the stamp is without its highest bit, and others wait.
+// Users: reader-writer locks (rw_adoption.h), mutexes (mutex_contract.h), condition variables
+//   (condvar.h).
+// Idea: objects are listed nowhere, so the first call on each of them does the work.
+// State: one word. Bits 31 to 39: a stamp (P::process). The other bits are the owner's.
+//
+//     the word has                      object       a thread that finds it so
+//     Owner::is_new                     new          stores its stamp and the owner's first bits
+//     this process's stamp              adopted      goes on
+//     that stamp without its top bit    in repair    waits for the thread that repairs the object
+//     another process's stamp           inherited    1. nothing to repair: stores its stamp
+//                                                    2. in memory that processes share: goes on;
+//                                                       a waiter may be of another process
+//                                                    3. else claims the repair, repairs the
+//                                                       object, stores its stamp
+//
+// Invariants: the stores of "new" and of steps 1 and 3 (the claim) are compare-exchanges, so one
+//   thread wins, and the others look again. Only the claimant changes an object in repair.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -13,58 +29,74 @@
 
 namespace lockswap {
 
-template <Platform P>
+// What the owner of the word knows about its object.
+template <class O>
+concept AdoptionOwner = requires(O o, std::uint64_t word) {
+  // Nobody has adopted the object yet.
+  { o.is_new(word) } -> std::same_as<bool>;
+  // The owner's bits of a new object. Asked at each try.
+  { o.first_bits() } -> std::same_as<std::uint64_t>;
+  // A child may use the object as it is. Changes nothing: other threads may have adopted the object
+  // already, and be using it.
+  { o.needs_no_repair(word) } -> std::same_as<bool>;
+  // Drops what threads of the parent left; returns the word, of whichever stamp. No other thread
+  // acquires or waits meanwhile. The process may fork again at each step, and the grandchild
+  // repairs what it finds.
+  { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
+};
+
+// kOwnBits: the bits beside the stamp that the word of an adopted object may have.
+template <Platform P, std::uint64_t kOwnBits>
 class Adoption {
  public:
   using Word = typename P::template atomic<std::uint64_t>;
 
   static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & P::kStampMask; }
 
-  // By this process; whatever else is in the word. `rest`: what that may be.
-  [[gnu::always_inline]] static bool is_done(const Word& word, std::uint64_t rest) noexcept {
-    // acquire: pairs with the release in adopt.
-    return P::is_process(word.load(acquire) & ~rest);
+  // This process has adopted the object.
+  [[gnu::always_inline]] static bool is_done(const Word& word) noexcept {
+    // acquire: pairs with the release in adopt, by the thread that repaired the object.
+    return P::is_process(word.load(acquire) & ~kOwnBits);
   }
 
-  // Every use of an object that is not adopted begins here. Several threads may find it at once.
-  //   fresh           what the word of a new object is, but for the stamp
-  //   needs_no_repair(v)      nothing is in the object that must go; changes nothing. v: the word.
-  //   Other
-  //                   threads may have adopted the object already and be using it
-  //   repair_after_fork(v)     no other thread is at it; at each step what is left says the same,
-  //   if the
-  //                   process forks again
-  template <class IsTidy, class ClearUp>
-  static void adopt(Word& word, std::uint64_t fresh, const IsTidy& needs_no_repair,
-                    const ClearUp& repair_after_fork) noexcept {
+  // For a thread that found that is_done is false. Several threads may be here at once.
+  template <AdoptionOwner Owner>
+  static void adopt(Word& word, Owner owner) noexcept {
     const std::uint64_t mine = P::process();
-    const std::uint64_t at_it = mine & ~P::kStampTop;
+    const std::uint64_t in_repair = mine & ~P::kStampTop;
     for (;;) {
       std::uint64_t v = word.load(acquire);  // as in is_done
       if (stamp_in(v) == mine) return;
-      if (stamp_in(v) == at_it) {
+      if (stamp_in(v) == in_repair) {
         // relaxed: the next round acquires.
         P::await(Pause::nap, word, relaxed,
-                 [at_it](std::uint64_t now) { return stamp_in(now) != at_it; });
+                 [in_repair](std::uint64_t now) { return stamp_in(now) != in_repair; });
         continue;
       }
-      // relaxed, all: what is in the object was handed on by the fork, or it is new.
-      const std::uint64_t rest = v & ~P::kStampMask;
-      if (v == 0) {
-        if (word.compare_exchange(v, mine | fresh, relaxed)) return;
-      } else if (needs_no_repair(v)) {
-        if (word.compare_exchange(v, mine | rest, relaxed)) return;
+      // relaxed, all: the fork handed on what is in the object, or the object is new. Until this
+      // thread has changed the word another one may be faster, and use the object while
+      // needs_no_repair looks at it.
+      if (owner.is_new(v)) {
+        if (word.compare_exchange(v, mine | owner.first_bits(), relaxed)) return;
+      } else if (owner.needs_no_repair(v)) {
+        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
       } else if (P::is_shared(&word)) {
-        return;  // who waits may be a thread of another process
+        return;
       } else {
-        // A handler that met the object meanwhile would wait for the thread that it interrupted.
+        // A signal handler that met the object meanwhile would wait for the thread that it
+        // interrupted.
         const typename P::NoSignals blocked;
-        if (!word.compare_exchange(v, at_it | rest, relaxed)) continue;
-        repair_after_fork(v);
-        word.store(mine | rest, release);  // pairs with is_done
+        if (!word.compare_exchange(v, with_stamp(v, in_repair), relaxed)) continue;
+        // release: the repaired object; pairs with is_done, and with the load above.
+        word.store(with_stamp(owner.repair_after_fork(v), mine), release);
         return;
       }
     }
+  }
+
+ private:
+  static std::uint64_t with_stamp(std::uint64_t v, std::uint64_t stamp) noexcept {
+    return (v & ~P::kStampMask) | stamp;
   }
 };
 

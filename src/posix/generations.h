@@ -1,17 +1,16 @@
-// The lives of locks. Memory that was a lock may become another one while a thread still has a
-// record of the first (holds.h). So each lock that begins gets a number, its life, and a record is
-// of one life only.
+// Generations of locks. Memory that was a lock may become another lock while a thread still has a
+// record of the first (holds.h). So each lock that begins gets a number, its generation, and a
+// record counts for one generation only.
 //
-// Disputed lives: those in which a thread without a record released a read hold. That leaves a
-// stale record in the thread that had acquired. It does no harm to the lock, which is marked
-// (rw_contract.h). But a thread that never meets the lock again would keep the record for ever, and
-// with it a place that its hot path needs. So the life is noted here, and a thread drops its
-// records of noted lives when it comes by.
-// The set only grows and is of fixed size. When it is full, stale records merely stay.
-//
-// Numbers come round after kMost locks. Disputed ones are left out from then on. If there were more
-// of them than the set can hold, a stale record may be of any number: then records of new locks are
-// not to be trusted at all.
+// Disputed generations: those in which a thread without a record released a read hold. The thread
+//   that had acquired it keeps a record that is wrong now. The lock is marked (marked.h), so the
+//   record does it no harm. But a thread that never meets the lock again would keep the record for
+//   ever, and with it a place that its fast path needs. So the generation is noted here, and a
+//   thread that acquires any lock drops its records of noted generations.
+// State: a set of fixed size, which only grows. When it is full, wrong records merely stay.
+// After kMost locks the numbers begin again, without the disputed ones. If more were disputed than
+//   the set can hold, a wrong record may be of any number: then records of new locks are not to be
+//   trusted at all.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ namespace lockswap {
 
 struct Generation {
   std::uint32_t number;  // from 1 to kMost
-  bool trusted;          // whether records of it may be
+  bool trusted;          // whether records of it may be trusted
 };
 
 template <Platform P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
@@ -40,8 +39,8 @@ class Generations {
     }
   }
 
-  // relaxed, all: nothing but the number is handed on. A number comes round after the release that
-  // disputed it: the program has seen to that, or the memory could not be another lock.
+  // relaxed, all: nothing but the number is handed on. A number is used again after the release
+  // that disputed it: the program has seen to that, or the memory could not be another lock.
   void dispute(std::uint32_t number) noexcept {
     any_.store(1, relaxed);
     for (std::size_t i = hash(number), n = 0; n < kProbes; ++n, i = (i + 1) % kSlots) {

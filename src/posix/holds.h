@@ -1,17 +1,18 @@
-// What a thread remembers of its read holds: which lock, through which slot, how many times.
+// A thread's records of its read holds: of which lock, through which slot, how many times.
 //
 // Four entries lie in the thread itself and serve nearly every program; a thread that reads more
 // locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
 //
 // Invariants: `again` of an empty entry is 0. The entries are packed: entry 0 empty means "this
-// thread holds nothing"; the table is used only while all four are full. So the hot paths look at
-// one or two words.
-//
-// Signals: a handler may lock while this code is interrupted. An entry becomes valid by one store
-// of its key, written before its value, and invalid by one store. While the table is being changed
-// it is marked busy, and a handler's hold goes unrecorded. While it is in use (Use), a handler's
-// holds go into it and out again, but it does not move. An unrecorded hold is safe: its release
-// counts as one by another thread (rw_contract.h).
+//   thread holds nothing"; the table is used only while all four are full. So the fast paths look
+//   at one or two words.
+// Signals: a handler may lock while this code is interrupted.
+//   An entry becomes valid by one store of its key, before its value is written, and invalid by one
+//   store.
+//   While the table is being changed it is marked busy, and a handler's hold goes unrecorded.
+//   While entries of it are looked at (Use), a handler's holds go into it and out again, but it
+//   does not move.
+//   An unrecorded hold is safe: its release counts as one by another thread (marked.h).
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,9 @@
 
 namespace lockswap {
 
-struct Hold {
+struct HoldRecord {
   std::uint64_t key;    // the lock's address; 0 = empty
-  std::uint64_t stamp;  // which life of a lock at that address; see rw_contract.h
+  std::uint64_t stamp;  // which generation of the lock, in which process: RwWord::stamp_of
   std::uint32_t token;  // for the lock's read_unlock
   std::uint32_t again;  // recursive holds beyond the first
 };
@@ -34,7 +35,7 @@ class Holds {
  public:
   static constexpr std::size_t kInline = 4;
 
-  // For as long as entries that find returned are looked at.
+  // Exists while entries that find returned are looked at.
   class Use {
    public:
     explicit Use(Holds& holds) noexcept : holds_(holds) { ++holds_.users_; }
@@ -47,11 +48,11 @@ class Holds {
   };
 
   bool none() const noexcept { return first_[0].key == 0; }
-  // The only hold of this thread is entry 0, and of that lock: it can be ended without packing.
+  // The only hold of this thread is entry 0, and of that lock: it can be cleared without packing.
   bool only_first(std::uint64_t key, std::uint64_t stamp) const noexcept {
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
-  Hold& first() noexcept { return first_[0]; }
+  HoldRecord& first() noexcept { return first_[0]; }
 
   template <bool kHasToken>
   void set_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
@@ -62,8 +63,8 @@ class Holds {
   }
   void clear_first() noexcept { first_[0].key = 0; }
 
-  Hold* find(std::uint64_t key) noexcept {
-    for (Hold& h : first_) {
+  HoldRecord* find(std::uint64_t key) noexcept {
+    for (HoldRecord& h : first_) {
       if (h.key == key) return &h;
       if (h.key == 0) return nullptr;
     }
@@ -72,7 +73,7 @@ class Holds {
 
   // Remembers a hold, if it can; if not, its release will count as one by another thread.
   void add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
-    for (Hold& h : first_) {
+    for (HoldRecord& h : first_) {
       if (h.key != 0) continue;
       h.key = key;
       in_order();
@@ -80,7 +81,7 @@ class Holds {
       h.token = token;
       return;
     }
-    add_to_table(Hold{key, stamp, token, 0});
+    add_to_table(HoldRecord{key, stamp, token, 0});
   }
 
   // Drops the entries in the thread that are no longer true.
@@ -91,9 +92,9 @@ class Holds {
     }
   }
 
-  void remove(Hold* h) noexcept {
+  void remove(HoldRecord* h) noexcept {
     if (h >= first_ && h < first_ + kInline) {
-      Hold* last = h;
+      HoldRecord* last = h;
       while (last + 1 < first_ + kInline && last[1].key != 0)
         ++last;
       // For a moment an entry may be there twice, never missing.
@@ -120,7 +121,7 @@ class Holds {
   }
   std::uint32_t home(std::uint64_t key) const noexcept { return hash(key) & (capacity_ - 1); }
 
-  [[gnu::noinline]] Hold* find_in_table(std::uint64_t key) noexcept {
+  [[gnu::noinline]] HoldRecord* find_in_table(std::uint64_t key) noexcept {
     if (busy_) return nullptr;  // a signal handler: whatever it interrupted is half done
     for (std::uint32_t i = home(key); table_[i].key != 0; i = (i + 1) & (capacity_ - 1)) {
       if (table_[i].key == key) return &table_[i];
@@ -128,7 +129,7 @@ class Holds {
     return nullptr;
   }
 
-  [[gnu::noinline]] void add_to_table(Hold hold) noexcept {
+  [[gnu::noinline]] void add_to_table(HoldRecord hold) noexcept {
     if (busy_) return;
     busy_ = true;
     in_order();
@@ -137,7 +138,7 @@ class Holds {
     busy_ = false;
   }
 
-  void insert(Hold hold) noexcept {
+  void insert(HoldRecord hold) noexcept {
     std::uint32_t i = home(hold.key);
     while (table_[i].key != 0)
       i = (i + 1) & (capacity_ - 1);
@@ -148,9 +149,9 @@ class Holds {
   bool grow() noexcept {
     if (users_ > 1) return false;  // the code that a signal handler interrupted is one of them
     const std::uint32_t capacity = capacity_ == 0 ? 256 : capacity_ * 2;
-    auto* bigger = static_cast<Hold*>(P::map(capacity * sizeof(Hold)));
+    auto* bigger = static_cast<HoldRecord*>(P::map(capacity * sizeof(HoldRecord)));
     if (bigger == nullptr) return false;
-    Hold* old = table_;
+    HoldRecord* old = table_;
     const std::uint32_t old_capacity = capacity_;
     table_ = bigger;
     capacity_ = capacity;
@@ -158,7 +159,7 @@ class Holds {
     for (std::uint32_t i = 0; i < old_capacity; ++i) {
       if (old[i].key != 0) insert(old[i]);
     }
-    if (old != nullptr) P::unmap(old, old_capacity * sizeof(Hold));
+    if (old != nullptr) P::unmap(old, old_capacity * sizeof(HoldRecord));
     kept_ = P::on_thread_exit(&at_thread_exit);
     return true;
   }
@@ -179,7 +180,7 @@ class Holds {
   }
 
   // Packs: an inline entry became free while the table has some.
-  void refill(Hold* empty) noexcept {
+  void refill(HoldRecord* empty) noexcept {
     if (busy_) return;
     busy_ = true;
     in_order();
@@ -189,7 +190,7 @@ class Holds {
   }
 
   // Until the table was marked busy a signal handler may have done it, or emptied the table.
-  void pack(Hold* empty) noexcept {
+  void pack(HoldRecord* empty) noexcept {
     if (used_ == 0 || empty->key != 0) return;
     while (table_[cursor_ & (capacity_ - 1)].key == 0)
       ++cursor_;
@@ -198,7 +199,7 @@ class Holds {
     remove_from_table(i);
   }
 
-  // In the last round the table goes even if the thread leaves holds behind: nobody else can read
+  // In the last round the table is freed even if the thread has holds left: nobody else can read
   // the records.
   static void at_thread_exit() noexcept {
     Holds& mine = P::template local<Holds>();
@@ -211,16 +212,16 @@ class Holds {
     mine.busy_ = false;
   }
 
-  // While busy.
+  // The table is marked busy.
   void free_table() noexcept {
-    if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(Hold));
+    if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(HoldRecord));
     table_ = nullptr;
     capacity_ = 0;
     used_ = 0;
   }
 
-  Hold first_[kInline];
-  Hold* table_;
+  HoldRecord first_[kInline];
+  HoldRecord* table_;
   std::uint32_t capacity_;
   std::uint32_t used_;
   std::uint32_t cursor_;  // where refill looked last

@@ -1,16 +1,20 @@
-// The part of the POSIX contract that mutex algorithms lack: who owns the mutex, the kinds that
+// The part of the POSIX contract that mutex algorithms lack: the owner, the kinds of mutexes that
 // depend on it, and fork. It goes over any MutexCore.
 //
-// Idea: normal and adaptive mutexes are the lock below and the owner's id, stored beside it.
-//   Recursive and errorcheck ones compare that id with their own first: only the owner itself can
-//   find its own id there, so the comparison needs no order.
-// State: the frame's owner, again, and the contract word: bits 31 to 39, the stamp of the process
-//   that adopted the mutex (P::process); below, kRecursive and kErrorcheck; 0 in fresh memory. A
-//   word that is a stamp and nothing else is the common case, and one comparison.
+// Idea: normal and adaptive mutexes are the lock below, with the owner's id stored beside it.
+//   Recursive and errorcheck ones compare that id with their own first: only the owner can find
+//   its own id there, so the comparison needs no order.
+// State: the frame's owner, again, and the contract word:
+//
+//     bits 31..39  the stamp of the process that adopted the mutex (adoption.h); 0: fresh memory
+//     bits  0..1   kRecursive or kErrorcheck; 0: a normal or adaptive mutex, which is "plain"
+//
+//   The word of an adopted plain mutex is its stamp and nothing else, which is one comparison.
+// Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
-// Fork: in a child the hold stays, as mine if the thread that forked has it, else for ever; nobody
-//   waits: the threads that did do not exist. See adoption.h. A thread between the lock below and
-//   its owner's id was still to get it, or is done.
+// Fork: in a child the hold stays: it is the calling thread's if the thread that forked had it,
+//   else it never ends. Nobody waits: the threads that waited do not exist. A thread between the
+//   lock below and its owner's id was still acquiring, or had released.
 // Fairness, space: those of the lock below, and 16 bytes in the frame.
 // Destroy is safe as it is in the lock below.
 #pragma once
@@ -42,14 +46,8 @@ class MutexContract {
   // By the kind alone. False: the object is glibc's.
   static bool is_ours(const Frame& f) noexcept { return (f.kind & mutex_kind::kGlibcs) == 0; }
 
-  static void adopt(Frame& f) noexcept {
-    Adoption<P>::adopt(
-        f.contract, kind_of(f), [&f](std::uint64_t v) { return needs_no_repair(f, v); },
-        [&f](std::uint64_t v) { repair_after_fork(f, v); });
-  }
-  static bool is_adopted(const Frame& f) noexcept {
-    return Adoption<P>::is_done(f.contract, kKinds);
-  }
+  static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, AdoptedMutex{f}); }
+  static bool is_adopted(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
 
   // Under pthread_mutex_init, before the bytes are zeroed: they may be those of a mutex that was
   // here and was not destroyed, or anything.
@@ -58,67 +56,21 @@ class MutexContract {
   }
   // Under pthread_mutex_init, on an object that is zero but for its kind: nobody else may use it.
   static void begin(Frame& f) noexcept {
-    f.contract.store(P::process() | kind_of(f), relaxed);  // the program hands the object on
+    f.contract.store(P::process() | our_kind(f), relaxed);  // the program hands the object on
   }
 
-  // --- the hot paths: they make no call and need no stack. 0: done. Else go on with the rest.
+  // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
   // A normal or adaptive mutex that this process has adopted.
-  static bool is_plain(const Frame& f) noexcept { return Adoption<P>::is_done(f.contract, 0); }
-  [[gnu::always_inline]] static std::uint64_t plain_lock(Frame& f) noexcept {
-    // relaxed: does not change. Of a plain mutex it is the stamp.
+  static bool is_plain(const Frame& f) noexcept { return Adoption<P, 0>::is_done(f.contract); }
+  // Of a plain mutex.
+  [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f) noexcept {
+    // relaxed: the word does not change; it is the stamp.
     const std::uint32_t me = P::tid_at(f.contract.load(relaxed));
-    return me != 0 ? lock_begin(f, me) : kNotBegun;
+    return me != 0 ? fast_lock(f, me) : kNotBegun;
   }
-  static void plain_lock_rest(Frame& f, std::uint64_t rest) noexcept {
-    if constexpr (FastMutexCore<Core>) {
-      rest == kNotBegun ? f.core.lock() : f.core.slow_lock(rest);
-    } else {
-      f.core.lock();  // without a fast part, only kNotBegun leads here
-    }
-    own(f, P::tid());
-  }
-  // By any thread.
-  [[gnu::always_inline]] static std::uint32_t plain_unlock(Frame& f) noexcept {
-    f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
-    if constexpr (FastMutexCore<Core>) {
-      return f.core.fast_unlock();
-    } else {
-      f.core.unlock();
-      return 0;
-    }
-  }
-  static void plain_unlock_rest(Frame& f, std::uint32_t rest) noexcept {
-    if constexpr (FastMutexCore<Core>) f.core.slow_unlock(rest);
-  }
-
-  // One that looks at its owner. The calling thread's id; 0: the mutex is not adopted, or the
-  // thread has not asked for its id.
-  [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
-    // acquire: pairs with Adoption.
-    const std::uint64_t stamp = f.contract.load(acquire) & ~std::uint64_t{kKinds};
-    return P::is_process(stamp) ? P::tid_at(stamp) : 0;
-  }
-  // It is a mutex that looks at its owner, and that is the thread of this id.
-  static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
-    return is_mine(f, me) && ours_in(f) != 0;
-  }
-  static int lock_again(Frame& f) noexcept {
-    if (ours_in(f) == kErrorcheck) return EDEADLK;
-    const std::uint32_t again = f.again.load(relaxed);  // the owner's own
-    if (again == kMostAgain) return EAGAIN;
-    f.again.store(again + 1, relaxed);
-    Count::on(&f, Event::write);
-    return 0;
-  }
-  // The owner's. False: this was its last hold.
-  static bool unlock_again(Frame& f) noexcept {
-    const std::uint32_t again = f.again.load(relaxed);  // as above
-    if (again == 0) return false;
-    f.again.store(again - 1, relaxed);
-    return true;
-  }
-  [[gnu::always_inline]] static std::uint64_t lock_begin(Frame& f, std::uint32_t me) noexcept {
+  // Of a mutex that the calling thread, whose id this is, does not own.
+  [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f, std::uint32_t me) noexcept {
     std::uint64_t rest = 0;
     if constexpr (FastMutexCore<Core>) {
       rest = f.core.fast_lock();
@@ -128,6 +80,55 @@ class MutexContract {
     if (rest == 0) [[likely]]
       own(f, me);
     return rest;
+  }
+  static void slow_lock(Frame& f, std::uint64_t rest) noexcept {
+    if constexpr (FastMutexCore<Core>) {
+      rest == kNotBegun ? f.core.lock() : f.core.slow_lock(rest);
+    } else {
+      f.core.lock();  // without a fast stage, only kNotBegun leads here
+    }
+    own(f, P::tid());
+  }
+  // Of a plain mutex by any thread; of another one's last hold by its owner.
+  [[gnu::always_inline]] static std::uint32_t fast_unlock(Frame& f) noexcept {
+    f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
+    if constexpr (FastMutexCore<Core>) {
+      return f.core.fast_unlock();
+    } else {
+      f.core.unlock();
+      return 0;
+    }
+  }
+  static void slow_unlock(Frame& f, std::uint32_t rest) noexcept {
+    if constexpr (FastMutexCore<Core>) f.core.slow_unlock(rest);
+  }
+
+  // --- mutexes that look at their owner
+
+  // The calling thread's id; 0: the mutex is not adopted, or the thread has not asked for its id.
+  [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
+    // acquire: pairs with the release in Adoption::adopt.
+    const std::uint64_t stamp = f.contract.load(acquire) & ~std::uint64_t{kKinds};
+    return P::is_process(stamp) ? P::tid_at(stamp) : 0;
+  }
+  // It is a mutex that looks at its owner, and that is the thread of this id.
+  static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
+    return is_mine(f, me) && kind_in(f) != 0;
+  }
+  static int lock_again(Frame& f) noexcept {
+    if (kind_in(f) == kErrorcheck) return EDEADLK;
+    const std::uint32_t again = f.again.load(relaxed);  // relaxed: the owner's own
+    if (again == kMostAgain) return EAGAIN;
+    f.again.store(again + 1, relaxed);
+    Count::on(&f, Event::mutex_lock);
+    return 0;
+  }
+  // The owner's. False: this was its last hold.
+  static bool unlock_again(Frame& f) noexcept {
+    const std::uint32_t again = f.again.load(relaxed);  // relaxed: the owner's own
+    if (again == 0) return false;
+    f.again.store(again - 1, relaxed);
+    return true;
   }
 
   // --- all kinds, adopted; 0 or an errno
@@ -141,9 +142,9 @@ class MutexContract {
   }
   static int try_lock(Frame& f) noexcept {
     const std::uint32_t me = P::tid();
-    if (ours_in(f) == kRecursive && is_mine(f, me)) return lock_again(f);
+    if (kind_in(f) == kRecursive && is_mine(f, me)) return lock_again(f);
     if (!f.core.try_lock()) {
-      Count::on(&f, Event::failed_try);
+      Count::on(&f, Event::mutex_failed_try);
       return EBUSY;
     }
     own(f, me);
@@ -157,7 +158,7 @@ class MutexContract {
     if (!f.core.try_lock()) {
       if (!valid(*deadline)) return EINVAL;
       if (!f.core.lock_until(deadline)) {
-        Count::on(&f, Event::timeout);
+        Count::on(&f, Event::mutex_timeout);
         return ETIMEDOUT;
       }
     }
@@ -165,11 +166,11 @@ class MutexContract {
     return 0;
   }
   static int unlock(Frame& f) noexcept {
-    if (ours_in(f) != 0) {
+    if (kind_in(f) != 0) {
       if (!is_mine(f, P::tid())) return EPERM;
       if (unlock_again(f)) return 0;
     }
-    if (const std::uint32_t rest = plain_unlock(f); rest != 0) plain_unlock_rest(f, rest);
+    if (const std::uint32_t rest = fast_unlock(f); rest != 0) slow_unlock(f, rest);
     return 0;
   }
 
@@ -184,7 +185,7 @@ class MutexContract {
   }
 
  private:
-  // Nothing was done yet; a core with a fast path has the same number for that.
+  // Nothing was done yet; a core with a fast stage has the same number for that.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   static_assert(!FastMutexCore<Core> || requires { requires Core::kNotBegun == kNotBegun; });
 
@@ -194,44 +195,56 @@ class MutexContract {
   static constexpr std::uint32_t kKinds = kRecursive | kErrorcheck;
   static constexpr std::uint32_t kMostAgain = ~0u - 1;  // glibc's counter starts at 1
 
-  static std::uint64_t kind_of(const Frame& f) noexcept {
+  using Adopted = Adoption<P, kKinds>;
+
+  // The kind in glibc's field, as the contract word has it.
+  static std::uint64_t our_kind(const Frame& f) noexcept {
     const std::uint32_t type = f.kind & mutex_kind::kType;
     return type == mutex_kind::kRecursive    ? kRecursive
            : type == mutex_kind::kErrorcheck ? kErrorcheck
                                              : 0;
   }
-  static std::uint32_t ours_in(const Frame& f) noexcept {
+  // The kind in the contract word.
+  static std::uint32_t kind_in(const Frame& f) noexcept {
     return static_cast<std::uint32_t>(f.contract.load(relaxed)) & kKinds;  // does not change
   }
   static void own(Frame& f, std::uint32_t me) noexcept {
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
-    Count::on(&f, Event::write);
+    Count::on(&f, Event::mutex_lock);
   }
   static bool is_mine(const Frame& f, std::uint32_t me) noexcept {
     return f.owner.load(relaxed) == me;  // only this thread can have stored its own id
   }
 
-  // --- after a fork. `v` is the contract word.
+  // For Adoption; `v` is the contract word.
+  struct AdoptedMutex {
+    Frame& f;
 
-  static bool is_held(const Frame& f) noexcept { return f.owner.load(relaxed) != 0; }
-  static std::uint32_t owner_after_fork(const Frame& f, std::uint64_t v) noexcept {
-    return P::survivor(f.owner.load(relaxed), Adoption<P>::stamp_in(v));
-  }
-  // Whether there is nothing else than a hold that may stay as it is. Does not change anything.
-  static bool needs_no_repair(const Frame& f, std::uint64_t v) noexcept {
-    const bool held = is_held(f);
-    return f.core.needs_no_repair(held) &&
-           (!held || owner_after_fork(f, v) == f.owner.load(relaxed));
-  }
-  [[gnu::noinline]] static void repair_after_fork(Frame& f, std::uint64_t v) noexcept {
-    const bool held = is_held(f);
-    f.core.repair_after_fork(held);
-    if (held) {
-      f.owner.store(owner_after_fork(f, v), relaxed);
-    } else {
-      f.again.store(0, relaxed);
+    static bool is_new(std::uint64_t v) noexcept { return v == 0; }
+    std::uint64_t first_bits() const noexcept { return our_kind(f); }
+    // There is nothing but a hold that may stay as it is.
+    bool needs_no_repair(std::uint64_t v) const noexcept {
+      const bool held = is_held();
+      return f.core.needs_no_repair(held) &&
+             (!held || owner_after_fork(v) == f.owner.load(relaxed));
     }
-  }
+    [[gnu::noinline]] std::uint64_t repair_after_fork(std::uint64_t v) const noexcept {
+      const bool held = is_held();
+      f.core.repair_after_fork(held);
+      if (held) {
+        f.owner.store(owner_after_fork(v), relaxed);
+      } else {
+        f.again.store(0, relaxed);
+      }
+      return v;
+    }
+
+   private:
+    bool is_held() const noexcept { return f.owner.load(relaxed) != 0; }
+    std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
+      return P::survivor(f.owner.load(relaxed), Adopted::stamp_in(v));
+    }
+  };
 };
 
 }  // namespace lockswap

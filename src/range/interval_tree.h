@@ -3,7 +3,7 @@
 // the others.
 //
 // Source: T. Cormen and others, "Introduction to Algorithms", chapters 13 and 14.3 (third edition).
-// Nodes are the caller's, who also sees to it that one thread at a time is here.
+// Nodes are the caller's, which also sees to it that one thread at a time uses the tree.
 // Cost: insert, erase: O(log n). for_each_overlap: O(log n) for each that is found.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lockswap {
 
-// What Node must derive from. The first two are the caller's, and stay while it is in a tree.
+// The base of Node. The caller sets the first two, which do not change while the node is in a tree.
 template <class Node>
 struct IntervalTreeLinks {
   std::uint64_t start = 0;

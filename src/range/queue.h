@@ -1,13 +1,14 @@
-// Fairness between acquisitions of a range lock: who has failed too often asks the others to wait.
+// Fairness between acquisitions of a range lock: a thread that has failed too often asks the others
+// to wait.
 //
 // Paper: as list.h, section 4.3.
 // Idea: a counter of impatient threads, and an auxiliary fair reader-writer lock (PF-T). While the
-//   counter is not 0, who comes takes the auxiliary lock for reading first; who is impatient takes
-//   it for writing.
+//   counter is not 0, a new acquisition takes the auxiliary lock for reading first; an impatient
+//   thread takes it for writing.
 // State (32 bytes, zero = free): the counter, the lock.
 // Invariants: a thread waits here only when it holds no range, and never longer than kPolite. So
-//   fairness never makes a deadlock: who holds the range that the impatient one needs may himself
-//   need another range, or any other lock of somebody who waits here.
+//   fairness never makes a deadlock: the thread that holds the range which the impatient one needs
+//   may itself need another range, or any other lock of a thread that waits here.
 // Deviations: that bound. The paper lets everybody wait until the impatient thread is in, which is
 //   safe only for threads that hold nothing else. Acquisitions that try or that have a deadline
 //   bound their own wait and do not queue.
@@ -27,13 +28,13 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W, std::uint32_t kPatience>
 class RangeQueue {
  public:
-  // An acquisition's place. Not used: nothing happens.
+  // An acquisition's place in the queue. `used` false: it has none.
   class Place {
    public:
     Place(RangeQueue& queue, bool used) noexcept : queue_(queue), used_(used) {}
     ~Place() {
-      leave();
-      // relaxed: the counter is advice
+      give_back();
+      // relaxed: the counter is advice.
       if (impatient_) queue_.impatient_.fetch_sub(1, relaxed);
     }
     Place(const Place&) = delete;
@@ -48,7 +49,7 @@ class RangeQueue {
         if (phase == 0 || queue_.lock_.read_wait(phase, &polite)) held_ = Held::read;
       }
       if (number < kPatience || held_ == Held::write) return;
-      leave();
+      give_back();
       if (!impatient_) queue_.impatient_.fetch_add(1, relaxed);
       impatient_ = true;
       const Deadline polite = deadline_in(P::now(), kPolite);
@@ -58,7 +59,7 @@ class RangeQueue {
    private:
     enum class Held : std::uint8_t { nothing, read, write };
 
-    void leave() noexcept {
+    void give_back() noexcept {
       if (held_ == Held::read) queue_.lock_.read_unlock();
       if (held_ == Held::write) queue_.lock_.write_unlock();
       held_ = Held::nothing;

@@ -1,4 +1,4 @@
-// What an acquisition of a range asks for, and what it may be told; the same for every range lock.
+// An acquisition's request for a range, and its options; the same for every range lock.
 #pragma once
 
 #include <cstdint>

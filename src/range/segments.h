@@ -6,15 +6,15 @@
 //   (APSys 2019), and one big lock.
 // Idea: the units are cut into segments of the same length, which take turns at kSegments locks. A
 //   range has the locks of all segments that it touches.
-// State: the locks, all zeroes at first, which is a free lock of whatever kind; how long a segment
-//   is. The functions that run on them are the caller's to give, always the same ones.
+// State: the locks, all zeroes at first, which is a free lock of any kind; the length of a segment.
+//   The caller gives the functions that run on them, always the same ones.
 // Invariants: locks are acquired by rising numbers, so acquisitions of one range each cannot be in
 //   a ring of waiters.
 // Fairness: the locks'. A range that has some of its locks keeps others out while it waits.
 // Deviations: pNOVA has as many segments as its file is long. Here numbers begin again after
 //   kSegments segments, so that every range has its locks.
-// A thread that holds a range has locks that its next range may need: what comes then (EDEADLK, or
-// a wait for ever) is the business of those locks.
+// A thread that holds a range has locks that its next range may need: those locks decide what
+//   happens then (EDEADLK, or a wait for ever).
 #pragma once
 
 #include <cerrno>
@@ -28,7 +28,7 @@
 
 namespace lockswap {
 
-// Units; of locks that are told nothing. Written at start-up.
+// The length of a segment, in units, where the program gives none. Written at start-up.
 inline constinit std::uint64_t default_range_segment = 4096;
 
 // The locks of a range: `count` ones from `first` on, counted round. 1 <= count <= of.
@@ -62,7 +62,7 @@ class SegmentLocks {
 
   SegmentLocks(const RwOps& ops, pthread_rwlock_t* locks) noexcept : ops_(ops), locks_(locks) {}
 
-  // 0, or what the first lock said that could not be had; then none of them is.
+  // 0; or the errno of the first lock that could not be acquired, and then none of them is held.
   int take(const Segments& s, const RangeRequest& r) const noexcept {
     for (std::uint32_t i = 0; i < s.count; ++i) {
       const int error = take_one(&locks_[s.at(i)], r);

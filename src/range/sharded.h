@@ -1,30 +1,29 @@
 // sharded-rw: range locks as many sorted lists of held ranges, for when many are held.
 //
-// Ours; the lists are those of list.h. The paper (section 4.1) leaves long lists to a skip list of
-//   ranges. That finds the place, but an exclusive range also has to meet each shared one that
-//   begins before it and reaches it, wherever that is (docs/range-locks.md).
+// Source: ours; the lists are those of list.h. The paper (section 4.1) leaves long lists to a skip
+//   list of ranges. That finds the place, but an exclusive range also has to meet each shared one
+//   that begins before it and reaches it, wherever that is (docs/range-locks.md).
 // Idea: the units are cut into segments, which take turns at kShards lists. A range has a node in
 //   the list of each segment that it touches. Two ranges that overlap have a unit in common, and
 //   so a list, in which one of them finds the other; other ranges in a list are no obstacle, since
-//   nodes say what the range is. The lists are gone to by rising numbers. Who meets an obstacle
-//   takes out the nodes that it has already put in, waits, and begins again.
+//   nodes have the range's bounds. A thread goes through the lists by rising numbers. At an
+//   obstacle it takes out the nodes that it has already put in, waits, and begins again.
 // State (48 bytes, zero = free): the lists, mapped when the first range is acquired, with the
 //   length of a segment; the queue (queue.h).
-// Invariants: those of list.h, in each list. Who waits for a range that is held has no node of that
-//   acquisition in any list; so it is in nobody's way, and list-rw's freedom from deadlock stays.
-//   (They stay in while it waits for another acquisition that decides whether to give way.) Who is
-//   in somebody's way without holding its range has come further than that one; so the one that is
-//   furthest is only stopped by a range that is held.
-// Fairness: list-rw's. Who finds a list empty looks at the queue, too, else narrow ranges would
-//   pass by a wide one that is impatient.
+// Invariants: those of list.h, in each list. A thread that waits for a held range has no node of
+//   that acquisition in any list; so it is in nobody's way, and list-rw's freedom from deadlock
+//   stays. (Its nodes stay in while it waits for an acquisition that may give way.) A thread that
+//   is in another's way without holding its range has come further than the other; so the furthest
+//   one is stopped by held ranges only.
+// Fairness: list-rw's. A thread that finds a list empty looks at the queue, too, else narrow ranges
+//   would pass by a wide one that is impatient.
 // Space: 8 bytes a list; a node (64 bytes) for each segment that a range touches, kShards at most.
 // Cost: a walk through a list for each of them.
 // Order: nothing is ordered between lists: each range is acquired, and released, in each.
 // Destroy is safe: as list.h; the lists themselves go when the lock is destroyed. But a release of
-//   several nodes is not one step: who has seen that one of them has gone may still find another,
-//   so a try, or destroy, says EBUSY until the release has come to its end. (A count of those that
-//   are about to leave would be a word that all of them write, on the line that the fast path
-//   reads.)
+//   several nodes is not one step: a thread that has seen one of them released may still find
+//   another, so a try, or destroy, returns EBUSY until the release has ended. (A count of releases
+//   under way would be a word that all of them write, on the line that the fast path reads.)
 #pragma once
 
 #include <bit>
@@ -34,7 +33,7 @@
 
 #include "platform/atomic.h"
 #include "platform/concept.h"
-#include "range/list.h"
+#include "range/in_list.h"
 #include "range/queue.h"
 #include "range/request.h"
 #include "range/segments.h"
@@ -56,7 +55,7 @@ class ShardedRanges {
 
   // A new lock; `segment`: units, rounded up to a power of two; 0: the default.
   void begin(std::uint64_t segment) noexcept { segment_ = segment; }
-  // A lock that is not busy is destroyed.
+  // Destroys a lock that is not busy.
   void end() noexcept {
     // relaxed: nobody else uses it.
     if (const std::uint64_t there = lists_.exchange(0, relaxed); there != 0)
@@ -135,7 +134,7 @@ class ShardedRanges {
 
  private:
   using Queue = RangeQueue<P, W, kSizes.patience>;
-  // Eight heads share a line of the cache: not those of neighbours, which different threads use.
+  // Eight heads share a cache line: not those of neighbours, which different threads use.
   static constexpr std::uint32_t kInLine = kShards % 8 == 0 ? 8 : 1;
   static constexpr std::uint32_t kLines = kShards / kInLine;
   static constexpr std::size_t kMapped = sizeof(Link) * kShards;
@@ -168,7 +167,7 @@ class ShardedRanges {
    public:
     Parts(const Lists& lists, const RangeRequest& r) noexcept
         : lists_(lists), r_(r), touched_(lists.touched_by(r.start, r.end)) {}
-    // All of a range that is held.
+    // All nodes of a range that is held.
     static Parts of_held(const Lists& lists, Node* top) noexcept {
       Parts p(lists, {top->start.get(), top->end.get(), false, false, nullptr});
       p.top_ = top;
@@ -192,22 +191,22 @@ class ShardedRanges {
           n = nullptr;
           ++count_;
         } else if (result == List::kAgain && count_ != 0) {
-          result = 0;  // it did not wait: the same list once more
+          result = 0;  // it did not wait: it tries the same list once more
         }
       }
       if (n != nullptr) Nodes::give(me, n);
       return result;
     }
-    // Takes out those that are in.
+    // Takes out the nodes that are in.
     void retreat() noexcept {
       while (count_ != 0) {
         Node* n = top_;
         top_ = n->below;
         --count_;
-        if (!List::release_alone(lists_.at(touched_.at(count_)), n)) List::leave(n);
+        if (!List::release_alone(lists_.at(touched_.at(count_)), n)) List::mark_released(n);
       }
     }
-    // In the lists behind this one.
+    // In the lists after this one.
     bool has_own() const noexcept {
       for (std::uint32_t i = count_ + 1; i < touched_.count; ++i) {
         if (List::has_own(List::Walk::first_of(lists_.at(touched_.at(i))), r_, nullptr))

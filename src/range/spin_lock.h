@@ -1,8 +1,8 @@
 // A lock for a few steps that only one thread may take at a time, such as those in a tree.
 //
 // Idea: test-and-test-and-set. The paper's baselines have the same inside.
-// State (4 bytes, zero = free). Who waits does so by the wait policy: with more threads than
-// processors the holder may have been stopped.
+// State: 4 bytes, zero = free. A thread waits by the wait policy: with more threads than processors
+//   the holder may have been stopped.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ class SpinLock {
     }
   }
   void unlock() noexcept {
-    // release: what was done; pairs with try_lock().
+    // release: the steps; pairs with try_lock().
     if ((word_.exchange(0, release) & kSleepers) != 0) W::wake(&word_, kChannel);
   }
 
  private:
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kSleepers = 2;  // somebody may sleep. Legal to stay set
+  static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep. It may stay set
   static constexpr std::uint32_t kChannel = 1;
 
   bool try_lock() noexcept {

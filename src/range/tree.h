@@ -1,23 +1,22 @@
-// lustre-ex, kernel-rw: range locks as a tree of all ranges, those that are held and those that
-// wait.
+// lustre-ex, kernel-rw: range locks as a tree of all ranges, held ones and waiting ones.
 //
 // Paper: the baselines of A. Kogan, D. Dice, S. Issa, "Scalable Range Locks for Scalable Address
 //   Spaces and Beyond", EuroSys 2020, section 3. lustre-ex after J. Kara's range locks of 2013,
 //   kernel-rw after D. Bueso's of 2017.
-// Idea: a spin lock guards an interval tree. Who comes counts the ranges there that are in its way,
-//   puts its own in, and waits until the count is 0. Who leaves takes its range out and counts down
-//   for all that came later and overlap.
-// State (24 bytes, zero = free): the spin lock, the tree, the number of those that came.
+// Idea: a spin lock guards an interval tree. An acquisition counts the ranges there that are in its
+//   way, puts its own in, and waits until the count is 0. A release takes its range out and counts
+//   down for all ranges that came later and overlap it.
+// State (24 bytes, zero = free): the spin lock, the tree, the number of arrivals.
 // Invariants: a node's count is the number of ranges in the tree that came before it, overlap it,
-//   and are not both shared. Count 0: the range is held.
+//   but for those that are shared as it is. Count 0: the range is held.
 // Fairness: first come, first served. So C waits for B if B waits for A, though A is not in C's
 //   way.
 // Space: a node (128 bytes) a range. Nodes come from the thread's pool and go back at the release.
 // Order: everything but the count is done under the spin lock.
-// Deviations: the kernel's wait queues are the wait policies; who gives up waiting counts down as
-//   who leaves, which is why arrivals have numbers. try_upgrade() is ours.
-// A thread that holds a range and asks for another waits behind those that came in between, who may
-//   wait for it: a deadlock that the list locks do not have.
+// Deviations: the kernel's wait queues are the wait policies; an acquisition that gives up counts
+//   down as a release does, which is why arrivals have numbers. try_upgrade() is ours.
+// A thread that holds a range and asks for another waits behind ranges that came in between, whose
+//   threads may wait for it: a deadlock that the list locks do not have.
 // Destroy is safe: a release's last access of the lock is the spin lock's; a wake may follow.
 #pragma once
 
@@ -36,7 +35,7 @@ namespace lockswap {
 
 template <Platform P>
 struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
-  // kOne for each range that is waited for, and kSleepers.
+  // kOne for each range in the way, and kSleepers.
   typename P::template atomic<std::uint32_t> blocked{};
   bool shared = false;
   std::uint64_t arrival = 0;
@@ -82,12 +81,12 @@ class RangeTree {
   void release_range(Node* n) noexcept {
     const typename Nodes::Lease lease;
     --held().count;
-    leave(*n);
-    // Nobody else looks at it any more; who counts down does so under the lock. Without memory for
-    // a supply, where the thread can have none that stays, the node is lost.
+    remove(*n);
+    // No other thread looks at the node any more: counting down is done under the lock. Without
+    // memory for a supply, if the thread can have none that stays, the node is lost.
     if (lease.get() != nullptr) Nodes::give(*lease.get(), n);
   }
-  // Those that came later and share go on, unless somebody between is in their way.
+  // Shared ranges that came later go on, unless another one is in their way.
   void downgrade(Node* n) noexcept requires kReaders {
     Sleepers sleepers;
     guard_.lock();
@@ -96,14 +95,14 @@ class RangeTree {
     count_down(*n, sleepers, [](const Node& other) { return other.shared; });
     guard_.unlock();
   }
-  // A shared range becomes exclusive. EBUSY: another that overlaps it is held, or waits since
-  // before it came. By its owner.
+  // A shared range becomes exclusive. EBUSY: another range that overlaps it is held, or waits and
+  // came before it. By its owner.
   int try_upgrade(Node* n) noexcept requires kReaders {
     guard_.lock();
     touch();
     bool alone = true;
     tree_.for_each_overlap(n->start, n->end, [&](const Node& other) {
-      // relaxed: it is counted under the lock.
+      // relaxed: counting is done under the lock.
       const bool waits_behind = other.arrival > n->arrival && other.blocked.load(relaxed) >= kOne;
       alone = alone && (&other == n || waits_behind);
     });
@@ -112,7 +111,7 @@ class RangeTree {
       // Readers that wait for others now wait for this range, too; writers do already.
       tree_.for_each_overlap(n->start, n->end, [&](Node& other) {
         if (&other != n && other.shared)
-          other.blocked.fetch_add(kOne, relaxed);  // relaxed: as above
+          other.blocked.fetch_add(kOne, relaxed);  // relaxed: the same
       });
     }
     guard_.unlock();
@@ -129,11 +128,11 @@ class RangeTree {
   }
 
  private:
-  static constexpr std::uint32_t kSleepers = 1;  // somebody may sleep until the count is 0
+  static constexpr std::uint32_t kSleepers = 1;  // a thread may sleep until the count is 0
   static constexpr std::uint32_t kOne = 2;
   static constexpr std::uint32_t kChannel = 1;
 
-  // Whom to wake when the lock is open again. More than that are woken at once.
+  // The threads to wake when the spin lock is free again; from the ninth on, at once.
   class Sleepers {
    public:
     Sleepers() = default;
@@ -159,7 +158,7 @@ class RangeTree {
 
   static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
   static bool share(const Node& a, const Node& b) noexcept { return a.shared && b.shared; }
-  // For whoever checks that the spin lock orders what it guards.
+  // A plain update under the spin lock: so exploration sees whether the lock orders it.
   std::uint64_t touch() noexcept {
     arrivals_.set(arrivals_.get() + 1);
     return arrivals_.get();
@@ -178,17 +177,17 @@ class RangeTree {
     });
     const int result = before == 0 ? 0 : only_try ? EBUSY : own ? EDEADLK : 0;
     if (result == 0) {
-      n.blocked.store(before * kOne, relaxed);  // relaxed: known to others by the lock
+      n.blocked.store(before * kOne, relaxed);  // relaxed: the spin lock hands it on
       tree_.insert(n);
     }
     guard_.unlock();
     return result;
   }
 
-  // False: it was too late, and the node is out again.
+  // False: the deadline has passed, and the node is out of the tree.
   bool wait_for_turn(Node& n, const Deadline* deadline) noexcept {
     const auto free = [](std::uint32_t v) { return v < kOne; };
-    // acquire: pairs with count_down(), for the sections of all that were in the way.
+    // acquire: pairs with count_down(): the sections of all ranges that were in the way.
     if (free(n.blocked.load(acquire)) ||
         W::until(n.blocked, acquire, kSleepers, kChannel, deadline, free)) {
       return true;
@@ -202,7 +201,7 @@ class RangeTree {
     return in;
   }
 
-  void leave(Node& n) noexcept {
+  void remove(Node& n) noexcept {
     Sleepers sleepers;
     guard_.lock();
     touch();
@@ -214,7 +213,7 @@ class RangeTree {
     count_down(n, sleepers, [&](const Node& other) { return !share(n, other); });
   }
 
-  // n is in the way no longer of those that came later and that `waits` says.
+  // n is no longer in the way of ranges that came later, of those for which waits() is true.
   template <class F>
   void count_down(const Node& n, Sleepers& sleepers, F waits) noexcept {
     tree_.for_each_overlap(n.start, n.end, [&](Node& other) {

@@ -1,12 +1,15 @@
-// A walk through a list of ranges: a range's place, and who is in the way.
+// A walk through a list of ranges: it finds a range's place, and the node that is in the way.
 //
 // Paper: as list.h: InsertNode and compare (listings 1 and 2), the validations (listing 3).
 // Idea: links are read one after the other from the head; a released node on the way is taken out.
-//   What a walk has met may be used as long as the walk lasts, and no longer (epoch.h).
-// Order: "put in, then look again" is a store-load pair, and so is beginning to walk and taking
-// out.
-//   Therefore one rule: whatever puts a node in, takes one out or clears kAlone is seq_cst, and so
-//   is each load of a link. On x86-64 these loads are plain ones.
+//   A node that a walk has met may be used as long as the walk lasts, and no longer (epoch.h).
+// Order: there are two Dekker pairs:
+//     a range        1. puts its node in          2. looks again at the others
+//     a walk         1. begins (epoch.h)          2. loads links
+//     taking out     1. changes a link            2. looks at the walks (epoch.h)
+//   The first is between two ranges, the second between the other two lines. Therefore one rule:
+//   each update that puts a node in, takes one out or clears kAlone is seq_cst, and so is each load
+//   of a link. On x86-64 these loads are plain ones.
 // Deviations: the listings' `cur.start > lock.end` is >=: ranges are half-open.
 #pragma once
 
@@ -22,7 +25,7 @@ namespace lockswap {
 
 enum class RangeStep : std::uint8_t {
   in,       // the node is in the list; or: nothing is in its way
-  alone,    // it is in, and nobody else's is
+  alone,    // the node is in the list, and no other is
   blocked,  // by another node
   lost,     // the place was in a node that was released meanwhile
 };
@@ -36,7 +39,7 @@ class RangeWalk {
   using Step = RangeStep;
 
  public:
-  // Begins, by the thread whose supply it is.
+  // Begins the walk. `me`: the calling thread's supply.
   RangeWalk(Link& head, Supply& me) noexcept : head_(head), me_(me) { begin(); }
   ~RangeWalk() {
     if (walking_) end();
@@ -55,13 +58,13 @@ class RangeWalk {
 
   static Node* node(std::uint64_t w) noexcept { return reinterpret_cast<Node*>(w & ~link::kFlags); }
   static bool reads(const RangeRequest& r) noexcept { return kReaders && r.shared; }
-  // The first node of a list, for who looks on by himself. In a walk.
+  // The first node of a list, for a caller that follows the links itself. In a walk.
   static Node* first_of(Link& head) noexcept { return node(look(head)); }
   static std::uint64_t flags_of(const RangeRequest& r) noexcept {
     return reads(r) ? link::kShared : 0;
   }
 
-  // Looks for the node's place and puts it there, instead of released ones that are there.
+  // Finds the node's place and puts it there, instead of released nodes that are there.
   Step insert(Node* n, const RangeRequest& r, Node*& other) noexcept {
     Link* at = &head_;
     std::uint64_t w = look(*at);
@@ -163,13 +166,13 @@ class RangeWalk {
   static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
   static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
 
-  // A link, without kAlone: from here on its node is released by a flag.
+  // A link, after kAlone is cleared: from here on its node is released by a flag.
   static std::uint64_t look(Link& at) noexcept {
     for (;;) {
       std::uint64_t w = at.load(seq_cst);
       if ((w & link::kAlone) == 0) return w;
-      // seq_cst: from here on the node is looked at, so it comes behind begin(). It acquires the
-      // node, which may be in another life than the load saw.
+      // seq_cst: from here on the node is looked at, so it comes after begin(). It acquires the
+      // node, which may have been used again since the load.
       if (at.compare_exchange(w, w & ~link::kAlone, seq_cst)) return w & ~link::kAlone;
     }
   }

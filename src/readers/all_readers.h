@@ -1,17 +1,19 @@
-// The readers of all nodes as one: whether anybody is in, and the wait for who is.
+// The readers of all nodes as one: whether a reader is in, and the wait until none is.
 //
 // Paper: Calciu and others, "NUMA-aware reader-writer locks" (PPoPP 2013), section 3.4; there a
 //   writer looks at one node after the other.
-// Idea: nobody is in if as many have gone as have come, in all. So it does not matter at which node
-//   a reader is counted out: a release by another thread counts one out anywhere.
-// Invariants: a release comes after the arrival whose hold it ends. So while somebody stays, who
-//   looks at all departures first, and then at the arrivals, finds more of these.
-// Waiting: one writer at a time (the caller's business) says up to which sum of departures it
-//   waits, and calls all nodes. A reader that goes and finds itself called adds up the departures;
-//   if that is what the writer waits for, it changes `reached`, on which the writer waits or
-//   sleeps.
-// Destroy is safe: a reader may be late with that, but blocks are type-stable, and who finds
-//   `reached` changed looks again.
+// Idea: no reader is in if all nodes together count as many departures as arrivals. So it does not
+//   matter at which node a reader departs: a release by another thread counts at any node.
+// Invariants: a release comes after the arrival whose hold it ends. So while a reader stays, a
+//   thread that sums up the departures first, and then the arrivals, finds more arrivals.
+// Waiting, by one writer at a time (its caller sees to that):
+//   writer 1. stores the sum of departures that it waits for (target)
+//          2. calls the readers of all nodes
+//          3. waits, or sleeps, until `reached` changes; then it looks at the sums again
+//   reader 1. departs, and learns by that that it is called
+//          2. sums up the departures; if they have reached the target, changes `reached`
+// Destroy is safe: a reader may be late with its step 2, but blocks are type-stable, and a writer
+//   that finds `reached` changed looks again.
 #pragma once
 
 #include <cstdint>
@@ -51,23 +53,23 @@ class AllReaders {
     return (arrivals(h) - left) >> 31 != 0;
   }
 
-  // For a writer that has new readers turn back. False: the deadline has passed.
+  // For a writer that makes new readers turn back. False: the deadline has passed.
   static bool wait_for_all(Head& h, const Deadline* deadline) noexcept {
     while (!none(h)) {
       if (!wait_for_some(h, deadline)) return false;
     }
     return true;
   }
-  // Until as many have gone as have come by now, whichever; some of these may only look. Or a
-  // little earlier.
+  // Until there are as many departures as there are arrivals now, of whichever readers; some of
+  // them may only look for a writer and turn back. It may return a little earlier.
   static bool wait_for_some(Head& h, const Deadline* deadline) noexcept {
-    // relaxed: before call(), which hands the target on. Late changes of `reached` do no harm.
+    // relaxed, both: call() hands the target on. Late changes of `reached` do no harm.
     const std::uint32_t before = h.awaited.reached.load(relaxed);
     h.awaited.target.store(arrivals(h), relaxed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).call();
     const auto changed = [before](std::uint32_t now) { return ((now ^ before) & ~kSleepers) != 0; };
-    // relaxed: who has gone is looked at again.
+    // relaxed: the caller looks at the departures again.
     const bool done = is_reached(h) ||
                       W::until(h.awaited.reached, relaxed, kSleepers, kChannel, deadline, changed);
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
@@ -75,7 +77,7 @@ class AllReaders {
     return done;
   }
 
-  // --- in a forked child; see rw_contract.h
+  // --- in a forked child: see rw_adoption.h
   static bool needs_no_repair(Head& h, bool written) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (at(h, i).is_called()) return false;
@@ -87,7 +89,7 @@ class AllReaders {
       at(h, i).call_off();
     if (written) drop(h);
   }
-  // Whoever is in is so no more.
+  // Ends the holds of all readers.
   static void drop(Head& h) noexcept {
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i)
       at(h, i).drop();

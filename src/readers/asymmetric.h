@@ -1,20 +1,28 @@
-// Readers that enter and leave without an update: who waits for them pays for both.
+// Readers that enter and leave without an update: a writer that waits for them pays for both.
 //
 // Paper: none; the asymmetric fence is that of user-space RCU (M. Desnoyers and others, IEEE TPDS
 //   2012, section 5) and of the Linux call that was made for it, membarrier.
-// Idea: a reader fills its section by a store, and then looks at the domain. Who changed the domain
-//   has every processor run a barrier before it looks at the sections (P::heavy_fence): then either
-//   the store is seen, or the reader's look comes later and sees the change. The same for whatever
-//   else needs a reader's store to come before its load; these are rare, so their readers never pay
-//   (P::barrier_in_all):
-//   sleepers  a reader that has left looks whether somebody sleeps on a section of its row
-//   leaving   a reader that is about to leave a section says so, and looks whether the domain is
-//             closed, when others may take its hold. Who does that waits until readers that did not
-//             see it have left
-// Invariants: sections are emptied by the row's own thread, by a store, or, of a closed domain that
-//   was settled and while nobody is about to leave them, by anybody, by an update.
+// Idea: a store that must come before a load needs a fence. Readers have none; the thread on the
+//   other side has every processor run one. Three such pairs:
+//
+//     the reader                             the other thread
+//     1. fills a section                     1. changes the domain
+//     2. looks at the domain (kLook)         2. P::heavy_fence
+//                                            3. looks at the sections
+//     1. empties its section                 1. counts itself among the row's sleepers
+//     2. looks for sleepers of its row       2. P::barrier_in_all
+//                                            3. looks at the section, and sleeps
+//     1. says that it vacates the section    1. closes the domain
+//     2. looks whether the domain is closed  2. P::barrier_in_all
+//                                            3. waits until no reader vacates; takes the section
+//
+//   In each, either the other thread sees the reader's store, or the reader sees the change. The
+//   second and third are rare, so their readers never pay (P::light_fence is for the first).
+// Invariants: a section is emptied by its row's own thread, by a store; or by any thread, by an
+//   update, if the domain is closed and, after a barrier, no thread vacates the section.
 // Signals: while a section is being filled, a handler fills none (Rows::Mine::filling).
-// Fork: who is about to leave says of which process it is. In a child, those of others never will.
+// Fork: a thread that vacates a section says in which process. In a child, threads of the parent
+//   never will, and their word does not count.
 #pragma once
 
 #include <cstdint>
@@ -51,15 +59,15 @@ class Asymmetric {
     P::light_fence();
     return empty;
   }
-  static constexpr Order kLook = acquire;  // the writers before it
+  static constexpr Order kLook = acquire;  // pairs with the release of the writers before
 
   template <class Closed>
   [[gnu::noinline]] static bool vacate(std::uint32_t place, std::uint64_t domain,
                                        const Closed& closed) noexcept {
-    P::process();  // from now on it has a mark
+    P::process();  // from now on the process has a mark
     if (fast_vacate(place, domain, closed)) return true;
-    // relaxed: it says nothing about the section.
-    Rows<P>::leaving(place).store(0, relaxed);
+    // relaxed: the section is unchanged.
+    Rows<P>::vacating(place).store(0, relaxed);
     return take(place, domain);
   }
   template <class Closed>
@@ -68,13 +76,13 @@ class Asymmetric {
     const std::uint64_t process = P::process_mark();
     if (process == 0) [[unlikely]]
       return false;
-    Section& leaving = Rows<P>::leaving(place);
-    leaving.store(process, relaxed);  // relaxed: vacate_any orders it
+    Section& vacating = Rows<P>::vacating(place);
+    vacating.store(process, relaxed);  // relaxed: vacate_any orders it
     signal_fence();
     if (closed()) [[unlikely]]
       return false;
     Rows<P>::at(place).store(0, release);  // the critical section; pairs with wait and each_of
-    leaving.store(0, release);             // the section is empty; pairs with vacate_any
+    vacating.store(0, release);            // the section is empty; pairs with vacate_any
     wake_sleepers(place);
     return true;
   }
@@ -90,13 +98,13 @@ class Asymmetric {
   static bool vacate_any(std::uint64_t domain) noexcept {
     P::barrier_in_all();
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
-      Section& leaving = Rows<P>::leaving(place);
-      // relaxed: after the barrier it is not older than a leave that did not see it closed.
-      if (const std::uint64_t who = leaving.load(relaxed); who != 0 && who == P::process_mark()) {
-        // A handler that interrupted it: that hold is as good as released.
+      Section& vacating = Rows<P>::vacating(place);
+      // relaxed: after the barrier it shows each reader that did not see the domain closed.
+      if (const std::uint64_t who = vacating.load(relaxed); who != 0 && who == P::process_mark()) {
+        // This is a handler that interrupted the reader: that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
         // acquire: pairs with fast_vacate.
-        P::await(Pause::nap, leaving, acquire, [](std::uint64_t v) { return v == 0; });
+        P::await(Pause::nap, vacating, acquire, [](std::uint64_t v) { return v == 0; });
       }
       return !take(place, domain);
     });

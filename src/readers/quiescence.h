@@ -1,8 +1,8 @@
 // Waiting for the readers of one domain: RLU's quiescence.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, RLU_SYNCHRONIZE.
-// Idea: whoever changed the domain so that new readers notice goes through all rows (rows.h), and
-//   waits for each section that names the domain until it says something else.
+// Idea: a thread that has changed the domain, so that new readers notice, goes through all rows
+//   (rows.h), and waits for each section that names the domain until the section changes.
 // Deviations: a waiting thread sleeps, if the wait policy does; the paper's spins.
 //
 // How a reader enters and leaves, and so how others see it, is one of two policies, each a
@@ -18,7 +18,7 @@
 
 namespace lockswap {
 
-// What does not depend on how readers enter and leave.
+// The part that does not depend on how readers enter and leave.
 template <Platform P>
 struct Readers {
   using Section = typename Rows<P>::Section;
@@ -27,14 +27,14 @@ struct Readers {
   static bool is_any(std::uint64_t domain) noexcept {
     return !Rows<P>::each_of(domain, [](std::uint32_t, std::uint64_t) { return false; });
   }
-  // Empties all, of threads that will not.
+  // Empties all sections that name the domain, of threads that do not exist any more.
   static void drop(std::uint64_t domain) noexcept {
     Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
       empty(Rows<P>::at(place), domain);
       return true;
     });
   }
-  // What the section said; 0: it does not name the domain, for another thread has emptied it.
+  // The section's word before; 0: it does not name the domain, for another thread has emptied it.
   static std::uint64_t empty(Section& section, std::uint64_t domain) noexcept {
     std::uint64_t seen = section.load(relaxed);  // the compare-exchange decides
     while (Rows<P>::names(seen, domain)) {
@@ -42,15 +42,15 @@ struct Readers {
       if (section.compare_exchange(seen, 0, release)) [[likely]]
         return seen;
     }
-    // acquire: the section of who emptied it, and which hold that thread left for the caller's.
-    // Pairs with the compare-exchange, which later updates only continue.
+    // acquire: the critical section of the thread that emptied it, and the hold which that thread
+    // left for the caller's. Pairs with the compare-exchange, which later updates only continue.
     section.load(acquire);
     return 0;
   }
 };
 
-// The reader pays: it fills its section by a seq_cst update, and empties it by an update that finds
-// out who sleeps.
+// The reader pays: it fills its section by a seq_cst update, and empties it by an update that shows
+// whether a thread sleeps on the section.
 template <Platform P, WaitPolicy<P> W>
 class Fenced {
   using Section = typename Rows<P>::Section;
@@ -60,7 +60,8 @@ class Fenced {
 
   static bool fill(std::uint32_t place, std::uint64_t word) noexcept {
     std::uint64_t empty = 0;
-    // seq_cst: see who looks after it.
+    // seq_cst: the reader's half of a Dekker pair: fill, then look at the domain (kLook). The
+    // writer's: change the domain, then look at the sections (Rows::each_of).
     return Rows<P>::at(place).compare_exchange(empty, word, seq_cst);
   }
   static constexpr Order kLook = seq_cst;
@@ -100,10 +101,10 @@ class Fenced {
     return W::until(section, acquire, Rows<P>::kSleepers, Readers<P>::kChannel, deadline, left);
   }
   static bool vacate(Section& section, std::uint64_t domain) noexcept {
-    const std::uint64_t said = Readers<P>::empty(section, domain);
-    if ((said & Rows<P>::kSleepers) != 0) [[unlikely]]
+    const std::uint64_t was = Readers<P>::empty(section, domain);
+    if ((was & Rows<P>::kSleepers) != 0) [[unlikely]]
       wake(section);
-    return said != 0;
+    return was != 0;
   }
   // The section, not the domain: that may be gone.
   [[gnu::noinline]] static bool wake(Section& section) noexcept {

@@ -1,7 +1,8 @@
 // BRAVO's visible readers table: one for the process, shared by all locks and threads.
 //
-// Paper: Dice, Kogan, "BRAVO" (USENIX ATC 2019), section 3. A slot is 0, or the key (address) of a
-// lock with one fast reader. Bit 0 of an occupied slot: a revoker sleeps on it.
+// Paper: D. Dice, A. Kogan, "BRAVO" (USENIX ATC 2019), section 3.
+// State: a slot is 0, or the key (address) of a lock with one fast reader. Bit 0 of an occupied
+//   slot: a revoker sleeps on it.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@ struct ReadersTable {
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
-  // The thread remembers the last one: hashing costs more than looking. (Should a signal handler
-  // mix the two words up: any slot will do, a hold remembers its own.)
-  // A token is the slot's index, and 1: what a hold remembers.
+  // The thread remembers the last one: hashing costs more than looking. (A signal handler may mix
+  // the two words up: any slot is right, since a hold remembers its own.)
+  // A token is the slot's index plus 1.
   [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
     Last& last = P::template local<Last>();
     if (last.key != key) [[unlikely]] {

@@ -1,9 +1,9 @@
 // Where the readers of bravo-asym-* publish themselves: sections of a row of their own thread.
 //
-// Paper: the table of BRAVO (readers/table_slots.h, whose shape this has), as rows of
-//   Read-log-update (rows.h).
+// Paper: the table of BRAVO (table_slots.h, whose shape this has), as rows of Read-log-update
+//   (rows.h).
 // Idea: a store into a slot that other threads use, too, might overwrite one of theirs. A row is
-//   its thread's alone, so its reader publishes itself by a store and leaves by a store
+//   its thread's alone, so its reader publishes itself by a store, and leaves by a store
 //   (asymmetric.h); the revoker has the kernel run a barrier before it looks at the rows.
 // Deviations: no hash and no collisions; a thread has as many slots as it has sections. A revoker
 //   looks at as many rows as there were threads at once, not at a whole table, and pays for the
@@ -82,10 +82,10 @@ class RowSlots {
   static std::uint64_t domain_of(const Frame& f) noexcept {
     return reinterpret_cast<std::uintptr_t>(&f.bias);
   }
-  // No clock: while a revoker waits, nobody comes who stays.
+  // No clock is needed: while a revoker waits, a reader that comes does not stay.
   template <class Frame>
   static std::uint64_t word_of(const Frame& f) noexcept {
-    return Rows<P>::says(domain_of(f), 0);
+    return Rows<P>::section_word(domain_of(f), 0);
   }
 };
 

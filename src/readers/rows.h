@@ -1,22 +1,22 @@
-// Who reads what: a row for each thread, the reader indicator of RLU.
+// Which thread reads which domain: a row for each thread, the reader indicator of RLU.
 //
 // Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-log-update: a lightweight
 //   synchronization mechanism for concurrent programming" (SOSP 2015), sections 3.2 to 3.4: the
 //   global array of threads, a run counter and a local clock for each.
-// Idea: a thread that reads says so in a row of its own, which no other thread writes to. Who must
-//   wait for readers looks at all rows.
-// State: a row is a number of words: whose it is, sections for as many reads at once, and what
+// Idea: a thread that reads fills a section of a row of its own, which no other thread fills. A
+//   thread that must wait for readers looks at all rows.
+// State: a row is a number of words: its thread, sections for as many reads at once, and what
 //   asymmetric.h needs besides. A section is 0 or
 //   bits 19..  the domain that is read (a lock): its address, without the 3 bits that are 0
 //   bits 1..18 the domain's clock when the reader entered
-//   bit 0      kSleepers: somebody sleeps until this reader has left (always 1 in asymmetric.h)
+//   bit 0      kSleepers: a thread sleeps until this reader has left (always 1 in asymmetric.h)
 // Invariants: a section is filled by the thread that has its row, and only when it is empty. Any
 //   thread may empty it. A row has one thread at most; a thread that ends gives its row to another,
 //   with the sections that it leaves filled, if any.
-// Space: 128 bytes a thread, shared by all domains; rows are given out from the first on, so who
-//   looks at all looks at as many as there were threads at once.
-// Deviations: the paper's run counter and local clock are one word with the domain: who waits for a
-//   reader waits for its word to change. Domains do not wait for each other's readers.
+// Space: 128 bytes a thread, shared by all domains. Rows are given out from the first on, so a
+//   search looks at as many as there were threads at once.
+// Deviations: the paper's run counter and local clock are one word with the domain: a thread that
+//   waits for a reader waits for its word to change. Domains do not wait for each other's readers.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ class Rows {
   static constexpr std::uint64_t kSleepers = 1;
   static constexpr std::uint32_t kSections = P::kRowSections;
 
-  // --- what a section says. Of a domain: its address, a multiple of 8 below 2^48.
-  static constexpr std::uint64_t says(std::uint64_t domain, std::uint64_t clock) noexcept {
+  // --- the word of a section. `domain`: its address, a multiple of 8 below 2^48
+  static constexpr std::uint64_t section_word(std::uint64_t domain, std::uint64_t clock) noexcept {
     return domain << kDomainShift | (clock & kClock) << 1;
   }
   static constexpr bool names(std::uint64_t word, std::uint64_t domain) noexcept {
@@ -43,7 +43,7 @@ class Rows {
   }
 
   // --- places of sections, as tokens: not 0, and below kTokens. A row's words are its thread, then
-  // the sections, then what is not for each section, then a word for each section.
+  // the sections, then the number of its sleepers, then for each section whether it is vacated.
   static constexpr std::uint32_t kRowWords = 2 * (kSections + 1);
   static_assert((kRowWords & (kRowWords - 1)) == 0);
   static constexpr std::uint32_t kFirstToken = kRowWords + 1;  // there is no row 0
@@ -61,7 +61,8 @@ class Rows {
 
   // The first place of the calling thread; 0: it has no row yet.
   [[gnu::always_inline]] static std::uint32_t first_place() noexcept { return mine().first; }
-  // A place that is empty, or 0: the thread's row is full, or there are no more rows. Gets a row.
+  // A place that is empty, or 0: the thread's row is full, or there are no more rows. Gets a row
+  // for a thread that has none.
   [[gnu::noinline]] static std::uint32_t find_place() noexcept {
     const std::uint32_t first = mine().first != 0 ? mine().first : claim();
     for (std::uint32_t i = 0; first != 0 && i < kSections; ++i) {
@@ -73,24 +74,24 @@ class Rows {
   [[gnu::always_inline]] static Section& at(std::uint32_t token) noexcept {
     return all().words[token];
   }
-  // For asymmetric.h: whether the section's thread is about to leave it; who sleeps on one of the
-  // row's.
-  [[gnu::always_inline]] static Section& leaving(std::uint32_t token) noexcept {
+  // For asymmetric.h: in which process (P::process_mark) the section's thread vacates it, or 0; how
+  // many threads sleep on sections of the row.
+  [[gnu::always_inline]] static Section& vacating(std::uint32_t token) noexcept {
     return all().words[token + kSections + 1];
   }
   [[gnu::always_inline]] static Section& sleepers(std::uint32_t token) noexcept {
     return all().words[(token & ~(kRowWords - 1)) + kSections + 1];
   }
 
-  // --- for who waits, or looks for others
+  // --- for a thread that waits for readers, or looks for them
   // Calls f(place, word) for each section that names the domain, until it returns false.
-  // True: it never did. Readers whose look at the domain comes after this one's change of it may be
-  // missed.
+  // True: it never did. It may miss readers that look at the domain after this thread has changed
+  // it.
   template <class F>
   static bool each_of(std::uint64_t domain, const F& f) noexcept {
     Rows& rows = all();
-    // seq_cst, both: see claim, and who fills a section. As an acquire it pairs with who empties
-    // it.
+    // seq_cst, both: see first_free, and ReaderAccess::fill. As an acquire the look at a section
+    // pairs with the release of the thread that empties it.
     const auto used = static_cast<std::uint32_t>(rows.used().load(seq_cst));
     for (std::uint32_t row = 1; row <= used; ++row) {
       for (std::uint32_t place = first_of(row); place <= first_of(row) + kSections - 1; ++place) {
@@ -124,7 +125,7 @@ class Rows {
     if (!P::on_thread_exit(&at_thread_exit)) return 0;
     me.busy = 1;
     signal_fence();
-    if (me.first == 0) me.first = first_free();  // a handler may have been faster
+    if (me.first == 0) me.first = first_free();  // else a signal handler was faster
     if (me.first == 0) me.pause = kPause;
     signal_fence();
     me.busy = 0;
@@ -136,21 +137,21 @@ class Rows {
     for (std::uint32_t row = 1; row <= P::kRows; ++row) {
       Section& taken = rows.taken(row);
       std::uint64_t no = 0;
-      // acquire: what the thread before did to its sections, as asymmetric.h fills them by a load
-      // and a store; pairs with at_thread_exit. relaxed: hints.
+      // relaxed: hints. acquire: what the row's last thread did to its sections, since asymmetric.h
+      // fills them by a load and a store; pairs with at_thread_exit.
       if (taken.load(relaxed) != 0 || is_full(row) || !taken.compare_exchange(no, 1, acquire)) {
         continue;
       }
-      // seq_cst: either who looks at all rows sees this one, or this thread, when it looks at a
-      // domain later, sees what that one did to it before. Pairs with each_of. acquire: if another
-      // thread has raised the number so far, the same for that update.
+      // seq_cst: a Dekker pair with each_of. Either a thread that looks at all rows sees this one,
+      // or this thread, when it looks at a domain later, sees how that thread changed it. acquire:
+      // if another thread has raised the number so far, the same for that update.
       for (std::uint64_t used; (used = rows.used().load(acquire)) < row;)
         rows.used().compare_exchange(used, row, seq_cst);
       return first_of(row);
     }
     return 0;
   }
-  // Of threads that ended with holds; relaxed: a hint.
+  // Sections are left by threads that ended with holds. relaxed: a hint.
   static bool is_full(std::uint32_t row) noexcept {
     for (std::uint32_t i = 0; i < kSections; ++i) {
       if (at(first_of(row) + i).load(relaxed) == 0) return false;
@@ -169,7 +170,7 @@ class Rows {
     me.busy = 0;
   }
 
-  // Rows above this never had a thread.
+  // The number of rows that ever had a thread: the first ones.
   Section& used() noexcept { return words[0]; }
   Section& taken(std::uint32_t row) noexcept { return words[row * kRowWords]; }
 

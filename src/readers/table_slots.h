@@ -6,8 +6,8 @@
 // Invariants: a slot is only ever changed from 0 to a key, from that key to 0, or by adding its
 //   revoker bit.
 // Deviations: a slot is released by a compare-exchange, not by a store: a revoker that sleeps
-//   leaves its bit in the slot, and a hold may have been released by another thread, after which
-//   the slot may be anybody's.
+//   leaves its bit in the slot, and another thread may have released the hold, after which the slot
+//   may be any reader's.
 //
 // A ReaderSlots (readers/concept.h), as row_slots.h is.
 #pragma once
@@ -36,7 +36,8 @@ class TableSlots {
     const Table& table = Tables::of(f);
     const std::size_t slot = table.token_of(f.key());
     std::uint64_t free = 0;
-    // seq_cst: either the revoker's scan sees this slot, or this thread sees that the bias is off.
+    // seq_cst: a Dekker pair. Either the revoker's scan sees this slot, or this thread sees that
+    // the bias is off (kLook).
     if (!table.slots[slot - 1].compare_exchange(free, f.key(), seq_cst)) [[unlikely]]
       return 0;
     const auto token = static_cast<std::uint32_t>(slot);
@@ -53,9 +54,9 @@ class TableSlots {
   static bool vacate(const Frame& f, std::uint32_t token, const Closed&) noexcept {
     Slot& slot = slot_of(f, token);
     if (clear(slot, f.key())) return true;
-    // acquire: another hold is this reader's now, and the writers before that must be seen. Pairs
-    // with the release in that thread's clear: slots only change by updates, so each value
-    // continues it.
+    // acquire: another hold is this reader's now, and the writers before that hold must be seen.
+    // Pairs with the release in the clear by the other thread: slots only change by updates, so
+    // each later value continues it.
     slot.load(acquire);
     return false;
   }
@@ -72,11 +73,11 @@ class TableSlots {
   template <class Frame>
   static bool wait(const Frame& f, const Deadline* deadline) noexcept {
     const Table& table = Tables::of(f);
-    const auto gone = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
+    const auto vacated = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
     return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
       // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
       return W::until(table.slots[i], seq_cst, Table::kRevokerSleeps, kRevokerChannel, deadline,
-                      gone);
+                      vacated);
     });
   }
   template <class Frame>
@@ -115,14 +116,14 @@ class TableSlots {
     return Tables::of(f).slots[std::size_t{token} - 1];
   }
 
-  // Releases the slot if it names the lock; wakes a revoker that sleeps there.
+  // Empties the slot if it names the lock; wakes a revoker that sleeps there.
   static bool clear(Slot& slot, std::uint64_t key) noexcept {
     std::uint64_t seen = key;
     // release: the reader's critical section; pairs with the seq_cst re-read in wait.
     if (slot.compare_exchange(seen, 0, release)) [[likely]]
       return true;
     if (seen != (key | Table::kRevokerSleeps)) return false;
-    if (!slot.compare_exchange(seen, 0, release)) return false;  // released by another thread
+    if (!slot.compare_exchange(seen, 0, release)) return false;  // another thread released it
     W::wake(&slot, kRevokerChannel);  // the slot, not the lock: that may be gone
     return true;
   }

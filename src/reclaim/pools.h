@@ -1,38 +1,45 @@
 // Pools: nodes for lock-less lists, from a thread's own supply.
 //
 // Paper: as epoch.h, section 4.4.
-// Idea: a thread takes nodes from its `ready` pool. What it has taken out of lists goes to `open`.
-//   When `ready` is empty, or `open` has become large, `open` becomes a closed period; when that is
+// Idea: a thread takes nodes from its `ready` pool. The nodes that it takes out of lists go to
+//   `open`. When `ready` is empty, or `open` is large, `open` becomes a closed period; when that is
 //   over, its nodes are ready.
-// State, a thread: three stacks of nodes, and the closed one's period. All threads: `spare`, a
-//   stack of batches of kN nodes that some thread had too many of.
-// Invariants: a node is in one stack, or in one list, or held. In `closed`: nobody began to walk
-//   through it after the period. In `ready` and `spare`: nobody looks at it.
+//
+//     a node goes              when
+//     ready  -> a list         the thread acquires (take, take_ready)
+//     a list -> open           the thread has taken it out (retire)
+//     open   -> closed         the last period is over, and nodes are needed (recycle)
+//     closed -> ready          the period is over; a pinned node goes back to open
+//     ready  -> spare          the thread has more than 2 kN ready nodes
+//     spare  -> ready          the thread has too few
+//
+// State, a thread: three stacks of nodes (node_stack.h), and the period of `closed`. All threads:
+//   `spare`, batches of kN nodes.
+// Invariants: a node is in one stack, or in one list, or held. No walk that began after the period
+//   of `closed` meets a node there. Nobody looks at a node in `ready` or `spare`.
 // Cost: take and give are a pop and a push. Once in some kN takes, or retirements: a look at each
 //   other thread.
 // Space: kN nodes a thread at the start. A pool that gets ready with less than kN/2 is filled up to
 //   kN, from `spare` or by mapping; of one with more than 2 kN, batches go to `spare` until it has
-//   less. No more than 2 kN wait in `open` for a thread to run out of ready ones: its own may
+//   less. No more than 2 kN wait in `open` for a thread to run out of ready ones: its own nodes may
 //   always come straight back, while it takes out those of others. While a period is not over,
 //   take() maps more nodes: at most as many as are taken out of lists while the slowest walk lasts.
-//   Under a thread that is stopped in a walk that grows; Counts tell.
+//   If a thread is stopped in a walk, that number grows; PoolCounts show it.
 // Deviations: the allocator never waits. A trimmed node goes to other threads, not to the system:
 //   its memory stays a node for ever, so a late wake of its address does no harm.
 // Pins: a node with a sleeper is kept until the sleeper has seen that it may go on. Pins are only
 //   taken in walks, so after a period there are no new ones.
 // Threads: a thread's supply is a block that the next thread takes over. In a forked child the one
-//   thread hands on those of the others (forked()). The child's copy of a thread's memory is that
-//   of one moment between two of its stores, so a node leaves one stack before it enters another:
-//   it may get lost, never be in two.
+//   thread hands on those of the others (forked()).
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <new>
 
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "reclaim/epoch.h"
+#include "reclaim/node_stack.h"
 
 namespace lockswap {
 
@@ -44,22 +51,9 @@ struct PoolCounts {
   std::uint64_t supplies;  // threads' supplies, in use or waiting for a thread
 };
 
-template <class T>
-concept PooledNode = requires(T& node, const T& glimpse) {
-  // The pools', while the node is in one of them.
-  requires std::same_as<decltype(node.below), T*>;
-  requires std::same_as<decltype(node.batch), T*>;
-  // Of a node that no walk can meet any more: whether a thread still looks at it, by a pin that it
-  // took in a walk. acquire: what that thread did before it let go.
-  { glimpse.pinned() } -> std::same_as<bool>;
-};
-
 template <Platform P, PooledNode T, std::uint32_t kN = 128>
 class Pools {
-  struct Stack {
-    T* top = nullptr;
-    std::uint32_t count = 0;  // of nodes; in a ghost's stack it may be wrong
-  };
+  using Stack = NodeStack<T>;
 
  public:
   struct Supply : Walker<P> {
@@ -73,8 +67,8 @@ class Pools {
   // The calling thread's, or nullptr.
   static Supply* mine() noexcept { return local().supply; }
 
-  // The calling thread's supply, made if need be. It is the thread's until it exits, or, where no
-  // exit hook can be had, until this object ends.
+  // The calling thread's supply, made if there is none. The thread has it until it exits, or, where
+  // no exit hook can be had, until this object ends.
   class Lease {
    public:
     Lease() noexcept : supply_(mine()) {
@@ -102,31 +96,31 @@ class Pools {
   // A node that nobody else knows; nullptr: no memory. Not in a walk. Never waits.
   static T* take(Supply& me) noexcept {
     recycle_if_many(me);
-    if (me.ready.top == nullptr && !refill(me)) return nullptr;
+    if (me.ready.empty() && !refill(me)) return nullptr;
     return take_ready(me);
   }
   // The same if one is at hand, else nullptr.
   static T* take_ready(Supply& me) noexcept {
-    if (me.ready.top == nullptr) return nullptr;
-    T* n = pop(me.ready);
+    if (me.ready.empty()) return nullptr;
+    T* n = me.ready.pop();
     P::permit(n);
     return n;
   }
   // Back from take(), if no other thread can have seen it.
   static void give(Supply& me, T* n) noexcept {
     P::forbid(n);
-    push(me.ready, n);
+    me.ready.push(n);
   }
   // The calling thread has taken it out of a list.
-  static void retire(Supply& me, T* n) noexcept { push(me.open, n); }
-  // For who retires without taking. Not in a walk. Never waits.
+  static void retire(Supply& me, T* n) noexcept { me.open.push(n); }
+  // For a thread that retires without taking. Not in a walk. Never waits.
   static void recycle_if_many(Supply& me) noexcept {
     if (me.open.count > me.enough) [[unlikely]]
       recycle_and_trim(me);
   }
 
-  // In a forked child, by the thread that is left, before or at its next use: the others' supplies
-  // wait for new threads. Their walks are over.
+  // In a forked child, by the thread that is left, before or at its next use: the other threads'
+  // supplies wait for new threads. Their walks are over.
   static void forked() noexcept {
     Supply* me = mine();
     const std::uint64_t here = P::process();
@@ -135,9 +129,9 @@ class Pools {
     for (Walker<P>* w = epochs().first(); w != nullptr; w = w->next) {
       const std::uint64_t of = w->process.load(relaxed);
       if (of == 0 || of == here) continue;
-      auto* ghost = static_cast<Supply*>(w);
-      for (Stack* s : {&ghost->ready, &ghost->open, &ghost->closed})
-        recount(*s);
+      auto* former = static_cast<Supply*>(w);
+      for (Stack* s : {&former->ready, &former->open, &former->closed})
+        s->recount();
       w->began.store(0, relaxed);
       w->process.store(0, release);  // pairs with attach()
     }
@@ -158,7 +152,7 @@ class Pools {
  private:
   struct Shared {
     Epochs<P> epochs{};
-    typename P::template atomic<std::uint64_t> spare{};  // the first batch
+    SpareBatches<P, T, kN> spare{};
     typename P::template atomic<std::uint64_t> mapped{};
     typename P::template atomic<std::uint64_t> growths{};
     typename P::template atomic<std::uint64_t> blocked{};
@@ -175,53 +169,28 @@ class Pools {
   static Shared& shared() noexcept { return P::template global<Shared>(); }
   static Local& local() noexcept { return P::template local<Local>(); }
 
-  // --- stacks. signal_fence: the stores stay in this order, see "Threads" above.
-  static T* pop(Stack& s) noexcept {
-    T* n = s.top;
-    if (n == nullptr) __builtin_unreachable();  // nobody pops an empty one
-    s.top = n->below;
-    --s.count;
-    return n;
-  }
-  static void push(Stack& s, T* n) noexcept {
-    n->below = s.top;
-    signal_fence();
-    s.top = n;
-    ++s.count;
-  }
-  static void move_one(Stack& from, Stack& to) noexcept {
-    T* n = pop(from);
-    signal_fence();
-    push(to, n);
-  }
-  static void recount(Stack& s) noexcept {
-    s.count = 0;
-    for (const T* n = s.top; n != nullptr; n = n->below)
-      ++s.count;
-  }
-
   // --- ready is empty
   [[gnu::noinline]] static bool refill(Supply& me) noexcept {
     recycle_and_trim(me);
     if (me.ready.count >= (kN + 1) / 2) return true;
-    const bool waits = me.closed.top != nullptr;
-    return take_spare(me.ready) || grow(me.ready, waits) || me.ready.top != nullptr;
+    const bool waits = !me.closed.empty();
+    return shared().spare.take(me.ready) || grow(me.ready, waits) || !me.ready.empty();
   }
   [[gnu::noinline]] static void recycle_and_trim(Supply& me) noexcept {
     recycle(me);
-    // A walk that lasts is looked at again when so many more have come.
+    // If a walk lasts, the next look is when so many more nodes were retired.
     me.enough = me.open.count + 2 * kN;
     if (me.ready.count <= 2 * kN) return;
     while (me.ready.count >= 2 * kN)
-      put_spare(me.ready);
+      shared().spare.put(me.ready);
   }
 
-  // What was retired before the last period's end is ready, when no walk is that old.
+  // The nodes that were retired before the last period's end are ready, when no walk is that old.
   static void recycle(Supply& me) noexcept {
-    if (me.closed.top == nullptr) {
-      if (me.open.top == nullptr) return;
-      // `closed` is nobody's for a moment; the period is set first, so that no node is in a period
-      // that ended before.
+    if (me.closed.empty()) {
+      if (me.open.empty()) return;
+      // For a moment the nodes are in no stack. The period is set first, so that no node is in a
+      // period that ended before.
       me.period = epochs().close();
       signal_fence();
       const Stack all = me.open;
@@ -230,49 +199,15 @@ class Pools {
       me.closed = all;
     }
     if (!epochs().is_over(me.period, me)) return;
-    while (me.closed.top != nullptr) {
+    while (!me.closed.empty()) {
       T* n = me.closed.top;
       const bool pinned = n->pinned();
-      move_one(me.closed, pinned ? me.open : me.ready);
+      me.closed.move_one_to(pinned ? me.open : me.ready);
       if (!pinned) P::forbid(n);
     }
   }
 
-  // kN nodes from a stack that has them become a batch.
-  static void put_spare(Stack& from) noexcept {
-    Stack batch;
-    for (std::uint32_t i = 0; i < kN; ++i)
-      move_one(from, batch);
-    push_batches(batch.top, batch.top);
-  }
-  static void push_batches(T* first, T* last) noexcept {
-    auto& spare = shared().spare;
-    std::uint64_t head = spare.load(relaxed);
-    do {
-      last->batch = reinterpret_cast<T*>(head);
-      // release: the batch, and that its nodes are ready. Pairs with take_spare().
-    } while (!spare.compare_exchange(head, reinterpret_cast<std::uintptr_t>(first), release));
-  }
-  // All batches are taken and the others put back: so no batch is looked at that another thread may
-  // have taken meanwhile. Who comes in between finds none, and maps.
-  static bool take_spare(Stack& to) noexcept {
-    auto& spare = shared().spare;
-    if (spare.load(relaxed) == 0) return false;
-    auto* first = reinterpret_cast<T*>(spare.exchange(0, acquire));  // pairs with push_batches()
-    if (first == nullptr) return false;
-    if (T* rest = first->batch; rest != nullptr) {
-      T* last = rest;
-      while (last->batch != nullptr)
-        last = last->batch;
-      push_batches(rest, last);
-    }
-    Stack batch{first, kN};
-    while (batch.top != nullptr)
-      move_one(batch, to);
-    return true;
-  }
-
-  // Up to kN.
+  // Maps nodes, up to kN in the stack.
   static bool grow(Stack& s, bool blocked) noexcept {
     const std::uint32_t n = kN - s.count;
     auto* nodes = static_cast<T*>(P::map(n * sizeof(T)));
@@ -286,7 +221,7 @@ class Pools {
     for (std::uint32_t i = 0; i < n; ++i) {
       T* node = new (nodes + i) T{};
       P::forbid(node);
-      push(s, node);
+      s.push(node);
     }
     shared().mapped.fetch_add(n, relaxed);  // relaxed: a count
   }

@@ -14,11 +14,11 @@ struct Through;
 template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...), bool kAcquires>
 struct Through<kMember, kAcquires> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
-    CountMutexes::on(m, Event::call);
+    CountInTable::on(m, Event::mutex_call);
     const int error = (system_mutex.*kMember)(m, args...);
-    if (kAcquires && (error == 0 || error == EOWNERDEAD)) CountMutexes::on(m, Event::write);
-    if (kAcquires && error == EBUSY) CountMutexes::on(m, Event::failed_try);
-    if (error == ETIMEDOUT) CountMutexes::on(m, Event::timeout);
+    if (kAcquires && (error == 0 || error == EOWNERDEAD)) CountInTable::on(m, Event::mutex_lock);
+    if (kAcquires && error == EBUSY) CountInTable::on(m, Event::mutex_failed_try);
+    if (error == ETIMEDOUT) CountInTable::on(m, Event::mutex_timeout);
     return error;
   }
 };

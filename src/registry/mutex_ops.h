@@ -30,7 +30,7 @@ class MutexLockOps {
     if (Contract::is_adopted(frame(m))) [[likely]]
       return true;
     if (!Contract::is_ours(frame(m))) {
-      Count::on(m, Event::to_glibc);
+      Count::on(m, Event::mutex_to_glibc);
       return false;
     }
     Contract::adopt(frame(m));
@@ -38,27 +38,27 @@ class MutexLockOps {
   }
 
   static int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     Contract::before_init(frame(m));
     const int error = system_mutex.init(m, attributes);  // zeroes, then sets the kind
     if (error == 0 && Contract::is_ours(frame(m))) Contract::begin(frame(m));
     return error;
   }
   static int destroy(pthread_mutex_t* m) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     return ours(m) ? Contract::destroy(frame(m)) : system_mutex.destroy(m);
   }
 
-  // The two functions that programs call most. Their hot paths make no call and need no stack.
+  // The two functions that programs call most. Their fast stages make no call and need no stack.
   static int lock(pthread_mutex_t* m) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     if (!Contract::is_plain(frame(m))) [[unlikely]]
       return lock_checked(m);
-    const std::uint64_t rest = Contract::plain_lock(frame(m));
-    return rest == 0 ? 0 : lock_rest(m, rest);
+    const std::uint64_t rest = Contract::fast_lock(frame(m));
+    return rest == 0 ? 0 : slow_lock(m, rest);
   }
-  [[gnu::noinline]] static int lock_rest(pthread_mutex_t* m, std::uint64_t rest) noexcept {
-    Contract::plain_lock_rest(frame(m), rest);
+  [[gnu::noinline]] static int slow_lock(pthread_mutex_t* m, std::uint64_t rest) noexcept {
+    Contract::slow_lock(frame(m), rest);
     return 0;
   }
   // Of a mutex that looks at its owner, as a rule.
@@ -67,21 +67,21 @@ class MutexLockOps {
     if (me == 0) [[unlikely]]
       return lock_any(m);
     if (Contract::is_owned(frame(m), me)) return Contract::lock_again(frame(m));
-    const std::uint64_t rest = Contract::lock_begin(frame(m), me);
-    return rest == 0 ? 0 : lock_rest(m, rest);
+    const std::uint64_t rest = Contract::fast_lock(frame(m), me);
+    return rest == 0 ? 0 : slow_lock(m, rest);
   }
   [[gnu::noinline]] static int lock_any(pthread_mutex_t* m) noexcept {
     return ours(m) ? Contract::lock(frame(m)) : system_mutex.lock(m);
   }
   static int unlock(pthread_mutex_t* m) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     if (!Contract::is_plain(frame(m))) [[unlikely]]
       return unlock_checked(m);
-    const std::uint32_t rest = Contract::plain_unlock(frame(m));
-    return rest == 0 ? 0 : unlock_rest(m, rest);
+    const std::uint32_t rest = Contract::fast_unlock(frame(m));
+    return rest == 0 ? 0 : slow_unlock(m, rest);
   }
-  [[gnu::noinline]] static int unlock_rest(pthread_mutex_t* m, std::uint32_t rest) noexcept {
-    Contract::plain_unlock_rest(frame(m), rest);
+  [[gnu::noinline]] static int slow_unlock(pthread_mutex_t* m, std::uint32_t rest) noexcept {
+    Contract::slow_unlock(frame(m), rest);
     return 0;
   }
   [[gnu::noinline]] static int unlock_checked(pthread_mutex_t* m) noexcept {
@@ -89,19 +89,19 @@ class MutexLockOps {
     if (me == 0 || !Contract::is_owned(frame(m), me)) [[unlikely]]
       return unlock_any(m);
     if (Contract::unlock_again(frame(m))) return 0;
-    const std::uint32_t rest = Contract::plain_unlock(frame(m));
-    return rest == 0 ? 0 : unlock_rest(m, rest);
+    const std::uint32_t rest = Contract::fast_unlock(frame(m));
+    return rest == 0 ? 0 : slow_unlock(m, rest);
   }
   [[gnu::noinline]] static int unlock_any(pthread_mutex_t* m) noexcept {
     return ours(m) ? Contract::unlock(frame(m)) : system_mutex.unlock(m);
   }
 
   static int trylock(pthread_mutex_t* m) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     return ours(m) ? Contract::try_lock(frame(m)) : system_mutex.trylock(m);
   }
   static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
-    Count::on(m, Event::call);
+    Count::on(m, Event::mutex_call);
     if (!ours(m)) return system_mutex.clocklock(m, clock, at);
     if (!is_valid_clock(clock)) return EINVAL;
     const Deadline deadline{clock, *at};

@@ -155,7 +155,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   Native::set_spin_budget(config.spin);
   Native::set_pretence(config.topology);
-  const Row row = count ? choose<CountMutexes>(config.mutex, config.wait)
+  const Row row = count ? choose<CountInTable>(config.mutex, config.wait)
                         : choose<CountNothing>(config.mutex, config.wait);
   if (row.ops == nullptr) {
     why = "this mutex is in the registry's table, but choose does not know it";

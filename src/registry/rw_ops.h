@@ -62,33 +62,33 @@ class RwLockOps {
     return 0;
   }
 
-  // The two functions that programs call most. Their hot paths make no call and need no stack.
+  // The two functions that programs call most. Their fast stages make no call and need no stack.
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
-    const std::uint32_t rest = Contract::read_fast(frame(l));
-    return rest == 0 ? 0 : rdlock_rest(l, rest);
+    const std::uint32_t attempt = Contract::fast_read(frame(l));
+    return attempt == 0 ? 0 : slow_rdlock(l, attempt);
   }
-  [[gnu::noinline]] static int rdlock_rest(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
+  [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
     if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.rdlock(l);
-    return Contract::read_rest(frame(l), attempt, nullptr);
+    return Contract::slow_read(frame(l), attempt, nullptr);
   }
   static int unlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
-    if (Contract::is_plain_read_release(frame(l))) [[likely]] {
-      return Contract::plain_read_release(frame(l));
+    if (Contract::has_only_hold(frame(l))) [[likely]] {
+      return Contract::fast_read_unlock(frame(l));
     }
     // A foreign object may show this thread as its writer, but then it is not adopted.
     if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);
-    return unlock_rest(l);
+    return slow_unlock(l);
   }
   // Out of line, so that the reader's path needs no stack.
   [[gnu::noinline]] static int write_unlock(pthread_rwlock_t* l) noexcept {
     Contract::write_unlock(frame(l));
     return 0;
   }
-  [[gnu::noinline]] static int unlock_rest(pthread_rwlock_t* l) noexcept {
+  [[gnu::noinline]] static int slow_unlock(pthread_rwlock_t* l) noexcept {
     if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.unlock(l);
-    return Contract::unlock(frame(l));
+    return Contract::slow_unlock(frame(l));
   }
 
   static int tryrdlock(pthread_rwlock_t* l) noexcept {

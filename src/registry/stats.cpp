@@ -16,11 +16,11 @@ constexpr int kLooks = 8;                  // at counts that are on the move
 
 using Word = NativeAtomic<std::uint64_t>;
 
-// A thread's own. Orders are relaxed but around a hand-over, which a report must not see half done.
+// A thread's own. Orders are relaxed but around a hand-off, which a report must not see half done.
 struct Block {
   NativeAtomic<std::uint32_t> used;
   Block* next;
-  Word begun, ended;  // hand-overs
+  Word begun, ended;  // hand-offs
   Counts counts[kLocksInBlock];
 };
 
@@ -45,9 +45,9 @@ Counts& counts_of(Counts* table, std::uint64_t key) noexcept {
 }
 
 // By the block's thread, which may be interrupted by itself, in a signal handler: so its words
-// change by single updates. From now on the place is for lock `next`. Who sees a word as it is
-// after that sees that the hand-over has begun (release here and in on(), acquire in add_to).
-void hand_over(Block& block, Counts& from, std::uint64_t next) noexcept {
+// change by single updates. From now on the place is for lock `next`. A thread that sees a word as
+// it is after that sees that the hand-off has begun (release here and in on(), acquire in add_to).
+void hand_off(Block& block, Counts& from, std::uint64_t next) noexcept {
   const std::uint64_t key = from.key.load(relaxed);
   if (key == next) return;
   block.begun.fetch_add(1, relaxed);
@@ -63,8 +63,8 @@ void on_thread_exit() noexcept {
   MyBlock& mine = per_thread<MyBlock>;
   if (mine.block == nullptr) return;
   for (Counts& c : mine.block->counts)
-    hand_over(*mine.block, c, 0);
-  mine.block->used.store(0, release);  // pairs with my_block: the next owner finds it handed over
+    hand_off(*mine.block, c, 0);
+  mine.block->used.store(0, release);  // pairs with my_block: the next owner finds it empty
   mine.block = nullptr;
 }
 
@@ -104,12 +104,12 @@ std::uint64_t hand_overs(Word Block::*which, Order order) noexcept {
 
 void add_to(Counts* table, const Counts& from, std::uint64_t key) noexcept {
   for (std::size_t e = 0; e < kEvents; ++e) {
-    const std::uint64_t n = from.n[e].load(acquire);  // before the hand-overs are counted again
+    const std::uint64_t n = from.n[e].load(acquire);  // before the hand-offs are counted again
     if (n != 0) (key == 0 ? table[kLocks - 1] : counts_of(table, key)).n[e].fetch_add(n, relaxed);
   }
 }
 
-// True: no hand-over came between, so each count is in the copy.
+// True: no hand-off came between, so each count is in the copy.
 bool copy_to(Counts* table) noexcept {
   const std::uint64_t ended = hand_overs(&Block::ended, acquire);
   for (std::size_t i = 0; i < kLocks; ++i) {
@@ -135,9 +135,9 @@ void CountInTable::on(const void* lock, Event event, std::uint64_t n) noexcept {
   }
   Counts& c = block->counts[hash(key) % kLocksInBlock];
   if (c.key.load(relaxed) != key) [[unlikely]] {
-    hand_over(*block, c, key);
+    hand_off(*block, c, key);
   }
-  // Only this thread adds here: a load and a store are enough. Release: see hand_over.
+  // Only this thread adds here: a load and a store are enough. Release: see hand_off.
   Word& w = c.n[static_cast<std::size_t>(event)];
   w.store(w.load(relaxed) + n, release);
 }
@@ -168,8 +168,8 @@ Counts* take_counts() noexcept {
   if (all_locks == nullptr) return nullptr;
   for (int looks = 0;;) {
     auto* table = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-    // Where threads hand over all the time, the last look must do: it may miss what is on its way
-    // from a block to the table, as it has seen the table first, and has nothing twice.
+    // Where threads hand off all the time, the last look must do: it may miss counts on their way
+    // from a block to the table, since it has seen the table first, and has nothing twice.
     if (table == nullptr || copy_to(table) || ++looks == kLooks) return table;
     give_back(table);
   }

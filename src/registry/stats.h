@@ -1,7 +1,7 @@
 // Counting what locks do (LOCKSWAP_STATS). Chosen at start-up as a second instance of each lock, so
 // that without it the locks carry no trace of it.
 //
-// Each thread counts in a block of its own, a few locks at a time, and hands over to a table of all
+// Each thread counts in a block of its own, a few locks at a time, and hands off to a table of all
 // locks when a block's place is needed for another lock, and when the thread ends. A report reads
 // both.
 #pragma once
@@ -27,29 +27,6 @@ struct Bypasses {
 
 struct CountInTable {
   static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
-};
-
-// The same for mutexes.
-struct CountMutexes {
-  static void on(const void* mutex, Event event, std::uint64_t n = 1) noexcept {
-    CountInTable::on(mutex, of_mutex(event), n);
-  }
-
- private:
-  static constexpr Event of_mutex(Event e) noexcept {
-    switch (e) {
-      case Event::write:
-        return Event::mutex_lock;
-      case Event::failed_try:
-        return Event::mutex_failed_try;
-      case Event::timeout:
-        return Event::mutex_timeout;
-      case Event::to_glibc:
-        return Event::mutex_to_glibc;
-      default:
-        return Event::mutex_call;
-    }
-  }
 };
 
 // At start-up. False: no memory for the counts.

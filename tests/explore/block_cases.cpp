@@ -1,11 +1,13 @@
-// The cases of blocks beside locks (side_block.h): whose block it is while locks end without a word
-// and others run short of blocks. From the third block on who needs one asks all others first.
+// The cases of blocks beside locks (side_block.h): to which lock a block belongs while locks end
+// without notice and others run short of blocks. A lock that needs the third block, or a later one,
+// asks all others first.
 //
 // What threads do, as words:
 //   a b c d   acquire and release the lock at that place: a word in its block
 //   (a )a     the same in two steps
-//   A         the lock at place a ends, as std::mutex does: its bytes are another's now, here
-//   zeroes -a        it is destroyed +1 ?1     sets event 1; waits for it
+//   A         the lock at place a ends, as std::mutex does: other data, zeroes, takes its bytes
+//   -a        the lock at place a is destroyed
+//   +1 ?1     sets event 1; waits for it
 #include <memory>
 #include <sstream>
 

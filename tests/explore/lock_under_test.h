@@ -113,10 +113,10 @@ class ContractLock final : public LockUnderTest {
   }
   int read(How how) override {
     if (how == How::wait) {
-      const std::uint32_t rest = Contract::read_fast(*f_);
+      const std::uint32_t rest = Contract::fast_read(*f_);
       if (rest == 0) return 0;
       if (!Contract::adopted(*f_)) Contract::adopt(*f_);
-      return Contract::read_rest(*f_, rest, nullptr);
+      return Contract::slow_read(*f_, rest, nullptr);
     }
     if (!Contract::adopted(*f_)) Contract::adopt(*f_);
     return Contract::read_lock(*f_, patience(how));
@@ -126,13 +126,13 @@ class ContractLock final : public LockUnderTest {
     return how == How::wait ? Contract::write_lock(*f_) : Contract::write_lock(*f_, patience(how));
   }
   int unlock(bool) override {
-    if (Contract::is_plain_read_release(*f_)) return Contract::plain_read_release(*f_);
+    if (Contract::has_only_hold(*f_)) return Contract::fast_read_unlock(*f_);
     if (Contract::is_own_write(*f_) && Contract::adopted(*f_)) {
       Contract::write_unlock(*f_);
       return 0;
     }
     if (!Contract::adopted(*f_)) Contract::adopt(*f_);
-    return Contract::unlock(*f_);
+    return Contract::slow_unlock(*f_);
   }
   void destroy() override {
     Contract::destroy(*f_);

@@ -139,7 +139,7 @@ struct Place {
   std::vector<const Case*> cases;
 };
 
-// "read_begin" of "static Attempt lockswap::Bravo<P, ...>::read_begin(Frame&) [with P = ...]"
+// "fast_read" of "static Attempt lockswap::Bravo<P, ...>::fast_read(Frame&) [with P = ...]"
 std::string function_in(const std::string& pretty) {
   int depth = 0;
   std::size_t begin = 0;

@@ -113,15 +113,15 @@ class MutexLock final : public MutexUnderTest {
   }
   int write(How how) override {
     if (how == How::wait && Contract::is_plain(*f_)) {
-      if (const auto rest = Contract::plain_lock(*f_); rest != 0) {
-        Contract::plain_lock_rest(*f_, rest);
+      if (const auto rest = Contract::fast_lock(*f_); rest != 0) {
+        Contract::slow_lock(*f_, rest);
       }
       return 0;
     }
     if (const auto me = Contract::known_id(*f_); how == How::wait && me != 0) {
       if (Contract::is_owned(*f_, me)) return Contract::lock_again(*f_);
-      if (const auto rest = Contract::lock_begin(*f_, me); rest != 0) {
-        Contract::plain_lock_rest(*f_, rest);
+      if (const auto rest = Contract::fast_lock(*f_, me); rest != 0) {
+        Contract::slow_lock(*f_, rest);
       }
       return 0;
     }
@@ -133,15 +133,15 @@ class MutexLock final : public MutexUnderTest {
   }
   int unlock(bool) override {
     if (Contract::is_plain(*f_)) {
-      if (const auto rest = Contract::plain_unlock(*f_); rest != 0) {
-        Contract::plain_unlock_rest(*f_, rest);
+      if (const auto rest = Contract::fast_unlock(*f_); rest != 0) {
+        Contract::slow_unlock(*f_, rest);
       }
       return 0;
     }
     if (const auto me = Contract::known_id(*f_); me != 0 && Contract::is_owned(*f_, me)) {
       if (Contract::unlock_again(*f_)) return 0;
-      if (const auto rest = Contract::plain_unlock(*f_); rest != 0) {
-        Contract::plain_unlock_rest(*f_, rest);
+      if (const auto rest = Contract::fast_unlock(*f_); rest != 0) {
+        Contract::slow_unlock(*f_, rest);
       }
       return 0;
     }

@@ -60,8 +60,8 @@ class ExploredRwOps {
   }
   static int unlock(pthread_rwlock_t* l) {
     Frame& f = frame(l);
-    if (Contract::is_plain_read_release(f)) return Contract::plain_read_release(f);
-    if (!Contract::is_own_write(f)) return Contract::unlock(f);
+    if (Contract::has_only_hold(f)) return Contract::fast_read_unlock(f);
+    if (!Contract::is_own_write(f)) return Contract::slow_unlock(f);
     Contract::write_unlock(f);
     return 0;
   }

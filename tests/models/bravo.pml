@@ -34,7 +34,7 @@ byte bias = OFF;
 byte slot[SLOTS];
 byte below_readers;  /* holds of the underlying lock */
 bool below_waiting;  /* a writer has closed it to new readers ... */
-byte extra;          /* recursive holds: rw_contract.h's contract word */
+byte extra;          /* recursive holds: rw_word.h, the contract word */
 bool asleep;         /* there is one revoker at a time: it owns the underlying lock */
 
 byte reading, writing; /* who is in, for the assertions */

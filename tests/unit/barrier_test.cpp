@@ -174,12 +174,12 @@ bool guards_its_data() {
   for (int i = 0; i < 3; ++i) {
     readers.emplace_back([&] {
       for (bool first = true; !stop.load(); first = false) {
-        const std::uint32_t rest = Contract::read_fast(lock);
-        if (rest != 0 && Contract::read_rest(lock, rest, nullptr) != 0) bad = true;
+        const std::uint32_t rest = Contract::fast_read(lock);
+        if (rest != 0 && Contract::slow_read(lock, rest, nullptr) != 0) bad = true;
         if (a != b) bad = true;
-        if (Contract::is_plain_read_release(lock)) {
-          if (Contract::plain_read_release(lock) != 0) bad = true;
-        } else if (Contract::unlock(lock) != 0) {
+        if (Contract::has_only_hold(lock)) {
+          if (Contract::fast_read_unlock(lock) != 0) bad = true;
+        } else if (Contract::slow_unlock(lock) != 0) {
           bad = true;
         }
         if (first) ++reading;
@@ -228,13 +228,13 @@ TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
   OfBravo::Frame lock;
   OfBravo::adopt(lock);
   const auto read = [&] {
-    const std::uint32_t rest = OfBravo::read_fast(lock);
-    return rest == 0 || OfBravo::read_rest(lock, rest, nullptr) == 0;
+    const std::uint32_t rest = OfBravo::fast_read(lock);
+    return rest == 0 || OfBravo::slow_read(lock, rest, nullptr) == 0;
   };
   const auto is_fast = [&] { return RowSlots<Native, W>::is_any(lock); };
   for (int i = 0; i < 100 && !is_fast(); ++i) {
     if (i != 0) {
-      ASSERT_EQ(OfBravo::unlock(lock), 0);
+      ASSERT_EQ(OfBravo::slow_unlock(lock), 0);
     }
     ASSERT_TRUE(read());
   }
@@ -242,7 +242,7 @@ TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
   const auto checks = [&] {
     OfBravo::adopt(lock);
     if (OfBravo::write_lock(lock, {.only_try = true}) != EBUSY) return false;
-    if (OfBravo::unlock(lock) != 0 || is_fast()) return false;
+    if (OfBravo::slow_unlock(lock) != 0 || is_fast()) return false;
     return OfBravo::write_lock(lock, {.only_try = true}) == 0;
   };
   EXPECT_EQ(in_child(checks), 0);

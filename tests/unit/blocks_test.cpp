@@ -258,8 +258,8 @@ TEST_F(PerCpuTest, ACopyOfAnUnlockedLockIsALockOfItsOwn) {
   auto& copy = *reinterpret_cast<Frame*>(bytes);
   ASSERT_EQ(Contract::write_lock(lock), 0);
   EXPECT_EQ(Contract::write_lock(copy, {.only_try = true}), 0);
-  EXPECT_EQ(Contract::unlock(copy), 0);
-  EXPECT_EQ(Contract::unlock(lock), 0);
+  EXPECT_EQ(Contract::slow_unlock(copy), 0);
+  EXPECT_EQ(Contract::slow_unlock(lock), 0);
   Contract::destroy(copy);
   Contract::destroy(lock);
 }
@@ -308,13 +308,13 @@ TEST_F(PerCpuTest, AReaderMayMove) {
       CPU_SET(cpu, &one);
       ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
       if (++wanted == 1) {
-        const std::uint32_t rest = Contract::read_fast(lock);
-        ASSERT_TRUE(rest == 0 || Contract::read_rest(lock, rest, nullptr) == 0);
+        const std::uint32_t rest = Contract::fast_read(lock);
+        ASSERT_TRUE(rest == 0 || Contract::slow_read(lock, rest, nullptr) == 0);
       } else if (wanted == 2) {
         EXPECT_EQ(Contract::write_lock(lock, {.only_try = true}), EBUSY);
-        EXPECT_EQ(Contract::unlock(lock), 0);
+        EXPECT_EQ(Contract::slow_unlock(lock), 0);
         EXPECT_EQ(Contract::write_lock(lock, {.only_try = true}), 0);
-        EXPECT_EQ(Contract::unlock(lock), 0);
+        EXPECT_EQ(Contract::slow_unlock(lock), 0);
       }
     }
   }

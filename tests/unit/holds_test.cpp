@@ -54,11 +54,11 @@ TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
 }
 
 TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
-  std::map<std::uint64_t, Hold> model;
+  std::map<std::uint64_t, HoldRecord> model;
   std::mt19937 random(1);
   for (int step = 0; step < 200'000; ++step) {
     const std::uint64_t key = (1 + random() % 3000) * 56;
-    Hold* h = holds.find(key);
+    HoldRecord* h = holds.find(key);
     ASSERT_EQ(h != nullptr, model.count(key) == 1) << step;
     if (h == nullptr) {
       holds.add(key, 9, static_cast<std::uint32_t>(step));
@@ -86,7 +86,7 @@ TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
 TEST_F(HoldsTest, StaleEntriesAreForgotten) {
   for (std::uint64_t k = 1; k <= 6; ++k)
     holds.add(k * 56, k, 0);
-  holds.forget_if([](const Hold& h) { return h.key == 56 || h.stamp == 3; });
+  holds.forget_if([](const HoldRecord& h) { return h.key == 56 || h.stamp == 3; });
   EXPECT_EQ(holds.find(56), nullptr);
   EXPECT_EQ(holds.find(3 * 56), nullptr);
   for (std::uint64_t k : {2, 4, 5, 6})
@@ -99,7 +99,7 @@ TEST_F(HoldsTest, ATableThatIsLookedAtStaysWhereItIs) {
   const Holds<Native>::Use use(holds);
   for (std::uint64_t k = 1; k <= 200; ++k)
     holds.add(k * 56, 9, 7);
-  Hold* in_table = holds.find(100 * 56);
+  HoldRecord* in_table = holds.find(100 * 56);
   ASSERT_NE(in_table, nullptr);
   {
     const Holds<Native>::Use by_the_handler(holds);
@@ -109,7 +109,7 @@ TEST_F(HoldsTest, ATableThatIsLookedAtStaysWhereItIs) {
     EXPECT_EQ(holds.find(3000 * 56), nullptr) << "and none for this one";
     EXPECT_EQ(holds.find(100 * 56), in_table);
     for (std::uint64_t k = 1001; k <= 3000; ++k) {
-      if (Hold* h = holds.find(k * 56)) holds.remove(h);
+      if (HoldRecord* h = holds.find(k * 56)) holds.remove(h);
     }
   }
   EXPECT_EQ(holds.find(100 * 56), in_table);

@@ -53,7 +53,7 @@ struct Limits : testing::Test {
 
   int read() { return Contract::read_lock(frame, {}); }
   int try_read() { return Contract::read_lock(frame, {.only_try = true}); }
-  int unlock() { return Contract::unlock(frame); }
+  int unlock() { return Contract::slow_unlock(frame); }
   void add_extra(std::uint64_t n) { frame.contract.fetch_add(n * kExtra, relaxed); }
   void take_extra(std::uint64_t n) { frame.contract.fetch_sub(n * kExtra, relaxed); }
   // Readers that arrived in the core and did not leave.

@@ -71,14 +71,14 @@ struct Shared {
       return Contract::lock_until(frame, &deadline, [](const Deadline&) { return true; }) == 0;
     }
     if (!Contract::is_plain(frame)) std::abort();
-    if (const auto rest = Contract::plain_lock(frame); rest != 0) {
-      Contract::plain_lock_rest(frame, rest);
+    if (const auto rest = Contract::fast_lock(frame); rest != 0) {
+      Contract::slow_lock(frame, rest);
     }
     return true;
   }
   void unlock() {
-    if (const auto rest = Contract::plain_unlock(frame); rest != 0) {
-      Contract::plain_unlock_rest(frame, rest);
+    if (const auto rest = Contract::fast_unlock(frame); rest != 0) {
+      Contract::slow_unlock(frame, rest);
     }
   }
   // False: gives up. Who is patient does not.

@@ -32,15 +32,15 @@ struct Lock {
   Lock() { Contract::adopt(frame); }
   ~Lock() { Contract::destroy(frame); }
   int read() {
-    const std::uint32_t rest = Contract::read_fast(frame);
-    return rest == 0 ? 0 : Contract::read_rest(frame, rest, nullptr);
+    const std::uint32_t rest = Contract::fast_read(frame);
+    return rest == 0 ? 0 : Contract::slow_read(frame, rest, nullptr);
   }
   int try_read() { return Contract::read_lock(frame, {.only_try = true}); }
   int try_write() { return Contract::write_lock(frame, {.only_try = true}); }
   int write() { return Contract::write_lock(frame); }
   int unlock() {
-    if (Contract::is_plain_read_release(frame)) return Contract::plain_read_release(frame);
-    return Contract::unlock(frame);
+    if (Contract::has_only_hold(frame)) return Contract::fast_read_unlock(frame);
+    return Contract::slow_unlock(frame);
   }
   bool idle() const { return frame.core.idle(); }
   int sections() const {
@@ -65,7 +65,7 @@ TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
   for (const std::uint64_t domain : {std::uint64_t{8}, std::uint64_t{0x7fff'ffff'fff8},
                                      std::uint64_t{0xffff'ffff'fff8}, std::uint64_t{1} << 32}) {
     for (const std::uint64_t clock : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
-      const std::uint64_t word = AllRows::says(domain, clock);
+      const std::uint64_t word = AllRows::section_word(domain, clock);
       EXPECT_NE(word, 0u);
       EXPECT_EQ(word & AllRows::kSleepers, 0u);
       // A sleeper watches the lower half.
@@ -74,7 +74,7 @@ TEST_F(RowsTest, ASectionNamesItsDomainAndNoOther) {
       EXPECT_TRUE(AllRows::names(word | AllRows::kSleepers, domain));
       EXPECT_FALSE(AllRows::names(word, domain ^ 8));
       EXPECT_FALSE(AllRows::names(word, domain ^ (std::uint64_t{1} << 47)));
-      EXPECT_NE(word, AllRows::says(domain, clock + 1));
+      EXPECT_NE(word, AllRows::section_word(domain, clock + 1));
     }
   }
   EXPECT_FALSE(AllRows::names(0, 8));

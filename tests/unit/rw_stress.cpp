@@ -66,8 +66,8 @@ Deadline soon() {
 
 template <class Contract>
 int read_lock(typename Contract::Frame& f) {
-  const std::uint32_t rest = Contract::read_fast(f);
-  return rest == 0 ? 0 : Contract::read_rest(f, rest, nullptr);
+  const std::uint32_t rest = Contract::fast_read(f);
+  return rest == 0 ? 0 : Contract::slow_read(f, rest, nullptr);
 }
 
 template <class Contract>
@@ -96,10 +96,10 @@ void step(Guarded<Contract>& g, std::mt19937& random, std::atomic<long>& bad) {
     read(g, bad);
     if (what % 4 == 0 && read_lock<Contract>(f) == 0) {
       read(g, bad);
-      Contract::unlock(f);
+      Contract::slow_unlock(f);
     }
   }
-  Contract::unlock(f);
+  Contract::slow_unlock(f);
 }
 
 template <class Contract>

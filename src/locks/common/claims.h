@@ -1,6 +1,6 @@
-// What a lock promises about who goes first, in a form that tests can hold it to. Each lock says it
-// once, as `kClaims`; combinators hand it on or take it back; the registry prints it, exploration
-// checks it.
+// A lock's promises about who goes first, in a form that tests can hold it to. Each lock states
+// them once, as `kClaims`; combinators hand them on or take them back; the registry prints them,
+// exploration checks them.
 #pragma once
 
 namespace lockswap {

@@ -1,25 +1,25 @@
-// cohort: a lock for each node, and a global one that a node keeps for a while.
+// Cohorting: a lock for each node, and a global one that a node keeps for a while.
 //
 // Paper: D. Dice, V. Marathe, N. Shavit, "Lock cohorting: a general technique for designing NUMA
 //   locks" (PPoPP 2012), section 2.
 // Idea: a thread that wants the lock takes the local lock of its node, then the global one. When it
-//   releases and another thread of the node waits, it leaves the global lock to that one and
-//   releases only the local one: lock and data stay in the node's caches. After `kMost` times in a
-//   row it releases both.
-//   A try takes the global lock alone: with the local one in its hands, and about to give up, it
+//   releases and another thread of the node waits, it leaves the global lock to that thread and
+//   releases only the local one: lock and data stay in the node's caches. After `kMost` hand-offs
+//   in a row it releases both.
+//   A try takes the global lock alone: a thread that had the local one and was about to give up
 //   would be in the way of others that would get it. So do timed acquisitions.
-// State: the global lock, and for each node a local one and `kept`: 0, the node does not have the
-//   global lock; else it does, and so many times it was handed on. The caller says where they lie,
-//   and remembers which node's lock the holder has, if any.
-// Invariants: `kept` is changed by the holder of the local lock alone, and is not 0 while the local
-//   lock is free.
+// State: the global lock, and for each node a local one and `kept`: how many times in a row the
+//   node was handed the global lock on; 0: the next holder of the local lock has to acquire the
+//   global one. The caller says where they lie, and remembers which node's lock the holder has.
+// Invariants: only the holder of the local lock changes `kept`, which is 0 while the local lock is
+//   free.
 // Fairness: the locks' own, between nodes and within one; at most kMost + 1 threads of a node in a
 //   row.
 // Space: the locks'.
 // Deviations: tries and timed acquisitions; the paper has none of the former, and locks of its own
 //   for the latter. The paper's lock types are combinations such as C-TKT-TKT, which is ours.
-// Destroy is safe: the global lock is released last, if at all, so the next holder of both
-//   gets them by the last access of the one before.
+// Destroy is safe: the global lock is released last, if at all, so a thread that gets the whole
+//   lock gets it by the last access of the thread before.
 #pragma once
 
 #include <concepts>

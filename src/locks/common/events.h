@@ -19,7 +19,7 @@ enum class Event : std::uint8_t {
   timeout,              // timed forms that returned ETIMEDOUT
   foreign_release,      // read releases by a thread without a record
   to_glibc,             // calls on process-shared locks
-  // Of mutexes, whose counters say the first ones (CountMutexes in registry/stats.h).
+  // Of mutexes.
   mutex_call,
   mutex_lock,  // acquisitions
   mutex_failed_try,

@@ -5,8 +5,8 @@
 //  12..15  again     of a recursive mutex: how many more times its owner has locked it
 //  16..19  kind      glibc's: the type, and flags that make the whole object glibc's
 //  20..23  spins     glibc's, for kinds that are not ours: left alone
-//  24..31  contract  mutex_contract.h's: the stamp of the process that adopted the mutex, and what
-//                    kind of ours it is; all 0 in fresh memory
+//  24..31  contract  mutex_contract.h's: the stamp of the process that adopted the mutex, and its
+//                    kind; all 0 in fresh memory
 //  32..39  spare
 //
 // All zeroes is a free mutex, and so are the other static initialisers, which set the kind alone.
@@ -35,7 +35,7 @@ struct MutexFrame {
   std::uint64_t spare = 0;
 };
 
-// What `kind` says, by glibc's nptl; pthread.h has the types, but not the flags.
+// The bits of `kind`, by glibc's nptl; pthread.h has the types, but not the flags.
 namespace mutex_kind {
 inline constexpr std::uint32_t kType = 3;
 inline constexpr std::uint32_t kRecursive = 1;

@@ -42,7 +42,7 @@ struct ReadTokens {
     }
   }
   // False: go on with unlock.
-  [[gnu::always_inline]] static bool unlock_fast(Core& core, std::uint32_t token) noexcept {
+  [[gnu::always_inline]] static bool fast_unlock(Core& core, std::uint32_t token) noexcept {
     if constexpr (FastReadCore<Core>) {
       return core.fast_read_unlock(token);
     } else {

@@ -3,10 +3,9 @@
 //   0..23  core      the lock algorithm's own state
 //  24..27  writer    thread id of the write holder, where glibc keeps it: true for debuggers
 //  28..31  shared    glibc's: not 0 = process-shared, and then the whole object is glibc's
-//  32..39  contract  rw_contract.h's: low 31 bits, counters and flags; bits 31 to 39, the stamp of
-//                    the process that adopted the lock; above, the number of this lock's life; all
-//                    0 in fresh memory
-//  40..47  bias      BRAVO's bias and inhibit-until
+//  32..39  contract  rw_word.h: flags and extra holds, the stamp of the process that adopted the
+//                    lock, its generation; all 0 in fresh memory
+//  40..47  bias      BRAVO's RBias and InhibitUntil: locks/rw/bias_word.h
 //  48..51  kind      glibc's: the preference that the attributes asked for
 //  52..55  padding   in glibc's type too; assignments may not copy it
 //
@@ -44,7 +43,7 @@ struct RwFrame {
 
   static constexpr bool kCoreNamesWriter = NamesWriter<Core>;
 
-  // What records, hashes and table slots call this lock.
+  // The name of this lock in records, hashes and table slots.
   std::uint64_t key() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 };
 

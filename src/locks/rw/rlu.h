@@ -205,7 +205,7 @@ class RluOver {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
       return kMustWait;
-    if (!Access::fill(place, Rows<P>::says(domain(), Line::turn(v)))) [[unlikely]]
+    if (!Access::fill(place, Rows<P>::section_word(domain(), Line::turn(v)))) [[unlikely]]
       return kMustWait;
     // As an acquire it pairs with write_unlock, whose update others only continue.
     if (!is_open(word().load(Access::kLook))) [[unlikely]]

@@ -1,9 +1,9 @@
-// A lock without acceleration, in the shape that rw_contract.h stacks on: see bravo.h for the
-// other.
+// A lock without a bias, in the shape on which rw_contract.h stands. bravo.h is the other.
 //
-// The shape: static functions over a frame. A read begins with an attempt, one number that the hot
-// path keeps in a register; if that did not do, it goes on with read_continue and read_wait. The
-// token of a hold goes to its release: the core's own (read_tokens.h), or 0 where holds are alike.
+// The shape: static functions over a frame. An acquisition for reading is an attempt, one number,
+// which fast_read keeps in a register; if that did not get the lock, slow_read and read_wait go on
+// with it. Each hold has a token, which goes to its release: the core's own (read_tokens.h), or 0
+// where holds are alike.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Unbiased {
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  static Attempt read_begin(Frame& f) noexcept {
+  static Attempt fast_read(Frame& f) noexcept {
     Attempt a;
     if constexpr (kHasFast) {
       a = f.core.fast_read_arrive();
@@ -44,7 +44,9 @@ struct Unbiased {
   }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
-  static bool read_continue(Frame& f, Attempt& a) noexcept {
+  // True: the thread holds the lock, and the attempt is its token. False: go on with read_wait, or
+  // with read_withdraw.
+  static bool slow_read(Frame& f, Attempt& a) noexcept {
     if constexpr (kHasFast) {
       a = f.core.slow_read_arrive(a);
       if (is_in(a)) Count::on(&f, Event::read);
@@ -63,13 +65,13 @@ struct Unbiased {
     Count::on(&f, Event::read);
     return true;
   }
-  // False: the hold that the token stands for has been released by another thread.
-  static bool read_unlock(Frame& f, std::uint32_t token) noexcept {
-    return Reads::unlock(f.core, token);
+  // False: go on with slow_read_unlock.
+  static bool fast_read_unlock(Frame& f, std::uint32_t token) noexcept {
+    return Reads::fast_unlock(f.core, token);
   }
-  // The same as a hot path: false also when there is more to do; then go on with read_unlock.
-  static bool read_unlock_fast(Frame& f, std::uint32_t token) noexcept {
-    return Reads::unlock_fast(f.core, token);
+  // False: another thread has released the hold that the token stands for.
+  static bool slow_read_unlock(Frame& f, std::uint32_t token) noexcept {
+    return Reads::unlock(f.core, token);
   }
   static bool release_any_slot(Frame&) noexcept { return false; }
   static bool may_have_fast_readers(const Frame&) noexcept { return false; }
@@ -80,7 +82,7 @@ struct Unbiased {
   }
   static bool try_write_lock(Frame& f) noexcept { return f.core.try_write_lock(); }
 
-  // After a fork; see rw_contract.h.
+  // After a fork: see rw_adoption.h.
   static bool needs_no_repair(const Frame& f, bool written) noexcept {
     return f.core.needs_no_repair(written);
   }

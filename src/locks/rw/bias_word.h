@@ -1,0 +1,86 @@
+// BRAVO's bias word: the paper's RBias and InhibitUntil in one. bravo.h is the lock.
+//
+//   bit 0      kOn: readers may use slots
+//   bit 1      kSlotsInUse: slots may name the lock
+//   bit 2      kEnded: the bias has ended for good
+//   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
+//   bits 6..   a time, P::now in steps of 64 ns: with kOn, since when it is on; else InhibitUntil
+//
+//   state      bits                 fast_read  consider_bias  suspend      revoke       end_bias
+//   unused     0                    core       -> starting,   -            -            -> ended
+//                                              then -> on
+//   starting   kStarting            core       -              -            -            -> ended
+//   on         kOn, kSlotsInUse     a slot     -              -> suspended -> suspended -> ending
+//                                                                          and goes on
+//   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
+//                                                                          -> inhibited
+//   inhibited  a time               core       if it is over, -            -            -> ending
+//                                              -> on
+//   ending     kEnded, kSlotsInUse  core       -              -            scans, and   scans, and
+//                                                                          -> ended     -> ended
+//   ended      kEnded               core       -              -            -            -
+//
+//   consider_bias  a reader that got the underlying lock, unless a writer waits for it
+//   suspend        a writer that waits for readers of the underlying lock
+//   revoke         a writer that has the underlying lock; if it gives up: suspended -> on
+//   end_bias       a release without a token (release_any_slot)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace lockswap {
+
+struct BiasWord {
+  static constexpr std::uint64_t kOn = 1;
+  static constexpr std::uint64_t kSlotsInUse = 2;
+  static constexpr std::uint64_t kEnded = 4;
+  static constexpr std::uint64_t kInhibitShift = 7u << 3;
+  static constexpr std::uint64_t kTime = ~std::uint64_t{63};
+  static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
+
+  // If the bias never was on, slots that name this address are of an earlier lock.
+  static bool has_been_on(std::uint64_t bias) noexcept { return bias != 0 && bias != kStarting; }
+  static bool may_start(std::uint64_t bias, std::uint64_t now) noexcept {
+    return now >= (bias & kTime);
+  }
+  static std::uint64_t on_since(std::uint64_t now, std::uint64_t bias) noexcept {
+    return (now & kTime) | (bias & kInhibitShift) | kSlotsInUse | kOn;
+  }
+
+  // What a revocation took, in ns of P::now.
+  struct Revocation {
+    std::uint64_t start;
+    std::uint64_t fenced;  // when the heavy fence was done
+    std::uint64_t end;
+
+    std::uint64_t cost() const noexcept { return end - start; }
+    // What counts when it is asked whether the bias paid.
+    std::uint64_t counted() const noexcept {
+      return fenced - start + std::min(end - fenced, kMostWaitCounted);
+    }
+  };
+  // The word after that revocation of `bias`. guard: the paper's N.
+  //
+  // A bias that was on for less than N times the counted cost did not pay. Each time in a row that
+  // this happens doubles the inhibited time, 128-fold at most: by the paper's rule alone a lock
+  // that is often written loses 1/(N+1) and more.
+  static std::uint64_t inhibited(std::uint64_t bias, const Revocation& r,
+                                 std::uint64_t guard) noexcept {
+    const bool paid = r.start - (bias & kTime) >= r.counted() * guard;
+    const std::uint64_t shift =
+        paid ? 0 : std::min(((bias & kInhibitShift) >> kInhibitShiftAt) + 1, kMostInhibitShift);
+    const std::uint64_t inhibit_until = r.end + (r.cost() * guard << shift);
+    return (inhibit_until & kTime) | shift << kInhibitShiftAt;
+  }
+
+ private:
+  static constexpr int kInhibitShiftAt = 3;
+  static constexpr std::uint64_t kMostInhibitShift = 7;
+  // How much of the time to wait for readers counts, at most. The rest is for readers that were
+  // preempted, for which a writer would have waited without a bias too. The heavy fence counts
+  // whole.
+  static constexpr std::uint64_t kMostWaitCounted = 8192;  // ns
+};
+
+}  // namespace lockswap

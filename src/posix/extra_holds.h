@@ -1,0 +1,63 @@
+// Extra holds: read holds that are counted in the contract word, not in the lock below. So a thread
+// that reads a lock may read it again while a writer waits.
+//
+// State: the number n in the contract word (rw_word.h).
+// Fork: extra holds stay, as all holds do.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "locks/common/events.h"
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "posix/holds.h"
+#include "posix/rw_word.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, WaitPolicy<P> W, class Frame, EventCounter Count>
+class ExtraHolds {
+  using Word = RwWord<P>;
+
+ public:
+  static constexpr int kMarked = -1;
+
+  // A recursive read; `hold` is the thread's record of its first. kMarked: the lock is marked, so
+  // the record is not to be trusted. Else 0 or an errno.
+  static int add_one(Frame& f, HoldRecord& hold) noexcept {
+    std::uint64_t v = f.contract.load(relaxed);
+    do {
+      if ((v & Word::kMarked) != 0) return kMarked;
+      if (Word::flags_in(v) >= Word::kMostExtra) return EAGAIN;
+      // relaxed: this thread holds the lock already, so it has acquired what there is. A thread
+      // that releases this hold, or marks the lock, changes the same word later.
+    } while (!f.contract.compare_exchange(v, v + Word::kExtra, relaxed));
+    ++hold.again;
+    Count::on(&f, Event::read);
+    Count::on(&f, Event::recursive_read);
+    return 0;
+  }
+
+  // False: there is none.
+  static bool release_one(Frame& f) noexcept {
+    // acquire: pairs with the release below. If another thread took an extra hold of the caller's,
+    // the caller's is that thread's hold below now, and has_readers must see it arrived.
+    std::uint64_t v, next;
+    for (;;) {
+      v = f.contract.load(acquire);
+      if (Word::extra_in(v) == 0) return false;
+      next = v - Word::kExtra;
+      if (Word::extra_in(next) == 0) next &= ~Word::kSleepers;
+      // release: the critical section; pairs with RwWriter::shut.
+      if (f.contract.compare_exchange(v, next, release)) break;
+    }
+    if constexpr (W::kParks) {
+      if (((v ^ next) & Word::kSleepers) != 0) W::wake(&f.contract, Word::kChannel);
+    }
+    return true;
+  }
+};
+
+}  // namespace lockswap

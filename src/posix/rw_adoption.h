@@ -1,0 +1,81 @@
+// Adoption of reader-writer locks: how a lock begins, and what a forked child does with one that
+// its parent used. The protocol is in adoption.h.
+//
+// Fork: every hold stays. Nobody waits, since the threads that waited do not exist in the child. A
+//   write hold counts from when a release would take it for one (RwWriter::is_write_held): a writer
+//   between that moment and the lock below was still acquiring, or had released.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "posix/holds.h"
+#include "posix/rw_word.h"
+#include "posix/rw_writer.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
+class RwAdoption {
+  using Frame = typename Lock::Frame;
+  using Word = RwWord<P>;
+  using Adopted = typename Word::Adopted;
+  using Writer = RwWriter<P, W, Lock, Count>;
+
+ public:
+  static bool is_done(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
+  static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, Owner{f}); }
+
+  // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
+  static void begin(Frame& f) noexcept {
+    // relaxed: the program hands the object on.
+    f.contract.store(new_generation(f) | P::process(), relaxed);
+  }
+
+ private:
+  // For Adoption; `v` is the contract word.
+  struct Owner {
+    Frame& f;
+
+    static bool is_new(std::uint64_t v) noexcept { return Word::generation_in(v) == 0; }
+    std::uint64_t first_bits() const noexcept { return new_generation(f); }
+
+    // There are holds and nothing else.
+    bool needs_no_repair(std::uint64_t v) const noexcept {
+      const bool written = Writer::is_write_held(f, v);
+      const std::uint64_t active = written && (v & Word::kMarked) != 0 ? Word::kActive : 0;
+      return (v & (Word::kActive | Word::kSleepers)) == active &&
+             Lock::needs_no_repair(f, written) &&
+             (!written || owner_after_fork(v) == f.writer.load(relaxed));
+    }
+    // Meanwhile no thread acquires, and none releases but by RwContract::fast_read_unlock.
+    [[gnu::noinline]] std::uint64_t repair_after_fork(std::uint64_t v) const noexcept {
+      const bool written = Writer::is_write_held(f, v);
+      // relaxed: only a thread's own id matters.
+      if (written) f.writer.store(owner_after_fork(v), relaxed);
+      Lock::repair_after_fork(f, written);
+      v &= ~(Word::kActive | Word::kSleepers);
+      if (written && (v & Word::kMarked) != 0) v |= Word::kActive;
+      return v;
+    }
+
+   private:
+    std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
+      return P::survivor(f.writer.load(relaxed), Adopted::stamp_in(v));
+    }
+  };
+
+  // The contract word of a new lock, but for the stamp.
+  static std::uint64_t new_generation(const Frame& f) noexcept {
+    // A hold of the lock that was here before is no hold of this one.
+    Holds<P>& holds = P::template local<Holds<P>>();
+    if (HoldRecord* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
+    const Generation generation = Word::generations().begin();
+    return std::uint64_t{generation.number} << Word::kGenerationShift |
+           (generation.trusted ? 0 : Word::kMarked);
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,129 @@
+// Writers, as the contract of reader-writer locks has them: the writer's thread id beside the lock
+// below, EDEADLK, and the writer's side of extra holds.
+//
+// Steps of an acquisition:
+//   1. the writer acquires the lock below
+//   2. if the contract word has flags: it waits until there are no extra holds, and sets kActive on
+//      a marked lock, so that no reader adds one (shut)
+//   3. it stores its thread id
+// Steps of a release: the same backwards.
+// A core that names its writer itself (RwFrame::kCoreNamesWriter) stores the id in step 1.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "locks/common/events.h"
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "posix/patience.h"
+#include "posix/rw_word.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
+class RwWriter {
+  using Frame = typename Lock::Frame;
+  using Word = RwWord<P>;
+
+ public:
+  static int write_lock(Frame& f) noexcept {
+    const std::uint32_t me = P::tid();
+    // relaxed: only this thread can have stored its own id.
+    if (f.writer.load(relaxed) == me) [[unlikely]]
+      return EDEADLK;
+    Lock::write_lock(f);
+    return finish(f, me, {});
+  }
+
+  static int write_lock(Frame& f, Patience patience) noexcept {
+    const std::uint32_t me = P::tid();
+    // relaxed: only this thread can have stored its own id.
+    if (f.writer.load(relaxed) == me) return patience.only_try ? busy<Count>(&f) : EDEADLK;
+    if (patience.only_try) {
+      if (!Lock::try_write_lock(f)) return busy<Count>(&f);
+    } else if (!Lock::write_lock_until(f, patience.deadline)) {
+      return timed_out<Count>(&f);
+    }
+    return finish(f, me, patience);
+  }
+
+  // The calling thread is the writer.
+  static bool is_own_write(const Frame& f) noexcept {
+    // A thread that writes has asked for its id. relaxed: only this thread can have stored it.
+    const std::uint32_t writer = f.writer.load(relaxed);
+    return writer != 0 && writer == P::tid_if_known();
+  }
+  static void write_unlock(Frame& f) noexcept {
+    // relaxed: nobody but the writer itself looks for a certain id.
+    if constexpr (!Frame::kCoreNamesWriter) f.writer.store(0, relaxed);
+    if ((f.contract.load(relaxed) & Word::kActive) != 0) [[unlikely]]
+      open(f);
+    f.core.write_unlock();
+  }
+
+  // Whether the hold that a thread without a record releases is a write hold. A core that names its
+  // writer has the id there while fast readers and extra holds may still be in. relaxed: a thread
+  // that releases one of those has seen the change that made it, and that change is not undone
+  // before this release.
+  static bool is_write_held(Frame& f) noexcept {
+    return is_write_held(f, f.contract.load(relaxed));
+  }
+  static bool is_write_held(Frame& f, std::uint64_t v) noexcept {
+    if (f.writer.load(relaxed) == 0) return false;
+    if constexpr (!Frame::kCoreNamesWriter) return true;
+    v = Word::flags_in(v);
+    return !Lock::may_have_fast_readers(f) && (v & ~Word::kSleepers) == (v & kStates) &&
+           (v & kStates) != Word::kMarked;
+  }
+
+ private:
+  static constexpr std::uint64_t kStates = Word::kMarked | Word::kActive;
+
+  // The lock below is this writer's.
+  static int finish(Frame& f, std::uint32_t me, Patience patience) noexcept {
+    // relaxed: marks and extra holds happened before the holds below were released to this writer.
+    if (Word::flags_in(f.contract.load(relaxed)) != 0) [[unlikely]] {
+      if (const int error = shut(f, patience); error != 0) {
+        f.core.write_unlock();
+        return error;
+      }
+    }
+    if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
+    Count::on(&f, Event::write);
+    return 0;
+  }
+
+  // Waits for extra holds; shuts a marked lock to new ones.
+  [[gnu::noinline]] static int shut(Frame& f, Patience patience) noexcept {
+    for (;;) {
+      // relaxed: of a lock that is not marked, a thread ends its extra holds before the one below,
+      // which the lock below has acquired. Of a marked one, the compare-exchange acquires.
+      std::uint64_t v = f.contract.load(relaxed);
+      if (Word::extra_in(v) == 0) {
+        if ((v & Word::kMarked) == 0) return 0;
+        // acquire: pairs with ExtraHolds::release_one. Fails if a reader was faster.
+        if (f.contract.compare_exchange(v, v | Word::kActive, acquire)) return 0;
+        continue;
+      }
+      if (patience.only_try) return busy<Count>(&f);
+      const auto none = [](std::uint64_t now) { return Word::extra_in(now) == 0; };
+      // relaxed: the next round acquires.
+      if (!W::until(f.contract, relaxed, Word::kSleepers, Word::kChannel, patience.deadline,
+                    none)) {
+        return timed_out<Count>(&f);
+      }
+    }
+  }
+
+  static void open(Frame& f) noexcept {
+    // release: the critical section; pairs with Marked::read_lock.
+    const std::uint64_t v = f.contract.fetch_and(~(Word::kActive | Word::kSleepers), release);
+    if constexpr (W::kParks) {
+      if ((v & Word::kSleepers) != 0) W::wake(&f.contract, Word::kChannel);
+    }
+  }
+};
+
+}  // namespace lockswap
