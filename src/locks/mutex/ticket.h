@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
@@ -34,6 +35,12 @@ template <class P, class W>
 class Ticket {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "ticket lock: a thread that draws a number waits until it is shown",
+      .source = "Mellor-Crummey and Scott 1991, section 2.2",
+      .fairness = "first come first served; timed locks only when nobody waits",
+      .instructions = 62,
+  };
 
   static bool prepare() noexcept { return true; }
 
@@ -152,6 +159,15 @@ class Ticket {
 
   typename P::template atomic<std::uint32_t> next_{};
   typename P::template atomic<std::uint32_t> shown_{};
+};
+
+// What is left of the rwlock rlu when everybody writes: this lock under another name.
+inline constexpr LockInfo kRluAsMutex{
+    .summary = "the lock of RLU's writers, a ticket lock",
+    .source = "Matveev and others 2015, section 3.5",
+    .fairness = "first come first served; timed locks only when nobody waits",
+    .aliases = {"RLU-backed"},
+    .instructions = 62,
 };
 
 }  // namespace lockswap
