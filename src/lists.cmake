@@ -1,6 +1,8 @@
 # The lists of locks, registry/*.def, as CMake knows them. A line says NAME, class, header and words; the lists say at
 # their heads what words mean.
 set(LOCKSWAP_LISTS ${CMAKE_CURRENT_LIST_DIR}/registry)
+# A folder to include from: registry/rw_list_headers.h and the like.
+set(LOCKSWAP_LISTED ${CMAKE_BINARY_DIR}/src/lists)
 
 # lockswap_read_list(FILE PREFIX): ${PREFIX}_NAMES, and of each name ${PREFIX}_NAME_CLASS, _HEADER, _WORDS, _MACRO.
 function(lockswap_read_list file prefix)

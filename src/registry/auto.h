@@ -13,6 +13,8 @@ struct AutoChoice {
 };
 inline constexpr AutoChoice kAutoRwlock{"pthread", "bravo-pthread", "bravo-cohort"};
 inline constexpr AutoChoice kAutoMutex{"pthread", "pthread", "cohort"};
+// The range lock of programs that name none: readers share, and few ranges are held at once.
+inline constexpr const char* kDefaultRange = "list-rw";
 // Where glibc uses the bytes that BRAVO would need beside it: the smallest lock of ours.
 inline constexpr const char* kAutoBesideNoGlibc = "bravo-pf-t";
 

@@ -10,19 +10,18 @@
 #include <cstdlib>
 #include <pthread.h>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
-#include "locks/rw/cohort.h"
-#include "locks/rw/per-cpu.h"
-#include "locks/rw/pf-t.h"
-#include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "readers/row_slots.h"
+#include "registry/list_words.h"
+#include "registry/rw_forms.h"
+#include "registry/rw_list_headers.h"  // written by src/lists.cmake
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -133,34 +132,34 @@ void stress(const char* name, int milliseconds) {
   if (!clean || steps.load() == 0) ++failures;
 }
 
+template <class W, class Lock>
+void run(const std::string& name, int milliseconds) {
+  using Contract = RwContract<Native, W, Lock, CountNothing>;
+  Contract::prepare();
+  stress<Contract>(name.c_str(), milliseconds);
+}
+
+// A line of rw_list.def.
+template <class Core, class W, ListWords kWords>
+void line(const std::string& name, int milliseconds) {
+  if constexpr (has_direct_form(kWords)) {
+    run<W, Unbiased<Native, Core, CountNothing>>(name, milliseconds);
+    if constexpr (has_bravo_form(kWords))
+      run<W, Bravo<Native, W, Core, CountNothing>>("bravo-" + name, milliseconds);
+    // One source over all of them: where it is shown, and where the lock's readers have rows, too.
+    if constexpr (has_bravo_asym_form<Core>(kWords) &&
+                  (has(kWords, SHOWS_BRAVO_ASYM) || requires { Core::kAsymmetric; }))
+      run<W, Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>>("bravo-asym-" + name,
+                                                                        milliseconds);
+  }
+}
+
 template <class W>
 void all(const char* wait, int milliseconds) {
   std::printf("%s\n", wait);
-  const auto run = [&]<class Lock>(const char* name, Lock*) {
-    using Contract = RwContract<Native, W, Lock, CountNothing>;
-    Contract::prepare();
-    stress<Contract>(name, milliseconds);
-  };
-  run("pf-t", static_cast<Unbiased<Native, PfT<Native, W>, CountNothing>*>(nullptr));
-  run("ba", static_cast<Unbiased<Native, Ba<Native, W>, CountNothing>*>(nullptr));
-  run("cohort", static_cast<Unbiased<Native, CohortRw<Native, W>, CountNothing>*>(nullptr));
-  run("cohort-n",
-      static_cast<Unbiased<Native, CohortRwNeutral<Native, W>, CountNothing>*>(nullptr));
-  run("cohort-rp",
-      static_cast<Unbiased<Native, CohortRwReaders<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-cohort", static_cast<Bravo<Native, W, CohortRw<Native, W>, CountNothing>*>(nullptr));
-  run("per-cpu", static_cast<Unbiased<Native, PerCpu<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-per-cpu", static_cast<Bravo<Native, W, PerCpu<Native, W>, CountNothing>*>(nullptr));
-  run("rlu", static_cast<Unbiased<Native, Rlu<Native, W>, CountNothing>*>(nullptr));
-  run("rlu-asym", static_cast<Unbiased<Native, RluAsym<Native, W>, CountNothing>*>(nullptr));
-  using Rows = RowSlots<Native, W>;
-  run("bravo-asym-pf-t",
-      static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing, Rows>*>(nullptr));
-  run("bravo-asym-rlu",
-      static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing, Rows>*>(nullptr));
-  run("bravo-rlu", static_cast<Bravo<Native, W, Rlu<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-pf-t", static_cast<Bravo<Native, W, PfT<Native, W>, CountNothing>*>(nullptr));
-  run("bravo-ba", static_cast<Bravo<Native, W, Ba<Native, W>, CountNothing>*>(nullptr));
+#define RW_LOCK(name, Class, header, words) line<Class<Native, W>, W, words>(name, milliseconds);
+#include "registry/rw_list.def"
+#undef RW_LOCK
 }
 
 }  // namespace
