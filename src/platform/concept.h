@@ -42,6 +42,9 @@
 //   P::cpus(), P::node_count()   how many there can be
 //   P::cpu(), P::node()          where the calling thread runs, below those; may be over at once
 //   P::kMostInARow               how often a lock prefers one side before the other has its turn
+//   P::kRangeNodes               of range locks: nodes of a thread's pool (reclaim/pools.h),
+//   P::kRangePatience            attempts before an acquisition is impatient (range/queue.h),
+//   P::kRangeLists               lists of one that has several
 //   P::prepare_heavy_fence()     at start-up; false: there is none
 //   P::heavy_fence(), P::light_fence()
 //                                a pair of seq_cst fences of which one costs next to nothing

@@ -315,9 +315,11 @@ class RangeList {
   Queue queue_{};
 };
 
+template <class P>
+inline constexpr RangeSizes kRangeSizes{.pool = P::kRangeNodes, .patience = P::kRangePatience};
 template <class P, class W>
-using ListEx = RangeList<P, W, false>;
+using ListEx = RangeList<P, W, false, kRangeSizes<P>>;
 template <class P, class W>
-using ListRw = RangeList<P, W, true>;
+using ListRw = RangeList<P, W, true, kRangeSizes<P>>;
 
 }  // namespace lockswap

@@ -253,6 +253,6 @@ class ShardedRanges {
 };
 
 template <class P, class W>
-using ShardedRw = ShardedRanges<P, W>;
+using ShardedRw = ShardedRanges<P, W, P::kRangeLists, kRangeSizes<P>>;
 
 }  // namespace lockswap

@@ -244,8 +244,8 @@ class RangeTree {
 };
 
 template <class P, class W>
-using LustreEx = RangeTree<P, W, false>;
+using LustreEx = RangeTree<P, W, false, P::kRangeNodes>;
 template <class P, class W>
-using KernelRw = RangeTree<P, W, true>;
+using KernelRw = RangeTree<P, W, true, P::kRangeNodes>;
 
 }  // namespace lockswap

@@ -70,8 +70,8 @@ constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>, &kOps<2>};
 static_assert(std::size(kOpsByWait) == AllWaits::kCount);
 
 // The same for all wait policies.
-using ListNodes = RangeList<Native, Park<Native>, true>::Nodes;
-using TreeNodes = RangeTree<Native, Park<Native>, true>::Nodes;
+using ListNodes = ListRw<Native, Park<Native>>::Nodes;
+using TreeNodes = KernelRw<Native, Park<Native>>::Nodes;
 
 // The reader-writer locks inside, by row.
 struct Inner {
