@@ -3,12 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "locks/common/lock_info.h"
 #include "platform/native.h"
-#include "range/list.h"
 #include "range/spin_lock.h"
-#include "range/tree.h"
 #include "registry/auto.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
 #include "registry/range_ops.h"
@@ -69,9 +68,32 @@ constexpr AllOps kOps = [] {
 constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>, &kOps<2>};
 static_assert(std::size(kOpsByWait) == AllWaits::kCount);
 
-// The same for all wait policies.
-using ListNodes = ListRw<Native, Park<Native>>::Nodes;
-using TreeNodes = KernelRw<Native, Park<Native>>::Nodes;
+// Whether a type is none of the others.
+template <class T, class... Others>
+constexpr bool is_new = !(std::is_same_v<T, Others> || ...);
+// Calls f with each of the types once.
+template <class... Seen>
+struct Distinct {
+  template <class F>
+  static void each(const F&) {}
+  template <class F, class T, class... Rest>
+  static void each(const F& f, std::type_identity<T>, Rest... rest) {
+    if constexpr (is_new<T, Seen...>) f.template operator()<T>();
+    Distinct<Seen..., T>::each(f, rest...);
+  }
+};
+// Calls f with the pools of nodes of each lock; several may share them, and all wait policies do.
+template <class F>
+void each_pool(const F& f) {
+  Distinct<>::each(f
+#define RANGE_LOCK(name, Class, header) \
+  , std::type_identity<typename Class<Native, Park<Native>>::Nodes>{}
+#define RANGE_OF_RWLOCKS(name, Class, header)
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
+  );
+}
 
 // The reader-writer locks inside, by row.
 struct Inner {
@@ -132,17 +154,18 @@ const char* make_ready(std::uint32_t kind) noexcept {
 }
 
 void range_forked() noexcept {
-  ListNodes::forked();
-  TreeNodes::forked();
+  each_pool([]<class Nodes>() { Nodes::forked(); });
 }
 
 PoolCounts range_counts() noexcept {
-  PoolCounts sum = ListNodes::counts();
-  const PoolCounts trees = TreeNodes::counts();
-  sum.nodes += trees.nodes;
-  sum.growths += trees.growths;
-  sum.blocked += trees.blocked;
-  sum.supplies += trees.supplies;
+  PoolCounts sum{};
+  each_pool([&sum]<class Nodes>() {
+    const PoolCounts c = Nodes::counts();
+    sum.nodes += c.nodes;
+    sum.growths += c.growths;
+    sum.blocked += c.blocked;
+    sum.supplies += c.supplies;
+  });
   return sum;
 }
 
