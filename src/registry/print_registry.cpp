@@ -71,6 +71,7 @@ void print(const lockswap::RwLockInfo& lock, bool is_first, const lockswap::Conf
   begin_row(lock, is_first, config);
   flag("biased", lock.biased);
   flag("asymmetric", lock.asymmetric);
+  flag("readers_overtake", lock.readers_overtake);
   field_or_null("under", lock.under);
   // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
   const char* const with[] = {"try", "timed", "recursive-read", "foreign-release", nullptr};

@@ -49,6 +49,7 @@ struct RwRows {
             .code = &Line::kForms.direct,
             .block_bytes = block_bytes(),
             .asymmetric = is_asymmetric<Core>,
+            .readers_overtake = kInfo.readers_overtake,
             .compared_by_default = has(Line::kWords, COMPARED),
             .instructions = kInfo.instructions};
   }
@@ -107,6 +108,7 @@ struct RwRows {
             .biased = true,
             .over_glibc = has(Line::kWords, PASSED_THROUGH),
             .asymmetric = Form::kIsAsymmetric,
+            .readers_overtake = kInfo.readers_overtake,
             .compared_by_default = Form::kIsCompared,
             .instructions = Form::Lock::kInstructions};
   }

@@ -31,6 +31,7 @@ struct RwLockInfo {
   bool biased = false;            // BRAVO's readers
   bool over_glibc = false;        // BRAVO beside glibc's own state, in bytes that it leaves alone
   bool asymmetric = false;        // it needs the kernel's membarrier
+  bool readers_overtake = false;  // as LockInfo's
   bool reads_recursively = true;  // also while a writer waits
   bool compared_by_default = false;  // where nothing is named
   unsigned instructions = 0;         // as LockInfo's

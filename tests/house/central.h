@@ -29,6 +29,7 @@ class Central {
       .source = "textbooks",
       .fairness = "none; writers can starve",
       .kinds = "no effect",
+      .readers_overtake = true,
       .aliases = {"textbook"},
       .instructions = 60,
   };

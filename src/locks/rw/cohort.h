@@ -88,6 +88,7 @@ inline constexpr LockInfo kCohortRwReadersInfo{
     .source = "Calciu and others 2013, section 3.2, C-RW-RP",
     .fairness = "readers first, also those that come later; 32 times, then the writer",
     .kinds = "no effect: readers go first",
+    .readers_overtake = true,
     .aliases = {"C-RW-RP"},
     .instructions = 75,
 };

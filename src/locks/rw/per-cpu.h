@@ -64,6 +64,7 @@ class PerCpu {
       .fairness =
           "phase-fair, writers first come first served; timed writers only when nobody is in",
       .kinds = "no effect: readers and writers alternate",
+      .readers_overtake = true,  // at CPUs that the writer has not come to
       .aliases = {"PerCPU"},
       .instructions = 135,
   };
