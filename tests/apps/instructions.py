@@ -47,7 +47,9 @@ def main() -> int:
     with ThreadPoolExecutor(2) as pool:
         found = dict(zip(most, pool.map(instructions, most), strict=True))
     for lock, count in found.items():
-        print(f"{'ok     ' if count <= most[lock] else 'FAILED '} {lock}: {count:.1f}, bound {most[lock] or 'not named'}")
+        print(
+            f"{'ok     ' if count <= most[lock] else 'FAILED '} {lock}: {count:.1f}, bound {most[lock] or 'not named'}"
+        )
     return 0 if all(count <= most[lock] for lock, count in found.items()) else 1
 
 

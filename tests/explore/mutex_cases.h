@@ -1,5 +1,5 @@
-// The cases of a mutex of mutex_list.def. Each mutex has a translation unit of its own for them, which
-// CMake writes from mutex_cases.cpp.in.
+// The cases of a mutex of mutex_list.def. Each mutex has a translation unit of its own for them,
+// which CMake writes from mutex_cases.cpp.in.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ const Scripts kGeneral = {
     {"timed-write", {"W u", "timedW u", "R u"}},
     {"timed-write-r", {"timedW u", "R u", "R u"}},
     {"timed-write-2", {"timedW u", "timedW u", "R u"}},
-    // Who must time out: the other waits until it has.
+    // The thread with ! must time out: the other waits until it has.
     {"timed-read-out", {"W +1 ?2 u", "?1 timedR! +2"}},
     {"timed-write-out", {"W +1 ?2 u", "?1 timedW! +2"}},
     {"timed-write-out-r", {"R +1 ?2 u", "?1 timedW! +2"}},
@@ -42,10 +42,11 @@ const Scripts kMany = {
 // Both readers on one of the two CPUs or nodes.
 const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
 // A reader of the first CPU waits for a writer that gives up at the second one, where there is a
-// hold. Another thread releases that hold, and writers come round to the reader's phase.
+// hold. Another thread releases that hold, and the phases wrap around to the
+// reader's.
 const Script kComesRound = {"foreign-comes-round",
                             {"?1 lateW u free lateW u lateW u", "R +1", "?1 timedR u"}};
-// Who ends with `destroy` knows that the other has the lock or had it.
+// The thread that ends with `destroy` knows that the other has the lock or had it.
 const Scripts kDestroy = {
     {"destroy-after-w", {"W +1 u", "?1 W u destroy"}},
     {"destroy-after-r", {"R +1 u", "?1 W u destroy"}},
@@ -94,7 +95,7 @@ const Scripts kContract = {
     {"exit-reading-3", {"R +1 exit ?2 R u", "?1 free +2", "W u"}},
     {"exit-writing", {"W +1 exit R u", "?1 free"}},
 };
-// In a forked child: what stays, and who is gone. The other threads are anywhere.
+// In a forked child: what stays, and which threads are gone. The other threads are anywhere.
 const Scripts kFork = {
     {"fork-reader", {"fork tryW u tryR u tryW u", "R u R u"}},
     {"fork-writer", {"fork tryR u tryW u", "W u W u"}},
@@ -125,8 +126,8 @@ const Scripts kFork = {
     {"fork-foreign", {"R +1 ?2 fork tryR u tryW u", "?1 free +2 W u", "R u"}},
     {"fork-foreign-w", {"R +1 ?2 W fork u W u", "?1 free +2 R u", "?2 W u"}},
     {"fork-foreign-r", {"R +1 ?2 fork tryR u tryW u", "?1 free +2", "?2 W u"}},
-    // What an earlier writer has told is not what the one has to tell that has just come: one with
-    // the same node; one in the child.
+    // What an earlier writer has recorded is not what a later one, which has just come, has to
+    // record: one with the same node; one in the child.
     {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
     {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
     {"fork-init", {"R fork init W u R u", "W u", "R u"}},

@@ -1,4 +1,4 @@
-// central: the textbook's reader-writer lock, a count of readers and a bit for a writer in one word.
+// central: the textbook's rwlock, a count of readers and a bit for a writer in one word.
 // It is not shipped: test_adding_a_lock.py adds it to a copy of the tree, as CONTRIBUTING.md says.
 //
 // Paper: none; the "simple reader-writer lock" of textbooks.

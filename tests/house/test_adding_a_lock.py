@@ -46,7 +46,9 @@ class Copy:
     def configure(self) -> None:
         cache = (BUILD / "CMakeCache.txt").read_text().splitlines()
         kept = ("CMAKE_BUILD_TYPE:", "CMAKE_CXX_COMPILER:", "CMAKE_C_COMPILER:")
-        output("cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", *(f"-D{c}" for c in cache if c.startswith(kept)))
+        output(
+            "cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", *(f"-D{c}" for c in cache if c.startswith(kept))
+        )
 
     def make(self, target: str) -> None:
         """Compiles what differs from the tree, and links `target`."""
@@ -80,7 +82,9 @@ class Copy:
         return there.exists() and there.read_text() == text and "_list.def" not in text and "_list_headers" not in text
 
     def tests(self) -> set[str]:
-        return {line.split()[-1] for line in output("ctest", "--test-dir", self.build, "-N").splitlines() if "#" in line}
+        return {
+            line.split()[-1] for line in output("ctest", "--test-dir", self.build, "-N").splitlines() if "#" in line
+        }
 
 
 @pytest.fixture

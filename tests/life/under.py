@@ -25,7 +25,9 @@ class Under:
         self.passed_through = [lock["name"] for lock in listed["mutexes"] if lock["passes_through"]]
         # Where one does: BRAVO, and the lock under it.
         self.biased, self.plain = next(
-            (lock["name"], lock["under"]) for lock in listed["rwlocks"] if lock["biased"] and lock["compared_by_default"]
+            (lock["name"], lock["under"])
+            for lock in listed["rwlocks"]
+            if lock["biased"] and lock["compared_by_default"]
         )
         # Not auto, which is one of the others.
         mutexes = [lock for lock in listed["mutexes"] if not lock["chooses"]]

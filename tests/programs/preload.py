@@ -355,9 +355,7 @@ def test_a_static_program_runs_untouched() -> None:
     program = folder / "known_counts_static"
     if not program.exists():
         raise Skip("no static C library here")
-    expect_quiet(
-        run([program], RWLOCK=BRAVO, STATS=1, VERBOSE=1), "done\n"
-    )  # it cannot even say so: it is not there
+    expect_quiet(run([program], RWLOCK=BRAVO, STATS=1, VERBOSE=1), "done\n")  # it cannot even say so: it is not there
 
 
 # ---- company
@@ -404,8 +402,8 @@ def test_two_copies_in_one_process() -> None:
 def test_the_registry_lists_what_the_library_takes() -> None:
     need(LISTED["schema"] == 1, f"schema {LISTED['schema']}")
     text = run([folder / "says_main"], RWLOCK="nonsense").stderr
-    told = text.strip().partition("choose one of: ")[2].split(", ")
-    need(told == [lock["name"] for lock in LISTED["rwlocks"]], text)
+    shown = text.strip().partition("choose one of: ")[2].split(", ")
+    need(shown == [lock["name"] for lock in LISTED["rwlocks"]], text)
     for lock in LISTED["rwlocks"]:
         for name in [lock["name"], *lock["aliases"]]:
             need(run([folder / "says_main"], RWLOCK=name).returncode == 0, f"{name} is listed, but refused")

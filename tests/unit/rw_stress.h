@@ -1,5 +1,5 @@
-// Threads that read and write plain data under a lock. Each lock of rw_list.def has a translation unit
-// of its own for that, which CMake writes from rw_stress.cpp.in.
+// Threads that read and write plain data under a lock. Each lock of rw_list.def has a translation
+// unit of its own for that, which CMake writes from rw_stress.cpp.in.
 #pragma once
 
 #include <atomic>

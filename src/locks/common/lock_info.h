@@ -1,5 +1,5 @@
-// What a lock says of itself in words, once, beside its claims: `lockswap list` prints it, and BRAVO
-// makes its own words from those of the lock below it.
+// What a lock says of itself in words, once, beside its claims. `lockswap list` prints it, and
+// BRAVO makes its own words from those of the lock below it.
 #pragma once
 
 namespace lockswap {

@@ -314,7 +314,7 @@ struct Explored {
   static std::uint32_t cpu() { return machine.place(2); }
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
-  // A node is used again as soon as it may; who waits fairly is impatient at once.
+  // A node is used again as soon as it may; a waiter in the queue is impatient at once.
   static constexpr std::uint32_t kRangeNodes = 1;
   static constexpr std::uint32_t kRangePatience = 0;
   static constexpr std::uint32_t kRangeLists = 3;
