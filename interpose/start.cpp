@@ -28,23 +28,21 @@ namespace {
 
 constinit Config config{};
 
-bool is_bravo_over_glibcs(const char* name) noexcept {
-  return name != nullptr &&
-         (std::strcmp(name, "bravo-pthread") == 0 || std::strcmp(name, "bravo-asym-pthread") == 0);
-}
+bool swaps_rwlocks() noexcept { return !rwlock_of(config).passes_through(); }
 
-bool is_ours(const char* name) noexcept {
-  return name != nullptr && std::strcmp(name, "pthread") != 0;
+bool swaps_mutexes() noexcept {
+  const MutexInfo* mutex = mutex_of(config);
+  return mutex != nullptr && !mutex->passes_through();
 }
 
 void announce() noexcept {
   char line[256];
   Text text(line, sizeof line);
-  text << "lockswap " LOCKSWAP_VERSION ": rwlock "
-       << (config.rwlock == nullptr ? "pthread (nothing chosen)" : config.rwlock)
+  text << "lockswap " LOCKSWAP_VERSION ": rwlock " << rwlock_of(config).name
+       << (config.rwlock == nullptr ? " (nothing chosen)" : "")
        << (config.automatic ? " (auto)" : "");
-  if (is_ours(config.rwlock) || is_ours(config.mutex)) text << ", wait " << config.wait;
-  if (config.rwlock != nullptr && std::strncmp(config.rwlock, "bravo-", 6) == 0) {
+  if (swaps_rwlocks() || swaps_mutexes()) text << ", wait " << config.wait;
+  if (rwlock_of(config).biased) {
     text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
   }
   if (config.mutex != nullptr) {
@@ -73,14 +71,15 @@ void start() noexcept {
   }
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   settle_auto(config);
-  if (is_bravo_over_glibcs(config.rwlock) && !glibc_leaves_our_bytes_alone()) {
+  if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {
     if (config.automatic) {
-      config.rwlock = "bravo-pf-t";
+      config.rwlock = auto_rwlock_of_ours();
     } else {
       Text(message, sizeof message)
           << "lockswap: " << config.rwlock
           << " cannot run on this glibc, which uses all of its pthread_rwlock_t; choose one over "
-             "ba or pf-t";
+             "another lock, such as "
+          << auto_rwlock_of_ours();
       refuse(message);
     }
   }
@@ -119,7 +118,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
-  find_bypasses(bypasses, is_ours(config.mutex));
+  find_bypasses(bypasses, swaps_mutexes());
   if (config.stats != nullptr) {
     report_stats(config, &bypasses);
   } else {

@@ -73,6 +73,11 @@ concept PlatformSizes = requires {
   // (readers/rows.h).
   requires P::kRows >= 1;
   requires P::kRowSections >= 1;
+  // Range locks: nodes of a thread's pool (reclaim/pools.h), failed attempts after which an
+  // acquisition is impatient (range/queue.h), and lists of a lock that has several.
+  requires P::kRangeNodes >= 1;
+  requires P::kRangePatience >= 0;
+  requires P::kRangeLists >= 1;
   // BRAVO looks at the clock once in so many slow reads: a power of two.
   requires(P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
 };

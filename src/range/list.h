@@ -28,6 +28,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "range/in_list.h"
@@ -48,6 +49,15 @@ class RangeList {
   static constexpr bool kCanShare = kReaders;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   static constexpr bool kHoldsMany = true;
+  static constexpr LockInfo kInfo =
+      kReaders ? LockInfo{.summary = "a sorted list of held ranges, shared and exclusive",
+                          .source = "Kogan, Dice, Issa, EuroSys 2020, 4.2",
+                          .fairness = "as list-ex; readers before writers, or the other way round"}
+               : LockInfo{.summary = "a sorted list of held ranges, all of them exclusive",
+                          .source = "Kogan, Dice, Issa, EuroSys 2020, 4.1",
+                          .fairness =
+                              "the thread that comes at the right moment; one that has "
+                              "failed eight times goes first"};
 
   // 0: the range is held, by `n`, which else stays what it was. EBUSY (only_try), ETIMEDOUT,
   // ENOMEM; EDEADLK: the thread holds a range itself that is in the way.
@@ -127,5 +137,12 @@ class RangeList {
   typename List::Link head_{};
   Queue queue_{};
 };
+
+template <Platform P>
+inline constexpr RangeSizes kRangeSizes{.pool = P::kRangeNodes, .patience = P::kRangePatience};
+template <Platform P, WaitPolicy<P> W>
+using ListEx = RangeList<P, W, false, kRangeSizes<P>>;
+template <Platform P, WaitPolicy<P> W>
+using ListRw = RangeList<P, W, true, kRangeSizes<P>>;
 
 }  // namespace lockswap

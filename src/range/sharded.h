@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "range/in_list.h"
@@ -52,6 +53,10 @@ class ShardedRanges {
   using Nodes = typename List::Nodes;
   static constexpr bool kCanShare = true;
   static constexpr bool kHoldsMany = true;
+  static constexpr LockInfo kInfo{
+      .summary = "1024 lists in turn, a segment of the units each, for many held ranges",
+      .source = "ours; the lists are list-rw's",
+      .fairness = "as list-rw"};
 
   // A new lock; `segment`: units, rounded up to a power of two; 0: the default.
   void begin(std::uint64_t segment) noexcept { segment_ = segment; }
@@ -248,5 +253,8 @@ class ShardedRanges {
   std::uint64_t segment_ = 0;  // units; 0: the default
   Queue queue_{};
 };
+
+template <Platform P, WaitPolicy<P> W>
+using ShardedRw = ShardedRanges<P, W, P::kRangeLists, kRangeSizes<P>>;
 
 }  // namespace lockswap

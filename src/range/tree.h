@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "range/interval_tree.h"
@@ -55,6 +56,19 @@ class RangeTree {
   static constexpr bool kCanShare = kReaders;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   static constexpr bool kHoldsMany = false;
+  static constexpr LockInfo kInfo =
+      kReaders ? LockInfo{.summary =
+                              "a tree of held and waiting ranges under a spin lock, shared and "
+                              "exclusive",
+                          .source = "Kogan, Dice, Issa, EuroSys 2020, 3, after D. Bueso 2017",
+                          .fairness = "as lustre-ex"}
+               : LockInfo{.summary =
+                              "a tree of held and waiting ranges under a spin lock, all of them "
+                              "exclusive",
+                          .source = "Kogan, Dice, Issa, EuroSys 2020, 3, after J. Kara 2013",
+                          .fairness =
+                              "first come, first served, also behind a waiter that is not in "
+                              "the way"};
 
   // As RangeList's. Options have no meaning here, and there is no fast path.
   int acquire_range(const RangeRequest& r, RangeOptions options, Node*& out) noexcept {
@@ -228,5 +242,10 @@ class RangeTree {
   IntervalTree<Node> tree_{};
   typename P::template plain<std::uint64_t> arrivals_{};
 };
+
+template <Platform P, WaitPolicy<P> W>
+using LustreEx = RangeTree<P, W, false, P::kRangeNodes>;
+template <Platform P, WaitPolicy<P> W>
+using KernelRw = RangeTree<P, W, true, P::kRangeNodes>;
 
 }  // namespace lockswap

@@ -41,6 +41,7 @@ class Asymmetric {
   using Section = typename Rows<P>::Section;
 
  public:
+  static constexpr bool kAsymmetric = true;
   static bool prepare() noexcept { return P::prepare_heavy_fence(); }
 
   [[gnu::always_inline]] static bool fill(std::uint32_t place, std::uint64_t word) noexcept {

@@ -56,6 +56,7 @@ class Fenced {
   using Section = typename Rows<P>::Section;
 
  public:
+  static constexpr bool kAsymmetric = false;
   static bool prepare() noexcept { return true; }
 
   static bool fill(std::uint32_t place, std::uint64_t word) noexcept {

@@ -1,4 +1,4 @@
-#include <cstring>
+#include "registry/auto.h"
 
 #include "platform/native.h"
 #include "platform/topology.h"
@@ -6,28 +6,28 @@
 #include "registry/rwlocks.h"
 
 namespace lockswap {
+namespace {
 
-const char* auto_rwlock(const Config& config) noexcept {
+const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
   Native::set_pretence(config.topology);
   Native::prepare_topology();
-  if (topology.allowed == 1) return "pthread";
-  return topology.nodes == 1 ? "bravo-pthread" : "bravo-cohort";
+  if (topology.allowed == 1) return choice.one_cpu;
+  return topology.nodes == 1 ? choice.one_node : choice.several_nodes;
 }
 
-const char* auto_mutex(const Config& config) noexcept {
-  Native::set_pretence(config.topology);
-  Native::prepare_topology();
-  return topology.allowed == 1 || topology.nodes == 1 ? "pthread" : "cohort";
-}
+}  // namespace
+
+const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlock, config); }
+const char* auto_rwlock_of_ours() noexcept { return kAutoBesideNoGlibc; }
+const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
 
 void settle_auto(Config& config) noexcept {
-  const auto is_auto = [](const char* name) {
-    return name != nullptr && std::strcmp(name, "auto") == 0;
-  };
-  config.automatic = is_auto(config.rwlock);
-  if (config.automatic) config.rwlock = auto_rwlock(config);
-  config.automatic_mutex = is_auto(config.mutex);
-  if (config.automatic_mutex) config.mutex = auto_mutex(config);
+  const RwLockInfo& rwlock = rwlock_of(config);
+  config.automatic = rwlock.chosen != nullptr;
+  if (config.automatic) config.rwlock = rwlock.chosen(config);
+  const MutexInfo* mutex = mutex_of(config);
+  config.automatic_mutex = mutex != nullptr && mutex->chosen != nullptr;
+  if (config.automatic_mutex) config.mutex = mutex->chosen(config);
 }
 
 }  // namespace lockswap

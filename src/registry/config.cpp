@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "registry/auto.h"
 #include "registry/environment.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
@@ -24,7 +25,7 @@ constexpr Option kOptions[] = {
      "BRAVO's slow-down guard: writers lose at most 1/(N+1) of their time to revocations"},
     {"LOCKSWAP_TOPOLOGY", "NxCxT", "",
      "for tests: pretend N nodes of C cores of T threads; unset: ask the system"},
-    {"LOCKSWAP_RANGE", "range lock", "list-rw",
+    {"LOCKSWAP_RANGE", "range lock", kDefaultRange,
      "the range lock of programs that name none; see 'lockswap list'"},
     {"LOCKSWAP_RANGE_SEGMENT", "1..1073741824", "4096",
      "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},

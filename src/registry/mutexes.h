@@ -8,14 +8,25 @@
 
 namespace lockswap {
 
+struct MutexCodes;
+
 struct MutexInfo {
   const char* name;
-  const char* aliases[4];  // nullptr-terminated
+  const char* aliases[3];  // nullptr-terminated
   const char* summary;
   const char* source;    // paper and section
-  const char* fairness;  // who goes first
+  const char* fairness;  // which thread goes first
+  // What runs behind the name: code of ours; else it is glibc's, or another mutex, which is chosen
+  // for the machine.
+  const MutexCodes* code = nullptr;
+  const char* (*chosen)(const Config&) = nullptr;
   // Bytes beside the pthread object, once the topology is known; nullptr: none.
   std::size_t (*block_bytes)() = nullptr;
+  const char* same_code_as = nullptr;  // the name under which that code is tested
+  bool compared_by_default = false;    // where nothing is named
+  unsigned instructions = 0;           // as LockInfo's
+
+  bool passes_through() const noexcept { return code == nullptr && chosen == nullptr; }
 };
 
 struct Mutexes {
@@ -33,6 +44,8 @@ const char* auto_mutex(const Config& config) noexcept;
 
 // nullptr: there is none of that name or alias, in whichever case.
 const MutexInfo* find_mutex(const char* name) noexcept;
+// The mutex that the configuration names; nullptr: none.
+const MutexInfo* mutex_of(const Config& config) noexcept;
 
 // The functions of mutexes and condition variables that go together.
 struct MutexChoice {

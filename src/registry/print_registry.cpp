@@ -24,13 +24,76 @@ void field(const char* name, const char* value, const char* before = ",") {
   string(value);
 }
 
-void aliases_of(const char* const* aliases) {
-  std::printf(",\"aliases\":[");
-  for (const char* const* a = aliases; *a != nullptr; ++a) {
-    if (a != aliases) std::putchar(',');
-    string(*a);
+void flag(const char* name, bool value) {
+  std::printf(",\"%s\":%s", name, value ? "true" : "false");
+}
+void number(const char* name, std::size_t value) { std::printf(",\"%s\":%zu", name, value); }
+
+void field_or_null(const char* name, const char* value) {
+  if (value != nullptr) {
+    field(name, value);
+  } else {
+    std::printf(",\"%s\":null", name);
+  }
+}
+
+void list(const char* name, const char* const* values) {
+  std::printf(",\"%s\":[", name);
+  for (const char* const* v = values; *v != nullptr; ++v) {
+    if (v != values) std::putchar(',');
+    string(*v);
   }
   std::printf("]");
+}
+
+// What rwlocks and mutexes have in common, but for the brace that closes the row.
+template <class Info>
+void begin_row(const Info& lock, bool is_first, const lockswap::Config& config) {
+  field("name", lock.name, is_first ? "\n{" : ",\n{");
+  list("aliases", lock.aliases);
+  char summary[256];
+  lockswap::Text text(summary, sizeof summary);
+  text << lock.summary;
+  if (lock.chosen != nullptr) text << "; here " << lock.chosen(config);
+  field("summary", summary);
+  field("source", lock.source);
+  field("fairness", lock.fairness);
+  number("footprint_bytes", footprint_of(lock, config));
+  flag("chooses", lock.chosen != nullptr);
+  flag("passes_through", lock.passes_through());
+  flag("has_block", lock.block_bytes != nullptr);
+  flag("compared_by_default", lock.compared_by_default);
+  // As LockInfo's; 0: none.
+  number("most_instructions", lock.instructions);
+}
+
+void print(const lockswap::RwLockInfo& lock, bool is_first, const lockswap::Config& config) {
+  begin_row(lock, is_first, config);
+  flag("biased", lock.biased);
+  flag("asymmetric", lock.asymmetric);
+  flag("readers_overtake", lock.readers_overtake);
+  field_or_null("under", lock.under);
+  // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
+  const char* const with[] = {"try", "timed", "recursive-read", "foreign-release", nullptr};
+  const char* const without[] = {"try", "timed", "foreign-release", nullptr};
+  list("capabilities", lock.reads_recursively ? with : without);
+  field("kinds", lock.kinds);
+  // What exploration holds the lock to: locks/common/claims.h.
+  const char* claims[3] = {};
+  int n = 0;
+  if (lock.claims.phase_fair) claims[n++] = "phase-fair";
+  if (lock.claims.fifo_writers) claims[n++] = "fifo-writers";
+  list("claims", claims);
+  std::printf("}");
+}
+
+void print(const lockswap::MutexInfo& mutex, bool is_first, const lockswap::Config& config) {
+  begin_row(mutex, is_first, config);
+  flag("biased", false);
+  flag("asymmetric", false);
+  field_or_null("under", nullptr);
+  field_or_null("same_code_as", mutex.same_code_as);
+  std::printf("}");
 }
 
 }  // namespace
@@ -42,42 +105,11 @@ int main() {
   // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
   if (!read_config(config, message, sizeof message)) config.topology = {};
   std::printf("{\"schema\":1,\"version\":\"%s\",\n\"rwlocks\":[", LOCKSWAP_VERSION);
-  for (int i = 0; i < rwlocks().count; ++i) {
-    const RwLockInfo& lock = rwlocks().rows[i];
-    field("name", lock.name, i == 0 ? "\n{" : ",\n{");
-    aliases_of(lock.aliases);
-    char summary[256];
-    Text text(summary, sizeof summary);
-    text << lock.summary;
-    if (same_name(lock.name, "auto")) text << "; here " << auto_rwlock(config);
-    field("summary", summary);
-    field("source", lock.source);
-    field("fairness", lock.fairness);
-    std::printf(",\"footprint_bytes\":%zu", footprint_of(lock, config));
-    // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
-    std::printf(",\"capabilities\":[\"try\",\"timed\"%s,\"foreign-release\"]",
-                same_name(lock.name, "pthread-wp") ? "" : ",\"recursive-read\"");
-    field("kinds", lock.kinds);
-    // What exploration holds the lock to: locks/common/claims.h.
-    std::printf(",\"claims\":[%s%s%s]", lock.claims.phase_fair ? "\"phase-fair\"" : "",
-                lock.claims.phase_fair && lock.claims.fifo_writers ? "," : "",
-                lock.claims.fifo_writers ? "\"fifo-writers\"" : "");
-    std::printf("}");
-  }
+  for (int i = 0; i < rwlocks().count; ++i)
+    print(rwlocks().rows[i], i == 0, config);
   std::printf("],\n\"mutexes\":[");
-  for (int i = 0; i < mutexes().count; ++i) {
-    const MutexInfo& mutex = mutexes().rows[i];
-    field("name", mutex.name, i == 0 ? "\n{" : ",\n{");
-    aliases_of(mutex.aliases);
-    char summary[256];
-    Text text(summary, sizeof summary);
-    text << mutex.summary;
-    if (same_name(mutex.name, "auto")) text << "; here " << auto_mutex(config);
-    field("summary", summary);
-    field("source", mutex.source);
-    field("fairness", mutex.fairness);
-    std::printf(",\"footprint_bytes\":%zu}", footprint_of(mutex, config));
-  }
+  for (int i = 0; i < mutexes().count; ++i)
+    print(mutexes().rows[i], i == 0, config);
   std::printf("],\n\"waits\":[");
   for (int i = 0; i < waits().count; ++i) {
     field("name", waits().rows[i].name, i == 0 ? "\n{" : ",\n{");

@@ -1,66 +1,107 @@
 #include "registry/range_locks.h"
 
+#include <array>
+#include <cstddef>
 #include <iterator>
+#include <type_traits>
 
+#include "locks/common/lock_info.h"
 #include "platform/native.h"
 #include "range/concept.h"
-#include "range/list.h"
-#include "range/sharded.h"
 #include "range/spin_lock.h"
-#include "range/tree.h"
+#include "registry/auto.h"
+#include "registry/range_list_headers.h"  // written by lists.cmake
 #include "registry/range_ops.h"
 #include "registry/rwlocks.h"
 #include "registry/text.h"
+#include "registry/waits.h"
 #include "wait/park.h"
-#include "wait/spin.h"
-#include "wait/yield.h"
 
 namespace lockswap {
 namespace {
 
-// Each lock whose ranges are nodes: one without a member fails at its own line.
-static_assert(RangeLock<RangeList<Native, Park<Native>, false>>);
-static_assert(RangeLock<RangeList<Native, Park<Native>, true>>);
-static_assert(RangeLock<ShardedRanges<Native, Park<Native>>>);
-static_assert(RangeLock<RangeTree<Native, Park<Native>, false>>);
-static_assert(RangeLock<RangeTree<Native, Park<Native>, true>>);
-
-constexpr RangeLockInfo kRangeLocks[] = {
-    {"list-ex", "a sorted list of held ranges, all of them exclusive",
-     "Kogan, Dice, Issa, EuroSys 2020, 4.1",
-     "who comes at the right moment; who fails eight times goes first", false},
-    {"list-rw", "a sorted list of held ranges, shared and exclusive",
-     "Kogan, Dice, Issa, EuroSys 2020, 4.2",
-     "the same; readers before writers, or the other way round", false},
-    {"sharded-rw", "1024 lists in turn, a segment of the units each, for many held ranges",
-     "ours; the lists are list-rw's", "as list-rw", false},
-    {"lustre-ex", "a tree of held and waiting ranges under a spin lock, all of them exclusive",
-     "the same, section 3, after J. Kara 2013",
-     "first come, first served, also behind a waiter that is not in the way", false},
-    {"kernel-rw", "a tree of held and waiting ranges under a spin lock, shared and exclusive",
-     "the same, section 3, after D. Bueso 2017", "as lustre-ex", false},
-    {"pnova-rw", "256 segments in turn, each a reader-writer lock",
-     "the same, 7.1, after pNOVA 2019", "that of the reader-writer locks", true},
-    {"rwlock", "one reader-writer lock for all units", "what programs without range locks do",
-     "that of the reader-writer lock", true},
+// A line of range_list.def: its row, and the functions behind it.
+struct Line {
+  RangeLockInfo info;
+  RangeOps ops[AllWaits::kCount];
 };
-constexpr const char* kDefault = "list-rw";
+constexpr RangeLockInfo row(const char* name, const LockInfo& info, bool of_rwlocks) {
+  return {name, info.summary, info.source, info.fairness, of_rwlocks};
+}
+template <template <class, class> class Lock>
+constexpr Line line(const char* name) {
+  Line l{.info = row(name, Lock<Native, Park<Native>>::kInfo, false), .ops = {}};
+  AllWaits::for_each([&]<template <class> class Wait>(std::size_t wait) {
+    l.ops[wait] = RangeNodeOps<Lock<Native, Wait<Native>>>::table;
+  });
+  return l;
+}
+// The reader-writer locks inside know how to wait.
+template <class Home>
+constexpr Line line_of_rwlocks(const char* name) {
+  Line l{.info = row(name, Home::kInfo, true), .ops = {}};
+  for (RangeOps& ops : l.ops)
+    ops = RangeSegmentOps<Home>::table;
+  return l;
+}
+// A lock without a member fails at its own line of the list, with the member's name.
+#define RANGE_LOCK(name, Class, header) static_assert(RangeLock<Class<Native, Park<Native>>>);
+#define RANGE_OF_RWLOCKS(name, Class, header)
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
 
-template <class W>
-constexpr RangeOps kOps[] = {
-    RangeNodeOps<RangeList<Native, W, false>>::table,
-    RangeNodeOps<RangeList<Native, W, true>>::table,
-    RangeNodeOps<ShardedRanges<Native, W>>::table,
-    RangeNodeOps<RangeTree<Native, W, false>>::table,
-    RangeNodeOps<RangeTree<Native, W, true>>::table,
-    RangeSegmentOps<ManyRwLocks>::table,
-    RangeSegmentOps<OneRwLock>::table,
+constexpr Line kLines[] = {
+#define RANGE_LOCK(name, Class, header) line<Class>(name),
+#define RANGE_OF_RWLOCKS(name, Class, header) line_of_rwlocks<Class>(name),
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
 };
-static_assert(std::size(kOps<Park<Native>>) == std::size(kRangeLocks));
+// As users of the rows and of the functions want them: next to each other.
+constexpr auto kRangeLocks = [] {
+  std::array<RangeLockInfo, std::size(kLines)> rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = kLines[i].info;
+  return rows;
+}();
+using AllOps = std::array<RangeOps, std::size(kLines)>;
+template <std::size_t kWait>
+constexpr AllOps kOps = [] {
+  AllOps all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = kLines[i].ops[kWait];
+  return all;
+}();
+constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>, &kOps<2>};
+static_assert(std::size(kOpsByWait) == AllWaits::kCount);
 
-// The same for all wait policies.
-using ListNodes = RangeList<Native, Park<Native>, true>::Nodes;
-using TreeNodes = RangeTree<Native, Park<Native>, true>::Nodes;
+// Whether a type is none of the others.
+template <class T, class... Others>
+constexpr bool is_new = !(std::is_same_v<T, Others> || ...);
+// Calls f with each of the types once.
+template <class... Seen>
+struct Distinct {
+  template <class F>
+  static void each(const F&) {}
+  template <class F, class T, class... Rest>
+  static void each(const F& f, std::type_identity<T>, Rest... rest) {
+    if constexpr (is_new<T, Seen...>) f.template operator()<T>();
+    Distinct<Seen..., T>::each(f, rest...);
+  }
+};
+// Calls f with the pools of nodes of each lock; several may share them, and all wait policies do.
+template <class F>
+void each_pool(const F& f) {
+  Distinct<>::each(f
+#define RANGE_LOCK(name, Class, header) \
+  , std::type_identity<typename Class<Native, Park<Native>>::Nodes>{}
+#define RANGE_OF_RWLOCKS(name, Class, header)
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
+  );
+}
 
 // The reader-writer locks inside, by row.
 struct Inner {
@@ -72,10 +113,10 @@ constinit Inner inner{};
 
 }  // namespace
 
-constinit ActiveRange active_range{kOps<Park<Native>>, 0};
+constinit ActiveRange active_range{kOpsByWait[AllWaits::number_of("park")]->data(), 0};
 
 RangeLocks range_locks() noexcept {
-  return {kRangeLocks, static_cast<int>(std::size(kRangeLocks))};
+  return {kRangeLocks.data(), static_cast<int>(kRangeLocks.size())};
 }
 
 std::uint32_t find_range_lock(const char* name) noexcept {
@@ -95,10 +136,9 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
   Native::set_spin_budget(config.spin);
-  if (same_name(config.wait, "spin")) active_range.ops = kOps<Spin<Native>>;
-  if (same_name(config.wait, "yield")) active_range.ops = kOps<Yield<Native>>;
+  active_range.ops = kOpsByWait[AllWaits::number_of(config.wait)]->data();
   inner.config = config;
-  const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefault) : config.range;
+  const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefaultRange) : config.range;
   default_range_segment = config.range_segment;
   active_range.default_kind = kind | RangeKind::kFair;
   return make_ready(kind);
@@ -122,17 +162,18 @@ const char* make_ready(std::uint32_t kind) noexcept {
 }
 
 void range_forked() noexcept {
-  ListNodes::forked();
-  TreeNodes::forked();
+  each_pool([]<class Nodes>() { Nodes::forked(); });
 }
 
 PoolCounts range_counts() noexcept {
-  PoolCounts sum = ListNodes::counts();
-  const PoolCounts trees = TreeNodes::counts();
-  sum.nodes += trees.nodes;
-  sum.growths += trees.growths;
-  sum.blocked += trees.blocked;
-  sum.supplies += trees.supplies;
+  PoolCounts sum{};
+  each_pool([&sum]<class Nodes>() {
+    const PoolCounts c = Nodes::counts();
+    sum.nodes += c.nodes;
+    sum.growths += c.growths;
+    sum.blocked += c.blocked;
+    sum.supplies += c.supplies;
+  });
   return sum;
 }
 

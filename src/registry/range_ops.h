@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "locks/common/lock_info.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "range/concept.h"
@@ -119,6 +120,9 @@ const RwOps& inner_rwlock(std::uint32_t row) noexcept;
 
 // One lock, in the frame.
 struct OneRwLock {
+  static constexpr LockInfo kInfo{.summary = "one reader-writer lock for all units",
+                                  .source = "what programs without range locks do",
+                                  .fairness = "that of the reader-writer lock"};
   static constexpr std::uint32_t kCount = 1;
   static_assert(sizeof(pthread_rwlock_t) <= sizeof RangeFrame::state);
 
@@ -133,6 +137,10 @@ struct OneRwLock {
 
 // A lock for each segment, mapped when the first range is acquired.
 struct ManyRwLocks {
+  static constexpr LockInfo kInfo{
+      .summary = "256 segments in turn, each a reader-writer lock",
+      .source = "Kogan, Dice, Issa, EuroSys 2020, 7.1, after pNOVA 2019",
+      .fairness = "that of the reader-writer locks"};
   static constexpr std::uint32_t kCount = SegmentLocks::kSegments;
   static constexpr std::size_t kMapped = kCount * sizeof(pthread_rwlock_t);
   struct State {

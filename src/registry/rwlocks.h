@@ -6,25 +6,37 @@
 #include "locks/common/claims.h"
 #include "platform/system_rwlock.h"
 #include "registry/config.h"
+#include "registry/waits.h"
 
 namespace lockswap {
+
+struct RwCodes;
 
 struct RwLockInfo {
   const char* name;
   const char* aliases[4];  // nullptr-terminated
   const char* summary;
   const char* source;    // paper and section
-  const char* fairness;  // who goes first
+  const char* fairness;  // which thread goes first
   const char* kinds;     // what becomes of glibc's writer-preference kinds
   Claims claims;         // the lock's own
+  // What runs behind the name: code of ours; or glibc's functions, also with counting before them;
+  // or another lock, which is chosen for the machine.
+  const RwCodes* code = nullptr;
+  const RwOps* passed_to[2] = {};
+  const char* (*chosen)(const Config&) = nullptr;
   // Bytes beside the pthread object, once the topology is known; nullptr: none.
   std::size_t (*block_bytes)() = nullptr;
-  bool asymmetric = false;  // it needs the kernel's membarrier
-};
+  const char* under = nullptr;    // the lock below BRAVO
+  bool biased = false;            // BRAVO's readers
+  bool over_glibc = false;        // BRAVO beside glibc's own state, in bytes that it leaves alone
+  bool asymmetric = false;        // it needs the kernel's membarrier
+  bool readers_overtake = false;  // as LockInfo's
+  bool reads_recursively = true;  // also while a writer waits
+  bool compared_by_default = false;  // where nothing is named
+  unsigned instructions = 0;         // as LockInfo's
 
-struct WaitInfo {
-  const char* name;
-  const char* summary;
+  bool passes_through() const noexcept { return passed_to[0] != nullptr; }
 };
 
 struct RwLocks {
@@ -48,8 +60,13 @@ std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept;
 // nullptr: there is none of that name or alias, in whichever case.
 const RwLockInfo* find_rwlock(const char* name) noexcept;
 
+// The lock that the configuration names; where it names none, the one that is passed through.
+const RwLockInfo& rwlock_of(const Config& config) noexcept;
+
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
+// What it stands for where BRAVO finds no free bytes beside glibc's state.
+const char* auto_rwlock_of_ours() noexcept;
 // At start-up: `auto` becomes that lock, for a mutex that mutex.
 void settle_auto(Config& config) noexcept;
 

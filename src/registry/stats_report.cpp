@@ -8,6 +8,7 @@
 #include "platform/atomic.h"
 #include "platform/syscall.h"
 #include "registry/counts.h"
+#include "registry/rwlocks.h"
 #include "registry/stats.h"
 #include "registry/text.h"
 
@@ -42,9 +43,7 @@ constexpr Field kFields[] = {
     {"to_glibc", Event::to_glibc},
 };
 
-const char* name_of_lock(const Config& config) noexcept {
-  return config.rwlock == nullptr ? "pthread" : config.rwlock;
-}
+const char* name_of_lock(const Config& config) noexcept { return rwlock_of(config).name; }
 constexpr Field kMutexFields[] = {
     {"acquisitions", Event::mutex_lock},
     {"failed_tries", Event::mutex_failed_try},
@@ -64,10 +63,7 @@ struct Busiest {
   std::size_t count = 0;
 };
 
-bool has_bias(const Config& config) noexcept {
-  const char* n = config.rwlock;
-  return n != nullptr && n[0] == 'b' && n[1] == 'r';
-}
+bool has_bias(const Config& config) noexcept { return rwlock_of(config).biased; }
 
 // fast / reads with six places.
 void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {

@@ -43,12 +43,35 @@ constexpr int kUsage = 2;
 
 struct Options {
   std::string preload, rwlock = "none", mutex, wait = "park", only = "*", without;
+  std::string flags;  // what the registry says of the lock, between blanks
   int timeout = 60;
   int scale = 1;
   bool verbose = false;
 
   std::string name() const { return mutex.empty() ? rwlock : "mutex " + mutex; }
 };
+
+// The flags that lockswap-registry, built beside the library, has for the lock. Without it none,
+// which asks for more.
+std::string flags_of(const std::string& preload, const std::string& lock) {
+  const auto registry = std::filesystem::path(preload).parent_path() / "bin/lockswap-registry";
+  if (preload.empty() || !std::filesystem::exists(registry)) return " ";
+  FILE* pipe = popen(registry.c_str(), "r");
+  std::string text, flags = " ";
+  for (int c; pipe != nullptr && (c = fgetc(pipe)) != EOF;)
+    text += static_cast<char>(c);
+  if (pipe == nullptr || pclose(pipe) != 0) return flags;
+  // The first is the rwlock of that name.
+  const std::size_t start = text.find("{\"name\":\"" + lock + '"');
+  if (start == std::string::npos) return flags;
+  const std::string row = text.substr(start, text.find('}', start) - start);
+  for (std::size_t at = row.find("\":true"); at != std::string::npos;
+       at = row.find("\":true", at + 1)) {
+    const std::size_t from = row.rfind('"', at - 1) + 1;
+    flags += row.substr(from, at - from) + " ";
+  }
+  return flags;
+}
 
 // ---- in the case's process
 
@@ -142,6 +165,7 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
+    setenv("RWLOCK_TEST_LOCK_IS", options.flags.c_str(), 1);
     for (const char* variable :
          {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_WAIT"})
       unsetenv(variable);
@@ -326,5 +350,6 @@ int main(int argc, char** argv) {
               << " is not there; build it first\n";
     return kUsage;
   }
+  options.flags = flags_of(options.preload, options.rwlock);
   return run_all(options);
 }

@@ -380,11 +380,7 @@ TEST(Init, ManyLocksCostNoMemoryOfTheirOwn) {
     }
   // The large locks have a block beside the object, for as long as they are not destroyed: at
   // most 2 kB on the machines that tests pretend.
-  const auto named = [](const char* part) {
-    return lock_under_test().find(part) != std::string::npos;
-  };
-  const bool is_large = named("cohort") || named("per-cpu");
-  const std::int64_t beside = is_large ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
+  const std::int64_t beside = lock_is("has_block") ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
   EXPECT_LT(resident_bytes() - before, beside + (4 << 20))
       << "bytes more for " << kLocks << " locks";
 }

@@ -104,15 +104,11 @@ TEST(Object, KeepsItsKindAndThatItIsPrivate) {
 // A reader holds, a writer waits: is another reader admitted? Each lock does what `lockswap list`
 // and docs/interposition.md say of the kinds.
 TEST(Object, DoesWithItsKindWhatIsSaid) {
-  const std::string& name = lock_under_test();
   for (unsigned kind : {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,
                         PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP}) {
     const bool nonrecursive = kind_of_new(kind) == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
     const bool waits = glibc_underneath() ? nonrecursive : true;
-    // Where each CPU has a lock, it does not wait while the writer waits at another one; nor where
-    // readers go first.
-    const bool may_wait =
-        name.find("per-cpu") != std::string::npos || name.find("cohort-rp") != std::string::npos;
+    const bool may_wait = lock_is("readers_overtake");
     const bool is_glibcs = glibc_underneath() && !bravo_over_glibc();
     const bool admits_itself = !nonrecursive || !is_glibcs;
     L lock = {{__PTHREAD_RWLOCK_INITIALIZER(kind)}};

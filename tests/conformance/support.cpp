@@ -35,6 +35,11 @@ const std::string& lock_under_test() {
   return name;
 }
 
+bool lock_is(const char* flag) {
+  return environment("RWLOCK_TEST_LOCK_IS").find(" " + std::string(flag) + " ") !=
+         std::string::npos;
+}
+
 const std::string& mutex_under_test() {
   static const std::string name = environment("LOCKSWAP_MUTEX");
   return name;

@@ -26,6 +26,8 @@ namespace conformance {
 const std::string& lock_under_test();
 // The same for LOCKSWAP_MUTEX.
 const std::string& mutex_under_test();
+// What lockswap-registry says of the lock, a name of a flag there.
+bool lock_is(const char* flag);
 // Mutexes and condition variables are glibc's own.
 bool glibc_mutexes();
 // Bare spinning: with more threads than processors a hand-over may take many time slices, so cases

@@ -12,11 +12,16 @@ from pathlib import Path
 # What every lock and wait policy must have a case of.
 SCRIPTS = ("1w2r", "2w1r")
 MUTEX_SCRIPTS = ("3w", "timed")
-# None of their code is ours.
-NOT_OURS = dict.fromkeys(("pthread", "pthread-wp", "mutex/pthread"), "glibc's own functions, passed through")
-NOT_OURS |= dict.fromkeys(("auto", "mutex/auto"), "one of the others")
-# Other names for the code of these.
-NOT_OURS |= {"mutex/ba": "see mutex/mcs", "mutex/bravo-ba": "see mutex/mcs", "mutex/rlu": "see mutex/ticket"}
+
+
+def explored_elsewhere(row: dict) -> str:
+    """Why there is nothing to explore under this name, if so."""
+    if row["passes_through"]:
+        return "glibc's own functions, passed through"
+    if row["chooses"]:
+        return "one of the others"
+    same = row.get("same_code_as")
+    return f"see mutex/{same}" if same else ""
 
 
 def output_of(*command: str) -> str:
@@ -27,18 +32,18 @@ def main() -> int:
     folder = Path(sys.argv[1])
     registry = json.loads(output_of(str(folder / "lockswap-registry")))
     cases = set(output_of(str(folder / "lockswap-explore"), "list").split())
-    locks = [(lock["name"], SCRIPTS) for lock in registry["rwlocks"]]
-    locks += [(f"mutex/{mutex['name']}", MUTEX_SCRIPTS) for mutex in registry["mutexes"]]
+    locks = [(row["name"], SCRIPTS, row) for row in registry["rwlocks"]]
+    locks += [(f"mutex/{row['name']}", MUTEX_SCRIPTS, row) for row in registry["mutexes"]]
     waits = [wait["name"] for wait in registry["waits"]]
     missing = 0
-    for lock, scripts in locks:
-        if lock in NOT_OURS:
-            print(f"{lock}: not explored: {NOT_OURS[lock]}")
+    for lock, scripts, row in locks:
+        if why := explored_elsewhere(row):
+            print(f"{lock}: not explored: {why}")
             continue
         wanted = [f"{lock}/{wait}/{script}" for wait in waits for script in scripts]
         for name in wanted:
             if name not in cases:
-                print(f"{name}: no such case; see all_cases() in tests/explore/", file=sys.stderr)
+                print(f"{name}: no such case; see tests/explore/rw_cases.h and mutex_cases.h", file=sys.stderr)
                 missing += 1
         own = [case for case in cases if case.startswith((f"{lock}/", f"{lock}-", f"core/{lock}/"))]
         print(f"{lock}: {len(own)} cases, {len(wanted)} of them demanded")

@@ -1,36 +1,10 @@
 // The cases of mutexes and condition variables. All acquisitions are writes; see script.h.
-#include <cstddef>
-#include <string>
-#include <vector>
+#include "mutex_cases.h"
 
-#include "cases.h"
-#include "locks/mutex/clh.h"
-#include "locks/mutex/cohort.h"
-#include "locks/mutex/mcs.h"
-#include "locks/mutex/per-cpu.h"
-#include "locks/mutex/ticket.h"
-#include "mutex_under_test.h"
-#include "wait/park.h"
-#include "wait/spin.h"
-#include "wait/yield.h"
-
-namespace lockswap::explore {
-namespace {
-
-constexpr Bounds kFull{2, 2, 1, 1};
-constexpr Bounds kSmall{1, 1, 1, 1};
-// Where smaller scripts look at orders, or at stray wake-ups.
-constexpr Bounds kNoStale{1, 0, 1, 1};
-constexpr Bounds kNoStray{1, 1, 0, 1};
-
-struct Script {
-  const char* name;
-  std::vector<std::string> threads;
-  const Bounds* quick = nullptr;  // nullptr: by the number of threads
-};
+namespace lockswap::explore::mutex {
 
 // Each mutex, each wait policy.
-const Script kGeneral[] = {
+const MutexScripts kGeneral = {
     {"2w", {"W u", "W u"}},
     {"3w", {"W u", "W u", "W u"}},
     {"twice", {"W u W u", "W u W u"}},
@@ -54,7 +28,7 @@ const Script kGeneral[] = {
     {"exit", {"W u exit W u", "W u W u"}},
 };
 // Who must time out: the holder waits until it has. Then others come to what it left behind.
-const Script kGiveUp[] = {
+const MutexScripts kGiveUp = {
     {"timed-out", {"W +1 ?2 u W u", "?1 timedW! +2"}},
     {"timed-out-before", {"W +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
     {"timed-out-2", {"W +1 ?2 ?3 u tryW u", "?1 timedW! +2", "?1 timedW! +3"}},
@@ -62,30 +36,30 @@ const Script kGiveUp[] = {
     {"timed-again-w", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 W u"}},
     {"timed-out-try", {"W +1 ?2 u", "?1 timedW! +2 tryW u", "tryW u"}},
 };
-const Script kMany[] = {
+const MutexScripts kMany = {
     {"4t", {"W u W u", "W u", "W u W u", "tryW u"}},
     {"4t-timed", {"W u", "timedW u", "timedW u W u", "tryW u timedW u"}},
     {"5t", {"W u", "W u timedW u", "timedW u", "tryW u", "lateW u"}},
 };
 // Who ends with `destroy` knows that the others have the mutex or had it.
-const Script kDestroy[] = {
+const MutexScripts kDestroy = {
     {"destroy", {"W +1 u", "?1 W u destroy"}},
     {"destroy-timed", {"W +1 u", "?1 timedW u W u destroy"}},
     {"destroy-behind", {"W +1 ?2 u", "?1 timedW! +2 +3", "?3 W u destroy"}},
     {"destroy-3", {"W +1 u", "?1 W +2 u", "?2 W u destroy"}},
 };
 // What the contract of POSIX adds.
-const Script kContract[] = {
+const MutexScripts kContract = {
     {"foreign", {"W +1", "?1 free W u", "W u"}},
     {"foreign-exit", {"W +1 exit W u", "?1 free"}},
 };
-const Script kRecursive[] = {
+const MutexScripts kRecursive = {
     {"recursive", {"W W u x u", "W u"}},
     {"recursive-3", {"W W W u u x u", "W u", "tryW u"}},
     {"recursive-try", {"W tryW=0 timedW=0 u u x u", "W u"}},
     {"fork-recursive", {"W W fork u x tryW=0 u u W u", "W u", "timedW u"}},
 };
-const Script kFork[] = {
+const MutexScripts kFork = {
     {"fork", {"fork tryW u tryW u", "W u W u"}},
     {"fork-2w", {"fork tryW u", "W u", "W u"}},
     {"fork-timed", {"fork tryW u", "W u", "timedW u"}},
@@ -98,13 +72,13 @@ const Script kFork[] = {
     {"fork-again-2", {"fork fork tryW u", "W u | tryW u", "W u"}},
     {"fork-init", {"W fork init W u", "W u"}},
 };
-const Script kZeroed[] = {
+const MutexScripts kZeroed = {
     {"2w", {"W u", "W u"}},
     {"fork-new", {"fork tryW u", "W u | tryW u"}},
 };
 
 // Condition variables. Who signals or puts too little would leave a thread waiting for ever.
-const Script kCond[] = {
+const MutexScripts kCond = {
     {"signal", {"W take u", "W put signal u"}},
     {"signal-outside", {"W take u", "W put u signal"}},
     {"signal-2", {"W take u", "W take u", "W put signal u W put signal u"}},
@@ -134,118 +108,49 @@ const Script kCond[] = {
     {"fork-signal", {"W fork u W put signal u", "W see u | W see u"}, &kNoStray},
     {"fork-in-signal", {"fork tryW put u signal", "W see u", "W put u signal"}},
 };
-const Script kManyCond[] = {
+const MutexScripts kManyCond = {
     {"4t", {"W take u", "W take u", "W put signal u", "W put u signal"}},
     {"4t-timed",
      {"W timedtake signal u", "W see signal u", "W see signal u", "W put put u signal"}},
     {"4t-broadcast", {"W see u", "W timedsee u", "W cancelsee u", "W put broadcast u cdestroy"}},
 };
 
-class Builder {
- public:
-  explicit Builder(std::vector<Case>& cases) : cases_(cases) {}
+Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest* lock,
+                             const MutexScript& s) {
+  bool destroys = false;
+  for (const std::string& t : s.threads)
+    destroys = destroys || t.ends_with(" destroy");
+  const Bounds& quick = s.quick != nullptr ? *s.quick : s.threads.size() > 2 ? kSmall : kFull;
+  cases_.push_back({.name = lock_name + '/' + s.name,
+                    .lock = lock,
+                    .threads = s.threads,
+                    .bounds = kFull,
+                    .quick_bounds = quick,
+                    .sampled = false,
+                    .slots = {},
+                    .biased = false,
+                    .ticks = false,
+                    .zeroed = false,
+                    .destroys = destroys});
+  return cases_.back();
+}
 
-  template <template <class, class> class Core, template <class> class Wait>
-  void add(const std::string& name) {
-    static MutexCore<Core, Wait> core;
-    static MutexLock<Core, Wait> contract;
-    static MutexLock<Core, Wait, mutex_kind::kRecursive> recursive;
-    [[maybe_unused]] const std::size_t first = cases_.size();
-    for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
-    for (const Script& s : kDestroy)
-      add_case("core/" + name, &core, s);
-    for (const Script& s : kMany)
-      add_case("core/" + name, &core, s).sampled = true;
-    [[maybe_unused]] const std::size_t rest = cases_.size();
-    for (const Script& s : kGiveUp)
-      add_case("core/" + name, &core, s);
-    add_each<Core, Wait>(name);
-    for (const Script& s : kContract)
-      add_case(name, &contract, s);
-    for (const Script& s : kDestroy)
-      add_case(name, &contract, s);
-    for (const Script& s : kRecursive)
-      add_case(name, &recursive, s);
-    for (const Script& s : kFork)
-      add_case(name, &contract, s);
-    for (const Script& s : kZeroed)
-      add_case(name + "-zeroed", &contract, s).zeroed = true;
-    // One that is made of several locks takes many times the steps. It has no orders of its own.
-    if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
-      for (std::size_t i = first; i < cases_.size(); ++i)
-        cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
-    }
-  }
-  // The least that a mutex and a wait policy need.
-  template <template <class, class> class Core, template <class> class Wait>
-  void add_each(const std::string& name) {
-    static MutexLock<Core, Wait> contract;
-    for (const Script& s : {kGeneral[1], kGeneral[5]})
-      add_case(name, &contract, s);
-  }
-  // A condition variable; over other mutexes only what the two share.
-  template <template <class, class> class Core, template <class> class Wait>
-  void add_cond(const std::string& name) {
-    static MutexLock<Core, Wait> contract;
-    for (const Script& s : kCond)
-      add_case(name, &contract, s);
-    for (const Script& s : kManyCond)
-      add_case(name, &contract, s).sampled = true;
-  }
-  template <template <class, class> class Core, template <class> class Wait>
-  void add_each_cond(const std::string& name) {
-    static MutexLock<Core, Wait> contract;
-    for (const Script& s : {kCond[0], kCond[4], kCond[7]})
-      add_case(name, &contract, s);
-  }
+#define MUTEX(name, Class, header, words) void add_##Class(MutexBuilder& b);
+#define MUTEX_NAME(name, Class, header, words, info)
+#include "registry/mutex_list.def"
+#undef MUTEX
 
- private:
-  Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
-    bool destroys = false;
-    for (const std::string& t : s.threads)
-      destroys = destroys || t.ends_with(" destroy");
-    const Bounds& quick = s.quick != nullptr ? *s.quick : s.threads.size() > 2 ? kSmall : kFull;
-    cases_.push_back({.name = lock_name + '/' + s.name,
-                      .lock = lock,
-                      .threads = s.threads,
-                      .bounds = kFull,
-                      .quick_bounds = quick,
-                      .sampled = false,
-                      .slots = {},
-                      .biased = false,
-                      .ticks = false,
-                      .zeroed = false,
-                      .destroys = destroys});
-    return cases_.back();
-  }
+}  // namespace lockswap::explore::mutex
 
-  std::vector<Case>& cases_;
-};
-
-}  // namespace
+namespace lockswap::explore {
 
 void add_mutex_cases(std::vector<Case>& cases) {
   ExploredSleep::cancellations = 1;
-  Builder b(cases);
-  b.add<Ticket, Spin>("mutex/ticket/spin");
-  b.add<Ticket, Park>("mutex/ticket/park");
-  b.add<Mcs, Spin>("mutex/mcs/spin");
-  b.add<Mcs, Park>("mutex/mcs/park");
-  b.add<Clh, Spin>("mutex/clh/spin");
-  b.add<Clh, Park>("mutex/clh/park");
-  b.add<CohortMutex, Spin>("mutex/cohort/spin");
-  b.add<CohortMutex, Park>("mutex/cohort/park");
-  b.add<PerCpuMutex, Spin>("mutex/per-cpu/spin");
-  b.add<PerCpuMutex, Park>("mutex/per-cpu/park");
-  b.add_each<Ticket, Yield>("mutex/ticket/yield");
-  b.add_each<Mcs, Yield>("mutex/mcs/yield");
-  b.add_each<Clh, Yield>("mutex/clh/yield");
-  b.add_each<CohortMutex, Yield>("mutex/cohort/yield");
-  b.add_each<PerCpuMutex, Yield>("mutex/per-cpu/yield");
-  b.add_cond<Mcs, Park>("cond/mcs/park");
-  b.add_each_cond<Ticket, Park>("cond/ticket/park");
-  b.add_each_cond<Clh, Park>("cond/clh/park");
+  mutex::MutexBuilder b(cases);
+#define MUTEX(name, Class, header, words) mutex::add_##Class(b);
+#include "registry/mutex_list.def"
+#undef MUTEX
+#undef MUTEX_NAME
 }
 
 }  // namespace lockswap::explore

@@ -24,60 +24,70 @@ from typing import NamedTuple
 import survivors
 from patched import ROOT, SOURCES, Explorer, write_overlay
 
+LINE = re.compile(r'^RW_LOCK\("([^"]+)", \w+, "([^"]+)", (.*)\)$', re.MULTILINE)
+
+
+def listed() -> dict[str, str]:
+    """The header of each lock in the registry's list, with the cases of the first of its locks; BRAVO's, too."""
+    found: dict[str, str] = {}
+    for name, header, words in LINE.findall((SOURCES / "registry/rw_list.def").read_text(encoding="utf-8")):
+        if "PASSED_THROUGH" in words:
+            continue
+        found.setdefault(header, f"core/{name}")
+        if "SHOWS_BRAVO_ASYM" in words:
+            found["locks/rw/bravo.h"] = f"bravo-{name}"
+            found["readers/row_slots.h"] = f"bravo-asym-{name}"
+    return found
+
+
+def included_by(header: str) -> set[str]:
+    """That and all that it includes."""
+    found, left = set(), [header]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += re.findall(r'^#include "([^"]+)"', (SOURCES / name).read_text(encoding="utf-8"), re.MULTILINE)
+    return found
+
+
+# Where a fault in a header most likely shows: these cases go first, then all.
+FIRST = listed()
 # What the explorer runs.
-HEADERS = (
-    "locks/rw/ba.h",
+SHARED = (
+    "locks/common/ticket_lock.h",
     "locks/rw/ba_state.h",
     "locks/rw/bias_word.h",
-    "locks/rw/bravo.h",
-    "locks/rw/unbiased.h",
-    "posix/holds.h",
-    "locks/rw/pf-t.h",
-    "readers/readers_table.h",
-    "readers/table_slots.h",
-    "locks/common/ticket_lock.h",
-    "readers/all_readers.h",
-    "locks/rw/cohort.h",
     "locks/rw/cohort_writers.h",
-    "locks/rw/per-cpu.h",
-    "readers/reader_indicator.h",
+    "locks/rw/unbiased.h",
     "posix/adoption.h",
     "posix/extra_holds.h",
+    "posix/holds.h",
     "posix/marked.h",
     "posix/rw_adoption.h",
     "posix/rw_contract.h",
     "posix/rw_word.h",
     "posix/rw_writer.h",
+    "readers/all_readers.h",
     "readers/asymmetric.h",
     "readers/quiescence.h",
-    "locks/rw/rlu.h",
+    "readers/reader_indicator.h",
+    "readers/readers_table.h",
     "readers/row_slots.h",
     "readers/rows.h",
+    "readers/table_slots.h",
     "wait/park.h",
     "wait/spin.h",
 )
-# Where a fault in a header most likely shows: these cases go first, then all.
-FIRST = {
-    "locks/common/ticket_lock.h": "core/cohort",
-    "readers/all_readers.h": "core/cohort",
-    "locks/rw/ba.h": "core/ba",
-    "locks/rw/ba_state.h": "core/ba",
-    "locks/rw/bias_word.h": "bravo-pf-t",
-    "locks/rw/bravo.h": "bravo-pf-t",
-    "locks/rw/cohort.h": "core/cohort",
-    "locks/rw/cohort_writers.h": "core/cohort",
-    "locks/rw/per-cpu.h": "core/per-cpu",
-    "locks/rw/pf-t.h": "core/pf-t",
-    "readers/reader_indicator.h": "core/cohort",
-    "readers/table_slots.h": "bravo-pf-t",
-    "readers/asymmetric.h": "core/rlu-asym",
-    "readers/quiescence.h": "core/rlu",
-    "readers/row_slots.h": "bravo-asym-pf-t",
-    "locks/rw/rlu.h": "core/rlu",
-    "readers/rows.h": "core/rlu",
-}
+# Locks that others are made of are faulty there.
+PARTS = tuple(sorted({h for lock in FIRST for h in included_by(lock) if h.startswith("locks/mutex/")}))
+for part in (*SHARED, *PARTS):
+    users = [case for lock, case in FIRST.items() if part in included_by(lock)]
+    if users:
+        FIRST.setdefault(part, users[0])
+HEADERS = tuple(sorted({*FIRST, *SHARED}))
 # Everything that makes the library's lock operations.
-UNIT = SOURCES / "registry/rwlocks.cpp"
+UNITS = "lists/registry/rw_"
 # Ten times the processor time that all cases take: a program that still runs is in an endless loop.
 MOST_SECONDS = 300
 
@@ -168,9 +178,9 @@ class Trial:
 
     def object_code(self, overlay: Path) -> str:
         """A digest of the library's lock operations as compiled with `overlay`."""
-        output = self.work / "rwlocks.o"
-        self.explorer.compile(UNIT, overlay, output, "-O1", "-g0", "-w")
-        return hashlib.sha256(output.read_bytes()).hexdigest()
+        units = sorted(source for source in self.explorer.commands if UNITS in str(source))
+        objects = self.explorer.compile_all(units, overlay, self.work)
+        return hashlib.sha256(b"".join(path.read_bytes() for path in objects)).hexdigest()
 
     def run(self, header: str, text: str) -> str | None:
         """None: does not count. Otherwise how it was found, or "" if it was not."""
@@ -183,7 +193,7 @@ class Trial:
         except subprocess.CalledProcessError:
             return None  # not C++
 
-        found = self.explore(program, FIRST.get(header, "core/pf-t")) or self.explore(program)
+        found = self.explore(program, FIRST.get(header, "core/")) or self.explore(program)
         return found or (self.unit_test(overlay) if header == "posix/holds.h" else "")
 
     def unit_test(self, overlay: Path) -> str:

@@ -1,12 +1,11 @@
 // The cases of range locks. Pools of one node, so that each node is used again as soon as it may.
 #include <algorithm>
+#include <type_traits>
 
 #include "cases.h"
 #include "multicore/explore/wait_at.h"
-#include "range/list.h"
-#include "range/sharded.h"
-#include "range/tree.h"
 #include "range_script.h"
+#include "registry/range_list_headers.h"  // written by src/lists.cmake
 #include "segments_under_test.h"
 #include "wait/park.h"
 #include "wait/spin.h"
@@ -180,75 +179,68 @@ const Script kFork[] = {
     {"fork-held", {"E0-2 fork E4-6 u u", "E8-9 u | E0-2 u", "E10-11 u"}},
 };
 
-constexpr RangeSizes kOneNode{.pool = 1, .patience = 8};
-constexpr RangeSizes kImpatient{.pool = 1, .patience = 0};
-
 constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
 constexpr RangeOptions kWritersFirst{.fair = false, .writers_first = true};
 constexpr RangeOptions kFairly{.fair = true, .writers_first = false};
 
-template <template <class> class Wait, bool kReaders, RangeSizes kSizes = kOneNode>
-using List = RangeLockUnderTest<RangeList<Explored, WaitAt<Wait<Explored>>, kReaders, kSizes>>;
-template <template <class> class Wait, bool kReaders>
-using Tree = RangeLockUnderTest<RangeTree<Explored, WaitAt<Wait<Explored>>, kReaders, 1>>;
-// Three lists, segments of two units.
-template <template <class> class Wait, RangeSizes kSizes = kOneNode>
-using Sharded = RangeLockUnderTest<ShardedRanges<Explored, WaitAt<Wait<Explored>>, 3, kSizes>>;
 // Four segments of two units in turn; one of all.
-template <template <class> class Wait>
-using ManyLocks = SegmentsUnderTest<WaitAt<Wait<Explored>>, 4, 2>;
-template <template <class> class Wait>
-using OneLock = SegmentsUnderTest<WaitAt<Wait<Explored>>, 1, kUnits>;
+template <class Home, template <class> class Wait>
+using LocksOf =
+    std::conditional_t<Home::kCount == 1, SegmentsUnderTest<WaitAt<Wait<Explored>>, 1, kUnits>,
+                       SegmentsUnderTest<WaitAt<Wait<Explored>>, 4, 2>>;
 
 class Builder {
  public:
-  template <template <class> class Wait>
-  void add(const std::string& wait) {
-    static List<Wait, false> exclusive(kPlain);
-    static List<Wait, true> readers(kPlain);
-    static List<Wait, true> writers(kWritersFirst);
-    static List<Wait, true, kImpatient> fair(kFairly);
-    static Tree<Wait, false> tree_ex(kPlain);
-    static Tree<Wait, true> tree_rw(kPlain);
-    constexpr int kOfWalks = Wait<Explored>::kParks ? kBriefly : kWalk.preemptions;
-    add_all<kOfWalks>("list-ex/" + wait, exclusive, kExclusive, kListExclusive);
-    add_all<kOfWalks>("list-rw/" + wait, readers, kExclusive, kListExclusive, kShared, kListShared,
-                      kFork);
-    add_all<kBriefly>("list-rw-writers/" + wait, writers, kShared, kListShared);
-    add_all("list-rw-fair/" + wait, fair, kFair);
-    static Sharded<Wait> sharded(kPlain);
-    static Sharded<Wait> sharded_writers(kWritersFirst);
-    static Sharded<Wait, kImpatient> sharded_fair(kFairly);
-    add_all<kBriefly>("sharded-rw/" + wait, sharded, kExclusive, kListExclusive, kShared,
-                      kListShared, kParts, kFork);
-    add_all("sharded-rw-writers/" + wait, sharded_writers, kShared, kParts);
-    add_all("sharded-rw-fair/" + wait, sharded_fair, kFair);
-    add_all("lustre-ex/" + wait, tree_ex, kExclusive);
-    add_all("kernel-rw/" + wait, tree_rw, kExclusive, kShared, kUpgrade);
-    static ManyLocks<Wait> many;
-    static OneLock<Wait> one;
-    add_all("pnova-rw/" + wait, many, kSegments, kManySegments);
-    add_all("rwlock/" + wait, one, kOneSegment);
+  // A line of range_list.def. What a lock can do says what is asked of it.
+  template <template <class, class> class LockOf, template <class> class Wait>
+  void add(const std::string& name, const std::string& wait) {
+    using Lock = LockOf<Explored, WaitAt<Wait<Explored>>>;
+    using Node = typename Lock::Node;
+    constexpr bool kShares = Lock::kCanShare;
+    constexpr bool kWalks = requires { &Lock::acquire_alone; };  // through lists
+    constexpr bool kManyLists = requires(Lock & l) { l.begin(2); };
+    constexpr bool kUpgrades = requires(Lock & l, Node * n) { l.try_upgrade(n); };
+    constexpr bool kIsBrief = kManyLists || (kWalks && Wait<Explored>::kParks);
+    constexpr int kSwitches = kIsBrief ? kBriefly : kWalk.preemptions;
+    static RangeLockUnderTest<Lock> plain(kPlain);
+    const std::string own = name + '/' + wait;
+    add_all<kSwitches>(own, plain, kExclusive);
+    if constexpr (kWalks) add_all<kSwitches>(own, plain, kListExclusive);
+    if constexpr (kShares) add_all<kSwitches>(own, plain, kShared);
+    if constexpr (kManyLists) add_all<kSwitches>(own, plain, kParts);
+    if constexpr (kUpgrades) add_all<kSwitches>(own, plain, kUpgrade);
+    if constexpr (kWalks && kShares) {
+      add_all<kSwitches>(own, plain, kListShared, kFork);
+      static RangeLockUnderTest<Lock> writers(kWritersFirst), fair(kFairly);
+      if constexpr (kManyLists) {
+        add_all(name + "-writers/" + wait, writers, kShared, kParts);
+      } else {
+        add_all<kBriefly>(name + "-writers/" + wait, writers, kShared, kListShared);
+      }
+      add_all(name + "-fair/" + wait, fair, kFair);
+    }
+  }
+  template <class Home, template <class> class Wait>
+  void add_of_rwlocks(const std::string& name, const std::string& wait) {
+    static LocksOf<Home, Wait> locks;
+    if constexpr (Home::kCount == 1) {
+      add_all(name + '/' + wait, locks, kOneSegment);
+    } else {
+      add_all(name + '/' + wait, locks, kSegments, kManySegments);
+    }
   }
   // The same source as spin but for what the processor does meanwhile.
-  template <template <class> class Wait>
-  void add_each(const std::string& wait) {
-    static List<Wait, false> exclusive(kPlain);
-    static List<Wait, true> readers(kPlain);
-    static Tree<Wait, false> tree_ex(kPlain);
-    static Tree<Wait, true> tree_rw(kPlain);
-    add_case("list-ex/" + wait, exclusive, kExclusive[0]);
-    add_case("lustre-ex/" + wait, tree_ex, kExclusive[0]);
-    static ManyLocks<Wait> many;
-    static OneLock<Wait> one;
-    add_case("pnova-rw/" + wait, many, kSegments[0]);
-    add_case("rwlock/" + wait, one, kOneSegment[0]);
-    static Sharded<Wait> sharded(kPlain);
-    for (const Script& s : {kExclusive[0], kShared[0]}) {
-      add_case("sharded-rw/" + wait, sharded, s);
-      add_case("list-rw/" + wait, readers, s);
-      add_case("kernel-rw/" + wait, tree_rw, s);
-    }
+  template <template <class, class> class LockOf, template <class> class Wait>
+  void add_each(const std::string& name, const std::string& wait) {
+    using Lock = LockOf<Explored, WaitAt<Wait<Explored>>>;
+    static RangeLockUnderTest<Lock> plain(kPlain);
+    add_case(name + '/' + wait, plain, kExclusive[0]);
+    if constexpr (Lock::kCanShare) add_case(name + '/' + wait, plain, kShared[0]);
+  }
+  template <class Home, template <class> class Wait>
+  void add_each_of_rwlocks(const std::string& name, const std::string& wait) {
+    static LocksOf<Home, Wait> locks;
+    add_case(name + '/' + wait, locks, Home::kCount == 1 ? kOneSegment[0] : kSegments[0]);
   }
   std::vector<Case> take() { return std::move(cases_); }
 
@@ -280,9 +272,17 @@ class Builder {
 
 std::vector<Case> range_cases() {
   Builder b;
-  b.add<Spin>("spin");
-  b.add<Park>("park");
-  b.add_each<Yield>("yield");
+#define RANGE_LOCK(name, Class, header) \
+  b.add<Class, Spin>(name, "spin");     \
+  b.add<Class, Park>(name, "park");     \
+  b.add_each<Class, Yield>(name, "yield");
+#define RANGE_OF_RWLOCKS(name, Class, header)  \
+  b.add_of_rwlocks<Class, Spin>(name, "spin"); \
+  b.add_of_rwlocks<Class, Park>(name, "park"); \
+  b.add_each_of_rwlocks<Class, Yield>(name, "yield");
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
   return b.take();
 }
 

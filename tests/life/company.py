@@ -23,9 +23,9 @@ def beside(other: Path) -> None:
             said = under.run_well("guest", lock=lock, preload=preload)
             need(said.stdout == alone, f"{preload}, {lock}: {said.stdout!r}")
             need(said.stderr == "", f"{preload}, {lock}: {said.stderr!r}")
-        counted = under.stats("guest", lock="bravo-ba", preload=preload)
+        counted = under.stats("guest", lock=under.biased, preload=preload)
         need(counted["calls"] > 10_000, f"{preload}: {counted['calls']} calls seen")
-        counted = under.stats("guest", lock="mutex:mcs", preload=preload)["mutexes"]
+        counted = under.stats("guest", lock=under.mutex, preload=preload)["mutexes"]
         need(counted["calls"] > 4_000, f"{preload}: {counted['calls']} calls of mutexes seen")
 
 
@@ -66,12 +66,12 @@ def test_address_sanitizer_first() -> None:
             "Sanitizer" not in said.stderr and (lock.replace(":", " ") or "nothing chosen") in said.stderr,
             f"{lock}: {said.stderr!r}",
         )
-    behind = under.run("guest_asan", lock="ba", preload=str(under.library))
+    behind = under.run("guest_asan", lock=under.plain, preload=str(under.library))
     need(behind.returncode != 0 and "does not come first" in behind.stderr, f"it need not be first: {behind.stderr!r}")
 
 
 def test_address_sanitizer_still_finds_what_is_wrong() -> None:
-    said = under.run("guest_asan", "overflow", lock="bravo-ba", preload=f"{asan()} {under.library}")
+    said = under.run("guest_asan", "overflow", lock=under.biased, preload=f"{asan()} {under.library}")
     need(said.returncode != 0 and "heap-buffer-overflow" in said.stderr, f"{said.returncode}, {said.stderr[-300:]!r}")
 
 

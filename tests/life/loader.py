@@ -42,7 +42,7 @@ def test_objects_that_bypass_the_library_are_reported() -> None:
 
 
 def test_so_are_those_of_mutexes_where_mutexes_are_swapped() -> None:
-    for lock, mutexes in (("", False), ("ba", False), ("mutex:pthread", False), ("mutex:mcs", True)):
+    for lock, mutexes in (("", False), (under.plain, False), ("mutex:pthread", False), (under.mutex, True)):
         for how, said in (("open", None), ("deepbind", "RTLD_DEEPBIND"), ("dlmopen", "dlmopen")):
             found = under.stats("loader", how, MUTEXES, lock=lock)
             expected = [{"object": str(MUTEXES), "how": said}] if said and mutexes else []
@@ -53,14 +53,14 @@ def test_so_are_those_of_mutexes_where_mutexes_are_swapped() -> None:
 
 
 def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
-    said = under.run_well("loader", "deepbind", USER, lock="ba").stderr
+    said = under.run_well("loader", "deepbind", USER, lock=under.plain).stderr
     need(said == "", f"said without being asked: {said!r}")
     for variable in ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE"):
         for how in ("deepbind", "dlmopen"):
-            said = under.run_well("loader", how, USER, lock="ba", **{variable: 1}).stderr
+            said = under.run_well("loader", how, USER, lock=under.plain, **{variable: 1}).stderr
             lines = [line for line in said.splitlines() if str(USER) in line]
             need(len(lines) == 1 and how in lines[0].lower(), f"{variable}, {how}: {said!r}")
-        said = under.run_well("loader", "open", USER, lock="ba", **{variable: 1}).stderr
+        said = under.run_well("loader", "open", USER, lock=under.plain, **{variable: 1}).stderr
         need(str(USER) not in said, f"{variable}: {said!r}")
 
 

@@ -29,7 +29,7 @@ def memory(*command: object, lock: str | None) -> list[list[int]]:
 
 def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
     """locks: how many blocks beside locks it may take. mutexes: under those, not under rwlocks."""
-    choices, counted = (under.mutexes, "mutex:mcs") if mutexes else (under.locks, "bravo-ba")
+    choices, counted = (under.mutexes, under.mutex) if mutexes else (under.locks, under.biased)
     early, end = memory(*command, lock=None)
     growth = end[0] - early[0]
     print(f"        {' '.join(map(str, command)):24} glibc: {early[0]} kB, then {growth:+} kB")

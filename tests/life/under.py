@@ -19,11 +19,22 @@ class Under:
 
     def __init__(self, library: str, registry: str, folder: str) -> None:
         self.library, self.folder = Path(library).resolve(), Path(folder).resolve()
+        self.registry = registry
         listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
         self.locks = [lock["name"] for lock in listed["rwlocks"]]
+        self.passed_through = [lock["name"] for lock in listed["mutexes"] if lock["passes_through"]]
+        # Where one does: BRAVO, and the lock under it.
+        self.biased, self.plain = next(
+            (lock["name"], lock["under"])
+            for lock in listed["rwlocks"]
+            if lock["biased"] and lock["compared_by_default"]
+        )
         # Not auto, which is one of the others.
-        mutexes = [lock for lock in listed["mutexes"] if lock["name"] != "auto"]
+        mutexes = [lock for lock in listed["mutexes"] if not lock["chooses"]]
         self.mutexes = [f"mutex:{lock['name']}" for lock in mutexes]
+        self.aliases = {mutex["name"]: mutex["aliases"] for mutex in mutexes}
+        # The code behind the lock's name as a mutex, which has queue nodes.
+        self.mutex = next(f"mutex:{m['same_code_as']}" for m in mutexes if m["name"] == self.plain)
         # Bytes of a block beside the pthread object, of locks that do not fit into it.
         self.beside: dict[str, int] = {}
         for listed_locks, names in ((listed["rwlocks"], self.locks), (mutexes, self.mutexes)):
@@ -54,6 +65,13 @@ class Under:
         return subprocess.run(
             [str(program), *arguments], capture_output=True, text=True, env=environment, timeout=timeout, check=False
         )
+
+    def chosen_mutex(self, topology: str) -> str:
+        """What the registry says that `auto` takes on such a machine."""
+        environment = {"LOCKSWAP_TOPOLOGY": topology}
+        out = subprocess.run([self.registry], check=True, capture_output=True, text=True, env=environment).stdout
+        (row,) = (row for row in json.loads(out)["mutexes"] if row["chooses"])
+        return row["summary"].rpartition("; here ")[2]
 
     def run_well(self, *command: object, **how: object) -> subprocess.CompletedProcess[str]:
         result = self.run(*command, **how)

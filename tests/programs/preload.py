@@ -22,12 +22,16 @@ import time
 import traceback
 from pathlib import Path
 
-PASSED_THROUGH = ("pthread", "pthread-wp")
-BASES = ("pf-t", "ba", "cohort", "per-cpu", "rlu")
-OURS = (*BASES, "cohort-n", "cohort-rp", "rlu-asym", "bravo-rlu-asym")
-LOCKS = (*PASSED_THROUGH, *OURS)
-LOCKS += tuple(f"{bias}{lock}" for bias in ("bravo-", "bravo-asym-") for lock in ("pthread", *BASES))
 library, registry, folder = (Path(a).resolve() for a in sys.argv[1:4])
+LISTED = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
+ROWS = {row["name"]: row for row in LISTED["rwlocks"] if not row["chooses"]}
+LOCKS = tuple(ROWS)
+PASSED_THROUGH = tuple(lock for lock in LOCKS if ROWS[lock]["passes_through"])
+ASYMMETRIC = tuple(lock for lock in LOCKS if ROWS[lock]["asymmetric"])
+BIASED = tuple(lock for lock in LOCKS if ROWS[lock]["biased"])
+# Where one lock does: a plain one, and BRAVO over it.
+PLAIN, BRAVO = next((ROWS[lock]["under"], lock) for lock in BIASED if ROWS[lock]["compared_by_default"])
+NO_RWLOCK = next(m["name"] for m in LISTED["mutexes"] if m["name"] not in LOCKS and not m["chooses"])
 
 
 class Skip(Exception):
@@ -70,7 +74,7 @@ def installed(pattern: str) -> Path:
 
 def test_wrong_values_stop_the_program_before_main() -> None:
     wrong = {
-        "RWLOCK": ["nonsense", "ba ", "bravo-", "bravo", "bravo-bravo-ba", "mcs"],
+        "RWLOCK": ["nonsense", f"{PLAIN} ", "bravo-", "bravo", f"bravo-{BRAVO}", NO_RWLOCK],
         "WAIT": ["sleep", "park,spin"],
         "SPIN": ["-1", "many", "1e3"],
         "VERBOSE": ["2", "yes"],
@@ -79,7 +83,7 @@ def test_wrong_values_stop_the_program_before_main() -> None:
     }
     for name, values in wrong.items():
         for value in values:
-            result = run([folder / "says_main"], **({"RWLOCK": "bravo-ba"} | {name: value}))
+            result = run([folder / "says_main"], **({"RWLOCK": BRAVO} | {name: value}))
             what = f"LOCKSWAP_{name}={value!r}: status {result.returncode}, {result.stderr!r}"
             need(result.returncode == 2, what)
             need(result.stdout == "", f"{what}; main was reached")
@@ -91,29 +95,28 @@ def test_an_unknown_lock_is_told_the_valid_names() -> None:
     text = run([folder / "says_main"], RWLOCK="nonsense").stderr
     for lock in LOCKS:
         need(re.search(rf"(?<![\w-]){lock}(?![\w-])", text) is not None, f"{lock} is not in {text!r}")
-    text = run([folder / "says_main"], RWLOCK="ba", WAIT="nonsense").stderr
+    text = run([folder / "says_main"], RWLOCK=PLAIN, WAIT="nonsense").stderr
     for wait in ("spin", "yield", "park"):
         need(wait in text, f"{wait} is not in {text!r}")
 
 
 def test_names_are_case_blind_and_have_aliases() -> None:
-    for given, name in {
-        "BA": "ba",
-        "PF-Q": "ba",
-        "pf-q": "ba",
-        "Pf-T": "pf-t",
-        "BRAVO-Ba": "bravo-ba",
-        "PTHREAD": "pthread",
-    }.items():
+    names = {spelling: lock for lock in LOCKS for spelling in (lock.upper(), lock.title())}
+    names |= {spelling: lock for lock in LOCKS for a in ROWS[lock]["aliases"] for spelling in (a, a.lower())}
+    for given, name in names.items():
         result = run([folder / "says_main"], RWLOCK=given, VERBOSE=1)
         need(result.returncode == 0, f"{given}: {result.stderr}")
         need(re.search(rf"rwlock {name}\b", result.stderr) is not None, f"{given}: {result.stderr!r}")
     for wait in ("spin", "YIELD", "Park"):
-        need(run([folder / "says_main"], RWLOCK="ba", WAIT=wait).returncode == 0, wait)
+        need(run([folder / "says_main"], RWLOCK=PLAIN, WAIT=wait).returncode == 0, wait)
 
 
 def test_auto_says_what_it_took() -> None:
-    for topology, lock in {"1x1x1": "pthread", "1x8x2": "bravo-pthread", "2x8x2": "bravo-cohort"}.items():
+    taken = set()
+    for topology in ("1x1x1", "1x8x2", "2x8x2"):
+        listed = json.loads(run([registry], preload="", TOPOLOGY=topology).stdout)["rwlocks"]
+        lock = next(row["summary"].rpartition("; here ")[2] for row in listed if row["chooses"])
+        taken.add(lock)
         chosen = {"RWLOCK": "AUTO", "TOPOLOGY": topology}
         result = run([folder / "known_counts"], VERBOSE=1, **chosen)
         need(result.stdout == "done\n" and f"rwlock {lock} (auto)" in result.stderr, f"{topology}: {result.stderr!r}")
@@ -123,6 +126,7 @@ def test_auto_says_what_it_took() -> None:
             run([folder / "known_counts"], STATS=f"{tmp}/stats", **chosen)
             (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
             need(stats["rwlock"] == lock and stats["auto"], str(stats))
+    need(len(taken) == 3, f"auto took {taken}")
 
 
 def forbid_membarrier() -> None:
@@ -141,7 +145,7 @@ def forbid_membarrier() -> None:
 def test_asymmetric_locks_say_what_they_lack() -> None:
     for lock in LOCKS:
         result = run([folder / "known_counts"], RWLOCK=lock, before=forbid_membarrier)
-        if "asym" in lock:
+        if lock in ASYMMETRIC:
             need(result.returncode == 2 and result.stdout == "", f"{lock}: {result}")
             lines = result.stderr.splitlines()
             need(len(lines) == 1 and "membarrier" in lines[0] and "without asym" in lines[0], f"{lock}: {lines}")
@@ -150,9 +154,8 @@ def test_asymmetric_locks_say_what_they_lack() -> None:
 
 
 def test_asymmetric_locks_after_exec() -> None:
-    for lock in LOCKS:
-        if "asym" in lock:
-            expect_quiet(run(["/bin/sh", "-c", f"exec '{folder}/known_counts'"], RWLOCK=lock), "done\n")
+    for lock in ASYMMETRIC:
+        expect_quiet(run(["/bin/sh", "-c", f"exec '{folder}/known_counts'"], RWLOCK=lock), "done\n")
 
 
 def test_nothing_set_is_a_quiet_pass_through() -> None:
@@ -187,7 +190,7 @@ def test_verbose_is_one_line_on_stderr() -> None:
 
 
 def test_a_shell_substitution_stays_clean() -> None:
-    result = run(["/bin/sh", "-c", f'x=$({folder}/says_main); echo "[$x]"'], RWLOCK="ba", VERBOSE=1, STATS=1)
+    result = run(["/bin/sh", "-c", f'x=$({folder}/says_main); echo "[$x]"'], RWLOCK=PLAIN, VERBOSE=1, STATS=1)
     need(result.stdout == "[main]\n", f"stdout is {result.stdout!r}")
 
 
@@ -252,7 +255,7 @@ def test_statistics_of_bravo_add_up() -> None:
         (stats,) = stats_of([folder / "known_counts"], lock)
         t = stats["totals"]
         parts = t["fast_reads"] + t["slow_reads_bias_off"] + t["slow_reads_collision"]
-        if lock.startswith("bravo-"):
+        if lock in BIASED:
             need(t["reads"] == parts + t["recursive_reads"], f"{lock}: {t}")
             need(t["fast_reads"] >= 900, f"{lock}: only {t['fast_reads']} of 1000 reads in a row were fast")
             share = t["fast_reads"] / t["reads"]
@@ -265,19 +268,19 @@ def test_statistics_of_bravo_add_up() -> None:
 
 
 def test_statistics_of_a_program_that_overwrites_its_environment() -> None:
-    (stats,) = stats_of([folder / "sets_title"], "ba")
+    (stats,) = stats_of([folder / "sets_title"], PLAIN)
     need(stats["totals"]["reads"] == 1, f"{stats}")
 
 
 def test_each_process_writes_its_own_statistics() -> None:
     script = f"{folder}/known_counts; {folder}/known_counts; exec {folder}/known_counts"
-    found = [s for s in stats_of(["/bin/sh", "-c", script], "bravo-ba") if s["program"] == "known_counts"]
+    found = [s for s in stats_of(["/bin/sh", "-c", script], BRAVO) if s["program"] == "known_counts"]
     need(len(found) == 3, f"{len(found)} files of known_counts")
     need({s["totals"]["reads"] for s in found} == {1007}, f"{[s['totals']['reads'] for s in found]}")
 
 
 def test_reports_midway() -> None:
-    for lock in ("pthread", "bravo-ba"):  # they count in two places: before glibc's functions, and in the lock
+    for lock in (PASSED_THROUGH[0], BRAVO):  # they count in two places: before glibc's functions, and in the lock
         for locks in (1, 200):
             with tempfile.TemporaryDirectory() as tmp:
                 reports = Path(tmp, "stats")
@@ -292,7 +295,7 @@ def stats_at_the_end(way: str) -> tuple[int, list[dict]]:
     """How ways_to_end ended beside lockswap-stats-on-signal.so, and its reports."""
     beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
     with tempfile.TemporaryDirectory() as tmp:
-        result = run([folder / "ways_to_end", way], preload=beside, RWLOCK="ba", STATS=f"{tmp}/stats")
+        result = run([folder / "ways_to_end", way], preload=beside, RWLOCK=PLAIN, STATS=f"{tmp}/stats")
         need(result.stderr == "", result.stderr)
         return result.returncode, [json.loads(f.read_text()) for f in Path(tmp).iterdir()]
 
@@ -323,28 +326,28 @@ def test_statistics_of_a_program_that_a_signal_ends() -> None:
 def test_ctrl_c_stays_pythons() -> None:
     program = "import os, signal\ntry: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('heard')"
     beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
-    result = run([sys.executable, "-c", program], preload=beside, RWLOCK="ba", STATS=1)
+    result = run([sys.executable, "-c", program], preload=beside, RWLOCK=PLAIN, STATS=1)
     need(result.stdout == "heard\n" and "calls seen" in result.stderr, f"{result}")
 
 
 def test_statistics_that_cannot_be_written() -> None:
     # Where the file goes is known at exit only (it has the pid): the program is not to blame, it keeps its status.
-    result = run(["/bin/sh", "-c", f"{folder}/says_main; exit 5"], RWLOCK="ba", STATS="/no/such/folder/file")
+    result = run(["/bin/sh", "-c", f"{folder}/says_main; exit 5"], RWLOCK=PLAIN, STATS="/no/such/folder/file")
     need(result.returncode == 5 and result.stdout == "main\n", f"status {result.returncode}, stdout {result.stdout!r}")
     lines = result.stderr.splitlines()
     need(lines and all("LOCKSWAP_STATS" in line for line in lines), f"stderr is {result.stderr!r}")
 
 
 def test_statistics_on_stderr() -> None:
-    result = run([folder / "known_counts"], RWLOCK="bravo-ba", STATS=1)
+    result = run([folder / "known_counts"], RWLOCK=BRAVO, STATS=1)
     need(result.stdout == "done\n", f"stdout is {result.stdout!r}")
     need("1007" in result.stderr and "writes 7" in result.stderr, f"stderr is {result.stderr!r}")
 
 
 def test_a_program_without_rwlocks_is_said_to_have_made_no_calls() -> None:
-    text = run([folder / "says_main"], RWLOCK="bravo-ba", STATS=1).stderr
+    text = run([folder / "says_main"], RWLOCK=BRAVO, STATS=1).stderr
     need("0 calls seen" in text, f"stderr is {text!r}")
-    (stats,) = stats_of([folder / "says_main"], "ba")
+    (stats,) = stats_of([folder / "says_main"], PLAIN)
     need(stats["calls"] == 0 and stats["locks"] == 0 and stats["busiest"] == [], f"{stats}")
 
 
@@ -352,9 +355,7 @@ def test_a_static_program_runs_untouched() -> None:
     program = folder / "known_counts_static"
     if not program.exists():
         raise Skip("no static C library here")
-    expect_quiet(
-        run([program], RWLOCK="bravo-ba", STATS=1, VERBOSE=1), "done\n"
-    )  # it cannot even say so: it is not there
+    expect_quiet(run([program], RWLOCK=BRAVO, STATS=1, VERBOSE=1), "done\n")  # it cannot even say so: it is not there
 
 
 # ---- company
@@ -366,7 +367,7 @@ def programs_that_lock() -> list[list]:
 
 def in_company(preload: str, **variables) -> None:
     for command in programs_that_lock():
-        for lock in ("ba", "bravo-ba"):
+        for lock in (PLAIN, BRAVO):
             result = run(command, preload=preload, RWLOCK=lock, **variables)
             need(
                 result.returncode == 0,
@@ -399,17 +400,15 @@ def test_two_copies_in_one_process() -> None:
 
 
 def test_the_registry_lists_what_the_library_takes() -> None:
-    if not registry.exists():
-        raise Skip(f"{registry.name} is not built")
-    listed = json.loads(run([registry], preload="").stdout)
-    need(listed["schema"] == 1, f"schema {listed['schema']}")
-    names = [lock["name"] for lock in listed["rwlocks"]]
-    need(sorted(names) == sorted((*LOCKS, "auto")), f"{names}")
-    for lock in listed["rwlocks"]:
+    need(LISTED["schema"] == 1, f"schema {LISTED['schema']}")
+    text = run([folder / "says_main"], RWLOCK="nonsense").stderr
+    shown = text.strip().partition("choose one of: ")[2].split(", ")
+    need(shown == [lock["name"] for lock in LISTED["rwlocks"]], text)
+    for lock in LISTED["rwlocks"]:
         for name in [lock["name"], *lock["aliases"]]:
             need(run([folder / "says_main"], RWLOCK=name).returncode == 0, f"{name} is listed, but refused")
-    for wait in listed["waits"]:
-        need(run([folder / "says_main"], RWLOCK="ba", WAIT=wait["name"]).returncode == 0, f"{wait['name']} is refused")
+    for wait in LISTED["waits"]:
+        need(run([folder / "says_main"], RWLOCK=PLAIN, WAIT=wait["name"]).returncode == 0, f"{wait['name']} is refused")
 
 
 def main() -> int:

@@ -10,13 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "platform/native.h"
-#include "range/list.h"
-#include "range/sharded.h"
-#include "range/tree.h"
+#include "registry/range_list_headers.h"  // written by src/lists.cmake
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -191,31 +190,44 @@ void stress(const char* name, RangeOptions options, int milliseconds) {
   if (!clean) ++failures;
 }
 
-// Small pools make reuse frequent.
-constexpr RangeSizes kSmall{.pool = 4, .patience = 2};
+// Small pools make reuse frequent; a few lists make ranges meet.
+struct Small : Native {
+  static constexpr std::uint32_t kRangeNodes = 4;
+  static constexpr std::uint32_t kRangePatience = 2;
+  static constexpr std::uint32_t kRangeLists = 3;
+};
+
+// A line of range_list.def: those with a list take options, those without are as they are.
+template <template <class, class> class LockOf, class W>
+void line(const std::string& name, int milliseconds) {
+  using Lock = LockOf<Native, W>;
+  using SmallLock = LockOf<Small, W>;
+  const auto run = [&]<class L>(const char* how, RangeOptions options) {
+    stress<L>((name + how).c_str(), options, milliseconds);
+  };
+  if constexpr (!requires { &Lock::acquire_alone; }) {
+    run.template operator()<Lock>("", {});
+  } else {
+    run.template operator()<Lock>(" fair", {.fair = true, .writers_first = false});
+    run.template operator()<SmallLock>(", small", {.fair = false, .writers_first = false});
+    if constexpr (Lock::kCanShare) {
+      run.template operator()<Lock>(" fair writers first", {.fair = true, .writers_first = true});
+      run.template operator()<SmallLock>(" fair, small", {.fair = true, .writers_first = true});
+    }
+    const PoolCounts c = SmallLock::Nodes::counts();
+    std::printf("     %lu small nodes for %lu threads, %lu growths, %lu behind a walk\n", c.nodes,
+                c.supplies, c.growths, c.blocked);
+  }
+}
 
 template <class W>
 void all(const char* wait, int milliseconds) {
   std::printf("%s\n", wait);
-  using Ex = RangeList<Native, W, false>;
-  using Rw = RangeList<Native, W, true>;
-  using SmallEx = RangeList<Native, W, false, kSmall>;
-  using SmallRw = RangeList<Native, W, true, kSmall>;
-  stress<Ex>("list-ex fair", {.fair = true, .writers_first = false}, milliseconds);
-  stress<Rw>("list-rw fair", {.fair = true, .writers_first = false}, milliseconds);
-  stress<Rw>("list-rw fair writers first", {.fair = true, .writers_first = true}, milliseconds);
-  stress<ShardedRanges<Native, W>>("sharded-rw fair", {.fair = true, .writers_first = false},
-                                   milliseconds);
-  stress<ShardedRanges<Native, W, 3, kSmall>>("sharded-rw writers, small",
-                                              {.fair = false, .writers_first = true}, milliseconds);
-  stress<RangeTree<Native, W, false>>("lustre-ex", {}, milliseconds);
-  stress<RangeTree<Native, W, true>>("kernel-rw", {}, milliseconds);
-  stress<SmallEx>("list-ex, small", {.fair = false, .writers_first = false}, milliseconds);
-  stress<SmallRw>("list-rw, small", {.fair = false, .writers_first = false}, milliseconds);
-  stress<SmallRw>("list-rw fair, small", {.fair = true, .writers_first = true}, milliseconds);
-  const PoolCounts c = SmallRw::Nodes::counts();
-  std::printf("     %lu small nodes for %lu threads, %lu growths, %lu behind a walk\n", c.nodes,
-              c.supplies, c.growths, c.blocked);
+#define RANGE_LOCK(name, Class, header) line<Class, W>(name, milliseconds);
+#define RANGE_OF_RWLOCKS(name, Class, header)
+#include "registry/range_list.def"
+#undef RANGE_LOCK
+#undef RANGE_OF_RWLOCKS
 }
 
 }  // namespace

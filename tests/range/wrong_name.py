@@ -1,16 +1,16 @@
 """A wrong LOCKSWAP_RANGE stops a program that links with the library before main, with one line that names all.
 
-usage: wrong_name.py PROGRAM"""
+usage: wrong_name.py PROGRAM REGISTRY"""
 
+import json
 import os
 import subprocess
 import sys
 
 OF_RWLOCKS = ", or with ':' and a reader-writer lock"
-EXPECTED = (
-    "lockswap: LOCKSWAP_RANGE=list is no range lock; choose one of: list-ex, list-rw, sharded-rw, lustre-ex, "
-    f"kernel-rw, pnova-rw{OF_RWLOCKS}, rwlock{OF_RWLOCKS}\n"
-)
+listed = json.loads(subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout)["range_locks"]
+names = ", ".join(row["name"] + (OF_RWLOCKS if row["of_rwlocks"] else "") for row in listed)
+EXPECTED = f"lockswap: LOCKSWAP_RANGE=list is no range lock; choose one of: {names}\n"
 
 ran = subprocess.run(
     [sys.argv[1]], env=os.environ | {"LOCKSWAP_RANGE": "list"}, capture_output=True, text=True, check=False

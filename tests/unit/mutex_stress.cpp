@@ -9,17 +9,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "locks/mutex/clh.h"
-#include "locks/mutex/cohort.h"
-#include "locks/mutex/mcs.h"
-#include "locks/mutex/per-cpu.h"
-#include "locks/mutex/ticket.h"
 #include "platform/native.h"
 #include "posix/condvar.h"
 #include "posix/mutex_contract.h"
+#include "registry/mutex_list_headers.h"  // written by src/lists.cmake
+#include "registry/waits.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
@@ -156,10 +154,11 @@ void run(const char* name, int milliseconds) {
 }
 
 template <template <class, class> class Core>
-void each_wait(const char* spin, const char* yield, const char* park, int milliseconds) {
-  run<MutexContract<Native, Core<Native, Spin<Native>>, CountNothing>>(spin, milliseconds);
-  run<MutexContract<Native, Core<Native, Yield<Native>>, CountNothing>>(yield, milliseconds);
-  run<MutexContract<Native, Core<Native, Park<Native>>, CountNothing>>(park, milliseconds);
+void each_wait(const std::string& name, int milliseconds) {
+  AllWaits::for_each([&]<template <class> class Wait>(std::size_t) {
+    using Contract = MutexContract<Native, Core<Native, Wait<Native>>, CountNothing>;
+    run<Contract>((name + "/" + kWaitInfo<Wait>.name).c_str(), milliseconds);
+  });
 }
 
 }  // namespace
@@ -169,10 +168,10 @@ int main(int argc, char** argv) {
   ThreadExit::prepare();
   // As in rw_stress: threads on two nodes, and more than a few CPUs.
   Native::set_pretence({2, 4, 1});
-  each_wait<Ticket>("ticket/spin", "ticket/yield", "ticket/park", milliseconds);
-  each_wait<Mcs>("mcs/spin", "mcs/yield", "mcs/park", milliseconds);
-  each_wait<Clh>("clh/spin", "clh/yield", "clh/park", milliseconds);
-  each_wait<CohortMutex>("cohort/spin", "cohort/yield", "cohort/park", milliseconds);
-  each_wait<PerCpuMutex>("per-cpu/spin", "per-cpu/yield", "per-cpu/park", milliseconds);
+#define MUTEX(name, Class, header, words) each_wait<Class>(name, milliseconds);
+#define MUTEX_NAME(name, Class, header, words, info)
+#include "registry/mutex_list.def"
+#undef MUTEX
+#undef MUTEX_NAME
   return failures == 0 ? 0 : 1;
 }

@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -50,6 +51,12 @@ class Clh {
 
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "queue lock, everybody waits on the word of the one before",
+      .source = "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1",
+      .fairness = "first come first served",
+      .instructions = 88,
+  };
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 

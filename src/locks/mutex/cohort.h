@@ -20,6 +20,7 @@
 
 #include "locks/common/claims.h"
 #include "locks/common/cohorting.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/side_block.h"
 #include "locks/common/ticket_lock.h"
 #include "platform/atomic.h"
@@ -60,6 +61,17 @@ class CohortMutex
 
  public:
   static constexpr Claims kClaims{};
+  static constexpr LockInfo kInfo{
+      .summary =
+          "NUMA-aware mutex: a ticket lock for each node, and one between them; the mutex of "
+          "C-RW-WP",
+      .source = "Dice, Marathe and Shavit 2012, section 3; Calciu and others 2013, section 3.3",
+      .fairness =
+          "first come first served in a node, which may keep it for some turns; timed locks only "
+          "when nobody waits",
+      .aliases = {"C-TKT-TKT"},
+      .instructions = 165,
+  };
 
   static bool prepare() noexcept { return Base::prepare_blocks(); }
 

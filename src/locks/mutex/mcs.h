@@ -28,6 +28,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -51,6 +52,12 @@ class alignas(8) Mcs {
 
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "queue lock, everybody waits on a word of its own",
+      .source = "Mellor-Crummey and Scott 1991, section 2.4",
+      .fairness = "first come first served",
+      .instructions = 90,
+  };
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
@@ -234,6 +241,22 @@ class alignas(8) Mcs {
 
   typename P::template atomic<Handle> tail_{};
   typename P::template atomic<Handle> holder_{};
+};
+
+// What is left of the rwlocks ba and bravo-ba when everybody writes: this lock under another name.
+inline constexpr LockInfo kBaAsMutex{
+    .summary = "the queue of BA's writers, an MCS lock",
+    .source = "Brandenburg and Anderson 2010, section 4, PF-Q",
+    .fairness = "first come first served",
+    .aliases = {"PF-Q", "PFQ"},
+    .instructions = 90,
+};
+inline constexpr LockInfo kBravoBaAsMutex{
+    .summary = "the same: BRAVO changes nothing where nobody reads",
+    .source = "Dice and Kogan 2019, listing 1",
+    .fairness = "first come first served",
+    .aliases = {"bravo-PF-Q"},
+    .instructions = 90,
 };
 
 }  // namespace lockswap

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/side_block.h"
 #include "locks/mutex/mcs.h"
 #include "platform/atomic.h"
@@ -53,6 +54,15 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
 
  public:
   static constexpr Claims kClaims = Mcs<P, W>::kClaims;
+  static constexpr LockInfo kInfo{
+      .summary =
+          "an MCS lock for each CPU, of which each owner takes all, as writers of a per-CPU lock "
+          "do",
+      .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU",
+      .fairness = "first come first served",
+      .aliases = {"PerCPU"},
+      .instructions = 225,
+  };
 
   static bool prepare() noexcept { return Mcs<P, W>::prepare() && Base::prepare_blocks(); }
 

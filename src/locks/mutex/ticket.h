@@ -2,6 +2,7 @@
 #pragma once
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/ticket_lock.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
@@ -12,8 +13,23 @@ template <Platform P, WaitPolicy<P> W>
 class Ticket : public TicketLock<P, W> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "ticket lock: a thread that draws a number waits until it is shown",
+      .source = "Mellor-Crummey and Scott 1991, section 2.2",
+      .fairness = "first come first served; timed locks only when nobody waits",
+      .instructions = 62,
+  };
 
   static bool prepare() noexcept { return true; }
+};
+
+// What is left of the rwlock rlu when everybody writes: this lock under another name.
+inline constexpr LockInfo kRluAsMutex{
+    .summary = "the lock of RLU's writers, a ticket lock",
+    .source = "Matveev and others 2015, section 3.5",
+    .fairness = "first come first served; timed locks only when nobody waits",
+    .aliases = {"RLU-backed"},
+    .instructions = 62,
 };
 
 }  // namespace lockswap

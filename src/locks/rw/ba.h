@@ -30,6 +30,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/rw/ba_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -50,6 +51,15 @@ class Ba : public BaState<P, W> {
 
  public:
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "phase-fair queue lock with local spinning",
+      .source = "Brandenburg and Anderson 2010, section 4, PF-Q",
+      .fairness =
+          "phase-fair, writers first come first served; timed writers only when nobody is in",
+      .kinds = "no effect: readers and writers alternate",
+      .aliases = {"PF-Q", "PFQ"},
+      .instructions = 45,
+  };
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 

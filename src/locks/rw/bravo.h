@@ -52,6 +52,10 @@ class Bravo {
   static constexpr bool kHasTokens = true;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers};
+  // As LockInfo's. The lock below adds a token to keep.
+  static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 92
+                                            : ReadTokens<Core>::kHasTokens ? 70
+                                                                           : 60;
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 

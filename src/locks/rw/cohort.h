@@ -35,6 +35,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/side_block.h"
 #include "locks/rw/cohort_writers.h"
@@ -44,6 +45,33 @@
 #include "wait/concept.h"
 
 namespace lockswap {
+
+// What the three say of themselves.
+inline constexpr LockInfo kCohortRwInfo{
+    .summary = "NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",
+    .source = "Calciu and others 2013, section 3.3, C-RW-WP",
+    .fairness = "writers first; after 32 of them, or when none waits, the readers that wait",
+    .kinds = "no effect: writers go first",
+    .aliases = {"C-RW-WP"},
+    .instructions = 75,
+};
+inline constexpr LockInfo kCohortRwNeutralInfo{
+    .summary = "cohort that prefers neither readers nor writers",
+    .source = "Calciu and others 2013, section 3.1, C-RW-NP",
+    .fairness = "after each writer the readers that wait; of writers, those of the node",
+    .kinds = "no effect: readers and writers alternate",
+    .aliases = {"C-RW-NP"},
+    .instructions = 75,
+};
+inline constexpr LockInfo kCohortRwReadersInfo{
+    .summary = "cohort that prefers readers",
+    .source = "Calciu and others 2013, section 3.2, C-RW-RP",
+    .fairness = "readers first, also those that come later; 32 times, then the writer",
+    .kinds = "no effect: readers go first",
+    .readers_overtake = true,
+    .aliases = {"C-RW-RP"},
+    .instructions = 75,
+};
 
 // The two numbers are explained in cohort_writers.h.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
@@ -62,6 +90,9 @@ class CohortRwOver
 
  public:
   static constexpr Claims kClaims{};
+  static constexpr LockInfo kInfo = kPatience != 0  ? kCohortRwReadersInfo
+                                    : kWriters == 1 ? kCohortRwNeutralInfo
+                                                    : kCohortRwInfo;
   static constexpr bool kHasTokens = true;  // 1 + the node's number
 
   static bool prepare() noexcept { return Base::prepare_blocks(); }

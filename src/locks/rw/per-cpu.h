@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/side_block.h"
 #include "locks/rw/ba.h"
@@ -62,6 +63,16 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
 
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
+  static constexpr LockInfo kInfo{
+      .summary = "a BA lock for each CPU: readers take their CPU's, writers all",
+      .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
+      .fairness =
+          "phase-fair, writers first come first served; timed writers only when nobody is in",
+      .kinds = "no effect: readers and writers alternate",
+      .readers_overtake = true,  // at CPUs that the writer has not come to
+      .aliases = {"PerCPU"},
+      .instructions = 135,
+  };
   static constexpr bool kHasTokens = true;  // 1 + the CPU's number
 
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }

@@ -38,6 +38,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -66,6 +67,14 @@ template <Platform P, WaitPolicy<P> W, PfTUser User>
 class PfTOver {
  public:
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
+  static constexpr LockInfo kInfo{
+      .summary = "phase-fair ticket lock",
+      .source = "Brandenburg and Anderson 2010, section 4, PF-T",
+      .fairness = "phase-fair, writers first come first served",
+      .kinds = "no effect: readers and writers alternate",
+      .aliases = {"PFT"},
+      .instructions = 45,
+  };
 
   static bool prepare() noexcept { return true; }
 

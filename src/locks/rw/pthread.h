@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/rw_layout.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -28,6 +29,13 @@ template <Platform P, WaitPolicy<P> W>
 class Pthread {
  public:
   static constexpr Claims kClaims{};
+  static constexpr LockInfo kInfo{
+      .summary = "glibc's own reader-writer lock",
+      .source = "glibc nptl",
+      .fairness = "readers first; writers can starve",
+      .kinds = "honoured by the slow path",
+      .instructions = 75,
+  };
   static constexpr bool kNamesWriter = true;
 
   static bool prepare() noexcept { return true; }

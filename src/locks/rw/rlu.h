@@ -34,6 +34,7 @@
 #include <cstdint>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
@@ -58,6 +59,30 @@ struct RluBits {
   static constexpr Order kAnnounce = seq_cst;
 };
 
+// What the two say of themselves.
+inline constexpr LockInfo kRluInfo{
+    .summary =
+        "RLU's reader indicator: readers write to a row of their own thread, writers look at all "
+        "rows",
+    .source =
+        "Matveev and others 2015, sections 3.2 to 3.4; Dice and Kogan 2019, section 5, RLU-backed",
+    .fairness =
+        "writers first come first served; readers that entered before a writer go first, others "
+        "wait in line, phase-fair",
+    .kinds = "no effect: readers and writers alternate",
+    .aliases = {"RLU-backed"},
+    .instructions = 87,
+};
+inline constexpr LockInfo kRluAsymInfo{
+    .summary =
+        "rlu whose readers make no update; each write has the kernel run a barrier (membarrier)",
+    .source = "as rlu; Desnoyers and others 2012, section 5",
+    .fairness = "as rlu",
+    .kinds = "no effect: readers and writers alternate",
+    .aliases = {"RLU-backed-asym"},
+    .instructions = 95,
+};
+
 template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
 requires ReaderAccess<AccessOf<P, W>>
 class RluOver {
@@ -67,6 +92,8 @@ class RluOver {
  public:
   // Readers in their rows are not in PF-T's phases.
   static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr bool kAsymmetric = Access::kAsymmetric;  // it needs the heavy fence
+  static constexpr LockInfo kInfo = kAsymmetric ? kRluAsymInfo : kRluInfo;
   static constexpr bool kHasTokens = true;  // a place in a row, or kInLine
 
   static bool prepare() noexcept { return Line::prepare() && Access::prepare(); }

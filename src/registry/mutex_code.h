@@ -1,0 +1,32 @@
+// A mutex x wait policy x counting. Each mutex has a translation unit of its own for that, which
+// CMake writes (lists.cmake).
+#pragma once
+
+#include <cstddef>
+
+#include "locks/common/events.h"
+#include "platform/native.h"
+#include "posix/mutex_contract.h"
+#include "registry/mutex_forms.h"
+#include "registry/mutex_ops.h"
+#include "registry/stats.h"
+#include "registry/waits.h"
+
+namespace lockswap {
+
+template <template <class, class> class CoreOf>
+constexpr MutexCodes mutex_codes_of() {
+  MutexCodes codes{};
+  AllWaits::for_each([&]<template <class> class Wait>(std::size_t wait) {
+    const auto code = []<class Count>() -> MutexCode {
+      using Contract = MutexContract<Native, CoreOf<Native, Wait<Native>>, Count>;
+      using Ops = MutexLockOps<Contract, Count>;
+      return {&Ops::table, &Contract::prepare, &Ops::is_ours};
+    };
+    codes.of[wait][0] = code.template operator()<CountNothing>();
+    codes.of[wait][1] = code.template operator()<CountInTable>();
+  });
+  return codes;
+}
+
+}  // namespace lockswap

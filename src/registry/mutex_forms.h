@@ -1,0 +1,20 @@
+// The code behind a line of mutex_list.def: by wait policy, and counted or not.
+#pragma once
+
+#include <pthread.h>
+
+#include "platform/system_mutex.h"
+#include "registry/waits.h"
+
+namespace lockswap {
+
+struct MutexCode {
+  const MutexOps* ops;
+  bool (*prepare)();
+  bool (*is_ours)(pthread_mutex_t*);
+};
+struct MutexCodes {
+  MutexCode of[AllWaits::kCount][2];
+};
+
+}  // namespace lockswap

@@ -1,0 +1,40 @@
+// The forms of a lock of rw_list.def: alone, and under BRAVO.
+#pragma once
+
+#include <type_traits>
+
+#include "locks/common/events.h"
+#include "platform/system_rwlock.h"
+#include "registry/list_words.h"
+#include "registry/waits.h"
+
+namespace lockswap {
+
+// Whether readers make no update, so that writers have the kernel run a barrier.
+template <class Core>
+constexpr bool is_asymmetric = requires {
+  requires Core::kAsymmetric;
+};
+
+// What is passed through has code of ours under BRAVO only.
+constexpr bool has_direct_form(ListWords words) noexcept { return !has(words, PASSED_THROUGH); }
+constexpr bool has_bravo_form(ListWords words) noexcept { return has(words, UNDER_BRAVO); }
+template <class Core>
+constexpr bool has_bravo_asym_form(ListWords words) noexcept {
+  return has_bravo_form(words) && !is_asymmetric<Core>;
+}
+
+struct RwCode {
+  const RwOps* ops;
+  bool (*prepare)();
+};
+struct RwCodes {
+  RwCode of[AllWaits::kCount][2];  // by wait policy, then: is it counted
+};
+template <class Count>
+constexpr bool counts = !std::is_same_v<Count, CountNothing>;
+struct RwForms {
+  RwCodes direct{}, bravo{}, bravo_asym{};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,124 @@
+// The cases of a mutex of mutex_list.def. Each mutex has a translation unit of its own for them,
+// which CMake writes from mutex_cases.cpp.in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+#include "mutex_under_test.h"
+#include "registry/list_words.h"
+#include "wait/park.h"
+#include "wait/spin.h"
+#include "wait/yield.h"
+
+namespace lockswap::explore::mutex {
+
+// How far quick runs go.
+constexpr Bounds kFull{2, 2, 1, 1};
+constexpr Bounds kSmall{1, 1, 1, 1};
+// Where smaller scripts look at orders, or at stray wake-ups.
+constexpr Bounds kNoStale{1, 0, 1, 1};
+constexpr Bounds kNoStray{1, 1, 0, 1};
+
+struct MutexScript {
+  const char* name;
+  std::vector<std::string> threads;
+  const Bounds* quick = nullptr;  // nullptr: by the number of threads
+};
+using MutexScripts = std::vector<MutexScript>;
+
+extern const MutexScripts kGeneral;
+extern const MutexScripts kGiveUp;
+extern const MutexScripts kMany;
+extern const MutexScripts kDestroy;
+extern const MutexScripts kContract;
+extern const MutexScripts kRecursive;
+extern const MutexScripts kFork;
+extern const MutexScripts kZeroed;
+extern const MutexScripts kCond;
+extern const MutexScripts kManyCond;
+
+class MutexBuilder {
+ public:
+  explicit MutexBuilder(std::vector<Case>& cases) : cases_(cases) {}
+
+  // A line of mutex_list.def. Yield is the same source as spin but for what the processor does
+  // meanwhile.
+  template <template <class, class> class Core, ListWords kWords>
+  void add_line(const std::string& name) {
+    const std::string mutex = "mutex/" + name;
+    add<Core, Spin>(mutex + "/spin");
+    add<Core, Park>(mutex + "/park");
+    add_each<Core, Yield>(mutex + "/yield");
+    if constexpr (has(kWords, SHOWS_CONDS)) {
+      add_cond<Core, Park>("cond/" + name + "/park");
+    } else if constexpr (!has(kWords, WAITS_AS_ANOTHER)) {
+      add_each_cond<Core, Park>("cond/" + name + "/park");
+    }
+  }
+
+ private:
+  template <template <class, class> class Core, template <class> class Wait>
+  void add(const std::string& name) {
+    static MutexCore<Core, Wait> core;
+    static MutexLock<Core, Wait> contract;
+    static MutexLock<Core, Wait, mutex_kind::kRecursive> recursive;
+    [[maybe_unused]] const std::size_t first = cases_.size();
+    for (const MutexScript& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const MutexScript& s : kDestroy)
+      add_case("core/" + name, &core, s);
+    for (const MutexScript& s : kMany)
+      add_case("core/" + name, &core, s).sampled = true;
+    [[maybe_unused]] const std::size_t rest = cases_.size();
+    for (const MutexScript& s : kGiveUp)
+      add_case("core/" + name, &core, s);
+    add_each<Core, Wait>(name);
+    for (const MutexScript& s : kContract)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kDestroy)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kRecursive)
+      add_case(name, &recursive, s);
+    for (const MutexScript& s : kFork)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kZeroed)
+      add_case(name + "-zeroed", &contract, s).zeroed = true;
+    // One that is made of several locks takes many times the steps. It has no orders of its own.
+    if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
+      for (std::size_t i = first; i < cases_.size(); ++i)
+        cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
+    }
+  }
+  // The least that a mutex and a wait policy need.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_each(const std::string& name) {
+    static MutexLock<Core, Wait> contract;
+    for (const MutexScript& s : {kGeneral[1], kGeneral[5]})
+      add_case(name, &contract, s);
+  }
+  // A condition variable; over other mutexes only what the two share.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_cond(const std::string& name) {
+    static MutexLock<Core, Wait> contract;
+    for (const MutexScript& s : kCond)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kManyCond)
+      add_case(name, &contract, s).sampled = true;
+  }
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_each_cond(const std::string& name) {
+    static MutexLock<Core, Wait> contract;
+    for (const MutexScript& s : {kCond[0], kCond[4], kCond[7]})
+      add_case(name, &contract, s);
+  }
+
+ private:
+  Case& add_case(const std::string& lock_name, LockUnderTest* lock, const MutexScript& s);
+
+  std::vector<Case>& cases_;
+};
+
+}  // namespace lockswap::explore::mutex

@@ -1,0 +1,244 @@
+// The cases of a lock of rw_list.def. Each lock has a translation unit of its own for them, which
+// CMake writes from rw_cases.cpp.in.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lock_under_test.h"
+#include "locks/common/read_tokens.h"
+#include "registry/list_words.h"
+#include "registry/rw_forms.h"
+#include "rw_scripts.h"
+#include "wait/park.h"
+#include "wait/spin.h"
+#include "wait/yield.h"
+
+namespace lockswap::explore::rw {
+
+// How far to go: the full run, and the one with each change.
+constexpr Bounds kFull{2, 2, 1, 1};
+constexpr Bounds kSmall{1, 1, 1, 1};
+constexpr Bounds kSmallLarge{1, 1, 0, 1};
+constexpr Bounds kSmallLargeFork{1, 0, 0, 1, 0};
+static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
+
+class RwBuilder {
+ public:
+  // A line of rw_list.def, with all its forms. Yield is the same source as spin but for what the
+  // processor does meanwhile.
+  template <template <class, class> class Core, ListWords kWords>
+  void add_line(const std::string& name) {
+    using Any = Core<Explored, Spin<Explored>>;
+    constexpr bool kIsBriefly = has(kWords, SAME_EXPLORED) || has(kWords, SAME_CONTRACT);
+    if constexpr (has_direct_form(kWords)) {
+      if constexpr (has(kWords, SAME_EXPLORED)) {
+        add_each<Core, Spin>(name + "/spin");
+        add_each<Core, Park>(name + "/park");
+      } else if constexpr (has(kWords, SAME_CONTRACT)) {
+        add_core<Core, Spin>(name + "/spin");
+        add_core<Core, Park>(name + "/park");
+      } else {
+        constexpr bool kBravo = has_bravo_form(kWords);
+        add<Core, Spin, kBravo>(name + "/spin");
+        add<Core, Park, kBravo>(name + "/park");
+      }
+      add_each<Core, Yield>(name + "/yield");
+    }
+    if constexpr (has_bravo_form(kWords)) {
+      if constexpr (kIsBriefly) {
+        add_each_bravo<Core, Spin>("bravo-" + name + "/spin");
+        add_each_bravo<Core, Park>("bravo-" + name + "/park");
+      } else if constexpr (!has_direct_form(kWords)) {
+        // glibc's lock is a model here; how it waits is its own affair, so the policy is BRAVO's.
+        add_bravo<Core, Spin>("bravo-" + name + "/spin");
+        add_bravo<Core, Park>("bravo-" + name + "/park");
+      }
+      add_each_bravo<Core, Yield>("bravo-" + name + "/yield");
+    }
+    if constexpr (has_bravo_asym_form<Any>(kWords)) {
+      const std::string asym = "bravo-asym-" + name;
+      if constexpr (has(kWords, SHOWS_BRAVO_ASYM) && has_direct_form(kWords)) {
+        add_bravo_asym<Core, Spin>(asym + "/spin");
+        add_bravo_asym<Core, Park>(asym + "/park");
+        add_each_bravo<Core, Yield, Over::bravo_asym>(asym + "/yield");
+      } else {
+        add_each_bravo_asym<Core>(asym);
+      }
+    }
+  }
+
+  std::vector<Case> take() { return std::move(cases_); }
+
+ private:
+  // A lock, and the same under BRAVO. Name: lock/wait policy.
+  template <template <class, class> class Core, template <class> class Wait, bool kBravo>
+  void add(const std::string& name) {
+    static CoreLock<Core, Wait> core;
+    static ContractLock<Core, Wait, Over::direct> contract;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kDestroy)
+      add_case("core/" + name, &core, s);
+    // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
+    // have tokens these are too many executions.
+    if (!has_tokens_) {
+      Case& deep = add_case("core/" + name, &core, {"1w2r-deep", general("1w2r").threads});
+      deep.bounds = {4, 2, 1, 1};
+      deep.quick_bounds = {4, 1, 0, 0};
+    }
+    for (const Script& s : kMany)
+      add_case("core/" + name, &core, s).sampled = true;
+    add_each<Core, Wait>(name);
+    if (is_large_) add_case("core/" + name, &core, kSamePlace);
+    for (const Script& s : kContract)
+      add_case(name, &contract, s);
+    for (const Script& s : kDestroy)
+      add_case(name, &contract, s);
+    if (is_large_) add_case(name, &contract, kComesRound).quick_bounds = kComesRoundBounds;
+    for (const Script& s : kManyContract)
+      add_case(name, &contract, s).sampled = true;
+    for (const char* script : kEach)
+      add_case(name + "-zeroed", &contract, general(script)).zeroed = true;
+    for (const Script& s : kFork)
+      add_case(name, &contract, s);
+    add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
+    if constexpr (kBravo) {
+      add_bravo<Core, Wait>("bravo-" + name);
+      add_bravo_forks<Core, Wait, Over::bravo>("bravo-" + name);
+    }
+    is_large_ = has_tokens_ = false;
+  }
+  // The core alone, of a lock that differs from another one there.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_core(const std::string& name) {
+    static CoreLock<Core, Wait> core;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kDestroy)
+      add_case("core/" + name, &core, s);
+    for (const Script& s : kMany)
+      add_case("core/" + name, &core, s).sampled = true;
+    add_each<Core, Wait>(name);
+    is_large_ = false;
+  }
+  // The least that a lock and a wait policy need.
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_each(const std::string& name) {
+    static ContractLock<Core, Wait, Over::direct> contract;
+    for (const char* script : kEach)
+      add_case(name, &contract, general(script));
+  }
+  template <template <class, class> class Core, template <class> class Wait,
+            Over kOver = Over::bravo>
+  void add_each_bravo(const std::string& name) {
+    static ContractLock<Core, Wait, kOver> bravo;
+    is_asym_ = kOver == Over::bravo_asym;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
+    for (const char* script : kEach)
+      add_biased(name, &bravo, general(script));
+    is_asym_ = is_large_ = has_tokens_ = false;
+  }
+  // The same BRAVO over another lock, with readers in rows.
+  template <template <class, class> class Core>
+  void add_each_bravo_asym(const std::string& name) {
+    add_each_bravo<Core, Spin, Over::bravo_asym>(name + "/spin");
+    add_each_bravo<Core, Yield, Over::bravo_asym>(name + "/yield");
+    add_each_bravo<Core, Park, Over::bravo_asym>(name + "/park");
+  }
+  template <template <class, class> class Core, template <class> class Wait>
+  void add_bravo_asym(const std::string& name) {
+    is_asym_ = true;
+    is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
+    has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
+    add_bravo<Core, Wait, Over::bravo_asym>(name);
+    add_bravo_forks<Core, Wait, Over::bravo_asym>(name);
+    is_asym_ = is_large_ = has_tokens_ = false;
+  }
+  template <template <class, class> class Core, template <class> class Wait, Over kOver>
+  void add_bravo_forks(const std::string& name) {
+    static ContractLock<Core, Wait, kOver> bravo;
+    for (const Script& s : kFork) {
+      // A second block would be too many atoms for an execution.
+      if (!is_large_ || s.name != std::string("fork-init")) add_biased(name, &bravo, s);
+    }
+    for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
+      add_biased(name + "-cold", &bravo, fork(script)).biased = false;
+    }
+  }
+  template <template <class, class> class Core, template <class> class Wait,
+            Over kOver = Over::bravo>
+  void add_bravo(const std::string& name) {
+    static ContractLock<Core, Wait, kOver> bravo;
+    for (const Script& s : kGeneral)
+      add_biased(name, &bravo, s);
+    for (const Script& s : kDestroy)
+      add_biased(name, &bravo, s);
+    for (const Script& s : kContract)
+      add_biased(name, &bravo, s);
+    for (const Script& s : kMany)
+      add_biased(name, &bravo, s).sampled = true;
+    for (const Script& s : kManyContract)
+      add_biased(name, &bravo, s).sampled = true;
+    for (const char* script : kEach) {
+      const Script& s = general(script);
+      // Readers that want the same slot; a lock whose bias is off; one that nobody initialised; a
+      // bias that stays off for a while.
+      add_biased(name + "-ticks", &bravo, s).ticks = true;
+      if (!is_asym_) add_biased(name + "-collide", &bravo, s).slots = {0, 1, 1, 1};
+      add_biased(name + "-cold", &bravo, s).biased = false;
+      Case& zeroed = add_biased(name + "-zeroed", &bravo, s);
+      zeroed.biased = false;
+      zeroed.zeroed = true;
+    }
+    // glibc's own.
+    if constexpr (!requires(Core<Explored, Wait<Explored>> & core) { core.idle(); }) {
+      for (const char* script : kForkSystems)
+        add_biased(name, &bravo, fork(script));
+    }
+    // Two readers at once find a lock whose bias never was on.
+    add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
+  }
+
+  // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
+  // kinds.
+  Bounds quick_bounds(const std::string& lock_name, const Script& s) const {
+    const bool many = is_large_ || (has_tokens_ && lock_name.starts_with("bravo-"));
+    if (!many) return s.threads.size() > 2 ? kSmall : kFull;
+    if (lock_name.starts_with("core/")) return kSmall;
+    return std::string(s.name).starts_with("fork") ? kSmallLargeFork : kSmallLarge;
+  }
+  Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
+    cases_.push_back({.name = lock_name + '/' + s.name,
+                      .lock = lock,
+                      .threads = s.threads,
+                      .bounds = kFull,
+                      .quick_bounds = quick_bounds(lock_name, s),
+                      .sampled = false,
+                      .slots = {},
+                      .biased = false,
+                      .ticks = false,
+                      .zeroed = false,
+                      .destroys = destroys(s)});
+    return cases_.back();
+  }
+  Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
+    Case& c = add_case(lock_name, lock, s);
+    if (!is_asym_) c.slots = {0, 1, 2, 3, 0, 1};
+    c.biased = true;
+    if (is_large_) c.quick_bounds.moves = 0;  // without BRAVO they move
+    return c;
+  }
+
+  std::vector<Case> cases_;
+  bool is_large_ = false;    // its state is a block beside it
+  bool has_tokens_ = false;  // its reads have tokens
+  bool is_asym_ = false;     // its fast readers have rows, not slots
+};
+
+}  // namespace lockswap::explore::rw

@@ -1,0 +1,157 @@
+#include "rw_scripts.h"
+
+#include <algorithm>
+
+namespace lockswap::explore::rw {
+
+// Each lock, each wait policy.
+const Scripts kGeneral = {
+    {"1w2r", {"W u", "R u", "R u"}},
+    {"2w1r", {"W u", "W u", "R u"}},
+    {"3w", {"W u", "W u", "W u"}},
+    {"twice", {"W u W u", "R u R u"}},
+    {"try-read", {"W u", "tryR u", "R u"}},
+    {"try-write", {"W u", "tryW u", "R u"}},
+    {"try-write-2", {"tryW u", "tryW u", "R u"}},
+    {"timed-read", {"W u", "timedR u", "R u"}},
+    {"timed-read-2w", {"W u", "W u", "timedR u"}},
+    {"timed-write", {"W u", "timedW u", "R u"}},
+    {"timed-write-r", {"timedW u", "R u", "R u"}},
+    {"timed-write-2", {"timedW u", "timedW u", "R u"}},
+    // The thread with ! must time out: the other waits until it has.
+    {"timed-read-out", {"W +1 ?2 u", "?1 timedR! +2"}},
+    {"timed-write-out", {"W +1 ?2 u", "?1 timedW! +2"}},
+    {"timed-write-out-r", {"R +1 ?2 u", "?1 timedW! +2"}},
+    // Nobody may sleep on a free lock until the deadline.
+    {"far-1w1r", {"W u", "farR u"}},
+    {"far-2w", {"W u", "farW u"}},
+    {"far-1r1w", {"R u", "farW u"}},
+    // What is free must be had, also by a try and by one who comes late.
+    {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
+    {"late", {"W u", "lateR u", "lateW u"}},
+    {"exit", {"R u W u exit W u R u", "W u R u"}},
+};
+
+// Too many threads for all executions.
+const Scripts kMany = {
+    {"4t", {"W u W u", "W u", "R u R u", "R u"}},
+    {"4t-timed", {"W u", "timedW u", "tryR u R u", "timedR u"}},
+    {"5t", {"W u", "W u R u", "R u", "R u", "timedR u"}},
+    {"6t", {"W u", "W u", "R u R u", "R u", "tryW u", "timedR u"}},
+};
+// Both readers on one of the two CPUs or nodes.
+const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
+// A reader of the first CPU waits for a writer that gives up at the second one, where there is a
+// hold. Another thread releases that hold, and the phases wrap around to the
+// reader's.
+const Script kComesRound = {"foreign-comes-round",
+                            {"?1 lateW u free lateW u lateW u", "R +1", "?1 timedR u"}};
+// The thread that ends with `destroy` knows that the other has the lock or had it.
+const Scripts kDestroy = {
+    {"destroy-after-w", {"W +1 u", "?1 W u destroy"}},
+    {"destroy-after-r", {"R +1 u", "?1 W u destroy"}},
+    {"destroy-by-r", {"W +1 u", "?1 R u destroy"}},
+    {"destroy-timed", {"W +1 u", "?1 timedW u W u destroy"}},
+};
+// What the contract of POSIX adds.
+const Scripts kContract = {
+    {"recursive", {"R R u x u", "W u"}},
+    {"recursive-3", {"R R u x u", "W u", "R u"}},
+    {"recursive-deep", {"R R R u x u u", "W u"}},
+    {"recursive-try", {"R tryR=0 u x u", "W u"}},
+    {"recursive-timed-w", {"R R u x u", "timedW u"}},
+    {"recursive-try-w", {"R R u x u", "tryW u"}},
+    // A reads, B releases it.
+    {"foreign", {"R +1", "?1 free", "W u"}},
+    {"foreign-beside", {"R +1", "?1 free", "R u"}},
+    {"foreign-of-extra", {"R +1", "?1 free", "R R u x u"}},
+    // BRAVO: a reader publishes itself late, when the writer has come and gone; the release by
+    // another thread takes its slot for the hold that it means.
+    {"foreign-back-out", {"W u +2 ?1 free", "?2 R +1", "R u"}},
+    // A reads, B releases that, C writes, A reads: A has a stale record and waits.
+    {"foreign-stale", {"R +1 ?2 R u", "?1 free +2", "W u"}},
+    {"foreign-stale-w", {"R +1 ?3 R u", "?1 free +2", "?2 W +3 x u"}},
+    // A has a stale record and releases a writer's hold.
+    {"foreign-stale-write", {"R +1 ?3 free", "?1 free +2", "?2 W +3"}},
+    // A reads twice, B releases one.
+    {"foreign-one-of-two", {"R R +1 x u", "?1 free", "W u"}},
+    // B's release races a recursive read and its release.
+    {"foreign-races-recursion", {"R +1 R x u", "?1 free", "W u"}},
+    {"foreign-races-recursion-2", {"R +1 R u x ?2", "?1 free +2"}},
+    // B releases A's hold while others read, fast or slow.
+    {"foreign-beside-reader", {"R +1", "?1 free", "R x u", "W u"}},
+    {"foreign-beside-recursion", {"R +1", "?1 free", "R R u x u", "W u"}},
+    {"foreign-then-timed", {"R +1", "?1 free", "timedW u", "timedR u"}},
+    {"foreign-write", {"W +1", "?1 free", "R u"}},
+    // The lock dies with the stale record about it; another is born at its address.
+    {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
+    {"foreign-reborn-2", {"R R +1 ?2 R u", "?1 free free destroy init +2 W u"}},
+    {"foreign-try", {"R +1 ?2 tryR u", "?1 free +2", "tryW u"}},
+    {"foreign-destroy", {"R +1", "?1 free +2", "?2 W u destroy"}},
+    // A lock that is made anew while it is held is free.
+    {"remade", {"R init tryW=0 u R u +1", "?1 tryW=0 u R u"}},
+    // The thread that acquired has ended; in its place, with its slot, is another.
+    {"exit-reading", {"R +1 exit R u", "?1 free W u"}},
+    {"exit-reading-3", {"R +1 exit ?2 R u", "?1 free +2", "W u"}},
+    {"exit-writing", {"W +1 exit R u", "?1 free"}},
+};
+// In a forked child: what stays, and which threads are gone. The other threads are anywhere.
+const Scripts kFork = {
+    {"fork-reader", {"fork tryW u tryR u tryW u", "R u R u"}},
+    {"fork-writer", {"fork tryR u tryW u", "W u W u"}},
+    {"fork-1w1r", {"fork tryW u tryR u", "W u", "R u"}},
+    {"fork-2w", {"fork tryR u tryW u", "W u", "W u"}},
+    {"fork-timed", {"fork tryW u tryR u", "W u", "timedR u"}},
+    {"fork-timed-w", {"fork tryW u tryR u", "R u", "timedW u"}},
+    {"fork-recursive", {"fork tryW u tryR u", "R R u u", "W u"}},
+    {"fork-hold", {"R fork R tryW! u u u tryW u", "W u", "R u"}},
+    {"fork-hold-2w", {"R fork tryR=0 tryW! u u u tryW=0 u", "W u", "W u"}},
+    {"fork-hold-timed", {"R fork u tryW u tryR u", "timedW u", "timedR u"}},
+    {"fork-hold-stays", {"R +2 ?1 fork tryW! u u tryW! u tryR=0 u tryW!", "?2 R +1", "?1 W u"}},
+    // Nobody else can hold what the survivor writes.
+    {"fork-write", {"W fork x u W u R u", "R u", "W u"}},
+    {"fork-write-1r", {"W fork u W u", "R u"}},
+    {"fork-write-2r", {"W fork u W u R u", "R u", "R u"}},
+    {"fork-write-2w", {"W fork u R u W u", "W u", "W u"}},
+    {"fork-write-timed", {"W fork u W u R u", "timedR u", "timedW u"}},
+    // Threads of the child come to the lock at once.
+    {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}},
+    {"fork-crowd-r", {"R fork u", "W u | tryW u tryR u", "R u | tryR u"}},
+    {"fork-crowd", {"fork", "W u | tryW u", "R u | tryW u tryR u"}},
+    // While the child's threads clear it up, it forks again.
+    {"fork-again", {"fork fork tryW u tryR u", "R u | tryR u", "W u | tryW u"}},
+    {"fork-again-w", {"W fork fork u W u R u", "R u | tryR! u timedW!", "W u | tryW!"}},
+    {"fork-again-r", {"R fork fork u tryW u", "W u | tryW! u tryR u", "R u"}},
+    // A release by another thread, before and after.
+    {"fork-foreign", {"R +1 ?2 fork tryR u tryW u", "?1 free +2 W u", "R u"}},
+    {"fork-foreign-w", {"R +1 ?2 W fork u W u", "?1 free +2 R u", "?2 W u"}},
+    {"fork-foreign-r", {"R +1 ?2 fork tryR u tryW u", "?1 free +2", "?2 W u"}},
+    // What an earlier writer has recorded is not what a later one, which has just come, has to
+    // record: one with the same node; one in the child.
+    {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
+    {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
+    {"fork-init", {"R fork init W u R u", "W u", "R u"}},
+};
+// Nobody has used it: another thread is about to adopt it.
+const Script kForkNew = {"fork-new", {"fork tryW u tryR u", "R u", "W u | tryR u"}};
+const Scripts kManyContract = {
+    {"4t-recursive", {"R R u u", "R u R R u u", "W u", "timedW u"}},
+    {"4t-foreign", {"R +1 R u", "?1 free R u", "W u", "R u"}},
+};
+
+namespace {
+const Script& named(const Scripts& scripts, const std::string& name) {
+  return *std::ranges::find_if(scripts, [&](const Script& s) { return name == s.name; });
+}
+}  // namespace
+const Script& general(const std::string& name) { return named(kGeneral, name); }
+const Script& fork(const std::string& name) { return named(kFork, name); }
+
+bool destroys(const Script& s) {
+  for (const std::string& t : s.threads) {
+    if (t.ends_with("destroy")) return true;
+  }
+  return false;
+}
+
+}  // namespace lockswap::explore::rw

@@ -1,0 +1,38 @@
+// What threads do in the cases of reader-writer locks; see script.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "script.h"
+
+namespace lockswap::explore::rw {
+
+struct Script {
+  const char* name;
+  std::vector<std::string> threads;
+};
+using Scripts = std::vector<Script>;
+
+extern const Scripts kGeneral;
+extern const Scripts kMany;
+extern const Scripts kDestroy;
+extern const Scripts kContract;
+extern const Scripts kFork;
+extern const Scripts kManyContract;
+extern const Script kSamePlace;
+extern const Script kComesRound;
+extern const Script kForkNew;
+constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
+
+// Of the general ones, for every lock and wait policy.
+constexpr const char* kEach[] = {"1w2r", "2w1r"};
+// The same over glibc's lock, of which only what it does itself can be asked.
+constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-hold-stays",
+                                        "fork-write",  "fork-crowd-w",   "fork-again-w"};
+
+const Script& general(const std::string& name);
+const Script& fork(const std::string& name);
+bool destroys(const Script& s);  // whether the lock is gone at the end
+
+}  // namespace lockswap::explore::rw

@@ -1,0 +1,159 @@
+// Threads that read and write plain data under a lock. Each lock of rw_list.def has a translation
+// unit of its own for that, which CMake writes from rw_stress.cpp.in.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "locks/rw/bravo.h"
+#include "locks/rw/unbiased.h"
+#include "platform/native.h"
+#include "posix/rw_contract.h"
+#include "readers/row_slots.h"
+#include "registry/list_words.h"
+#include "registry/rw_forms.h"
+#include "registry/waits.h"
+
+namespace lockswap::stress {
+
+constexpr int kThreads = 6;
+constexpr int kLocks = 3;
+inline int failures = 0;
+
+template <class Contract>
+struct Guarded {
+  typename Contract::Frame frame;
+  long a = 0;  // equal to b, but for a writer inside
+  long b = 0;
+};
+
+template <class Contract>
+void read(Guarded<Contract>& g, std::atomic<long>& bad) {
+  if (g.a != g.b) bad.fetch_add(1, std::memory_order_relaxed);
+}
+template <class Contract>
+void write(Guarded<Contract>& g, std::atomic<long>& bad) {
+  if (g.a != g.b) bad.fetch_add(1, std::memory_order_relaxed);
+  ++g.a;
+  ++g.b;
+}
+
+inline Deadline soon() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  t.tv_nsec += 50'000;
+  if (t.tv_nsec >= 1'000'000'000) {
+    t.tv_nsec -= 1'000'000'000;
+    ++t.tv_sec;
+  }
+  return {CLOCK_MONOTONIC, t};
+}
+
+template <class Contract>
+int read_lock(typename Contract::Frame& f) {
+  const std::uint32_t rest = Contract::fast_read(f);
+  return rest == 0 ? 0 : Contract::slow_read(f, rest, nullptr);
+}
+
+template <class Contract>
+void step(Guarded<Contract>& g, std::mt19937& random, std::atomic<long>& bad) {
+  auto& f = g.frame;
+  const Deadline deadline = soon();
+  const unsigned what = random() % 100;
+  int got;
+  if (what < 15) {
+    got = Contract::write_lock(f);
+  } else if (what < 20) {
+    got = Contract::write_lock(f, {.only_try = true});
+  } else if (what < 25) {
+    got = Contract::write_lock(f, {.deadline = &deadline});
+  } else if (what < 80) {
+    got = read_lock<Contract>(f);
+  } else if (what < 90) {
+    got = Contract::read_lock(f, {.only_try = true});
+  } else {
+    got = Contract::read_lock(f, {.deadline = &deadline});
+  }
+  if (got != 0) return;
+  if (what < 25) {
+    write(g, bad);
+  } else {
+    read(g, bad);
+    if (what % 4 == 0 && read_lock<Contract>(f) == 0) {
+      read(g, bad);
+      Contract::slow_unlock(f);
+    }
+  }
+  Contract::slow_unlock(f);
+}
+
+template <class Contract>
+void stress_one(const char* name, int milliseconds) {
+  std::vector<Guarded<Contract>> locks(kLocks);
+  for (auto& g : locks)
+    Contract::adopt(g.frame);
+  std::atomic<bool> stop{false};
+  std::atomic<long> bad{0};
+  std::atomic<long> steps{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      long mine = 0;
+      for (; !stop.load(std::memory_order_relaxed); ++mine) {
+        step(locks[random() % kLocks], random, bad);
+      }
+      steps.fetch_add(mine);
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  stop.store(true);
+  for (auto& t : threads)
+    t.join();
+  bool clean = bad.load() == 0;
+  for (auto& g : locks)
+    clean = clean && g.a == g.b && g.frame.core.idle();
+  std::printf("%-4s %-18s %9ld steps, %ld bad\n", clean ? "ok" : "FAIL", name, steps.load(),
+              bad.load());
+  if (!clean || steps.load() == 0) ++failures;
+}
+
+template <class W, class Lock>
+void run(const std::string& name, int milliseconds) {
+  using Contract = RwContract<Native, W, Lock, CountNothing>;
+  Contract::prepare();
+  stress_one<Contract>(name.c_str(), milliseconds);
+}
+
+// A line of rw_list.def.
+template <class Core, class W, ListWords kWords>
+void line_of(const std::string& name, int milliseconds) {
+  if constexpr (has_direct_form(kWords)) {
+    run<W, Unbiased<Native, Core, CountNothing>>(name, milliseconds);
+    if constexpr (has_bravo_form(kWords))
+      run<W, Bravo<Native, W, Core, CountNothing>>("bravo-" + name, milliseconds);
+    // One source over all of them: where it is shown, and where the lock's readers have rows, too.
+    if constexpr (has_bravo_asym_form<Core>(kWords) &&
+                  (has(kWords, SHOWS_BRAVO_ASYM) || requires { Core::kAsymmetric; }))
+      run<W, Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>>("bravo-asym-" + name,
+                                                                        milliseconds);
+  }
+}
+
+template <template <class, class> class Core, ListWords kWords>
+void line(const std::string& name, const std::string& wait, int milliseconds) {
+  AllWaits::for_each([&]<template <class> class Wait>(std::size_t) {
+    using W = Wait<Native>;
+    if (wait == kWaitInfo<Wait>.name) line_of<Core<Native, W>, W, kWords>(name, milliseconds);
+  });
+}
+
+}  // namespace lockswap::stress
