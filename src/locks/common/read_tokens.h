@@ -33,7 +33,8 @@ struct ReadTokens {
       return core.try_read_lock();
     }
   }
-  static bool unlock(Core& core, std::uint32_t token) noexcept {
+  // Inline: fast_unlock of a core without a fast way out is this.
+  [[gnu::always_inline]] static bool unlock(Core& core, std::uint32_t token) noexcept {
     if constexpr (kHasTokens) {
       return core.read_unlock(token);
     } else {

@@ -105,7 +105,7 @@ class Ba : public BaState<P, W> {
     return false;
   }
 
-  void read_unlock() noexcept {
+  [[gnu::always_inline]] void read_unlock() noexcept {
     // release: the reader's critical section; pairs with the acquires in drain. acquire: the last
     // reader passes on to the writer's gate what all readers before it released here.
     const std::uint32_t left = rout_.fetch_add(kReader, acq_rel) + kReader;

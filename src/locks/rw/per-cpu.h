@@ -109,7 +109,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     return true;
   }
 
-  bool read_unlock(std::uint32_t token) noexcept {
+  [[gnu::always_inline]] bool read_unlock(std::uint32_t token) noexcept {
     return token != 0 && end_one(State::part(state_.held(), token - 1));
   }
   // Always from the first CPU on: then a thread that has a hold finds one, however many others
@@ -210,7 +210,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     part.holds.fetch_add(1, release);
   }
   // Releases one hold of that CPU. False: there is none.
-  static bool end_one(Part& part) noexcept {
+  [[gnu::always_inline]] static bool end_one(Part& part) noexcept {
     std::uint32_t n;
     do {
       // acquire: if there is none, the thread that took the caller's hold has left another one,
