@@ -55,14 +55,10 @@ def included_by(header: str) -> set[str]:
 FIRST = listed()
 # What the explorer runs.
 SHARED = (
-    "locks/common/ticket_lock.h",
-    "locks/rw/ba_state.h",
-    "locks/rw/bias_word.h",
-    "locks/rw/cohort_writers.h",
     "locks/rw/unbiased.h",
+    "posix/holds.h",
     "posix/adoption.h",
     "posix/extra_holds.h",
-    "posix/holds.h",
     "posix/marked.h",
     "posix/rw_adoption.h",
     "posix/rw_contract.h",
@@ -79,8 +75,9 @@ SHARED = (
     "wait/park.h",
     "wait/spin.h",
 )
-# Locks that others are made of are faulty there.
-PARTS = tuple(sorted({h for lock in FIRST for h in included_by(lock) if h.startswith("locks/mutex/")}))
+# What locks are made of.
+TICKETS = "locks/common/ticket_lock.h"
+PARTS = tuple(sorted({h for lock in FIRST for h in included_by(lock) if h.startswith("locks/rw/") or h == TICKETS}))
 for part in (*SHARED, *PARTS):
     users = [case for lock, case in FIRST.items() if part in included_by(lock)]
     if users:

@@ -65,13 +65,7 @@ class Central {
   }
 
   void write_lock() noexcept {
-    write_lock([] {});
-  }
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
-    if (try_write_lock()) return;
-    before_drain();
-    lock_slowly(nullptr);
+    if (!try_write_lock()) lock_slowly(nullptr);
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
     return try_write_lock() || lock_slowly(deadline);

@@ -36,30 +36,23 @@ class TestAndSet {
   static bool prepare() noexcept { return true; }
 
   void lock() noexcept {
-    if (const std::uint64_t rest = fast_lock(); rest != 0) slow_lock(rest);
+    if (!try_lock()) lock_slowly(nullptr);
   }
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  std::uint64_t fast_lock() noexcept { return try_lock() ? 0 : 1; }
-  void slow_lock(std::uint64_t) noexcept { wait_for_it(nullptr); }
   bool try_lock() noexcept {
     std::uint32_t v = word_.load(relaxed);
     while (is_free(v)) {
-      if (word_.compare_exchange(v, v | kHeld, acquire)) return true;  // pairs with fast_unlock
+      if (word_.compare_exchange(v, v | kHeld, acquire)) return true;  // pairs with unlock
     }
     return false;
   }
-  bool lock_until(const Deadline* deadline) noexcept { return try_lock() || wait_for_it(deadline); }
+  bool lock_until(const Deadline* deadline) noexcept { return try_lock() || lock_slowly(deadline); }
 
   // Of a mutex that nobody holds: nothing, as glibc's.
   void unlock() noexcept {
-    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
-  }
-  std::uint32_t fast_unlock() noexcept {
-    if (is_free(word_.load(relaxed))) return 0;
+    if (is_free(word_.load(relaxed))) return;
     const std::uint32_t v = word_.exchange(0, release);  // the critical section
-    return W::kParks ? v & kSleepers : 0;
+    if (W::kParks && (v & kSleepers) != 0) W::wake(&word_, kChannel);
   }
-  void slow_unlock(std::uint32_t) noexcept { W::wake(&word_, kChannel); }
 
   bool idle() const noexcept { return is_free(word_.load(acquire)); }
 
@@ -75,7 +68,7 @@ class TestAndSet {
   static constexpr std::uint32_t kChannel = 1;
   static bool is_free(std::uint32_t v) noexcept { return (v & kHeld) == 0; }
 
-  bool wait_for_it(const Deadline* deadline) noexcept {
+  bool lock_slowly(const Deadline* deadline) noexcept {
     // relaxed: try_lock acquires.
     while (W::until(word_, relaxed, kSleepers, kChannel, deadline, is_free)) {
       if (try_lock()) return true;

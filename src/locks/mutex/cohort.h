@@ -70,7 +70,7 @@ class CohortMutex
           "first come first served in a node, which may keep it for some turns; timed locks only "
           "when nobody waits",
       .aliases = {"C-TKT-TKT"},
-      .instructions = 165,
+      .instructions = 155,
   };
 
   static bool prepare() noexcept { return Base::prepare_blocks(); }
