@@ -70,7 +70,7 @@ void start() noexcept {
     refuse(message);
   }
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
-  settle_auto(config);
+  resolve_auto(config);
   if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {
     if (config.automatic) {
       config.rwlock = auto_rwlock_of_ours();

@@ -21,7 +21,7 @@ const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlo
 const char* auto_rwlock_of_ours() noexcept { return kAutoBesideNoGlibc; }
 const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
 
-void settle_auto(Config& config) noexcept {
+void resolve_auto(Config& config) noexcept {
   const RwLockInfo& rwlock = rwlock_of(config);
   config.automatic = rwlock.chosen != nullptr;
   if (config.automatic) config.rwlock = rwlock.chosen(config);

@@ -68,7 +68,7 @@ const char* auto_rwlock(const Config& config) noexcept;
 // What it stands for where BRAVO finds no free bytes beside glibc's state.
 const char* auto_rwlock_of_ours() noexcept;
 // At start-up: `auto` becomes that lock, for a mutex that mutex.
-void settle_auto(Config& config) noexcept;
+void resolve_auto(Config& config) noexcept;
 
 // Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
 // with system_rwlock filled in. nullptr: it cannot be done, `why` says why in one line.

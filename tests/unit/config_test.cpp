@@ -91,7 +91,7 @@ TEST_F(ConfigTest, AutoIsAMutexToo) {
   setenv("LOCKSWAP_MUTEX", "Auto", 1);
   ASSERT_TRUE(read());
   EXPECT_STREQ(config.mutex, "auto");
-  settle_auto(config);
+  resolve_auto(config);
   EXPECT_TRUE(config.automatic_mutex);
   EXPECT_FALSE(config.automatic);
   EXPECT_NE(find_mutex(config.mutex), nullptr);
@@ -163,7 +163,7 @@ TEST_F(ConfigTest, AutoIsALockOfTheTable) {
     setenv("LOCKSWAP_RWLOCK", "auto", 1);
     setenv("LOCKSWAP_TOPOLOGY", topology, 1);
     EXPECT_TRUE(read()) << message;
-    settle_auto(config);
+    resolve_auto(config);
     EXPECT_TRUE(config.automatic);
     return std::string(config.rwlock);
   };
@@ -175,7 +175,7 @@ TEST_F(ConfigTest, AutoIsALockOfTheTable) {
   // What is named is what runs.
   setenv("LOCKSWAP_RWLOCK", "ba", 1);
   ASSERT_TRUE(read());
-  settle_auto(config);
+  resolve_auto(config);
   EXPECT_FALSE(config.automatic);
   EXPECT_STREQ(config.rwlock, "ba");
 }
