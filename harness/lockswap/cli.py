@@ -21,14 +21,23 @@ def cli() -> None:
     """Run and compare unmodified programs under swapped pthread locks."""
 
 
-@cli.command("list", short_help="Show every lock, mutex, wait policy and workload.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
-def list_command(as_json: bool) -> None:
-    """Show every lock, mutex, wait policy and workload, with capabilities and source."""
+@cli.command("list", short_help="Show locks, mutexes and workloads; of one, everything.")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON for scripts.")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits]")
+def list_command(as_json: bool, name: str | None) -> None:
+    """Show locks and mutexes, a line each; or everything of one of them.
+
+    \b
+    lockswap list                locks and mutexes
+    lockswap list cohort         all about one lock, mutex, range lock, variable or workload
+    lockswap list workloads      also: ranges, variables, waits
+    """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
 
-    show(Paths.find(), as_json)
+    if as_json and name:
+        raise UserError(f"--json prints everything; leave '{name}' away")
+    show(Paths.find(), name, as_json)
 
 
 @cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")

@@ -70,7 +70,10 @@ def make_checkout(root: Path) -> Path:
             {"name": name, "summary": "", "source": "", "fairness": "", "of_rwlocks": name == "rwlock"}
             for name in ("list-rw", "rwlock")
         ],
-        "config": [],
+        "config": [
+            {"name": "LOCKSWAP_SPIN", "type": "0..1000000", "default": "50", "help": "pauses before parking"},
+            {"name": "LOCKSWAP_RWLOCK", "type": "lock", "default": "", "help": "the lock"},
+        ],
     }
     program = root / "build/bin/lockswap-registry"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(registry)}\nEND\n")

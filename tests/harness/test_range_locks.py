@@ -51,7 +51,8 @@ def test_wrong_names(lockswap):
 
 
 def test_list_shows_them(lockswap):
-    assert "rwlock" in lockswap("list").stdout.split("Range locks")[1]
+    assert "(2 range locks)" in lockswap("list").stdout
+    assert "rwlock[:RWLOCK]" in lockswap("list", "ranges").stdout
 
 
 def test_every_range_lock_has_a_name(repo):
