@@ -41,9 +41,11 @@ def list_command(as_json: bool, name: str | None) -> None:
 
 
 @cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")
-@click.option("--rwlock", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
 @click.option(
-    "--mutex", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
+    "--rwlock", "-l", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's."
+)
+@click.option(
+    "--mutex", "-m", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
 )
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option(
@@ -157,7 +159,8 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     help="Where to write. Default: the campaign's own folder; of several campaigns results/A-vs-B.",
 )
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
-def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print the tables and sentences of one campaign as Markdown.")
+def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool) -> None:
     """Make a campaign's page, plots, CSV and JSON anew from its raw data. Of several campaigns: how the ratios changed
     from the first to each other one, and what else differs between them.
 
@@ -166,6 +169,8 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
     lockswap report results/before results/after --out /tmp/compared
     """
     if len(folders) > 1:
+        if markdown:
+            raise UserError("--markdown prints one campaign; name one folder")
         _side_by_side(list(folders), out, silent)
         return
     from lockswap.findings import reading
@@ -176,7 +181,7 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
     if silent:
         print(page)
     else:
-        terminal.show(findings, page)
+        terminal.show(findings, page, markdown)
 
 
 def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:

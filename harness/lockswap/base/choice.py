@@ -3,7 +3,7 @@
     none            the program as it is, without the library
     ba              a reader-writer lock; mutexes are glibc's, untouched
     mutex:mcs       a mutex; reader-writer locks are glibc's, passed through
-    ba+mutex:mcs    both
+    ba+mutex:mcs    both; ba+mutex:pthread is ba alone, measured beside mutexes
     range:list-rw   a range lock, in programs that call those; the others are glibc's
 
 `pthread` and `mutex:pthread` are glibc's own, passed through. Labels are read and made here and nowhere else.
@@ -61,6 +61,13 @@ class Choice:
         if self.mutex is None:
             return frozenset({RWLOCK})
         return frozenset({MUTEX}) if self.rwlock == PTHREAD else frozenset({RWLOCK, MUTEX})
+
+    @property
+    def tested(self) -> frozenset[str]:
+        """Kinds of locks that are under test: of a pair, not the side that is passed through to glibc."""
+        if len(self.kinds) == 2 and PTHREAD in (self.rwlock, self.mutex):
+            return frozenset({RWLOCK if self.mutex == PTHREAD else MUTEX})
+        return self.kinds
 
     @property
     def variables(self) -> dict[str, str]:

@@ -30,16 +30,22 @@ def parse(registry: Registry, text: str) -> Choice:
     return chosen(registry, first, second[len(MUTEX_MARK) :] if plus else None)
 
 
-def product(registry: Registry, rwlocks: list[str], mutexes: list[str]) -> list[str]:
-    """Labels of each of these rwlocks with each of these mutexes; of one kind alone, if the other has no names.
+def named(registry: Registry, rwlocks: list[str], mutexes: list[str], pairs: bool = False) -> list[str]:
+    """Labels of these rwlocks and these mutexes, each alone; with `pairs` also of each with each.
 
+    Where both kinds are named, the other kind is passed through to glibc: so all of them pay alike for being preloaded.
     Without 'none', which is measured anyhow.
     """
     first, second = _named(rwlocks, registry.rwlock), _named(mutexes, registry.mutex)
     if (first == [] and any(second)) or (second == [] and any(first)):
         raise UserError(_ONLY_NONE)
-    wanted = [chosen(registry, rwlock, mutex).label for rwlock in first for mutex in second]
-    return list(dict.fromkeys(wanted))
+    if pairs and not (rwlocks and mutexes):
+        raise UserError("--pairs combines rwlocks with mutexes: name both, as in -l ba -m mcs --pairs")
+    both = [Choice(one or PTHREAD, other) for one in first for other in second]
+    if not (rwlocks and mutexes):
+        return list(dict.fromkeys(choice.label for choice in both))
+    alone = [Choice(one, PTHREAD) for one in first] + [Choice(PTHREAD, other) for other in second]
+    return list(dict.fromkeys(choice.label for choice in [*alone, *(both if pairs else [])]))
 
 
 def range_labels(registry: Registry, names: list[str]) -> list[str]:

@@ -49,7 +49,7 @@ def run(request: Request, with_report: bool = True) -> int:
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
     folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
-    return _execute(plan, with_report, request.fail_below)
+    return _execute(plan, with_report, request.fail_below, request.markdown)
 
 
 def resume(path: Path, with_report: bool = True) -> int:
@@ -64,7 +64,13 @@ def resume(path: Path, with_report: bool = True) -> int:
         )
     request = Request.from_stored(about["request"])
     kept = {key: about[key] for key in ("name", "started", "command_line")}
-    return _execute(_plan(Paths.find(), request, folder, kept), with_report, request.fail_below)
+    plan = _plan(Paths.find(), request, folder, kept)
+    if plan.locks != about["locks"]:
+        raise UserError(
+            f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
+            f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start anew for the rest"
+        )
+    return _execute(plan, with_report, request.fail_below)
 
 
 def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
@@ -145,7 +151,7 @@ def _report(findings: Findings) -> Path:
     return writer.write(findings)
 
 
-def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> int:
+def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, markdown: bool = False) -> int:
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
@@ -164,7 +170,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> 
         print("lockswap: no run was made, so there is no report", file=sys.stderr)
         return 130
     findings = reading.read(plan.folder.path)
-    terminal.show(findings, _report(findings) if with_report else None)
+    terminal.show(findings, _report(findings) if with_report else None, markdown)
     if not finished:
         return 130
     if not any(row.status == OK for row in rows):

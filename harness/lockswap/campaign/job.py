@@ -25,7 +25,7 @@ class Job:
 
     def kinds(self, lock: str) -> frozenset[str]:
         """Kinds of locks that the workload takes and that are under test with this choice."""
-        kinds = Choice.of(lock).kinds
+        kinds = Choice.of(lock).tested
         if lock == PTHREAD:
             kinds |= {RANGE}  # which have no pass-through of their own
         return kinds & set(self.recipe.takes)

@@ -6,7 +6,7 @@ from lockswap.base.choice import MUTEX, PTHREAD, RWLOCK, Choice, baseline, kinds
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.selection import parse, product, range_labels
+from lockswap.base.selection import named, parse, range_labels
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
 from lockswap.campaign.user_command import user_job
@@ -27,10 +27,12 @@ class Choices:
     def of(cls, registry: Registry, request: Request) -> "Choices":
         against = parse(registry, request.against) if request.against else None
         if not request.locks and not request.mutexes and not request.ranges:
-            rwlocks = product(registry, registry.default_rwlocks, [])
-            return cls(None, rwlocks, product(registry, [], registry.default_mutexes), against)
-        named = product(registry, request.locks, request.mutexes) if request.locks or request.mutexes else []
-        return cls([*named, *range_labels(registry, request.ranges)], [], [], against)
+            rwlocks = named(registry, registry.default_rwlocks, [])
+            return cls(None, rwlocks, named(registry, [], registry.default_mutexes), against)
+        labels = []
+        if request.locks or request.mutexes or request.pairs:
+            labels = named(registry, request.locks, request.mutexes, request.pairs)
+        return cls([*labels, *range_labels(registry, request.ranges)], [], [], against)
 
     @property
     def kinds(self) -> frozenset[str]:

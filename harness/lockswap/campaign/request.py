@@ -129,9 +129,10 @@ class Request:
     )  # fmt: skip
     mutexes: list[str] = _list(
         COMPARE, "--mutex", "-m", read=_names, metavar="MUTEX",
-        help="Mutex; several: a,b or repeated. With --rwlock: each of those with each of these. Default: where a "
+        help="Mutex; several: a,b or repeated. With --rwlock: each of both is measured alone. Default: where a "
         f"workload takes mutexes and nothing is named, {DEFAULT_MUTEXES}.",
     )  # fmt: skip
+    pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
         COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."
     )
@@ -234,6 +235,10 @@ class Request:
     out: Path | None = _option(
         RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
         help="The campaign's folder. Default: results/NAME.",
+    )  # fmt: skip
+    markdown: bool = _option(
+        RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,
+        help="Print the tables and sentences as Markdown, to be copied.",
     )  # fmt: skip
     perf_record: bool = _flag(
         RECORDS, "--perf-record",

@@ -2,16 +2,19 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
 from rich.text import Text
 
 from lockswap.base.text import duration, plural
 from lockswap.findings.findings import Findings
 from lockswap.report.console import listed, open_console, short
-from lockswap.report.tables import left_out, tables
+from lockswap.report.tables import left_out, tables, width
+from lockswap.report.tables import markdown as tables_markdown
 
 
 class Live:
@@ -64,14 +67,17 @@ class Live:
             print(f"lockswap: {text}", file=sys.stderr, flush=True)
 
 
-def show(findings: Findings, page: Path | None) -> None:
+def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
     """The table, the sentences, the advice, and where the page is."""
+    if markdown:
+        print("\n".join(_markdown(findings, page)))
+        return
     console = open_console()
     for workload in findings.campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
         for table in tables(workload, console) if workload.measured() else ():
-            console.print(table)
+            _print_whole(console, table)
         if workload.measured() and (others := left_out(workload)):
             console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
         console.print(listed("•", findings.sentences[workload.name]))
@@ -80,8 +86,30 @@ def show(findings: Findings, page: Path | None) -> None:
         console.print(Text("Before you read the figures", style="bold yellow"))
         console.print(listed("!", findings.advice, "yellow"))
     console.print()
-    where = f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
-    console.print(Text(where, style="bold"), soft_wrap=True)
+    console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
+
+
+def _print_whole(console: Console, table: Table) -> None:
+    """A table that is wider than the terminal is wrapped by it; rich would leave columns away."""
+    usual = console.width
+    console.width = max(usual, width(table, console))
+    console.print(table)
+    console.width = usual
+
+
+def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
+    for workload in findings.campaign.workloads:
+        yield from (f"### {workload.info['title']}", "")
+        if workload.measured():
+            yield from (*tables_markdown(workload), "")
+        yield from (*(f"- {sentence}" for sentence in findings.sentences[workload.name]), "")
+    if findings.advice:
+        yield from ("### Before you read the figures", "", *(f"- {advice}" for advice in findings.advice), "")
+    yield _where(findings, page)
+
+
+def _where(findings: Findings, page: Path | None) -> str:
+    return f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
 
 
 def plan_line(jobs: int, locks: list[str], runs: int, seconds: float) -> str:
