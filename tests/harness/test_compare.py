@@ -132,6 +132,55 @@ def test_own_command_with_a_metric(campaign, repo):
         assert all(float(row["metric.reads/s"]) > 0 for row in rows(folder))
 
 
+@pytest.mark.parametrize(
+    ("program", "locks", "says", "measured"),
+    [
+        ("mutexbench", [], "takes no rwlocks and 1,000 mutexes: comparing mutexes", {"mutex:pthread", "mutex:ba"}),
+        ("mutexbench", ["-l", "ba"], "takes no rwlocks and 1,000 mutexes: try -m, which swaps mutexes", set()),
+        ("mutexbench", ["-m", "mcs"], "takes no rwlocks and 1,000 mutexes", {"mutex:pthread", "mutex:mcs"}),
+        ("rwbench", [], "takes 1,000 rwlocks and no mutexes: comparing rwlocks", {"pthread", "ba", "bravo-ba"}),
+        ("rwbench", ["-m", "mcs"], "takes 1,000 rwlocks and no mutexes: try -l, which swaps rwlocks", set()),
+        ("true", ["-l", "ba"], "takes no rwlocks and no mutexes: there is nothing to swap", set()),
+    ],
+)
+def test_what_the_program_takes_is_found_out_and_said(campaign, repo, program, locks, says, measured):
+    words = [program] if program == "true" else [repo / "build/apps" / program, "1", "1000"]
+    folder, done = campaign(*locks, "-r", "1", "--", *words)
+    line = next(line for line in done.stderr.splitlines() if " takes " in line)
+    assert line.removesuffix("; 'lockswap audit' says more") == f"lockswap: {program} {says}"
+    assert {row["lock"] for row in rows(folder) if row["status"] == "ok"} == {"none"} | measured
+    about = tomllib.loads((folder / "campaign.toml").read_text())
+    assert any(says in hint for hint in about["hints"]) == ("try" in says)
+    assert about["workload"][0]["locks"] == about["locks"]
+    # What was chosen is what --resume goes on with.
+    if not locks and program == "mutexbench":
+        assert about["request"]["mutexes"] == ["ba"] and about["against"] == "mutex:pthread"
+
+
+def test_the_run_that_finds_out_is_the_check_of_the_baseline(campaign, repo):
+    """So a program that runs for an hour does not run for one more."""
+    log = repo / "log"
+    program = f'echo "[$LOCKSWAP_RWLOCK $LOCKSWAP_MUTEX]" >> {log}; {repo}/build/apps/rwbench 1 100'
+    folder, done = campaign("-l", "ba", "-r", "1", "--", "sh", "-c", program)
+    assert done.returncode == 0, done.stderr
+    made = log.read_text().splitlines()
+    assert made[:3] == ["[pthread pthread]", "[ ]", "[ba ]"] and len(made) == 3 + 4
+    checks = json.loads((folder / "checks.json").read_text())["checks"]
+    assert {check["lock"]: check.get("totals", {}).get("reads") for check in checks} == {
+        "none": None, "pthread": 90, "ba": 90,
+    }  # fmt: skip
+
+
+def test_warm_up_runs_come_first_and_are_no_rows(campaign, recipe, repo):
+    prepare = """prepare = [["sh", "-c", 'echo run >> LOG']]\n"""
+    recipe("rw", replace={"fixed_work": prepare.replace("LOG", str(repo / "log")) + "fixed_work"})
+    folder, done = campaign("-w", "rw", "-l", "ba", "--warmup", "3", "-r", "1")
+    assert done.returncode == 0, done.stderr
+    assert len((repo / "log").read_text().split()) == 3 + 3 + 4  # checks, warm-up, measured
+    assert len(rows(folder)) == 4
+    assert tomllib.loads((folder / "campaign.toml").read_text())["request"]["warmup"] == 3
+
+
 def test_own_command_without_a_metric_is_timed(campaign):
     folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
     assert done.returncode == 0, done.stderr
@@ -364,6 +413,7 @@ def test_perf_output_is_understood():
         (["-w", "rw", "-t", "1,x"], "1,2,4,8"),
         (["-w", "rw", "-t", "0"], "1 or more"),
         (["-w", "rw", "-r", "0"], "repeats"),
+        (["-w", "rw", "--warmup", "0"], "warmup"),
         (["-w", "rw", "--wait", "x"], "park, spin"),
         (["-w", "rw", "--pin", "x"], "compact"),
         (["-w", "rw", "--name", "../x"], "--name"),

@@ -21,6 +21,7 @@ def campaign(
     locks: list[str] | None = None,
     change: Callable[[Row], None] = lambda row: None,
     env: dict | None = None,
+    info: dict | None = None,
     **about,
 ) -> Campaign:
     """One workload with 2 threads: value(lock, round, second_run) is what the run gives; a number is that of
@@ -36,7 +37,7 @@ def campaign(
             rows.append(Row(0, number, "w", lock, 2, "ok", second_run=second_run, numbers=numbers, metrics=found))
             change(rows[-1])
     about = {"locks": locks, "finished": True, "repeats": rounds, "name": "c", **about}
-    info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True}
+    info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True, **(info or {})}
     return Campaign(about, env or {}, rows, [workload_of(info, about, rows)])
 
 
@@ -241,3 +242,32 @@ def hang(row):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_good_campaign_warns_of_nothing(seed):
     assert warned(campaign(steady(1.2, noise=0.02, seed=seed), until=0.1, budget_min=2.0)) == ""
+
+
+TIME = {"name": "time", "role": "time", "unit": "s", "better": "lower", "source": "wall"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "noticed"),
+    [
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {}, True),
+        (lambda lock, dice: 5 + (1.5 if dice.random() < 0.05 else dice.uniform(0, 0.04)), {}, True),  # some met load
+        (lambda lock, dice: 5 * dice.lognormvariate(0, 0.03), {}, False),
+        (lambda lock, dice: (4.5 if lock == "ba" else 5) + dice.uniform(0, 0.04), {}, False),
+        (lambda lock, dice: 0.05 + dice.uniform(0, 0.004), {}, False),  # too short to say
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {"metrics": [OPS]}, False),  # it has a figure
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {"info": {"own": False}}, False),  # a recipe knows its program
+    ],
+)
+def test_runs_of_equal_length_are_noticed(seconds, more, noticed):
+    dice = random.Random(3)
+
+    def value(lock, number, second_run):
+        taken = seconds(lock, dice)
+        return {"time": taken, "ops": 1000.0, "wall_s": taken}
+
+    found = campaign(value, **{"metrics": [TIME], "info": {"own": True}, **more})
+    assert ("of equal length" in warned(found)) == noticed
+    if noticed:
+        assert "Runs of w are of equal length, 5 s, whatever the lock" in warned(found)
+        assert "give --metric REGEX" in warned(found)

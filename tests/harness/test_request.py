@@ -36,7 +36,8 @@ EVERY_OPTION = (
     "--stop", "INT", "--prepare", "mk 'a b'", "--prepare", "two", "--cleanup", "rm x", "--ready-timeout", "5",
     "--stop-timeout", "6", "--quick", "-t", "1,2,2", "-r", "3", "-s", "4", "--timeout", "9", "--until", "5%",
     "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc", "--seed", "0", "--per-cpu",
-    "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "prog", "-x",
+    "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
+    "prog", "-x",
 )  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes ranges wait threads repeats seconds timeout pin numactl preload quick seed command "
         "metrics better until budget against fail_below per_cpu server ready ready_timeout load stop stop_timeout "
-        "prepare cleanup perf_record pairs"
+        "prepare cleanup perf_record pairs warmup"
     )
     assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
     flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs"), False)

@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lockswap.base.choice import RANGE
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution
+from lockswap.campaign import execution, probe
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -48,6 +49,8 @@ def run(request: Request, with_report: bool = True) -> int:
     request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
+    _end_like_an_interrupt()
+    _probe(plan, request)
     folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
     return _execute(plan, with_report, request.fail_below, request.markdown)
 
@@ -117,7 +120,31 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         until=request.until,
         budget_s=budget and budget * 60,
         traces=kinds,
+        warmup=request.warmup or 0,
     )
+
+
+def _probe(plan: Plan, request: Request) -> None:
+    """See what the user's own command takes: say it, and where nothing is named compare that."""
+    job = plan.jobs[0]
+    if not job.user_command or RANGE in job.recipe.takes:
+        return
+    found = probe.run(plan.setup, job, plan.cwd)
+    plan.probe = found.outcome
+    named = bool(request.locks or request.mutexes)
+    if not named and found.only_mutexes():
+        registry = Registry.load(plan.setup.paths)
+        request = replace(request, mutexes=registry.default_mutexes)
+        choices = Choices.of(registry, request)
+        plan.jobs = [choices.given_to(job) for job in plan.jobs]
+        # --resume shall find what was chosen.
+        stored = replace(request, preload=list(plan.setup.preload)).stored()
+        plan.about |= {"request": stored, "against": plan.jobs[0].against}
+    locks = plan.jobs[0].locks
+    if said := found.says(job.recipe.name, locks, named):
+        print(f"lockswap: {said}", file=sys.stderr)
+        if found.advises(locks):
+            plan.about["hints"].append(f"{said}.")
 
 
 def _split(text: str) -> list[str]:
@@ -155,8 +182,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
-    # A terminated harness ends like an interrupted one: the program under test does not stay behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _end_like_an_interrupt()
     with terminal.Live() as live:
         finished = execution.carry_out(plan, live)
     if not finished:
@@ -183,6 +209,11 @@ def _gate(findings: Findings, limit: float) -> int:
     for line in gated.lines():
         print(f"lockswap: {line}", file=sys.stderr)
     return gate.FAILED if gated.violations else 0
+
+
+def _end_like_an_interrupt() -> None:
+    """A terminated harness ends like an interrupted one: the program under test does not stay behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _plan_line(plan: Plan) -> str:

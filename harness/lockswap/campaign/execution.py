@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from typing import Any, Protocol
 
-from lockswap.base.choice import MUTEX, NONE, RWLOCK
+from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK
 from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
@@ -72,6 +72,7 @@ class _Execution:
         try:
             self._prepare()
             self._check_all(rounds)
+            self._warm_up(rounds)
             self._measure_all(rounds, raw)
             self._trace_all()
         except KeyboardInterrupt:
@@ -127,17 +128,21 @@ class _Execution:
         threads = job.threads[0] if job.user_command else check.threads
         seconds = job.seconds if job.user_command else check.seconds
         began = time.monotonic()
-        outcome = runner.measure(
-            plan.setup,
-            job.recipe,
-            lock,
-            threads,
-            seconds,
-            {**job.params, **check.params},
-            count=lock != NONE and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
-            cwd=plan.cwd if job.user_command else None,
-        )
-        self.estimate.saw_check(job.recipe, time.monotonic() - began)
+        if plan.probe and job is plan.jobs[0] and lock in (PTHREAD, MUTEX_PTHREAD):
+            outcome = plan.probe  # it was that run
+            self.estimate.saw_check(job.recipe, outcome.usage.get("wall_s", 0.0))
+        else:
+            outcome = runner.measure(
+                plan.setup,
+                job.recipe,
+                lock,
+                threads,
+                seconds,
+                {**job.params, **check.params},
+                count=lock != NONE and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
+                cwd=plan.cwd if job.user_command else None,
+            )
+            self.estimate.saw_check(job.recipe, time.monotonic() - began)
         status, detail = outcome.status, outcome.detail
         entry: dict[str, Any] = {"workload": job.recipe.name, "lock": lock}
         counts = outcome.counts
@@ -167,6 +172,20 @@ class _Execution:
         if status in (NO_LOCK, SKIPPED):
             self.unfit[job.recipe.name, lock] = (status, detail)
         # A crash, hang or wrong result may depend on the thread count: the measured runs will tell.
+
+    def _warm_up(self, rounds: Rounds) -> None:
+        """Runs that fill caches: without lockswap, so that no lock is the one that found them cold."""
+        for (name, threads), turns in rounds.left().items():
+            job = self.jobs[name]
+            if not turns or (name, NONE) in self.unfit:
+                continue
+            for number in range(1, self.plan.warmup + 1):
+                what = f"warm-up {number}/{self.plan.warmup}: {name}, {plural(threads, 'thread')}"
+                self.watcher.starts(what, self._left_s(rounds))
+                cwd = self.plan.cwd if job.user_command else None
+                outcome = runner.measure(self.plan.setup, job.recipe, NONE, threads, job.seconds, job.params, cwd=cwd)
+                if outcome.status != OK:
+                    self.watcher.says(f"{what}: {outcome.status}: {outcome.detail}")
 
     def _measure_all(self, rounds: Rounds, raw: RawWriter) -> None:
         began = time.monotonic() - self.spent_s

@@ -189,6 +189,11 @@ class Request:
         LENGTH, "--repeats", "-r", type=_AT_LEAST_1, metavar="N",
         help="Rounds; with --until, the least number of them. Default: 7; below 6 no 95 % interval exists.",
     )  # fmt: skip
+    warmup: int | None = _option(
+        LENGTH, "--warmup", type=_AT_LEAST_1, metavar="N",
+        help="Runs before the measured ones, of each workload and thread count, not swapped and not recorded. "
+        "Default: none.",
+    )  # fmt: skip
     seconds: int | None = _option(
         LENGTH, "--seconds", "-s", type=_AT_LEAST_1, metavar="S",
         help="Length of a run. Default: the workload's own.",
