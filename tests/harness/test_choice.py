@@ -35,7 +35,25 @@ def test_a_label_says_it_all(label, rwlock, mutex, kinds):
     assert choice.variables == ({} if label == "none" else expected)
 
 
-@pytest.mark.parametrize("text", ["mcs", "mutex:slow5", "ba+mcs", "ba+mutex:", "mutex:mcs+ba", "none+mutex:mcs", ""])
+@pytest.mark.parametrize(
+    ("label", "variables"),
+    [
+        ("ba@LOCKSWAP_SPIN=0", {"LOCKSWAP_RWLOCK": "ba", "LOCKSWAP_SPIN": "0"}),
+        ("mutex:mcs@A=0@versus", {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "mcs", "A": "0"}),
+        ("none@versus", {}),
+    ],
+)  # fmt: skip
+def test_a_label_has_settings_and_the_other_command(label, variables):
+    choice = Choice.of(label)
+    assert choice.variables == variables and choice.label == label == parse(REGISTRY, label).label
+    assert choice.versus == label.endswith("@versus")
+    assert choice.kinds == Choice.of(label.split("@")[0]).kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ba@x", "ba@", "ba@versus@", "mcs", "mutex:slow5", "ba+mcs", "ba+mutex:", "mutex:mcs+ba", "none+mutex:mcs", ""],
+)
 def test_what_is_no_label_is_refused(text):
     with pytest.raises(UserError):
         parse(REGISTRY, text)

@@ -1,6 +1,8 @@
 """Choices from what people typed: each name is looked up in the registry."""
 
-from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, Choice
+from dataclasses import replace
+
+from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_MARK, VERSUS, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 
@@ -19,7 +21,13 @@ def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
 
 
 def parse(registry: Registry, text: str) -> Choice:
-    """A label that people typed: 'ba', 'mutex:mcs', 'ba+mutex:mcs', 'range:list-rw'."""
+    """A label that people typed: 'ba', 'mutex:mcs', 'ba+mutex:mcs', 'range:list-rw', 'ba@LOCKSWAP_SPIN=0'."""
+    text, mark, more = text.partition(SETTING_MARK)
+    if mark:
+        of_settings = Choice.of(mark + more)
+        if not more or more != of_settings.label.removeprefix(mark):
+            raise UserError(f"'{text}{mark}{more}': write @NAME=VALUE as --scan has it, or @{VERSUS}")
+        return replace(parse(registry, text), settings=of_settings.settings, versus=of_settings.versus)
     if text.strip().lower().startswith(RANGE_MARK):
         return Choice.of(registry.range_lock(text.strip()[len(RANGE_MARK) :]))
     first, plus, second = text.strip().partition("+")

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lockswap.base.choice import RANGE
+from lockswap.base.choice import RANGE, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution, probe
+from lockswap.campaign import execution, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -86,6 +86,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
+    scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
     if preload:
         files = words(scrub(path) for path in preload)
         hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
@@ -127,7 +128,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
 def _probe(plan: Plan, request: Request) -> None:
     """See what the user's own command takes: say it, and where nothing is named compare that."""
     job = plan.jobs[0]
-    if not job.user_command or RANGE in job.recipe.takes:
+    if not job.user_command or RANGE in job.recipe.takes or not any(Choice.of(lock).variables for lock in job.locks):
         return
     found = probe.run(plan.setup, job, plan.cwd)
     plan.probe = found.outcome
@@ -136,12 +137,12 @@ def _probe(plan: Plan, request: Request) -> None:
         registry = Registry.load(plan.setup.paths)
         request = replace(request, mutexes=registry.default_mutexes)
         choices = Choices.of(registry, request)
-        plan.jobs = [choices.given_to(job) for job in plan.jobs]
+        plan.jobs = [choices.with_locks(job) for job in plan.jobs]
         # --resume shall find what was chosen.
         stored = replace(request, preload=list(plan.setup.preload)).stored()
         plan.about |= {"request": stored, "against": plan.jobs[0].against}
     locks = plan.jobs[0].locks
-    if said := found.says(job.recipe.name, locks, named):
+    if said := found.says(job.recipe.family or job.recipe.name, locks, named):
         print(f"lockswap: {said}", file=sys.stderr)
         if found.advises(locks):
             plan.about["hints"].append(f"{said}.")

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from typing import Any, Protocol
 
-from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK
+from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK, Choice
 from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
@@ -93,7 +93,7 @@ class _Execution:
                 for lock in job.locks:
                     self.unfit[job.recipe.name, lock] = (SKIPPED, problem)
                 continue
-            others = [lock for lock in job.locks if lock != NONE and not job.kinds(lock)]
+            others = [lock for lock in job.locks if Choice.of(lock).variables and not job.kinds(lock)]
             if others:
                 takes = job.recipe.takes
                 text = f"takes only {words(KINDS[kind] for kind in takes)}, as its recipe says; "
@@ -134,12 +134,12 @@ class _Execution:
         else:
             outcome = runner.measure(
                 plan.setup,
-                job.recipe,
+                job.recipe_under(lock),
                 lock,
                 threads,
                 seconds,
                 {**job.params, **check.params},
-                count=lock != NONE and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
+                count=bool(Choice.of(lock).variables) and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
                 cwd=plan.cwd if job.user_command else None,
             )
             self.estimate.saw_check(job.recipe, time.monotonic() - began)
@@ -228,7 +228,7 @@ class _Execution:
         load, ticks, began = os.getloadavg()[0], machine.Ticks.now(), time.monotonic()
         outcome = runner.measure(
             plan.setup,
-            job.recipe,
+            job.recipe_under(turn.lock),
             turn.lock,
             turn.threads,
             job.seconds,
@@ -267,7 +267,7 @@ class _Execution:
             self.watcher.starts(f"tracing {name}, {plural(threads, 'thread')}, {lock}", 0)
             cwd = plan.cwd if job.user_command else None
             outcome = runner.measure(
-                plan.setup, job.recipe, lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
+                plan.setup, job.recipe_under(lock), lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
             )
             if outcome.status != OK:
                 self.watcher.says(f"{name}, {plural(threads, 'thread')}, {lock}, traced: {outcome.detail}")

@@ -141,6 +141,12 @@ class Request:
         help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: glibc's own, preloaded.",
     )  # fmt: skip
 
+    scan: list[str] = _list(
+        COMPARE, "--scan", metavar="NAME=V,V...",
+        help="Measure under each value of a variable: of the library (LOCKSWAP_SPIN=0,50,500) or of the program's "
+        "environment. Repeatable.",
+    )  # fmt: skip
+
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
     metrics: list[str] = _list(
         OWN_COMMAND, "--metric", metavar="REGEX",
@@ -149,6 +155,10 @@ class Request:
     better: str = _option(
         OWN_COMMAND, "--better", unsaid="higher", type=click.Choice(["higher", "lower"]), default="higher",
         show_default=True, help="Which way --metric is better.",
+    )  # fmt: skip
+    versus: list[str] = _option(
+        OWN_COMMAND, "--versus", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
+        help="Compare the command with this one: under each --rwlock and --mutex, or without lockswap.",
     )  # fmt: skip
     server: list[str] = _option(
         OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",

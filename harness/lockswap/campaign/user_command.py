@@ -3,9 +3,10 @@
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from lockswap.base.choice import MUTEX, RANGE, RWLOCK
+from lockswap.base.choice import MUTEX, RANGE, RWLOCK, VERSUS
 from lockswap.base.errors import UserError
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
@@ -30,6 +31,8 @@ def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
 
 
 def _check_options(request: Request) -> None:
+    if request.versus and (request.server or not request.command):
+        raise UserError("--versus goes with a command after '--': lockswap compare --versus './old' -- ./new")
     if request.server and request.command:
         raise UserError("give either --server with --load, or a command after '--', not both")
     if (request.server or request.command) and request.workloads:
@@ -98,7 +101,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
     what = "load" if server else "command"
     recipe = Recipe(
         name=re.sub(r"[^A-Za-z0-9_-]+", "-", tested.name).strip("-") or "command",
-        title=shlex.join(scrub(word) for word in request.server or request.command),
+        title=_title(request),
         source="the user's own command",
         measures="" if metrics else f"The time that the {what} takes, from start to end.",
         command=tuple(_lenient(word) for word in command),
@@ -112,7 +115,27 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         takes=_takes(request),
         fixed_work=not _uses(words, "seconds"),
     )
-    return [Job(recipe, threads, request.seconds or 2, {}, user_command=True)], hints
+    job = Job(recipe, threads, request.seconds or 2, {}, user_command=True)
+    return [replace(job, versus=_versus(request, words))], hints
+
+
+def _versus(request: Request, command: list[str]) -> tuple[str, ...]:
+    if not request.versus:
+        return ()
+    other = _with_path(request.versus)
+    for hint in program.hindrances(program.resolve(other[0])):
+        print(f"lockswap: warning: --versus: {hint}", file=sys.stderr)
+    for name in ("threads", "seconds"):
+        if _uses(command, name) != _uses(other, name):
+            raise UserError(f"--versus: {{{name}}} is in one of the two commands only; write it in both, or in neither")
+    return tuple(_lenient(word) for word in other)
+
+
+def _title(request: Request) -> str:
+    title = shlex.join(scrub(word) for word in request.server or request.command)
+    if not request.versus:
+        return title
+    return f"{title}, and as @{VERSUS} {shlex.join(scrub(word) for word in request.versus)}"
 
 
 def _takes(request: Request) -> tuple[str, ...]:
