@@ -144,7 +144,7 @@ class Listing:
             there |= dict.fromkeys((lock.name, *lock.aliases), lock.name)
         there |= {lock.name: lock.name for lock in registry.range_locks}
         there |= {row["name"]: row["name"] for row in registry.config}
-        return unknown("lock, workload or list", name, there, "lockswap list", count=False)
+        return unknown("lock, workload or list", name, there, "lockswap list")
 
     def _lock(self, lock: Lock, what: str, option: str) -> list[str]:
         locks = self.registry.rwlocks if option == "--rwlock" else self.registry.mutexes

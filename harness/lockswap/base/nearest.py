@@ -9,9 +9,7 @@ from lockswap.base.errors import UserError
 FEW, SUGGESTED = 4, 3
 
 
-def unknown(
-    what: str, name: str, there: Iterable[str] | Mapping[str, str], see: str = "", count: bool = True
-) -> UserError:
+def unknown(what: str, name: str, there: Iterable[str] | Mapping[str, str], see: str = "") -> UserError:
     """An error for "there is no WHAT called NAME".
 
     `there` has the names that exist, or each spelling with its name. `see` is the command that shows all of them.
@@ -25,7 +23,7 @@ def unknown(
     elif len(every) <= FEW:
         said += f" (there {'are: ' + ', '.join(every) if every else 'is none'})"
     if see and len(every) > FEW:
-        said += f"{'' if near else ';'} '{see}' shows {f'all {len(every)}' if count else 'what there is'}"
+        said += f"{'' if near else ';'} '{see}' shows all"
     return UserError(said)
 
 

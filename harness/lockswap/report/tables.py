@@ -70,6 +70,14 @@ def width(table: Table, console: Console) -> int:
     return console.measure(table, options=console.options.update(width=10_000, max_width=10_000)).maximum
 
 
+def print_whole(console: Console, table: Table) -> None:
+    """A table that is wider than the terminal is wrapped by it; rich would leave columns away."""
+    usual = console.width
+    console.width = max(usual, width(table, console))
+    console.print(table)
+    console.width = usual
+
+
 def new_table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 

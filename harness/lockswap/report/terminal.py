@@ -7,13 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from lockswap.base.text import duration, plural
 from lockswap.findings.findings import Findings
 from lockswap.report.console import listed, open_console, short
-from lockswap.report.tables import left_out, tables, width
+from lockswap.report.tables import left_out, print_whole, tables
 from lockswap.report.tables import markdown as tables_markdown
 
 
@@ -77,7 +76,7 @@ def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
         for table in tables(workload, console) if workload.measured() else ():
-            _print_whole(console, table)
+            print_whole(console, table)
         if workload.measured() and (others := left_out(workload)):
             console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
         console.print(listed("•", findings.sentences[workload.name]))
@@ -87,14 +86,6 @@ def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
         console.print(listed("!", findings.advice, "yellow"))
     console.print()
     console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
-
-
-def _print_whole(console: Console, table: Table) -> None:
-    """A table that is wider than the terminal is wrapped by it; rich would leave columns away."""
-    usual = console.width
-    console.width = max(usual, width(table, console))
-    console.print(table)
-    console.width = usual
 
 
 def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
