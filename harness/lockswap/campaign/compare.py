@@ -135,12 +135,11 @@ def _probe(plan: Plan, request: Request) -> None:
     named = bool(request.locks or request.mutexes)
     if not named and found.only_mutexes():
         registry = Registry.load(plan.setup.paths)
-        request = replace(request, mutexes=registry.default_mutexes)
-        choices = Choices.of(registry, request)
+        choices = Choices.of(registry, replace(request, mutexes=registry.default_mutexes))
         plan.jobs = [choices.with_locks(job) for job in plan.jobs]
         # --resume shall find what was chosen.
-        stored = replace(request, preload=list(plan.setup.preload)).stored()
-        plan.about |= {"request": stored, "against": plan.jobs[0].against}
+        plan.about["request"] = {**plan.about["request"], "mutexes": registry.default_mutexes}
+        plan.about["against"] = plan.jobs[0].against
     locks = plan.jobs[0].locks
     if said := found.says(job.recipe.family or job.recipe.name, locks, named):
         print(f"lockswap: {said}", file=sys.stderr)
