@@ -125,6 +125,14 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
 
     Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
     prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
+
+    \b
+    Exit status:
+      0    locks were compared; with --fail-below, none is shown to be below
+      2    bad input; nothing was run
+      3    --fail-below: a lock is shown to be below, or its runs failed and the baseline's did not
+      4    no lock was compared, as no run was good or none took the lock; with --fail-below, any of them was not
+      130  interrupted; --resume goes on
     """
     from lockswap.campaign import compare
 

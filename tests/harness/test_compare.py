@@ -93,7 +93,7 @@ def test_a_bad_run_is_a_row_that_says_so(campaign, recipe, mode, status, says):
 def test_a_hung_program_is_ended_and_not_tried_again(campaign, recipe):
     recipe("stuck", "--hang", timeout=0.5)
     folder, done = campaign("-w", "stuck", "-l", "ba")
-    assert done.returncode == 1  # not one good run
+    assert done.returncode == 4  # not one good run
     measured = rows(folder)
     first = [row for place, row in enumerate(measured) if row["lock"] not in {r["lock"] for r in measured[:place]}]
     again = [row for row in measured if row not in first]
@@ -118,6 +118,8 @@ def test_a_program_without_locks_is_found_out(campaign, repo):
     statuses = {(row["lock"], row["status"]) for row in rows(folder)}
     assert statuses == {("none", "ok"), ("pthread", "no lock"), ("ba", "no lock")}
     assert "0 rwlock calls seen" in done.stdout
+    assert done.returncode == 4
+    assert "lockswap: no lock was compared: rwbench, 1 thread, ba: no lock: 0 rwlock calls seen" in done.stderr
 
 
 def test_own_command_with_a_metric(campaign, repo):
@@ -134,7 +136,7 @@ def test_own_command_with_a_metric(campaign, repo):
 
 def test_own_command_without_a_metric_is_timed(campaign):
     folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr  # it takes no lock
     untouched = [row for row in rows(folder) if row["lock"] == "none"]
     assert all(float(row["metric.time"]) >= 0.05 for row in untouched)
 
@@ -189,7 +191,7 @@ def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(cam
     shutil.rmtree(folder)
     wide = ("--until", "100%", "--budget", "9", "--metric", "reads.s: ([0-9]).*")
     folder, done = campaign("-l", "ba", *wide, "--", "echo", "reads/s: 1.0")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr
     # A lock that is not taken is not waited for.
     assert max(int(row["round"]) for row in rows(folder)) == 2
 
@@ -252,6 +254,36 @@ def test_the_gate_closes_on_a_slow_lock(lockswap, repo, limit, status):
     assert "bravo-ba against ba, by the clock: slower (0.80×" in done.stdout
 
 
+CRASHES = ["sh", "-c", "kill -SEGV $$"]
+CRASHES_PRELOADED = ["sh", "-c", "[ -z $LOCKSWAP_RWLOCK ] || kill -SEGV $$"]
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        # Baseline and lock fail alike, always or when preloaded; no lock is taken; the lock alone crashes.
+        (["--", *CRASHES], 4, "gate: sh, 1 thread, ba: not measured: crashed: died by SIGSEGV"),
+        (["--", *CRASHES_PRELOADED], 4, "gate: sh, 1 thread, ba: not measured: crashed: died by SIGSEGV"),
+        (["--", "true"], 4, "gate: true, 1 thread, ba: not measured: no lock: 0 rwlock calls seen"),
+        (["-l", "crashes", "--", "{rwbench}", "1", "9"], 3, "gate: rwbench, 1 thread, crashes: crashed"),
+    ],
+)
+def test_a_gate_that_measured_nothing_is_closed(lockswap, repo, args, status, says):
+    program = f"{repo}/build/apps/rwbench"
+    args = [program if word == "{rwbench}" else word for word in args]
+    options = ["-r", "1", "--no-report", "--out", repo / "c", "--fail-below", "0.5"]
+    done = lockswap("compare", "-l", "ba", *options, *args)
+    assert done.returncode == status, done.stderr
+    assert says in done.stderr and "gate: FAILED" in done.stderr
+
+
+def test_help_lists_the_exit_statuses(lockswap):
+    text = lockswap.inside("compare", "--help").stdout
+    statuses = text[text.index("Exit status:") :]
+    for line in ("  0 ", "  2 ", "  3 ", "  4 ", "  130 "):
+        assert f"\n  {line}" in statuses, statuses
+
+
 def test_a_terminated_harness_leaves_no_program_behind(lockswap, recipe, repo):
     recipe("stuck", "--hang", timeout=60)
     child = lockswap.start("compare", "-w", "stuck", "-l", "ba", "-t", "1", "-r", "1", "--no-report")
@@ -284,7 +316,7 @@ def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):
     recipe("rw", replace={"{apps}/rwbench": "{apps}/missing", "fixed_work": 'build = "fail.sh"\nfixed_work'})
     (repo / "apps/fail.sh").write_text("echo 'no compiler for this' >&2; exit 1\n")
     folder, done = campaign("-w", "rw", "-l", "ba")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert all(row["status"] == "skipped" and "no compiler for this" in row["detail"] for row in rows(folder))
 
 
@@ -335,7 +367,7 @@ def test_pinning_is_recorded_and_used(campaign, repo):
         "-l", "ba", "--pin", "compact", "--metric", "allowed:\\s+([0-9]+)", "--",
         "sh", "-c", "n=$(nproc); echo allowed: $n",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr  # it takes no lock
     assert {row["metric.allowed"] for row in rows(folder) if row["lock"] == "none"} == {"1"}
     assert tomllib.loads((folder / "campaign.toml").read_text())["pin"] == "compact"
 

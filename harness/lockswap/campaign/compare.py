@@ -25,7 +25,6 @@ from lockswap.findings.findings import Findings
 from lockswap.findings.stats import MIN_PAIRS
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
-from lockswap.records.status import OK
 from lockswap.report import terminal
 from lockswap.run import extra_preload, machine, perf, traces
 from lockswap.run.preload import clean_environment
@@ -38,7 +37,7 @@ BUDGET_MIN = 30.0
 
 
 def run(request: Request, with_report: bool = True) -> int:
-    """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
+    """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
@@ -167,16 +166,15 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> 
     terminal.show(findings, _report(findings) if with_report else None)
     if not finished:
         return 130
-    if not any(row.status == OK for row in rows):
-        return 1
-    return _gate(findings, fail_below) if fail_below else 0
-
-
-def _gate(findings: Findings, limit: float) -> int:
-    gated = gate.check(findings.campaign, limit)
-    for line in gated.lines():
-        print(f"lockswap: {line}", file=sys.stderr)
-    return gate.FAILED if gated.violations else 0
+    if fail_below:
+        gated = gate.check(findings.campaign, fail_below)
+        for line in gated.lines():
+            print(f"lockswap: {line}", file=sys.stderr)
+        return gated.status
+    if why := gate.nothing_measured(findings.campaign):
+        print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
+        return gate.NOT_MEASURED
+    return 0
 
 
 def _plan_line(plan: Plan) -> str:

@@ -225,7 +225,8 @@ class Request:
     )  # fmt: skip
     fail_below: float | None = _option(
         VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
-        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97: a gate for CI.",
+        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97, with 4 if one was not "
+        "measured: a gate for CI.",
     )  # fmt: skip
 
     name: str | None = _option(
