@@ -35,7 +35,7 @@ def run(
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
     others = extra_preload.resolve(preload)
-    hindrances = elf.hindrances(path)
+    hindrances = elf.hindrances(Path(path))
     for hindrance in hindrances:
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
 
@@ -62,11 +62,11 @@ def _environment(library: Path, folder: Path, others: Iterable[str]) -> dict[str
     return env
 
 
-def _run(path: Path, command: list[str], env: dict[str, str]) -> int:
+def _run(path: str, command: list[str], env: dict[str, str]) -> int:
     try:
         child = subprocess.Popen(command, executable=path, env=env)
     except OSError as error:
-        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+        raise UserError(program.cannot_start(command[0], path, error)) from error
     with _passing_on(child):
         status = child.wait()
     return status if status >= 0 else 128 - status

@@ -25,7 +25,7 @@ def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
         return _job(request, load, Path(server[0]), _server(request, server))
     if request.command:
         command = _with_path(request.command)
-        return _job(request, command, program.resolve(command[0]), None)
+        return _job(request, command, Path(program.resolve(command[0])), None)
     return None
 
 
@@ -54,8 +54,9 @@ def _check_options(request: Request) -> None:
 
 
 def _with_path(command: list[str]) -> list[str]:
-    path = program.resolve(command[0])
-    return [str(path.resolve()), *command[1:]] if "/" in command[0] else command
+    """With a name that means the same program in every folder; one that PATH has stays as it is."""
+    path = program.absolute(command[0])
+    return [path, *command[1:]] if "/" in command[0] else command
 
 
 def _uses(words: list[str], name: str) -> bool:
@@ -79,11 +80,9 @@ def _server(request: Request, command: list[str]) -> Server:
 
 
 def _job(request: Request, command: list[str], tested: Path, server: Server | None) -> tuple[list[Job], list[str]]:
-    hints = program.hindrances(program.resolve(str(tested)))
+    hints = program.hindrances(Path(program.resolve(str(tested))))
     for hint in hints:
         print(f"lockswap: warning: {hint}", file=sys.stderr)
-    for words in (*request.prepare, *request.cleanup):
-        program.resolve(words[0])
     words = [*command, *request.server]
     scales = _uses(words, "threads")
     if request.threads and len(request.threads) > 1 and not scales:
@@ -123,7 +122,7 @@ def _takes(request: Request) -> tuple[str, ...]:
 
 
 def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_lenient(word) for word in command) for command in commands)
+    return tuple(tuple(_lenient(word) for word in _with_path(command)) for command in commands)
 
 
 def _metric(text: str, index: int, better: str) -> Metric:

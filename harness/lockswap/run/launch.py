@@ -41,7 +41,7 @@ def run(
         for key in [key for key in env if key.startswith("LOCKSWAP_")]:
             del env[key]
     else:
-        for hindrance in program.hindrances(path):
+        for hindrance in program.hindrances(Path(path)):
             print(f"lockswap: warning: {hindrance}", file=sys.stderr)
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
@@ -57,7 +57,7 @@ def run(
     try:
         os.execve(path, command, env)
     except OSError as error:
-        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+        raise UserError(program.cannot_start(command[0], path, error)) from error
 
 
 def _stats_target(stats: str | None) -> str | None:
