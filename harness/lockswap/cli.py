@@ -204,7 +204,7 @@ def audit_command(
     as_json: bool, out: _Path | None, fail_on_findings: bool, preload: tuple[str, ...], command: tuple[str, ...]
 ) -> int:
     """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
-    what to look at. The exit status is the program's own.
+    what to look at; rwlocks, mutexes and condition variables have a verdict each. The exit status is the program's own.
 
     \b
     lockswap audit -- ./server --port 8080

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lockswap.audit import elf, report
+from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
@@ -43,13 +43,13 @@ def run(
         env = _environment(library, Path(folder), others)
         status = _run(path, command, env)
         processes = _read(reader, sorted(Path(folder).iterdir()))
-    audit = Audit(command, status, processes, hindrances)
+    audit = Audit(command, status, processes, hindrances, program.shell_of(Path(path)))
     text = report.as_json(audit) if as_json else report.as_text(audit, out is not None)
     if out is None:
         print(text, file=sys.stderr, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        print(f"lockswap audit: {audit.verdict}; the report is in {out}", file=sys.stderr)
+        print(f"lockswap audit: {verdict.summary(audit)}; the report is in {out}", file=sys.stderr)
     return FOUND if fail_on_findings and status == 0 and audit.look else status
 
 
