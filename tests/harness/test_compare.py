@@ -134,6 +134,15 @@ def test_own_command_with_a_metric(campaign, repo):
         assert all(float(row["metric.reads/s"]) > 0 for row in rows(folder))
 
 
+def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign, repo):
+    """The user's command, and what comes after it, may take a moment or an hour."""
+    _, done = campaign("-l", "ba", "--", repo / "build/apps/rwbench", "1", "100")
+    assert "8 runs, whose length the first will show" in done.stderr
+    assert "counting rwbench under none (? left)" in done.stderr
+    _, done = campaign("-l", "ba", "--out", repo / "d", "--", repo / "build/apps/rwbench", "1", "100", "{seconds}")
+    assert "8 runs, about 0:28" in done.stderr  # 2 seconds each, with three to count
+
+
 def test_own_command_without_a_metric_is_timed(campaign):
     folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
     assert done.returncode == 4, done.stderr  # it takes no lock

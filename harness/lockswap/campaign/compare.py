@@ -19,6 +19,7 @@ from lockswap.campaign import execution
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
+from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
@@ -179,10 +180,9 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> 
 
 def _plan_line(plan: Plan) -> str:
     """What is going to be done, and how long it takes."""
-    seconds = {job.recipe.name: job.seconds + 0.6 for job in plan.jobs}
     runs = plan.rounds().left()
-    guess = sum(seconds[name] * turns for (name, _), turns in runs.items())
-    if plan.budget_s:
+    guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
+    if plan.budget_s and guess is not None:
         guess = min(guess, plan.budget_s)
     at_least = ""
     if plan.until:
