@@ -153,7 +153,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Where to write. Default: the campaign's own folder; of several campaigns results/A-vs-B.",
+    help="Where to write. Default: the campaign's own folder; of several campaigns A-vs-B beside them.",
 )
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
 def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) -> None:

@@ -95,7 +95,7 @@ def campaign(lockswap, repo):
     """Run a short campaign: its rows' statuses by (workload, lock), what is on record, what was printed."""
 
     def run(*args, status=0):
-        done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", *args)
+        done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", *args)
         assert done.returncode == status, done.stderr
         with (repo / "results/c/raw.csv").open(newline="") as file:
             found = {(row["workload"], row["lock"]): row["status"] for row in csv.DictReader(file)}
@@ -174,7 +174,7 @@ def test_without_names_each_workload_gets_what_it_takes(campaign, mutexes, recip
 
 def test_an_interrupted_campaign_goes_on_with_its_mutexes(lockswap, mutexes, repo):
     mutexes("m")
-    done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
+    done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
     assert done.returncode == 0, done.stderr
     about, raw = repo / "results/c/campaign.toml", repo / "results/c/raw.csv"
     about.write_text(about.read_text().replace("finished = true", "finished = false"))

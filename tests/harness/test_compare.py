@@ -26,7 +26,7 @@ def campaign(lockswap, repo):
     """Run compare with few, short runs; the folder and what it printed."""
 
     def run(*args, page=False, **more):
-        options = ["--name", "c", "--threads", "1", "--repeats", "2", "--report" if page else "--no-report"]
+        options = ["--out", "results/c", "--threads", "1", "--repeats", "2", "--report" if page else "--no-report"]
         done = lockswap("compare", *options, *args, **more)
         return repo / "results/c", done
 
@@ -143,6 +143,25 @@ def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign
     assert "8 runs, about 0:28" in done.stderr  # 2 seconds each, with three to count
 
 
+def test_a_campaign_lies_where_its_user_is(lockswap, recipe, repo, tmp_path):
+    recipe("rw")
+    here = tmp_path / "here"
+    here.mkdir()
+    options = ["compare", "--no-report", "-r", "1", "-t", "1", "-l", "ba", "--name", "n"]
+    done = lockswap(*options, "--", repo / "build/apps/rwbench", "1", "9", cwd=here)
+    assert done.returncode == 0 and (here / "lockswap-results/n/raw.csv").exists()
+    assert "Raw data: lockswap-results/n" in done.stdout
+    assert not list((repo / "results").iterdir())
+    assert lockswap(*options, "-w", "rw", cwd=here).returncode == 0
+    assert (repo / "results/n/raw.csv").exists() and [file.name for file in here.iterdir()] == ["lockswap-results"]
+
+
+@pytest.mark.parametrize("folder", ["/proc/self", "/proc/self/new", "/proc/new"])
+def test_where_nothing_can_be_written_out_is_named(lockswap, repo, folder):
+    error = one_line_error(lockswap.inside("compare", "--out", folder, "--", repo / "build/apps/rwbench", "1", "9"))
+    assert folder in error and "--out DIR names another" in error
+
+
 def test_own_command_without_a_metric_is_timed(campaign):
     folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
     assert done.returncode == 4, done.stderr  # it takes no lock
@@ -208,7 +227,7 @@ def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(cam
 def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
     """The second campaign has the first one's rows of two rounds and a half; both settle by themselves."""
     folder = repo / "results/c"
-    options = ("-l", "ba", "--until", "100%", "-r", "6", "--name", "c", "--no-report", "--metric", "n: ([0-9]+)")
+    options = ("-l", "ba", "--until", "100%", "-r", "6", "--out", "results/c", "--no-report", "--metric", "n: ([0-9]+)")
     program = repo / "build/apps/rwbench"
     done = lockswap("compare", *options, "--", "sh", "-c", f"{program} 1 9; echo n: 7")
     assert done.returncode == 0, done.stderr
@@ -226,7 +245,7 @@ def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
 
 def test_what_an_interrupted_campaign_spent_counts_in_the_budget(lockswap, repo):
     folder = repo / "results/c"
-    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.02", "--name", "c", "--no-report")
+    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.02", "--out", "results/c", "--no-report")
     assert lockswap("compare", *options, "--", repo / "build/apps/rwbench", "1", "9").returncode == 0
     measured = rows(folder)[:8]
     measured[-1]["started_s"] = "1000"

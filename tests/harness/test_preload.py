@@ -31,7 +31,7 @@ def test_the_order(tmp_path):
 
 def test_every_run_has_it_and_the_campaign_says_so(lockswap, repo, library):
     done = lockswap(
-        "compare", "--name", "c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--metric",
+        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--metric",
         "beside: ([0-9])", "--", repo / "build/apps/rwbench", "1", "1000",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,6 +67,6 @@ def test_a_name_is_looked_up_as_the_loader_does(lockswap):
 def test_a_wrong_one_is_refused_before_the_campaign(lockswap, repo, library, says):
     program = repo / "build/apps/rwbench"
     assert says in one_line_error(lockswap.inside("run", "--rwlock", "ba", "--preload", library, "--", program))
-    done = lockswap.inside("compare", "--name", "c", "--preload", library, "--", program, "1", "1")
+    done = lockswap.inside("compare", "--out", "results/c", "--preload", library, "--", program, "1", "1")
     assert says in one_line_error(done)
     assert not (repo / "results/c").exists()

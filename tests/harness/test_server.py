@@ -74,7 +74,7 @@ def tiny(repo):
 @pytest.fixture
 def campaign(lockswap, repo):
     def run(*args, **more):
-        done = lockswap("compare", "--name", "c", "-l", "ba", "-r", "1", "-t", "2", "--no-report", *args, **more)
+        done = lockswap("compare", "--out", "results/c", "-l", "ba", "-r", "1", "-t", "2", "--no-report", *args, **more)
         nothing_left(repo)
         return rows(repo), done
 
@@ -286,7 +286,7 @@ def test_an_interrupt_in_any_step_leaves_nothing(start, repo, step, number):
     options += ["--load", wait if step == "load" else f"touch {loaded}", "--ready-timeout", 600]
     options += ["--prepare", wait if step == "prepare" else "true"]
     options += ["--cleanup", f"sh -c 'echo {{tmp}} >{mark}; {f'exec {wait}' if step == 'cleanup' else ''}'"]
-    child = start("compare", "--name", "c", "-l", "ba", "-r", "1", "--no-report", *options)
+    child = start("compare", "--out", "results/c", "-l", "ba", "-r", "1", "--no-report", *options)
     seen = {"prepare": "--hang", "ready": "--quiet", "load": "--hang", "stop": "--deaf", "cleanup": "--hang"}[step]
     deadline = time.monotonic() + 600
 
@@ -312,7 +312,7 @@ def test_a_killed_harness_takes_the_server_along(start, repo):
     tiny, mark = repo / "build/apps/tiny", repo / "scratch"
     options = ["--server", f"{tiny} server {{port}} 1 --deaf", "--load", f"{tiny} load {{port}} 1 --hang"]
     options += ["--prepare", f"sh -c 'echo {{tmp}} >{mark}'"]
-    child = start("compare", "--name", "c", "-l", "ba", "-r", "1", "--no-report", *options)
+    child = start("compare", "--out", "results/c", "-l", "ba", "-r", "1", "--no-report", *options)
     deadline = time.monotonic() + 600
     while not any("--hang" in words for words in running(repo)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -327,7 +327,7 @@ def test_a_killed_harness_takes_the_server_along(start, repo):
 def test_an_interrupted_campaign_goes_on(start, lockswap, repo):
     tiny, folder = repo / "build/apps/tiny", repo / "results/c"
     child = start(
-        "compare", "--name", "c", "-l", "ba", "-r", "2", "--timeout", 600, "--no-report",
+        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--timeout", 600, "--no-report",
         "--server", f"{tiny} server {{port}} 1", "--load", f"{tiny} load {{port}} 100",
         "--metric", "requests/s: ([0-9.]+)", "--prepare", f"sh -c '{stays_after(2, folder)}'",
     )  # fmt: skip

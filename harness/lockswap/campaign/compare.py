@@ -44,7 +44,8 @@ def run(request: Request, with_report: bool = True) -> int:
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
     name = request.name or (request.out.resolve().name if request.out else now.strftime("%Y-%m-%d-%H%M%S"))
-    folder = Folder(request.out or paths.results / name)
+    results = paths.own_results if request.command or request.server else paths.results
+    folder = Folder(request.out or results / name)
     request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()

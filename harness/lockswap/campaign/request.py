@@ -234,7 +234,8 @@ class Request:
     )
     out: Path | None = _option(
         RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
-        help="The campaign's folder. Default: results/NAME.",
+        help="The campaign's folder. Default: lockswap-results/NAME here for a command or server of your own, "
+        "results/NAME in lockswap's folder for workloads.",
     )  # fmt: skip
     perf_record: bool = _flag(
         RECORDS, "--perf-record",
