@@ -148,7 +148,7 @@ def test_a_mutex_that_is_never_called_is_found_out(campaign, mutexes, repo):
 
 def test_rwlocks_are_no_mutexes(campaign, recipe):
     recipe("rw")
-    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report")
+    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report", status=4)
     assert found["rw", "none"] == "ok" and found["rw", "mutex:mcs"] == "no lock"
     assert "takes only rwlocks, as its recipe says; --rwlock chooses" in done.stderr
 

@@ -220,6 +220,13 @@ def test_gate_and_campaign_know_that_nothing_was_measured(change, why):
     assert gate.nothing_measured(found) == f"w, 2 threads, ba: {why}"
 
 
+def test_the_baseline_is_not_under_test_though_it_was_named():
+    found = campaign(steady(0.8), locks=LOCKS, against="ba")
+    assert gate.nothing_measured(found) is None
+    assert {line.split(", ")[2] for line in gate.check(found, 0.5).lines()[:-1]} <= {"none", "pthread"}
+    assert gate.check(found, 0.5).passed == 2
+
+
 def test_one_lock_that_was_not_measured_closes_the_gate_and_is_no_empty_campaign():
     found = campaign(steady(), locks=[*LOCKS, "mcs"], change=fails("mcs", "no lock", "not taken"))
     assert gate.check(found, 0.5).violations == ["gate: w, 2 threads, mcs: no lock: not taken"]

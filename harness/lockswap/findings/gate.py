@@ -69,10 +69,9 @@ def nothing_measured(campaign: Campaign) -> str | None:
 
 def _under_test(campaign: Campaign) -> Iterator[tuple[Workload, str, int]]:
     for workload in campaign.workloads:
-        locks = [lock for lock in workload.locks if lock not in BASELINES] or workload.locks
-        yield from (
-            (workload, lock, threads) for lock in locks if lock != workload.against for threads in workload.threads
-        )
+        others = [lock for lock in workload.locks if lock != workload.against]
+        locks = [lock for lock in others if lock not in BASELINES] or others
+        yield from ((workload, lock, threads) for lock in locks for threads in workload.threads)
 
 
 def _what(workload: Workload, lock: str, threads: int) -> str:
