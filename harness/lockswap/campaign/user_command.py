@@ -1,5 +1,6 @@
 """A recipe for the user's own command, or for a server and its load, as `lockswap compare` was given them."""
 
+import difflib
 import re
 import shlex
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from lockswap.base.choice import MUTEX, RANGE, RWLOCK
 from lockswap.base.errors import UserError
+from lockswap.base.text import words
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
 from lockswap.recipes.recipe import LockCheck, Metric, Recipe
@@ -15,6 +17,7 @@ from lockswap.records.scrub import scrub
 from lockswap.run import program
 
 _PLACEHOLDERS = ("threads", "seconds", "tmp", "port")
+_BRACES = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}|[{}]")
 
 
 def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
@@ -59,8 +62,8 @@ def _with_path(command: list[str]) -> list[str]:
     return [path, *command[1:]] if "/" in command[0] else command
 
 
-def _uses(words: list[str], name: str) -> bool:
-    return any("{" + name + "}" in word for word in words)
+def _uses(line: list[str], name: str) -> bool:
+    return any(found[2] == name for word in line for found in _BRACES.finditer(word))
 
 
 def _server(request: Request, command: list[str]) -> Server:
@@ -83,8 +86,8 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
     hints = program.hindrances(Path(program.resolve(str(tested))))
     for hint in hints:
         print(f"lockswap: warning: {hint}", file=sys.stderr)
-    words = [*command, *request.server]
-    scales = _uses(words, "threads")
+    line = [*command, *request.server]
+    scales = _uses(line, "threads")
     if request.threads and len(request.threads) > 1 and not scales:
         raise UserError(
             "--threads has several counts, but the command does not say where they go: write {threads} in it, "
@@ -109,7 +112,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
         lock_check=LockCheck(),
         takes=_takes(request),
-        fixed_work=not _uses(words, "seconds"),
+        fixed_work=not _uses(line, "seconds"),
     )
     return [Job(recipe, threads, request.seconds or 2, {}, user_command=True)], hints
 
@@ -140,8 +143,27 @@ def _metric(text: str, index: int, better: str) -> Metric:
 
 
 def _lenient(word: str) -> str:
-    """In a user's command only our own placeholders count; other braces are the command's."""
-    escaped = word.replace("{", "{{").replace("}", "}}")
-    for name in _PLACEHOLDERS:
-        escaped = escaped.replace("{{" + name + "}}", "{" + name + "}")
-    return escaped
+    """A word of the user's command as a recipe has it: our placeholders count, other braces are the command's.
+
+    {{name}} is the command's {name}. What looks like a placeholder and is none is refused: a single word '{thread}', or
+    in the text of a script what is nearly one of ours.
+    """
+    return _BRACES.sub(lambda found: _brace(found, word), word)
+
+
+def _brace(found: re.Match, word: str) -> str:
+    text, escaped, name = found[0], found[1], found[2]
+    if escaped:
+        return "{{" + escaped + "}}"
+    if name in _PLACEHOLDERS:
+        return text
+    if name and not word[: found.start()].endswith("$"):
+        is_script = any(letter.isspace() for letter in word)
+        near = difflib.get_close_matches(name.lower(), _PLACEHOLDERS, 1, 0.7 if is_script else 0.5)
+        if near or not is_script:
+            guess = f"did you mean {{{near[0]}}}? " if near else ""
+            there = words(f"{{{one}}}" for one in _PLACEHOLDERS)
+            raise UserError(
+                f"there is no placeholder {text}; {guess}{there} exist, and {{{text}}} is passed on as {text}"
+            )
+    return text.replace("{", "{{").replace("}", "}}")
