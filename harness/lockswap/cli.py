@@ -10,6 +10,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.version import VERSION
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedOption
+from lockswap.run.stats_option import WithStats
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
@@ -31,7 +32,7 @@ def list_command(as_json: bool) -> None:
     show(Paths.find(), as_json)
 
 
-@cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")
+@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under a lock.")
 @click.option("--rwlock", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
 @click.option(
     "--mutex", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
@@ -42,7 +43,7 @@ def list_command(as_json: bool) -> None:
     is_flag=False,
     flag_value="1",
     metavar="[FILE]",
-    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid>.",
+    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid> (--stats=FILE).",
 )
 @click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
