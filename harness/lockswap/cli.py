@@ -47,6 +47,7 @@ def list_command(as_json: bool) -> None:
 )
 @click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def run_command(
     rwlock: str | None,
@@ -55,6 +56,7 @@ def run_command(
     stats: str | None,
     verbose: bool,
     preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> None:
     """Run a program under a lock. The exit status is the program's own.
@@ -69,7 +71,7 @@ def run_command(
     from lockswap.base.paths import Paths
     from lockswap.run.launch import run
 
-    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload)
+    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload, preload_first)
 
 
 def _compared_by_default() -> dict[str, str]:
@@ -200,9 +202,15 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
 )
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 3 if there is something to look at: a gate for CI.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def audit_command(
-    as_json: bool, out: _Path | None, fail_on_findings: bool, preload: tuple[str, ...], command: tuple[str, ...]
+    as_json: bool,
+    out: _Path | None,
+    fail_on_findings: bool,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
 ) -> int:
     """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
     what to look at; rwlocks, mutexes and condition variables have a verdict each. The exit status is the program's own.
@@ -217,4 +225,4 @@ def audit_command(
     from lockswap.audit import audit
     from lockswap.base.paths import Paths
 
-    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload)
+    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)

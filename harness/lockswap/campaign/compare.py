@@ -27,8 +27,8 @@ from lockswap.findings.stats import MIN_PAIRS
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
 from lockswap.report import terminal
-from lockswap.run import extra_preload, machine, perf, traces
-from lockswap.run.preload import clean_environment
+from lockswap.run import extra_preload, machine, perf, preload_order, traces
+from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -75,11 +75,16 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = extra_preload.resolve(request.preload)
-    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
+    first = extra_preload.resolve(request.preload_first)
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first))
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
-    if preload:
-        files = words(scrub(path) for path in preload)
+    ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
+    for warning in preload_order.warnings(ordered, paths.library):
+        hints.append(f"{scrub(warning)}.")
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
+    if preload or first:
+        files = words(scrub(path) for path in [*first, *preload])
         hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
     kinds, problems = traces.usable() if request.perf_record else ((), [])
     hints += problems
@@ -92,8 +97,8 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         "quick": request.quick,
         "pin": request.pin or "",
         "numactl": request.numactl,
-        "preload": [scrub(path) for path in preload],
-        "request": replace(request, preload=preload).stored(),
+        "preload": [scrub(path) for path in [*first, *preload]],
+        "request": replace(request, preload=preload, preload_first=first).stored(),
         "settings": _settings(),
         "hints": hints,
         "against": jobs[0].against,

@@ -25,6 +25,7 @@ RECORDS = "What is recorded, and where"
 # In help texts, for what the registry says; see HeadedCommand.
 DEFAULT_RWLOCKS, DEFAULT_MUTEXES = "<rwlocks>", "<mutexes>"
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
+PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _AT_LEAST_1 = click.IntRange(min=1)
@@ -214,6 +215,10 @@ class Request:
     preload: list[str] = _list(
         RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable."
     )
+    preload_first: list[str] = _list(
+        RUNS, "--preload-first", has_words=True, metavar="LIB",
+        help=f"{PRELOAD_FIRST_HELP} Also for none. Repeatable.",
+    )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
         help="Of the order of locks in each round. Default: drawn and recorded.",

@@ -121,6 +121,7 @@ class _PreparedRun:
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
             extra,
+            self.setup.preload_first,
         )
         command = self.recipe.fill(self.recipe.command, values)
         if self.recipe.server:
