@@ -133,7 +133,7 @@ def campaign(lockswap, repo):
     """Run a short campaign: its rows' statuses by (workload, lock), what is on record, what was printed."""
 
     def run(*args, status=0):
-        done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", *args)
+        done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", *args)
         assert done.returncode == status, done.stderr
         with (repo / "results/c/raw.csv").open(newline="") as file:
             found = {(row["workload"], row["lock"]): row["status"] for row in csv.DictReader(file)}
@@ -198,7 +198,7 @@ def test_a_mutex_that_is_never_called_is_found_out(campaign, mutexes, repo):
 
 def test_rwlocks_are_no_mutexes(campaign, recipe):
     recipe("rw")
-    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report")
+    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report", status=4)
     assert found["rw", "none"] == "ok" and found["rw", "mutex:mcs"] == "no lock"
     assert "takes only rwlocks, as its recipe says; --rwlock chooses" in done.stderr
 
@@ -224,7 +224,7 @@ def test_without_names_each_workload_gets_what_it_takes(campaign, mutexes, recip
 
 def test_an_interrupted_campaign_goes_on_with_its_mutexes(lockswap, mutexes, repo):
     mutexes("m")
-    done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
+    done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
     assert done.returncode == 0, done.stderr
     about, raw = repo / "results/c/campaign.toml", repo / "results/c/raw.csv"
     about.write_text(about.read_text().replace("finished = true", "finished = false"))

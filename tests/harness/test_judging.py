@@ -190,6 +190,51 @@ def test_gate_fails_when_a_lock_does():
 
     gated = gate.check(campaign(steady(), change=crash), 0.97)
     assert gated.violations == ["gate: w, 2 threads, ba: crashed: died by SIGSEGV"]
+    assert gated.status == gate.FAILED
+
+
+def fails(locks: str, status: str, detail: str) -> Callable[[Row], None]:
+    def change(row):
+        if row.lock in locks.split():
+            row.status, row.detail, row.metrics = status, detail, {}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (fails("none pthread ba", "crashed", "died by SIGSEGV"), "crashed: died by SIGSEGV"),
+        (fails("pthread ba", "no lock", "0 rwlock calls seen"), "no lock: 0 rwlock calls seen"),
+        (fails("pthread", "hung", "still running"), "the baseline pthread: hung: still running"),
+    ],
+)
+def test_gate_and_campaign_know_that_nothing_was_measured(change, why):
+    found = campaign(steady(), change=change)
+    gated = gate.check(found, 0.97)
+    assert gated.status == gate.NOT_MEASURED and gated.violations == []
+    assert gated.unmeasured == [f"gate: w, 2 threads, ba: not measured: {why}"]
+    assert gated.lines()[-1] == (
+        "gate: FAILED, --fail-below 0.97 has nothing to judge by "
+        "(0 ratios shown to be above, 0 can't tell, 1 not measured)"
+    )
+    assert gate.nothing_measured(found) == f"w, 2 threads, ba: {why}"
+
+
+def test_the_baseline_is_not_under_test_though_it_was_named():
+    found = campaign(steady(0.8), locks=LOCKS, against="ba")
+    assert gate.nothing_measured(found) is None
+    assert {line.split(", ")[2] for line in gate.check(found, 0.5).lines()[:-1]} <= {"none", "pthread"}
+    assert gate.check(found, 0.5).passed == 2
+
+
+def test_one_lock_that_was_not_measured_closes_the_gate_and_is_no_empty_campaign():
+    found = campaign(steady(), locks=[*LOCKS, "mcs"], change=fails("mcs", "no lock", "not taken"))
+    assert gate.check(found, 0.5).violations == ["gate: w, 2 threads, mcs: no lock: not taken"]
+    skipped = campaign(steady(), locks=[*LOCKS, "mcs"], change=fails("mcs", "skipped", "not there"))
+    gated = gate.check(skipped, 0.5)
+    assert gated.status == gate.NOT_MEASURED and gated.passed == 1
+    assert gate.nothing_measured(skipped) is None
 
 
 def heaps(lock, number, second_run):

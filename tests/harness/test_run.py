@@ -107,6 +107,40 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ["--stats", "true"],
+        ["--stats", "sh", "-c", "exit 0"],
+        ["--stats", "true", "--", "false"],
+        ["--stats", "./counts", "sh"],
+    ],
+)
+def test_a_program_is_not_taken_for_the_file_of_stats(lockswap, repo, args):
+    error = one_line_error(lockswap.inside("run", "--rwlock", "ba", *args))
+    assert f"'--stats -- {args[1]}'" in error and f"'--stats={args[1]} --'" in error
+    assert not list(repo.glob("true.*"))
+
+
+@pytest.mark.parametrize(
+    ("args", "file"),
+    [
+        (["--stats=counts", "--", "true"], True),
+        (["--stats=counts", "true"], True),
+        (["--stats", "counts", "--rwlock", "ba", "--", "true"], True),
+        (["--stats", "--rwlock", "ba", "--", "true"], False),
+        (["--stats", "--", "true"], False),
+        (["--", "sh", "-c", "exit 0", "--stats", "true"], None),
+        (["sh", "-c", "exit 0", "--stats", "true"], None),
+    ],
+)
+def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
+    done = lockswap("run", "--rwlock", "ba", *args)
+    assert done.returncode == 0, done.stderr
+    assert len(list(repo.glob("counts.*"))) == (file is True)
+    assert ('"reads":0' in done.stderr) == (file is False)
+
+
+@pytest.mark.parametrize(
     ("args", "says"),
     [
         (["run", "--rwlock", "bravo", "--", "true"], "did you mean 'bravo-ba'"),

@@ -20,16 +20,16 @@ from lockswap.campaign import execution, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
+from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
 from lockswap.findings.stats import MIN_PAIRS
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
-from lockswap.records.status import OK
 from lockswap.report import terminal
-from lockswap.run import extra_preload, machine, perf, traces
-from lockswap.run.preload import clean_environment
+from lockswap.run import extra_preload, machine, perf, preload_order, traces
+from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -39,13 +39,14 @@ BUDGET_MIN = 30.0
 
 
 def run(request: Request, with_report: bool = True) -> int:
-    """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
+    """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
     name = request.name or (request.out.resolve().name if request.out else now.strftime("%Y-%m-%d-%H%M%S"))
-    folder = Folder(request.out or paths.results / name)
+    results = paths.own_results if request.command or request.server else paths.results
+    folder = Folder(request.out or results / name)
     request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
@@ -83,12 +84,17 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = extra_preload.resolve(request.preload)
-    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
+    first = extra_preload.resolve(request.preload_first)
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first))
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
-    if preload:
-        files = words(scrub(path) for path in preload)
+    ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
+    for warning in preload_order.warnings(ordered, paths.library):
+        hints.append(f"{scrub(warning)}.")
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
+    if preload or first:
+        files = words(scrub(path) for path in [*first, *preload])
         hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
     kinds, problems = traces.usable() if request.perf_record else ((), [])
     hints += problems
@@ -101,8 +107,8 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         "quick": request.quick,
         "pin": request.pin or "",
         "numactl": request.numactl,
-        "preload": [scrub(path) for path in preload],
-        "request": replace(request, preload=preload).stored(),
+        "preload": [scrub(path) for path in [*first, *preload]],
+        "request": replace(request, preload=preload, preload_first=first).stored(),
         "settings": _settings(),
         "hints": hints,
         "against": jobs[0].against,
@@ -199,16 +205,15 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
     terminal.show(findings, _report(findings) if with_report else None, markdown)
     if not finished:
         return 130
-    if not any(row.status == OK for row in rows):
-        return 1
-    return _gate(findings, fail_below) if fail_below else 0
-
-
-def _gate(findings: Findings, limit: float) -> int:
-    gated = gate.check(findings.campaign, limit)
-    for line in gated.lines():
-        print(f"lockswap: {line}", file=sys.stderr)
-    return gate.FAILED if gated.violations else 0
+    if fail_below:
+        gated = gate.check(findings.campaign, fail_below)
+        for line in gated.lines():
+            print(f"lockswap: {line}", file=sys.stderr)
+        return gated.status
+    if why := gate.nothing_measured(findings.campaign):
+        print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
+        return gate.NOT_MEASURED
+    return 0
 
 
 def _end_like_an_interrupt() -> None:
@@ -218,10 +223,9 @@ def _end_like_an_interrupt() -> None:
 
 def _plan_line(plan: Plan) -> str:
     """What is going to be done, and how long it takes."""
-    seconds = {job.recipe.name: job.seconds + 0.6 for job in plan.jobs}
     runs = plan.rounds().left()
-    guess = sum(seconds[name] * turns for (name, _), turns in runs.items())
-    if plan.budget_s:
+    guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
+    if plan.budget_s and guess is not None:
         guess = min(guess, plan.budget_s)
     at_least = ""
     if plan.until:

@@ -25,6 +25,7 @@ RECORDS = "What is recorded, and where"
 # In help texts, for what the registry says; see HeadedCommand.
 DEFAULT_RWLOCKS, DEFAULT_MUTEXES = "<rwlocks>", "<mutexes>"
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
+PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _AT_LEAST_1 = click.IntRange(min=1)
@@ -230,6 +231,10 @@ class Request:
     preload: list[str] = _list(
         RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable."
     )
+    preload_first: list[str] = _list(
+        RUNS, "--preload-first", has_words=True, metavar="LIB",
+        help=f"{PRELOAD_FIRST_HELP} Also for none. Repeatable.",
+    )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
         help="Of the order of locks in each round. Default: drawn and recorded.",
@@ -241,7 +246,8 @@ class Request:
     )  # fmt: skip
     fail_below: float | None = _option(
         VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
-        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97: a gate for CI.",
+        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97, with 4 if one was not "
+        "measured: a gate for CI.",
     )  # fmt: skip
 
     name: str | None = _option(
@@ -249,7 +255,8 @@ class Request:
     )
     out: Path | None = _option(
         RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
-        help="The campaign's folder. Default: results/NAME.",
+        help="The campaign's folder. Default: lockswap-results/NAME here for a command or server of your own, "
+        "results/NAME in lockswap's folder for workloads.",
     )  # fmt: skip
     markdown: bool = _option(
         RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,

@@ -44,17 +44,17 @@ class Live:
         if self.bar:
             self.bar.stop()
 
-    def starts(self, what: str, left_s: float) -> None:
-        left = duration(left_s) if left_s else "?"
+    def starts(self, what: str, left_s: float | None) -> None:
+        left = "?" if left_s is None else duration(left_s)
         if self.bar:
             self.bar.update(self.task, description=what, left=left)
         elif time.monotonic() - self.last_line > 20:
             self.last_line = time.monotonic()
             print(f"lockswap: {what} ({left} left)", file=sys.stderr, flush=True)
 
-    def done(self, share: float, left_s: float) -> None:
+    def done(self, share: float, left_s: float | None) -> None:
         if self.bar:
-            self.bar.update(self.task, completed=share, left=duration(left_s))
+            self.bar.update(self.task, completed=share, left="?" if left_s is None else duration(left_s))
 
     def says(self, text: str) -> None:
         if text in self.said:  # the same failure in every round is news once
@@ -103,5 +103,7 @@ def _where(findings: Findings, page: Path | None) -> str:
     return f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
 
 
-def plan_line(jobs: int, locks: list[str], runs: int, seconds: float) -> str:
-    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, about {duration(seconds)}"
+def plan_line(jobs: int, locks: list[str], runs: int, seconds: float | None) -> str:
+    """`seconds` None: nobody knows yet."""
+    long = "whose length the first will show" if seconds is None else f"about {duration(seconds)}"
+    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, {long}"
