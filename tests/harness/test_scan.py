@@ -13,7 +13,7 @@ def campaign(lockswap, repo):
     """Run a short campaign of a user's command: its rows, what is on record, what was printed."""
 
     def run(*args, rounds=1):
-        done = lockswap("compare", "--name", "c", "-r", str(rounds), *args)
+        done = lockswap("compare", "--out", repo / "results/c", "-r", str(rounds), *args)
         assert done.returncode == 0, done.stderr
         folder = repo / "results/c"
         with (folder / "raw.csv").open(newline="") as file:

@@ -123,7 +123,7 @@ def _versus(request: Request, command: list[str]) -> tuple[str, ...]:
     if not request.versus:
         return ()
     other = _with_path(request.versus)
-    for hint in program.hindrances(program.resolve(other[0])):
+    for hint in program.hindrances(Path(program.resolve(other[0]))):
         print(f"lockswap: warning: --versus: {hint}", file=sys.stderr)
     for name in ("threads", "seconds"):
         if _uses(command, name) != _uses(other, name):
