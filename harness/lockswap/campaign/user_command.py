@@ -116,17 +116,17 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         fixed_work=not _uses(words, "seconds"),
     )
     job = Job(recipe, threads, request.seconds or 2, {}, user_command=True)
-    return [replace(job, versus=_versus(request, words))], hints
+    return [replace(job, versus=_versus(request))], hints
 
 
-def _versus(request: Request, command: list[str]) -> tuple[str, ...]:
+def _versus(request: Request) -> tuple[str, ...]:
     if not request.versus:
         return ()
     other = _with_path(request.versus)
     for hint in program.hindrances(Path(program.resolve(other[0]))):
         print(f"lockswap: warning: --versus: {hint}", file=sys.stderr)
     for name in ("threads", "seconds"):
-        if _uses(command, name) != _uses(other, name):
+        if _uses(request.command, name) != _uses(other, name):
             raise UserError(f"--versus: {{{name}}} is in one of the two commands only; write it in both, or in neither")
     return tuple(_lenient(word) for word in other)
 
