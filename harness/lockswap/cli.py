@@ -10,6 +10,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.version import VERSION
 from lockswap.campaign import request
 from lockswap.campaign.headings import HeadedCommand, HeadedOption
+from lockswap.run.stats_option import WithStats
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 PASS_ON = {"ignore_unknown_options": False, "allow_interspersed_args": False}
@@ -21,20 +22,31 @@ def cli() -> None:
     """Run and compare unmodified programs under swapped pthread locks."""
 
 
-@cli.command("list", short_help="Show every lock, mutex, wait policy and workload.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
-def list_command(as_json: bool) -> None:
-    """Show every lock, mutex, wait policy and workload, with capabilities and source."""
+@cli.command("list", short_help="Show locks, mutexes and workloads; of one, everything.")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON for scripts.")
+@click.argument("name", required=False, metavar="[NAME|ranges|workloads|variables|waits]")
+def list_command(as_json: bool, name: str | None) -> None:
+    """Show locks and mutexes, a line each; or everything of one of them.
+
+    \b
+    lockswap list                locks and mutexes
+    lockswap list cohort         all about one lock, mutex, range lock, variable or workload
+    lockswap list workloads      also: ranges, variables, waits
+    """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
 
-    show(Paths.find(), as_json)
+    if as_json and name:
+        raise UserError(f"--json prints everything; leave '{name}' away")
+    show(Paths.find(), name, as_json)
 
 
-@cli.command("run", context_settings=PASS_ON, short_help="Run a program under a lock.")
-@click.option("--rwlock", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's.")
+@cli.command("run", cls=WithStats, context_settings=PASS_ON, short_help="Run a program under a lock.")
 @click.option(
-    "--mutex", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
+    "--rwlock", "-l", metavar="LOCK", help="The reader-writer lock; 'lockswap list' shows all. Default: glibc's."
+)
+@click.option(
+    "--mutex", "-m", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
 )
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option(
@@ -42,10 +54,11 @@ def list_command(as_json: bool) -> None:
     is_flag=False,
     flag_value="1",
     metavar="[FILE]",
-    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid>.",
+    help="Count acquisitions: text on stderr at the end, also by Ctrl-C, or JSON in FILE.<pid> (--stats=FILE).",
 )
 @click.option("--verbose", is_flag=True, help="Say on stderr, from inside the program, which lock is active.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def run_command(
     rwlock: str | None,
@@ -54,6 +67,7 @@ def run_command(
     stats: str | None,
     verbose: bool,
     preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
     command: tuple[str, ...],
 ) -> None:
     """Run a program under a lock. The exit status is the program's own.
@@ -68,7 +82,7 @@ def run_command(
     from lockswap.base.paths import Paths
     from lockswap.run.launch import run
 
-    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload)
+    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload, preload_first)
 
 
 def _compared_by_default() -> dict[str, str]:
@@ -125,6 +139,14 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
 
     Locks take turns (A B C, B C A, ...), so that a drift of the machine meets all alike. A run that crashes, hangs,
     prints a wrong result or takes no lock under test becomes a row that says so. Ctrl-C keeps what was measured.
+
+    \b
+    Exit status:
+      0    locks were compared; with --fail-below, none is shown to be below
+      2    bad input; nothing was run
+      3    --fail-below: a lock is shown to be below, or its runs failed and the baseline's did not
+      4    no lock was compared, as no run was good or none took the lock; with --fail-below, any of them was not
+      130  interrupted; --resume goes on
     """
     from lockswap.campaign import compare
 
@@ -145,10 +167,11 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Where to write. Default: the campaign's own folder; of several campaigns results/A-vs-B.",
+    help="Where to write. Default: the campaign's own folder; of several campaigns A-vs-B beside them.",
 )
 @click.option("--silent", is_flag=True, help="Print only where the report is.")
-def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print the tables and sentences of one campaign as Markdown.")
+def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, markdown: bool) -> None:
     """Make a campaign's page, plots, CSV and JSON anew from its raw data. Of several campaigns: how the ratios changed
     from the first to each other one, and what else differs between them.
 
@@ -157,6 +180,8 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
     lockswap report results/before results/after --out /tmp/compared
     """
     if len(folders) > 1:
+        if markdown:
+            raise UserError("--markdown prints one campaign; name one folder")
         _side_by_side(list(folders), out, silent)
         return
     from lockswap.findings import reading
@@ -167,7 +192,7 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool) 
     if silent:
         print(page)
     else:
-        terminal.show(findings, page)
+        terminal.show(findings, page, markdown)
 
 
 def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None:
@@ -191,12 +216,18 @@ def _side_by_side(folders: list[_Path], out: _Path | None, silent: bool) -> None
 )
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 3 if there is something to look at: a gate for CI.")
 @click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def audit_command(
-    as_json: bool, out: _Path | None, fail_on_findings: bool, preload: tuple[str, ...], command: tuple[str, ...]
+    as_json: bool,
+    out: _Path | None,
+    fail_on_findings: bool,
+    preload: tuple[str, ...],
+    preload_first: tuple[str, ...],
+    command: tuple[str, ...],
 ) -> int:
     """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
-    what to look at. The exit status is the program's own.
+    what to look at; rwlocks, mutexes and condition variables have a verdict each. The exit status is the program's own.
 
     \b
     lockswap audit -- ./server --port 8080
@@ -208,4 +239,4 @@ def audit_command(
     from lockswap.audit import audit
     from lockswap.base.paths import Paths
 
-    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload)
+    return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)

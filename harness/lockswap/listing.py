@@ -1,98 +1,237 @@
-"""`lockswap list`: what there is to choose from."""
+"""`lockswap list`: what there is to choose from, in short; and everything that is known of one."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 
-from rich.console import Console
-from rich.table import Table
-
 from lockswap.base.choice import NONE
+from lockswap.base.columns import aligned, described, terminal_width, wrapped
+from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
-from lockswap.base.registry import Lock, Registry
-from lockswap.base.text import words
+from lockswap.base.registry import Family, Lock, RangeLock, Registry
+from lockswap.base.text import plural, words
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import KINDS, Recipe
 
+AS_IT_IS = "the program as it is, without lockswap"
+# Stands for a lock in the name and summary of a family.
+OF = "<L>"
 
-def show(paths: Paths, as_json: bool) -> None:
-    registry = Registry.load(paths)
-    workloads = reader.load_all(paths.recipes)
+
+class Listing:
+    """Each method gives lines, or blocks of lines that belong together."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+        self.registry = Registry.load(paths)
+        self.workloads = reader.load_all(paths.recipes)
+        self.width = terminal_width()
+        self.lists = {
+            "ranges": self.ranges,
+            "workloads": self.all_workloads,
+            "variables": self.variables,
+            "waits": self.waits,
+        }
+
+    def of(self, name: str | None) -> list[str]:
+        if name is None:
+            return self.everything()
+        show = self.lists.get(name.lower())
+        return show() if show else self.one(name)
+
+    def everything(self) -> list[str]:
+        registry = self.registry
+        lines = [f"Reader-writer locks (--rwlock), lockswap {registry.version}"]
+        lines += self._locks([(NONE, AS_IT_IS)], registry.rwlocks)
+        lines += ["", "Mutexes, each with condition variables to it (--mutex)"]
+        lines += self._locks([], registry.mutexes)
+        by_default = [*registry.default_rwlocks, *(f"mutex:{name}" for name in registry.default_mutexes)]
+        lines += [
+            "",
+            *wrapped(f"Where none is named, compare takes {words(by_default)}.", self.width),
+            *wrapped("'lockswap list NAME' says all about one lock, mutex, range lock or workload.", self.width),
+            *wrapped(
+                f"'lockswap list ranges' ({len(registry.range_locks)} range locks), "
+                f"'list workloads' ({len(self.workloads)}), 'list waits', 'list variables'.",
+                self.width,
+            ),
+        ]
+        return lines
+
+    def _locks(self, rows: list[tuple[str, str]], locks: Iterable[Lock]) -> list[str]:
+        families = self.registry.families(locks)
+        shown: set[str] = set()
+        for lock in locks:
+            family = next((one for one in families if lock.name in one.members), None)
+            if family is None:
+                rows.append((lock.name, lock.summary))
+            elif family.prefix not in shown:
+                shown.add(family.prefix)
+                rows.append((family.prefix + OF, summary_of(family)))
+        lines = aligned(rows, self.width)
+        by_bases: dict[tuple[str, ...], list[str]] = {}
+        for family in families:
+            by_bases.setdefault(family.bases, []).append(family.prefix + OF)
+        for bases, names in by_bases.items():
+            lines += wrapped(f"  {OF} of {words(names)}: {', '.join(bases)}", self.width, rest="    ")
+        return lines
+
+    def ranges(self) -> list[str]:
+        if not self.registry.range_locks:
+            return ["There are no range locks in this build."]
+        rows = [(_range_name(lock), lock.summary) for lock in self.registry.range_locks]
+        return ["Range locks, for programs that call them (--range; docs/range-locks.md)", *aligned(rows, self.width)]
+
+    def waits(self) -> list[str]:
+        return ["How waiting threads wait (--wait)", *aligned(self.registry.waits.items(), self.width)]
+
+    def variables(self) -> list[str]:
+        rows = [(row["name"], row["type"], row["default"] or "unset", row["help"]) for row in self.registry.config]
+        heads = ("variable", "value", "default", "what it does")
+        return ["Variables of the library (compare --scan varies them)", *aligned([heads, *rows], self.width)]
+
+    def all_workloads(self) -> list[str]:
+        if not self.workloads:
+            return ["There are no workloads: apps/recipes is empty."]
+        rows = [
+            (
+                recipe.name,
+                words(KINDS[kind] for kind in recipe.takes),
+                _campaign(recipe),
+                self._built(recipe),
+                recipe.title,
+            )
+            for recipe in self.workloads.values()
+        ]
+        heads = ("workload", "takes", "campaign", "built", "what")
+        return ["Workloads (--workload; apps/recipes)", *aligned([heads, *rows], self.width)]
+
+    def _built(self, recipe: Recipe) -> str:
+        return "yes" if recipe.program_present(self.paths.apps) else "not yet"
+
+    def one(self, name: str) -> list[str]:
+        """Everything of a name: it may be a lock, a mutex, a range lock, a variable and a workload at once."""
+        typed = name.strip().lower()
+        registry = self.registry
+        blocks = [
+            *self._ways(typed),
+            *(self._lock(lock, "reader-writer lock", "--rwlock") for lock in registry.rwlocks if _is(lock, typed)),
+            *(self._lock(lock, "mutex", "--mutex") for lock in registry.mutexes if _is(lock, typed)),
+            *(self._range(lock) for lock in registry.range_locks if lock.name.lower() == typed),
+            *(self._variable(row) for row in registry.config if row["name"].lower() == typed),
+            *(self._workload(one) for one in self.workloads.values() if typed == one.name.lower()),
+            *self._variants(typed),
+        ]
+        for family in (*registry.families(registry.rwlocks), *registry.families(registry.mutexes)):
+            if typed in (family.prefix.rstrip("-"), family.prefix + OF.lower(), family.prefix):
+                blocks.append(self._family(family))
+        if not blocks:
+            raise self._unknown(name)
+        return [line for block in blocks for line in ("", *block)][1:]
+
+    def _ways(self, typed: str) -> Iterable[list[str]]:
+        if typed == NONE:
+            yield [f"{NONE}: {AS_IT_IS}; compare always measures it"]
+        if typed in self.registry.waits:
+            facts = [("what it does", self.registry.waits[typed])]
+            yield [f"{typed}, a way to wait (--wait {typed})", *described(facts, self.width)]
+
+    def _unknown(self, name: str) -> Exception:
+        registry = self.registry
+        there = {one: one for one in (NONE, *self.lists, *self.workloads)}
+        there |= {one.family: one.family for one in self.workloads.values() if one.family}
+        for lock in (*registry.rwlocks, *registry.mutexes):
+            there |= dict.fromkeys((lock.name, *lock.aliases), lock.name)
+        there |= {lock.name: lock.name for lock in registry.range_locks}
+        there |= {row["name"]: row["name"] for row in registry.config}
+        return unknown("lock, workload or list", name, there, "lockswap list")
+
+    def _lock(self, lock: Lock, what: str, option: str) -> list[str]:
+        locks = self.registry.rwlocks if option == "--rwlock" else self.registry.mutexes
+        prefixes = [family.prefix for family in self.registry.families(locks) if lock.name in family.bases]
+        return [
+            f"{lock.name}, a {what} ({option} {lock.name})",
+            *described(
+                [
+                    ("what it is", lock.summary),
+                    ("also called", ", ".join(lock.aliases)),
+                    ("fairness", lock.fairness),
+                    ("kinds", lock.kinds),
+                    ("can", ", ".join(lock.capabilities)),
+                    ("bytes", "" if lock.footprint_bytes is None else str(lock.footprint_bytes)),
+                    ("source", lock.source),
+                    ("also as", ", ".join(prefix + lock.name for prefix in prefixes)),
+                ],
+                self.width,
+            ),
+        ]
+
+    def _family(self, family: Family) -> list[str]:
+        facts = [("what it is", summary_of(family)), ("locks", ", ".join(family.members))]
+        return [f"{family.prefix}{OF}, a family of locks", *described(facts, self.width)]
+
+    def _range(self, lock: RangeLock) -> list[str]:
+        facts = [
+            ("what it is", lock.summary),
+            ("fairness", lock.fairness),
+            ("source", lock.source),
+            ("made of", "reader-writer locks: ':RWLOCK' behind the name says which" if lock.of_rwlocks else ""),
+        ]
+        return [f"{lock.name}, a range lock (--range {lock.name})", *described(facts, self.width)]
+
+    def _variable(self, row: dict) -> list[str]:
+        facts = [("what it does", row["help"]), ("value", row["type"]), ("default", row["default"] or "unset")]
+        return [f"{row['name']}, a variable of the library", *described(facts, self.width)]
+
+    def _variants(self, family: str) -> Iterable[list[str]]:
+        found = [one for one in self.workloads.values() if family and one.family.lower() == family]
+        if found:
+            facts = [("workloads", ", ".join(one.name for one in found)), ("measures", found[0].measures)]
+            yield [f"{family}, a recipe with variants (--workload {family}: all)", *described(facts, self.width)]
+
+    def _workload(self, recipe: Recipe) -> list[str]:
+        facts = [
+            ("what", recipe.title),
+            ("measures", recipe.measures),
+            ("note", recipe.note),
+            ("takes", words(KINDS[kind] for kind in recipe.takes)),
+            (recipe.threads_label, ", ".join(map(str, recipe.threads))),
+            ("campaign", _campaign(recipe)),
+            ("built", self._built(recipe)),
+            ("source", recipe.source),
+        ]
+        return [f"{recipe.name}, a workload (--workload {recipe.name})", *described(facts, self.width)]
+
+
+def show(paths: Paths, name: str | None, as_json: bool) -> None:
     if as_json:
-        print(_json(paths, registry, workloads))
+        print(_json(paths, Registry.load(paths), reader.load_all(paths.recipes)))
         return
-    console = Console()
-    # Piped, a table shall not be cut to 80 columns.
-    if not console.is_terminal:
-        console = Console(width=200)
-    console.print(_locks(registry))
-    console.print(_mutexes(registry))
-    if registry.range_locks:
-        console.print(_range_locks(registry))
-    console.print(_waits(registry))
-    console.print(_workloads(paths, workloads))
+    print("\n".join(Listing(paths).of(name)))
 
 
-def _locks(registry: Registry) -> Table:
-    table = _table(f"Reader-writer locks (lockswap {registry.version})")
-    for column in ("name", "what it is", "fairness", "can", "bytes", "source"):
-        table.add_column(column, justify="right" if column == "bytes" else "left", overflow="fold")
-    table.add_row(NONE, "the program as it is, without lockswap; compare always measures it", "", "", "", "")
-    for lock in registry.rwlocks:
-        table.add_row(_name(lock), lock.summary, lock.fairness, ", ".join(lock.capabilities), _bytes(lock), lock.source)
-    return table
+def _is(lock: Lock, typed: str) -> bool:
+    return typed in (spelling.lower() for spelling in (lock.name, *lock.aliases))
 
 
-def _mutexes(registry: Registry) -> Table:
-    table = _table("Mutexes, each with condition variables to it")
-    for column in ("name", "what it is", "fairness", "bytes", "source"):
-        table.add_column(column, justify="right" if column == "bytes" else "left", overflow="fold")
-    for lock in registry.mutexes:
-        table.add_row(_name(lock), lock.summary, lock.fairness, _bytes(lock), lock.source)
-    return table
+def _range_name(lock: RangeLock) -> str:
+    return f"{lock.name}[:RWLOCK]" if lock.of_rwlocks else lock.name
 
 
-def _name(lock: Lock) -> str:
-    return lock.name + (f"\n[dim]= {', '.join(lock.aliases)}[/]" if lock.aliases else "")
+def _campaign(recipe: Recipe) -> str:
+    return "by name only" if recipe.by_name else "quick" if recipe.quick else "normal"
 
 
-def _bytes(lock: Lock) -> str:
-    return "" if lock.footprint_bytes is None else str(lock.footprint_bytes)
-
-
-def _range_locks(registry: Registry) -> Table:
-    table = _table("Range locks, for programs that call them (docs/range-locks.md)")
-    for column in ("name", "what it is", "fairness", "source"):
-        table.add_column(column, overflow="fold")
-    for lock in registry.range_locks:
-        name = lock.name + ("\n[dim]or :RWLOCK behind it[/]" if lock.of_rwlocks else "")
-        table.add_row(name, lock.summary, lock.fairness, lock.source)
-    return table
-
-
-def _waits(registry: Registry) -> Table:
-    table = _table("Wait policies")
-    table.add_column("name")
-    table.add_column("what a waiting thread does")
-    for name, summary in registry.waits.items():
-        table.add_row(name, summary)
-    return table
-
-
-def _workloads(paths: Paths, workloads: dict[str, Recipe]) -> Table:
-    table = _table("Workloads (apps/recipes)")
-    for column in ("name", "what it measures", "takes", "threads", "campaign", "built", "source"):
-        table.add_column(column, overflow="fold")
-    for recipe in workloads.values():
-        campaign = "by name only" if recipe.by_name else "quick" if recipe.quick else "normal"
-        built = "yes" if recipe.program_present(paths.apps) else "not yet"
-        threads = ",".join(map(str, recipe.threads))
-        takes = words(KINDS[kind] for kind in recipe.takes)
-        table.add_row(recipe.name, recipe.measures, takes, threads, campaign, built, recipe.source)
-    return table
-
-
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def summary_of(family: Family) -> str:
+    """What its members' summaries have in common, OF for the lock that each is made of."""
+    texts = [text.replace(base, OF, 1) for text, base in zip(family.summaries, family.bases, strict=True)]
+    if len(set(texts)) == 1:
+        return texts[0]
+    common = texts[0]
+    for text in texts:
+        while not text.startswith(common):
+            common = common[:-1]
+    return (common + OF) if common else f"{plural(len(texts), 'lock')}, each over another one"
 
 
 def _json(paths: Paths, registry: Registry, workloads: dict[str, Recipe]) -> str:

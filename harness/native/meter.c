@@ -3,6 +3,7 @@
 //   lockswap-meter run OUT CMD...    run CMD; its process id, and in the end its exit status and
 //                                    resource usage, go to OUT as "key value" lines
 //   lockswap-meter guard PID CMD...  become CMD, which dies when its parent PID dies
+//   lockswap-meter with NAME=VALUE... -- CMD...  become CMD, with these variables
 //   lockswap-meter probe MS          print how many CPUs were really available during MS
 //                                    milliseconds
 //
@@ -38,6 +39,14 @@ static int die(const char* what) {
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
 
+// In place of this process; an exit status, as a shell's, if it cannot be started.
+static int become(char** command) {
+  execvp(command[0], command);
+  int status = errno == ENOENT ? 127 : 126;
+  fprintf(stderr, "lockswap-meter: cannot start '%s': %s\n", command[0], strerror(errno));
+  return status;
+}
+
 static int run(const char* out_path, char** command) {
   FILE* out = fopen(out_path, "we");
   if (!out) return die(out_path);
@@ -50,10 +59,7 @@ static int run(const char* out_path, char** command) {
     // If the harness dies, or kills us at the time limit, the program dies as well.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(125);
-    execvp(command[0], command);
-    int status = errno == ENOENT ? 127 : 126;
-    fprintf(stderr, "lockswap-meter: cannot start '%s': %s\n", command[0], strerror(errno));
-    _exit(status);
+    _exit(become(command));
   }
   fprintf(out, "pid %d\n", (int)child);
   fflush(out);
@@ -83,6 +89,12 @@ static int guard(const char* parent, char** command) {
   if (getppid() != strtol(parent, NULL, 10)) return 125;
   execvp(command[0], command);
   return die(command[0]);
+}
+
+static int with(char** words) {
+  for (; *words && strcmp(*words, "--") != 0; ++words)
+    if (putenv(*words) != 0) return die("putenv");
+  return *words && words[1] ? become(words + 1) : 2;
 }
 
 // One slice is long against a timer tick's work and short against a time slice of the scheduler.
@@ -146,10 +158,14 @@ static int probe(long ms) {
 int main(int argc, char** argv) {
   if (argc >= 4 && strcmp(argv[1], "run") == 0) return run(argv[2], argv + 3);
   if (argc >= 4 && strcmp(argv[1], "guard") == 0) return guard(argv[2], argv + 3);
+  if (argc >= 4 && strcmp(argv[1], "with") == 0) return with(argv + 2);
   if (argc == 3 && strcmp(argv[1], "probe") == 0) {
     long ms = strtol(argv[2], NULL, 10);
     if (ms > 0 && ms <= 10000) return probe(ms);
   }
-  fputs("usage: lockswap-meter run OUT CMD... | guard PID CMD... | probe MILLISECONDS\n", stderr);
+  fputs(
+      "usage: lockswap-meter run OUT CMD... | guard PID CMD... |\n"
+      "       lockswap-meter with NAME=VALUE... -- CMD... | probe MILLISECONDS\n",
+      stderr);
   return 2;
 }

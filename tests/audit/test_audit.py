@@ -157,7 +157,7 @@ def test_objects_kinds_and_holds(audit):
     assert (counts["rwlocks"], counts["rw_prefer_writer_nonrecursive"]) == (2, 2)
     report = audit(CASES, "shared")
     assert report["counts"]["rw_process_shared"] == 1 and report["counts"]["rw_calls_shared"] == 2
-    assert report["verdict"].startswith("safe: all locks are process-shared")
+    assert report["verdict"].startswith("safe: all rwlocks are process-shared")
     report = audit(CASES, "many")
     assert report["most_rwlocks_held"] == 5000
     counts = audit(CASES, "clean")["counts"]
@@ -178,7 +178,60 @@ def test_mutexes_and_condition_variables(audit):
     want |= {"mutex_clock_monotonic": 1, "mutex_clock_realtime": 1, "cond_clockwait_monotonic": 1, "mutex_init": 5}
     assert {name: counts[name] for name in want} == want
     assert report["most_mutexes_held"] == 2
-    assert report["verdict"].startswith("safe: no rwlock function was called")
+    assert report["verdict"] == (
+        "safe: nothing in this run stands against swapping the mutexes and condition variables; it uses no rwlocks"
+    )
+    says = {kind: one["says"] for kind, one in report["verdicts"].items()}
+    assert says["rwlocks"].startswith("not used: no rwlock function was called")
+    assert says["mutexes"].startswith("safe: nothing in this run stands against --mutex, 9 acquisitions")
+    assert "glibc's stay: 1 robust, 1 priority-inheriting and 1 process-shared" in says["mutexes"]
+    assert says["condvars"].startswith("safe: ")
+
+
+def test_each_kind_of_lock_has_a_verdict(audit):
+    levels = {
+        case: {kind: one["level"] for kind, one in audit(CASES, case)["verdicts"].items()}
+        for case in ("no_locks", "clean", "foreign_write", "foreign_mutex")
+    }
+    assert levels == {
+        "no_locks": {"rwlocks": "unused", "mutexes": "unused", "condvars": "unseen"},
+        "clean": {"rwlocks": "safe", "mutexes": "unused", "condvars": "unseen"},
+        "foreign_write": {"rwlocks": "look", "mutexes": "unused", "condvars": "unseen"},
+        "foreign_mutex": {"rwlocks": "unused", "mutexes": "safe", "condvars": "unseen"},
+    }
+    report = audit(CASES, "no_locks")
+    assert report["verdict"] == "safe: no lock function was called, so a swap would change nothing"
+    assert any("spin locks" in line for line in report["not_looked_at"])
+
+
+def test_the_report_for_people_says_what_was_not_looked_at():
+    text = lockswap("audit", "--", CASES, "mutexes").stderr
+    for word in (
+        "rwlocks   not used",
+        "mutexes   safe",
+        "condvars  safe",
+        "not seen  of mutexes",
+        "C11's mtx_ and cnd_",
+    ):
+        assert word in text, text
+
+
+def test_a_program_behind_a_shell_or_shim_is_named(audit, tmp_path):
+    (tmp_path / "shims").mkdir()
+    script, shim = tmp_path / "script", tmp_path / "shims" / "tool"
+    script.write_text(f"#!/bin/sh\n{CASES} clean\n")
+    shim.write_text(f"#!/usr/bin/env bash\n# pyenv exec\n{CASES} clean\n")
+    for file in (script, shim):
+        file.chmod(0o755)
+    for command, says in (
+        ([script], "'script' is a shell script. The report is of all that it started: audit_cases"),
+        ([shim], "'tool' is a shim of pyenv"),
+        (["sh", "-c", f"{CASES} clean; exit 0"], "'sh' is a shell. The report is of all that it started: audit_cases"),
+    ):
+        report = audit(*command)
+        assert report["notes"][0].startswith(says) and "audit_cases" in report["notes"][0], report["notes"]
+        assert report["safe"]
+    assert not any("shell" in note for note in audit(CASES, "clean")["notes"])
 
 
 def exported(library: Path) -> set[str]:

@@ -70,12 +70,22 @@ def make_checkout(root: Path) -> Path:
             {"name": name, "summary": "", "source": "", "fairness": "", "of_rwlocks": name == "rwlock"}
             for name in ("list-rw", "rwlock")
         ],
-        "config": [],
+        "config": [
+            {"name": "LOCKSWAP_SPIN", "type": "0..1000000", "default": "50", "help": "pauses before parking"},
+            {"name": "LOCKSWAP_RWLOCK", "type": "lock", "default": "", "help": "the lock"},
+        ],
     }
-    program = root / "build/bin/lockswap-registry"
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(registry)}\nEND\n")
-    program.chmod(0o755)
+    prints(root / "build/bin/lockswap-registry", registry)
+    # An audit that sees nothing; tests/audit has the real one.
+    shutil.copy(root / "build/liblockswap.so", root / "build/liblockswap-audit.so")
+    prints(root / "build/bin/lockswap-audit-read", {"processes": []})
     return root
+
+
+def prints(program: Path, data: object) -> None:
+    """Make a program that prints JSON."""
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(data)}\nEND\n")
+    program.chmod(0o755)
 
 
 @pytest.fixture(scope="session")

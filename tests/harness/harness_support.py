@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,12 +121,14 @@ class Lockswap:
             **more,
         )
 
-    def inside(self, *args: object) -> subprocess.CompletedProcess:
+    def inside(
+        self, *args: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess:
         """The same within this process: quick, for input that is refused before anything is started."""
         before, folder = dict(os.environ), Path.cwd()
         out, err = io.StringIO(), io.StringIO()
-        os.environ["LOCKSWAP_HOME"] = str(self.root)
-        os.chdir(self.root)
+        os.environ |= {"LOCKSWAP_HOME": str(self.root), **(env or {})}
+        os.chdir(cwd or self.root)
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 status = main([str(arg) for arg in args])

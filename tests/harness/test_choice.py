@@ -10,7 +10,7 @@ from harness_support import LOCKS, MUTEX_RECIPE, MUTEXES, one_line_error
 from lockswap.base.choice import Choice, baseline, kinds_of, with_baselines
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Lock, Registry
-from lockswap.base.selection import parse, product
+from lockswap.base.selection import named, parse
 from lockswap.report.palette import Palette
 
 REGISTRY = Registry("0", tuple(Lock(name) for name in LOCKS), tuple(Lock(name) for name in MUTEXES))
@@ -35,29 +35,56 @@ def test_a_label_says_it_all(label, rwlock, mutex, kinds):
     assert choice.variables == ({} if label == "none" else expected)
 
 
-@pytest.mark.parametrize("text", ["mcs", "mutex:slow5", "ba+mcs", "ba+mutex:", "mutex:mcs+ba", "none+mutex:mcs", ""])
+@pytest.mark.parametrize(
+    ("label", "variables"),
+    [
+        ("ba@LOCKSWAP_SPIN=0", {"LOCKSWAP_RWLOCK": "ba", "LOCKSWAP_SPIN": "0"}),
+        ("mutex:mcs@A=0@versus", {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "mcs", "A": "0"}),
+        ("none@versus", {}),
+    ],
+)  # fmt: skip
+def test_a_label_has_settings_and_the_other_command(label, variables):
+    choice = Choice.of(label)
+    assert choice.variables == variables and choice.label == label == parse(REGISTRY, label).label
+    assert choice.versus == label.endswith("@versus")
+    assert choice.kinds == Choice.of(label.split("@")[0]).kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ba@x", "ba@", "ba@versus@", "mcs", "mutex:slow5", "ba+mcs", "ba+mutex:", "mutex:mcs+ba", "none+mutex:mcs", ""],
+)
 def test_what_is_no_label_is_refused(text):
     with pytest.raises(UserError):
         parse(REGISTRY, text)
 
 
-def test_each_of_these_with_each_of_those():
-    assert product(REGISTRY, ["ba"], []) == ["ba"]
-    assert product(REGISTRY, [], ["mcs", "MCS", "ba", "none"]) == ["mutex:mcs", "mutex:ba"]
-    assert product(REGISTRY, ["pthread", "ba"], ["pthread", "mcs"]) == [
-        "mutex:pthread", "mutex:mcs", "ba+mutex:pthread", "ba+mutex:mcs",
+def test_each_of_them_alone_and_the_pairs_when_asked():
+    assert named(REGISTRY, ["ba"], []) == ["ba"]
+    assert named(REGISTRY, [], ["mcs", "MCS", "ba", "none"]) == ["mutex:mcs", "mutex:ba"]
+    # Beside mutexes, 'ba' alone has those passed through, as the baseline has.
+    assert named(REGISTRY, ["ba", "pthread"], ["mcs"]) == ["ba+mutex:pthread", "mutex:pthread", "mutex:mcs"]
+    assert named(REGISTRY, ["ba"], ["mcs", "ba"], pairs=True) == [
+        "ba+mutex:pthread", "mutex:mcs", "mutex:ba", "ba+mutex:mcs", "ba+mutex:ba",
     ]  # fmt: skip
+    with pytest.raises(UserError, match="name both"):
+        named(REGISTRY, ["ba"], [], pairs=True)
+
+
+def test_what_is_passed_through_is_not_under_test():
+    tested = {label: set(Choice.of(label).tested) for label in ("ba+mutex:pthread", "mutex:pthread", "ba+mutex:mcs")}
+    assert tested == {"ba+mutex:pthread": {"rwlock"}, "mutex:pthread": {"mutex"}, "ba+mutex:mcs": {"rwlock", "mutex"}}
 
 
 @pytest.mark.parametrize(("rwlocks", "mutexes"), [(["none"], ["mcs"]), (["ba"], ["none", "None"])])
 def test_none_alone_goes_with_no_other_lock(rwlocks, mutexes):
     with pytest.raises(UserError, match="goes with no other lock"):
-        product(REGISTRY, rwlocks, mutexes)
+        named(REGISTRY, rwlocks, mutexes)
 
 
 def test_none_beside_others_is_measured_anyhow():
-    assert product(REGISTRY, ["none", "ba"], ["mcs"]) == ["ba+mutex:mcs"]
-    assert product(REGISTRY, ["none"], ["none"]) == product(REGISTRY, ["none"], []) == []
+    assert named(REGISTRY, ["none", "ba"], ["mcs"]) == ["ba+mutex:pthread", "mutex:mcs"]
+    assert named(REGISTRY, ["none"], ["none"]) == named(REGISTRY, ["none"], []) == []
 
 
 def test_baselines():
@@ -71,10 +98,21 @@ def test_baselines():
 
 def test_a_lock_is_drawn_alike_as_a_mutex_and_pairs_are_not():
     style = Palette().styles(
-        ["none", "pthread", "ba", "cohort", "mutex:pthread", "mutex:ba", "mutex:cohort", "ba+mutex:ba"]
+        [
+            "none",
+            "pthread",
+            "ba",
+            "cohort",
+            "mutex:pthread",
+            "mutex:ba",
+            "mutex:cohort",
+            "ba+mutex:ba",
+            "ba+mutex:pthread",
+        ]
     )
     for name in ("pthread", "ba", "cohort"):
         assert style[f"mutex:{name}"] == style[name]
+    assert style["ba+mutex:pthread"] == style["ba"]
     assert style["ba+mutex:ba"] not in (style["ba"], style["cohort"])
 
 
@@ -95,7 +133,7 @@ def campaign(lockswap, repo):
     """Run a short campaign: its rows' statuses by (workload, lock), what is on record, what was printed."""
 
     def run(*args, status=0):
-        done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", *args)
+        done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", *args)
         assert done.returncode == status, done.stderr
         with (repo / "results/c/raw.csv").open(newline="") as file:
             found = {(row["workload"], row["lock"]): row["status"] for row in csv.DictReader(file)}
@@ -118,12 +156,24 @@ def test_mutexes_are_compared_and_counted(campaign, mutexes, repo):
     assert "to mutex:ba" in done.stdout
 
 
-def test_both_kinds_at_once(campaign, repo):
+def test_both_kinds_each_alone_and_as_a_pair(campaign, repo):
     program = repo / "build/apps/mutexbench"
-    found, about, _ = campaign("-l", "ba,pthread", "-m", "mcs", "--no-report", "--", program, "1", "1000")
-    assert about["locks"] == ["none", "mutex:pthread", "ba+mutex:mcs", "mutex:mcs"]
+    found, about, _ = campaign("-l", "ba", "-m", "mcs", "--pairs", "--no-report", "--", program, "1", "1000")
+    assert about["locks"] == ["none", "mutex:pthread", "ba+mutex:pthread", "mutex:mcs", "ba+mutex:mcs"]
     # It takes mutexes and no rwlock: for a command of one's own one of the two is enough.
-    assert set(found.values()) == {"ok"}
+    assert {lock for (_, lock), status in found.items() if status == "no lock"} == {"ba+mutex:pthread"}
+    assert set(found.values()) == {"ok", "no lock"}
+
+
+def test_a_campaign_that_would_go_on_with_other_locks_is_not_resumed(campaign, lockswap, repo):
+    program = repo / "build/apps/mutexbench"
+    campaign("-l", "ba", "-m", "mcs", "--no-report", "--", program, "1", "1000")
+    file = repo / "results/c/campaign.toml"  # as an earlier version wrote it: each with each
+    text = file.read_text().replace("finished = true", "finished = false")
+    file.write_text(text.replace('"ba+mutex:pthread"', '"ba+mutex:mcs"'))
+    before = (repo / "results/c/raw.csv").read_text()
+    assert "start anew" in one_line_error(lockswap.inside("compare", "--resume", repo / "results/c"))
+    assert (repo / "results/c/raw.csv").read_text() == before
 
 
 def test_none_named_is_only_that(campaign, recipe):
@@ -148,7 +198,7 @@ def test_a_mutex_that_is_never_called_is_found_out(campaign, mutexes, repo):
 
 def test_rwlocks_are_no_mutexes(campaign, recipe):
     recipe("rw")
-    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report")
+    found, _, done = campaign("-w", "rw", "-m", "mcs", "--no-report", status=4)
     assert found["rw", "none"] == "ok" and found["rw", "mutex:mcs"] == "no lock"
     assert "takes only rwlocks, as its recipe says; --rwlock chooses" in done.stderr
 
@@ -174,7 +224,7 @@ def test_without_names_each_workload_gets_what_it_takes(campaign, mutexes, recip
 
 def test_an_interrupted_campaign_goes_on_with_its_mutexes(lockswap, mutexes, repo):
     mutexes("m")
-    done = lockswap("compare", "--name", "c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
+    done = lockswap("compare", "--out", "results/c", "-t", "1", "-r", "1", "-w", "m", "-m", "mcs", "--no-report")
     assert done.returncode == 0, done.stderr
     about, raw = repo / "results/c/campaign.toml", repo / "results/c/raw.csv"
     about.write_text(about.read_text().replace("finished = true", "finished = false"))

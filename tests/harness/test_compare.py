@@ -26,7 +26,7 @@ def campaign(lockswap, repo):
     """Run compare with few, short runs; the folder and what it printed."""
 
     def run(*args, page=False, **more):
-        options = ["--name", "c", "--threads", "1", "--repeats", "2", "--report" if page else "--no-report"]
+        options = ["--out", "results/c", "--threads", "1", "--repeats", "2", "--report" if page else "--no-report"]
         done = lockswap("compare", *options, *args, **more)
         return repo / "results/c", done
 
@@ -93,7 +93,7 @@ def test_a_bad_run_is_a_row_that_says_so(campaign, recipe, mode, status, says):
 def test_a_hung_program_is_ended_and_not_tried_again(campaign, recipe):
     recipe("stuck", "--hang", timeout=0.5)
     folder, done = campaign("-w", "stuck", "-l", "ba")
-    assert done.returncode == 1  # not one good run
+    assert done.returncode == 4  # not one good run
     measured = rows(folder)
     first = [row for place, row in enumerate(measured) if row["lock"] not in {r["lock"] for r in measured[:place]}]
     again = [row for row in measured if row not in first]
@@ -118,6 +118,8 @@ def test_a_program_without_locks_is_found_out(campaign, repo):
     statuses = {(row["lock"], row["status"]) for row in rows(folder)}
     assert statuses == {("none", "ok"), ("pthread", "no lock"), ("ba", "no lock")}
     assert "0 rwlock calls seen" in done.stdout
+    assert done.returncode == 4
+    assert "lockswap: no lock was compared: rwbench, 1 thread, ba: no lock: 0 rwlock calls seen" in done.stderr
 
 
 def test_own_command_with_a_metric(campaign, repo):
@@ -132,9 +134,86 @@ def test_own_command_with_a_metric(campaign, repo):
         assert all(float(row["metric.reads/s"]) > 0 for row in rows(folder))
 
 
+@pytest.mark.parametrize(
+    ("program", "locks", "says", "measured"),
+    [
+        ("mutexbench", [], "takes no rwlocks and 1,000 mutexes: comparing mutexes", {"mutex:pthread", "mutex:ba"}),
+        ("mutexbench", ["-l", "ba"], "takes no rwlocks and 1,000 mutexes: try -m, which swaps mutexes", set()),
+        ("mutexbench", ["-m", "mcs"], "takes no rwlocks and 1,000 mutexes", {"mutex:pthread", "mutex:mcs"}),
+        ("rwbench", [], "takes 1,000 rwlocks and no mutexes: comparing rwlocks", {"pthread", "ba", "bravo-ba"}),
+        ("rwbench", ["-m", "mcs"], "takes 1,000 rwlocks and no mutexes: try -l, which swaps rwlocks", set()),
+        ("true", ["-l", "ba"], "takes no rwlocks and no mutexes: there is nothing to swap", set()),
+    ],
+)
+def test_what_the_program_takes_is_found_out_and_said(campaign, repo, program, locks, says, measured):
+    words = [program] if program == "true" else [repo / "build/apps" / program, "1", "1000"]
+    folder, done = campaign(*locks, "-r", "1", "--", *words)
+    line = next(line for line in done.stderr.splitlines() if " takes " in line)
+    assert line.removesuffix("; 'lockswap audit' says more") == f"lockswap: {program} {says}"
+    assert {row["lock"] for row in rows(folder) if row["status"] == "ok"} == {"none"} | measured
+    about = tomllib.loads((folder / "campaign.toml").read_text())
+    assert any(says in hint for hint in about["hints"]) == ("try" in says)
+    assert about["workload"][0]["locks"] == about["locks"]
+    # What was chosen is what --resume goes on with.
+    if not locks and program == "mutexbench":
+        assert about["request"]["mutexes"] == ["ba"] and about["against"] == "mutex:pthread"
+
+
+def test_the_run_that_finds_out_is_the_check_of_the_baseline(campaign, repo):
+    """So a program that runs for an hour does not run for one more."""
+    log = repo / "log"
+    program = f'echo "[$LOCKSWAP_RWLOCK $LOCKSWAP_MUTEX]" >> {log}; {repo}/build/apps/rwbench 1 100'
+    folder, done = campaign("-l", "ba", "-r", "1", "--", "sh", "-c", program)
+    assert done.returncode == 0, done.stderr
+    made = log.read_text().splitlines()
+    assert made[:3] == ["[pthread pthread]", "[ ]", "[ba ]"] and len(made) == 3 + 4
+    checks = json.loads((folder / "checks.json").read_text())["checks"]
+    assert {check["lock"]: check.get("totals", {}).get("reads") for check in checks} == {
+        "none": None, "pthread": 90, "ba": 90,
+    }  # fmt: skip
+
+
+def test_warm_up_runs_come_first_and_are_no_rows(campaign, recipe, repo):
+    prepare = """prepare = [["sh", "-c", 'echo run >> LOG']]\n"""
+    recipe("rw", replace={"fixed_work": prepare.replace("LOG", str(repo / "log")) + "fixed_work"})
+    folder, done = campaign("-w", "rw", "-l", "ba", "--warmup", "3", "-r", "1")
+    assert done.returncode == 0, done.stderr
+    assert len((repo / "log").read_text().split()) == 3 + 3 + 4  # checks, warm-up, measured
+    assert len(rows(folder)) == 4
+    assert tomllib.loads((folder / "campaign.toml").read_text())["request"]["warmup"] == 3
+
+
+def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign, repo):
+    """The user's command, and what comes after it, may take a moment or an hour."""
+    _, done = campaign("-l", "ba", "--", repo / "build/apps/rwbench", "1", "100")
+    assert "8 runs, whose length the first will show" in done.stderr
+    assert "counting rwbench under none (? left)" in done.stderr
+    _, done = campaign("-l", "ba", "--out", repo / "d", "--", repo / "build/apps/rwbench", "1", "100", "{seconds}")
+    assert "8 runs, about 0:28" in done.stderr  # 2 seconds each, with three to count
+
+
+def test_a_campaign_lies_where_its_user_is(lockswap, recipe, repo, tmp_path):
+    recipe("rw")
+    here = tmp_path / "here"
+    here.mkdir()
+    options = ["compare", "--no-report", "-r", "1", "-t", "1", "-l", "ba", "--name", "n"]
+    done = lockswap(*options, "--", repo / "build/apps/rwbench", "1", "9", cwd=here)
+    assert done.returncode == 0 and (here / "lockswap-results/n/raw.csv").exists()
+    assert "Raw data: lockswap-results/n" in done.stdout
+    assert not list((repo / "results").iterdir())
+    assert lockswap(*options, "-w", "rw", cwd=here).returncode == 0
+    assert (repo / "results/n/raw.csv").exists() and [file.name for file in here.iterdir()] == ["lockswap-results"]
+
+
+@pytest.mark.parametrize("folder", ["/proc/self", "/proc/self/new", "/proc/new"])
+def test_where_nothing_can_be_written_out_is_named(lockswap, repo, folder):
+    error = one_line_error(lockswap.inside("compare", "--out", folder, "--", repo / "build/apps/rwbench", "1", "9"))
+    assert folder in error and "--out DIR names another" in error
+
+
 def test_own_command_without_a_metric_is_timed(campaign):
     folder, done = campaign("-l", "ba", "--", "sh", "-c", "sleep 0.05; echo '{x}'")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr  # it takes no lock
     untouched = [row for row in rows(folder) if row["lock"] == "none"]
     assert all(float(row["metric.time"]) >= 0.05 for row in untouched)
 
@@ -189,7 +268,7 @@ def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(cam
     shutil.rmtree(folder)
     wide = ("--until", "100%", "--budget", "9", "--metric", "reads.s: ([0-9]).*")
     folder, done = campaign("-l", "ba", *wide, "--", "echo", "reads/s: 1.0")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr
     # A lock that is not taken is not waited for.
     assert max(int(row["round"]) for row in rows(folder)) == 2
 
@@ -197,7 +276,7 @@ def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(cam
 def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
     """The second campaign has the first one's rows of two rounds and a half; both settle by themselves."""
     folder = repo / "results/c"
-    options = ("-l", "ba", "--until", "100%", "-r", "6", "--name", "c", "--no-report", "--metric", "n: ([0-9]+)")
+    options = ("-l", "ba", "--until", "100%", "-r", "6", "--out", "results/c", "--no-report", "--metric", "n: ([0-9]+)")
     program = repo / "build/apps/rwbench"
     done = lockswap("compare", *options, "--", "sh", "-c", f"{program} 1 9; echo n: 7")
     assert done.returncode == 0, done.stderr
@@ -215,7 +294,7 @@ def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
 
 def test_what_an_interrupted_campaign_spent_counts_in_the_budget(lockswap, repo):
     folder = repo / "results/c"
-    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.02", "--name", "c", "--no-report")
+    options = ("-l", "ba", "--until", "0.1%", "-r", "2", "--budget", "0.02", "--out", "results/c", "--no-report")
     assert lockswap("compare", *options, "--", repo / "build/apps/rwbench", "1", "9").returncode == 0
     measured = rows(folder)[:8]
     measured[-1]["started_s"] = "1000"
@@ -252,6 +331,36 @@ def test_the_gate_closes_on_a_slow_lock(lockswap, repo, limit, status):
     assert "bravo-ba against ba, by the clock: slower (0.80×" in done.stdout
 
 
+CRASHES = ["sh", "-c", "kill -SEGV $$"]
+CRASHES_PRELOADED = ["sh", "-c", "[ -z $LOCKSWAP_RWLOCK ] || kill -SEGV $$"]
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        # Baseline and lock fail alike, always or when preloaded; no lock is taken; the lock alone crashes.
+        (["--", *CRASHES], 4, "gate: sh, 1 thread, ba: not measured: crashed: died by SIGSEGV"),
+        (["--", *CRASHES_PRELOADED], 4, "gate: sh, 1 thread, ba: not measured: crashed: died by SIGSEGV"),
+        (["--", "true"], 4, "gate: true, 1 thread, ba: not measured: no lock: 0 rwlock calls seen"),
+        (["-l", "crashes", "--", "{rwbench}", "1", "9"], 3, "gate: rwbench, 1 thread, crashes: crashed"),
+    ],
+)
+def test_a_gate_that_measured_nothing_is_closed(lockswap, repo, args, status, says):
+    program = f"{repo}/build/apps/rwbench"
+    args = [program if word == "{rwbench}" else word for word in args]
+    options = ["-r", "1", "--no-report", "--out", repo / "c", "--fail-below", "0.5"]
+    done = lockswap("compare", "-l", "ba", *options, *args)
+    assert done.returncode == status, done.stderr
+    assert says in done.stderr and "gate: FAILED" in done.stderr
+
+
+def test_help_lists_the_exit_statuses(lockswap):
+    text = lockswap.inside("compare", "--help").stdout
+    statuses = text[text.index("Exit status:") :]
+    for line in ("  0 ", "  2 ", "  3 ", "  4 ", "  130 "):
+        assert f"\n  {line}" in statuses, statuses
+
+
 def test_a_terminated_harness_leaves_no_program_behind(lockswap, recipe, repo):
     recipe("stuck", "--hang", timeout=60)
     child = lockswap.start("compare", "-w", "stuck", "-l", "ba", "-t", "1", "-r", "1", "--no-report")
@@ -284,7 +393,7 @@ def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):
     recipe("rw", replace={"{apps}/rwbench": "{apps}/missing", "fixed_work": 'build = "fail.sh"\nfixed_work'})
     (repo / "apps/fail.sh").write_text("echo 'no compiler for this' >&2; exit 1\n")
     folder, done = campaign("-w", "rw", "-l", "ba")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert all(row["status"] == "skipped" and "no compiler for this" in row["detail"] for row in rows(folder))
 
 
@@ -335,7 +444,7 @@ def test_pinning_is_recorded_and_used(campaign, repo):
         "-l", "ba", "--pin", "compact", "--metric", "allowed:\\s+([0-9]+)", "--",
         "sh", "-c", "n=$(nproc); echo allowed: $n",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 4, done.stderr  # it takes no lock
     assert {row["metric.allowed"] for row in rows(folder) if row["lock"] == "none"} == {"1"}
     assert tomllib.loads((folder / "campaign.toml").read_text())["pin"] == "compact"
 
@@ -364,6 +473,7 @@ def test_perf_output_is_understood():
         (["-w", "rw", "-t", "1,x"], "1,2,4,8"),
         (["-w", "rw", "-t", "0"], "1 or more"),
         (["-w", "rw", "-r", "0"], "repeats"),
+        (["-w", "rw", "--warmup", "0"], "warmup"),
         (["-w", "rw", "--wait", "x"], "park, spin"),
         (["-w", "rw", "--pin", "x"], "compact"),
         (["-w", "rw", "--name", "../x"], "--name"),

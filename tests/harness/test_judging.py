@@ -21,6 +21,7 @@ def campaign(
     locks: list[str] | None = None,
     change: Callable[[Row], None] = lambda row: None,
     env: dict | None = None,
+    info: dict | None = None,
     **about,
 ) -> Campaign:
     """One workload with 2 threads: value(lock, round, second_run) is what the run gives; a number is that of
@@ -36,7 +37,7 @@ def campaign(
             rows.append(Row(0, number, "w", lock, 2, "ok", second_run=second_run, numbers=numbers, metrics=found))
             change(rows[-1])
     about = {"locks": locks, "finished": True, "repeats": rounds, "name": "c", **about}
-    info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True}
+    info = {"name": "w", "title": "W", "threads": [2], "metric": metrics, "fixed_work": True, **(info or {})}
     return Campaign(about, env or {}, rows, [workload_of(info, about, rows)])
 
 
@@ -189,6 +190,51 @@ def test_gate_fails_when_a_lock_does():
 
     gated = gate.check(campaign(steady(), change=crash), 0.97)
     assert gated.violations == ["gate: w, 2 threads, ba: crashed: died by SIGSEGV"]
+    assert gated.status == gate.FAILED
+
+
+def fails(locks: str, status: str, detail: str) -> Callable[[Row], None]:
+    def change(row):
+        if row.lock in locks.split():
+            row.status, row.detail, row.metrics = status, detail, {}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (fails("none pthread ba", "crashed", "died by SIGSEGV"), "crashed: died by SIGSEGV"),
+        (fails("pthread ba", "no lock", "0 rwlock calls seen"), "no lock: 0 rwlock calls seen"),
+        (fails("pthread", "hung", "still running"), "the baseline pthread: hung: still running"),
+    ],
+)
+def test_gate_and_campaign_know_that_nothing_was_measured(change, why):
+    found = campaign(steady(), change=change)
+    gated = gate.check(found, 0.97)
+    assert gated.status == gate.NOT_MEASURED and gated.violations == []
+    assert gated.unmeasured == [f"gate: w, 2 threads, ba: not measured: {why}"]
+    assert gated.lines()[-1] == (
+        "gate: FAILED, --fail-below 0.97 has nothing to judge by "
+        "(0 ratios shown to be above, 0 can't tell, 1 not measured)"
+    )
+    assert gate.nothing_measured(found) == f"w, 2 threads, ba: {why}"
+
+
+def test_the_baseline_is_not_under_test_though_it_was_named():
+    found = campaign(steady(0.8), locks=LOCKS, against="ba")
+    assert gate.nothing_measured(found) is None
+    assert {line.split(", ")[2] for line in gate.check(found, 0.5).lines()[:-1]} <= {"none", "pthread"}
+    assert gate.check(found, 0.5).passed == 2
+
+
+def test_one_lock_that_was_not_measured_closes_the_gate_and_is_no_empty_campaign():
+    found = campaign(steady(), locks=[*LOCKS, "mcs"], change=fails("mcs", "no lock", "not taken"))
+    assert gate.check(found, 0.5).violations == ["gate: w, 2 threads, mcs: no lock: not taken"]
+    skipped = campaign(steady(), locks=[*LOCKS, "mcs"], change=fails("mcs", "skipped", "not there"))
+    gated = gate.check(skipped, 0.5)
+    assert gated.status == gate.NOT_MEASURED and gated.passed == 1
+    assert gate.nothing_measured(skipped) is None
 
 
 def heaps(lock, number, second_run):
@@ -241,3 +287,32 @@ def hang(row):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_good_campaign_warns_of_nothing(seed):
     assert warned(campaign(steady(1.2, noise=0.02, seed=seed), until=0.1, budget_min=2.0)) == ""
+
+
+TIME = {"name": "time", "role": "time", "unit": "s", "better": "lower", "source": "wall"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "noticed"),
+    [
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {}, True),
+        (lambda lock, dice: 5 + (1.5 if dice.random() < 0.05 else dice.uniform(0, 0.04)), {}, True),  # some met load
+        (lambda lock, dice: 5 * dice.lognormvariate(0, 0.03), {}, False),
+        (lambda lock, dice: (4.5 if lock == "ba" else 5) + dice.uniform(0, 0.04), {}, False),
+        (lambda lock, dice: 0.05 + dice.uniform(0, 0.004), {}, False),  # too short to say
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {"metrics": [OPS]}, False),  # it has a figure
+        (lambda lock, dice: 5 + dice.uniform(0, 0.04), {"info": {"own": False}}, False),  # a recipe knows its program
+    ],
+)
+def test_runs_of_equal_length_are_noticed(seconds, more, noticed):
+    dice = random.Random(3)
+
+    def value(lock, number, second_run):
+        taken = seconds(lock, dice)
+        return {"time": taken, "ops": 1000.0, "wall_s": taken}
+
+    found = campaign(value, **{"metrics": [TIME], "info": {"own": True}, **more})
+    assert ("of equal length" in warned(found)) == noticed
+    if noticed:
+        assert "Runs of w are of equal length, 5 s, whatever the lock" in warned(found)
+        assert "give --metric REGEX" in warned(found)

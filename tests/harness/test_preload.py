@@ -1,12 +1,15 @@
 """`--preload LIB`: an allocator or the like beside our library."""
 
 import csv
+import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from harness_support import compile_c, one_line_error
+from lockswap.run import preload_order
 from lockswap.run.preload import ld_preload
 
 
@@ -29,9 +32,71 @@ def test_the_order(tmp_path):
     assert ld_preload(None, "/x/a.so", ["/m/a.so", "/m/b.so"]) == "/m/a.so:/m/b.so:/x/a.so"
 
 
+def test_what_is_to_be_first_is_before_ours(tmp_path):
+    ours, clock = tmp_path / "liblockswap.so", "/x/libfaketime.so.1"
+    assert ld_preload(ours, "/x/a.so", ["/m/m.so"], [clock]) == f"{clock}:{ours}:/m/m.so:/x/a.so"
+    assert ld_preload(ours, f"/x/a.so:{clock}", (), [clock]) == f"{clock}:{ours}:/x/a.so"
+    assert ld_preload(ours, "/l/libasan.so.8", (), [clock]) == f"/l/libasan.so.8:{clock}:{ours}"
+    assert ld_preload(None, "", ["/m/m.so"], [clock]) == f"{clock}:/m/m.so"
+
+
+@pytest.fixture
+def replaces(tmp_path):
+    """A library that defines this function; or only calls it."""
+
+    def make(name: str, function: str, calls: bool = False) -> Path:
+        source = tmp_path / f"{name}.c"
+        source.write_text(f"int {function}(void);\nint use(void) {{ return {function}(); }}\n" if calls else
+                          f"int {function}(void) {{ return 0; }}\n")  # fmt: skip
+        compile_c(source, tmp_path / f"lib{name}.so", "-shared", "-fPIC", "-fno-builtin")
+        return tmp_path / f"lib{name}.so"
+
+    return make
+
+
+def test_a_library_behind_ours_that_replaces_clocks_or_locks_is_warned_of(tmp_path, replaces):
+    ours = tmp_path / "liblockswap.so"
+    clock, locks = replaces("clock", "clock_gettime"), replaces("locks", "pthread_mutex_trylock")
+    harmless = replaces("harmless", "pthread_mutex_trylock", calls=True)
+    found = preload_order.warnings(f"{ours}:{harmless}:{clock}:{locks}", ours)
+    assert [line.split(" itself")[0] for line in found] == [
+        "'libclock.so' replaces the clock",
+        "'liblocks.so' replaces locks",
+    ]
+    assert f"'--preload-first {clock}'" in found[0]
+    assert preload_order.warnings(f"{clock}:{locks}:{ours}:{harmless}", ours) == []
+    assert preload_order.warnings(f"{clock}", ours) == []
+    assert "the clock" in preload_order.warnings(f"{ours}:libfaketime.so.1", ours)[0]
+    (tmp_path / "cut.so").write_bytes(clock.read_bytes()[:200])
+    assert preload_order.warnings(f"{ours}:{tmp_path}/cut.so:/no/such.so:/etc/passwd", ours) == []
+
+
+def test_allocators_and_our_own_helpers_are_not_warned_of():
+    files = [*Path("/usr/lib").glob("*/libjemalloc.so*"), *Path("/usr/lib").glob("*/libtcmalloc*.so*")]
+    assert preload_order.warnings(":".join(map(str, ["/x/ours.so", *files])), Path("/x/ours.so")) == []
+
+
+def test_run_and_compare_warn_and_put_it_first(lockswap, repo, replaces):
+    clock, ours = replaces("clock", "gettimeofday"), (repo / "build/liblockswap.so").resolve()
+    program = ["--", "sh", "-c", "echo $LD_PRELOAD >>order"]
+    for command in (
+        ["run", "--rwlock", "ba"],
+        ["compare", "-l", "ba", "-r", "1", "--no-report", "--out", "c"],
+        ["audit"],
+    ):
+        for option, order in (("--preload", f"{ours}:{clock}"), ("--preload-first", f"{clock}:{ours}")):
+            done = lockswap(*command, option, clock, *program, env={"LD_PRELOAD": ""})
+            warned = [line for line in done.stderr.splitlines() if "replaces the clock" in line]
+            assert len(warned) == (option == "--preload"), done.stderr
+            order = order.replace("liblockswap", "liblockswap-audit") if command == ["audit"] else order
+            assert order in (repo / "order").read_text().split(), done.stderr
+            (repo / "order").unlink()
+            shutil.rmtree(repo / "c", ignore_errors=True)
+
+
 def test_every_run_has_it_and_the_campaign_says_so(lockswap, repo, library):
     done = lockswap(
-        "compare", "--name", "c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--metric",
+        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--preload", library, "--no-report", "--metric",
         "beside: ([0-9])", "--", repo / "build/apps/rwbench", "1", "1000",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,6 +132,6 @@ def test_a_name_is_looked_up_as_the_loader_does(lockswap):
 def test_a_wrong_one_is_refused_before_the_campaign(lockswap, repo, library, says):
     program = repo / "build/apps/rwbench"
     assert says in one_line_error(lockswap.inside("run", "--rwlock", "ba", "--preload", library, "--", program))
-    done = lockswap.inside("compare", "--name", "c", "--preload", library, "--", program, "1", "1")
+    done = lockswap.inside("compare", "--out", "results/c", "--preload", library, "--", program, "1", "1")
     assert says in one_line_error(done)
     assert not (repo / "results/c").exists()

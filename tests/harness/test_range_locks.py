@@ -13,7 +13,7 @@ def rows(repo):
 
 def test_the_lock_is_named_in_the_environment(lockswap, repo):
     done = lockswap(
-        "compare", "--name", "c", "--range", "LIST-RW,rwlock:pf-q", "--against", "range:rwlock", "-r", "2",
+        "compare", "--out", "results/c", "--range", "LIST-RW,rwlock:pf-q", "--against", "range:rwlock", "-r", "2",
         "--no-report", "--metric", "length: ([0-9]+)", "--", "sh", "-c", "echo length: ${#LOCKSWAP_RANGE}",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -26,7 +26,7 @@ def test_a_workload_is_run_under_the_kind_that_it_takes(lockswap, repo, recipe):
     recipe("rw")
     recipe("ranges", replace={"threads = [1, 2]": 'threads = [1, 2]\ntakes = ["range"]'})
     done = lockswap(
-        "compare", "--name", "c", "-w", "rw,ranges", "-l", "ba", "--range", "list-rw", "-t", "1", "-r", "1",
+        "compare", "--out", "results/c", "-w", "rw,ranges", "-l", "ba", "--range", "list-rw", "-t", "1", "-r", "1",
         "--no-report",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,8 @@ def test_wrong_names(lockswap):
 
 
 def test_list_shows_them(lockswap):
-    assert "rwlock" in lockswap("list").stdout.split("Range locks")[1]
+    assert "(2 range locks)" in lockswap("list").stdout
+    assert "rwlock[:RWLOCK]" in lockswap("list", "ranges").stdout
 
 
 def test_every_range_lock_has_a_name(repo):

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from harness_support import NATIVE, ROOT, Lockswap, compile_c
+from harness_support import NATIVE, ROOT, Lockswap, compile_c, one_line_error
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.report.palette import FAR_APART
@@ -86,3 +86,12 @@ def test_every_mutex_is_counted_and_compared(tmp_path):
 def test_a_wrong_setting_of_the_library_is_shown(program):
     done = Lockswap(ROOT)("run", "--rwlock", "ba", "--", program, "1", "10", env={"LOCKSWAP_SPIN": "much"})
     assert done.returncode == 2 and "LOCKSWAP_SPIN" in done.stderr
+
+
+def test_a_value_that_the_library_refuses_is_said_before_the_first_run(program, tmp_path):
+    folder = tmp_path / "campaign"
+    done = Lockswap(ROOT)(
+        "compare", "-l", "ba", "--scan", "LOCKSWAP_SPIN=0,abc", "--out", folder, "--", program, "1", "9"
+    )
+    assert "--scan: LOCKSWAP_SPIN=abc is not a number from 0 to 1000000" in one_line_error(done)
+    assert not folder.exists()

@@ -23,6 +23,7 @@ def test_a_recipe_is_read(recipe):
     ("old", "new", "says"),
     [
         ("title =", "titel =", "titel"),
+        ("fixed_work =", "fixed_wrok =", "is not a key that recipes have; is 'fixed_work' meant?"),
         ("schema = 1", "schema = 9", "schema"),
         ('name = "rw"', 'name = "other"', "rw.toml"),
         ("threads = [1, 2]", "threads = []", "threads"),

@@ -13,7 +13,7 @@ from harness_support import one_line_error
 from lockswap.base.text import duration, quantity, share, si, times, words
 from lockswap.findings import advice, loading, reading, sentences
 from lockswap.records.folder import Folder
-from lockswap.report import writer
+from lockswap.report import terminal, writer
 
 
 @pytest.fixture(scope="module")
@@ -243,3 +243,32 @@ def test_no_folder(lockswap):
 )
 def test_text(found, wanted):
     assert found == wanted
+
+
+def columns_of(text: str) -> list[str]:
+    """The heads of all tables of a terminal's text."""
+    lines = [line for line in text.splitlines() if line.startswith("threads  lock")]
+    return [head for line in lines for head in re.split(r"  +", line.strip())[2:]]
+
+
+@pytest.mark.parametrize("wide", [30, 60, 80, 120, 300])
+def test_no_width_of_a_terminal_loses_a_column(made, wide, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(wide))
+    terminal.show(made[1], None)
+    heads = columns_of(capsys.readouterr().out)
+    first = ["reads", "to pthread", "per CPU-s, reads", "writes", "to pthread", "per CPU-s, writes", "CPU s", "runs"]
+    assert heads[: len(first)] == first
+
+
+def test_as_markdown(made, capsys):
+    terminal.show(made[1], None, markdown=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert "### Readers that never pause, and one writer" in lines
+    head = next(line for line in lines if line.startswith("| threads | lock | reads | to pthread |"))
+    assert head.endswith("| CPU s | runs |")
+    table = lines[lines.index(head) :]
+    table = table[: table.index("")]
+    assert {line.count("|") for line in table} == {head.count("|")} and set(table[1]) == set("|-: ")
+    assert any(line.startswith("| 8 | none |") or line.startswith("|  | bravo-ba | 58") for line in table)
+    for sentence in made[1].sentences["starving"]:
+        assert f"- {sentence}" in lines

@@ -35,8 +35,10 @@ EVERY_OPTION = (
     "--metric", "([0-9])", "--better", "lower", "--server", "srv -p {port}", "--ready", "8080", "--load", "ld",
     "--stop", "INT", "--prepare", "mk 'a b'", "--prepare", "two", "--cleanup", "rm x", "--ready-timeout", "5",
     "--stop-timeout", "6", "--quick", "-t", "1,2,2", "-r", "3", "-s", "4", "--timeout", "9", "--until", "5%",
-    "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc", "--seed", "0", "--per-cpu",
-    "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "prog", "-x",
+    "--budget", "2", "--pin", "compact", "--numactl", "-i all", "--preload", "jemalloc",
+    "--preload-first", "libfirst.so", "--seed", "0", "--per-cpu",
+    "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
+    "--versus", "old -x", "--scan", "A=1,2", "prog", "-x",
 )  # fmt: skip
 
 
@@ -47,7 +49,7 @@ def test_what_is_stored_asks_for_the_same():
     ]
     assert not unsaid, "an option that is not in the list above"
     stored = tomllib.loads(tomli_w.dumps(request.stored()))
-    assert Request.from_stored(stored) == dataclasses.replace(request, name=None, out=None)
+    assert Request.from_stored(stored) == dataclasses.replace(request, name=None, out=None, markdown=False)
     assert request.prepare == [["mk", "a b"], ["two"]] and request.threads == [1, 2] and request.until == 0.05
 
 
@@ -56,17 +58,21 @@ def test_campaigns_of_today_find_their_keys():
     names = (
         "workloads locks mutexes ranges wait threads repeats seconds timeout pin numactl preload quick seed command "
         "metrics better until budget against fail_below per_cpu server ready ready_timeout load stop stop_timeout "
-        "prepare cleanup perf_record"
+        "prepare cleanup perf_record pairs warmup versus scan preload_first"
     )
     assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
-    assert asked().stored() == {"quick": False, "better": "higher", "per_cpu": False, "perf_record": False}
+    flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs"), False)
+    assert asked().stored() == {"better": "higher", **flags}
 
 
 def test_what_an_older_or_newer_harness_stored_is_no_error():
     assert Request.from_stored({"locks": ["a"], "what_is_this": 1}) == Request(locks=["a"])
 
 
-@pytest.mark.parametrize("name", ["command", "preload", "server", "load", "prepare", "cleanup"])
+WITH_WORDS = ["command", "preload", "preload_first", "server", "load", "versus", "prepare", "cleanup"]
+
+
+@pytest.mark.parametrize("name", WITH_WORDS)
 def test_the_home_folder_is_not_written_down(name, monkeypatch):
     monkeypatch.setenv("HOME", "/home/somebody")
     word = str(Path("~/bin/x").expanduser())

@@ -2,13 +2,18 @@
 
 import random
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
+from lockswap.campaign.execution import _Execution
+from lockswap.campaign.job import Job
 from lockswap.campaign.rounds import Rounds, turns
+from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings.loading import workload_of
 from lockswap.findings.measured import Workload
 from lockswap.findings.precision import width
+from lockswap.recipes.recipe import LockCheck, Recipe
 from lockswap.records.row import Row
 
 LOCKS = ["none", "pthread", "ba"]
@@ -171,3 +176,50 @@ def test_a_lock_that_is_a_fifth_slower_is_found():
         assert verdict != "faster"
         found += verdict == "slower"
     assert found >= 19
+
+
+def job(fixed_work: bool, locks: list[str]) -> Job:
+    recipe = Recipe(
+        name="w",
+        title="",
+        source="",
+        measures="",
+        command=("w",),
+        threads=(1, 2),
+        metrics=(),
+        lock_check=LockCheck(),
+        fixed_work=fixed_work,
+    )
+    return Job(recipe, (1, 2), 2, {}, user_command=True, locks=tuple(locks))
+
+
+def test_the_time_left_is_unknown_until_a_fixed_amount_of_work_was_done_once():
+    work = job(True, LOCKS)
+    estimate = TimeEstimate([work])
+    runs = {("w", 1): 10, ("w", 2): 10}
+    assert estimate.left(runs, [work.recipe] * 3) is None
+    estimate.saw_check(work.recipe, 0.25)
+    assert estimate.left(runs, [work.recipe] * 2) == pytest.approx(22 * 0.25)
+    estimate.saw(("w", 1), 0.5)
+    assert estimate.left(runs) == pytest.approx(10)
+    estimate.saw(("w", 2), 2.0)
+    assert estimate.left(runs) == pytest.approx(5 + 20)
+
+
+def test_the_time_left_of_runs_of_given_length_is_known_at_once():
+    timed = job(False, LOCKS)
+    assert TimeEstimate([timed]).left({("w", 1): 4}, [timed.recipe]) == pytest.approx(5 * 2.5)
+
+
+def test_what_is_not_run_takes_no_time():
+    """Of seven locks six are not taken: only their rows are written."""
+    locks = ["none", *"abcdefg"]
+    plan = SimpleNamespace(jobs=[job(True, locks)], budget_s=None)
+    execution = _Execution(plan, watcher=None)
+    execution.estimate.saw(("w", 1), 1.0)
+    rounds = Rounds({("w", 1): locks}, 1, 10, None, lambda *_: 0.0)
+    assert execution._left_s(rounds) == pytest.approx(90)
+    execution.unfit = {("w", lock): ("no lock", "") for lock in "abcdef"}
+    assert execution._left_s(rounds) == pytest.approx(30)
+    execution.failed["w", 1, "g", "hung"] = 1
+    assert execution._left_s(rounds) == pytest.approx(20)

@@ -1,16 +1,23 @@
 """`lockswap run` and `lockswap list`: real processes."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
-from harness_support import MUTEXES, ROOT, compile_c, one_line_error
+from harness_support import LOCKS, MUTEXES, ROOT, compile_c, one_line_error
+from lockswap import listing
 from lockswap.base.errors import UserError
+from lockswap.base.registry import Lock, Registry
 from lockswap.run.preload import ld_preload
 
 
@@ -100,10 +107,47 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ["--stats", "true"],
+        ["--stats", "sh", "-c", "exit 0"],
+        ["--stats", "true", "--", "false"],
+        ["--stats", "./counts", "sh"],
+    ],
+)
+def test_a_program_is_not_taken_for_the_file_of_stats(lockswap, repo, args):
+    error = one_line_error(lockswap.inside("run", "--rwlock", "ba", *args))
+    assert f"'--stats -- {args[1]}'" in error and f"'--stats={args[1]} --'" in error
+    assert not list(repo.glob("true.*"))
+
+
+@pytest.mark.parametrize(
+    ("args", "file"),
+    [
+        (["--stats=counts", "--", "true"], True),
+        (["--stats=counts", "true"], True),
+        (["--stats", "counts", "--rwlock", "ba", "--", "true"], True),
+        (["--stats", "--rwlock", "ba", "--", "true"], False),
+        (["--stats", "--", "true"], False),
+        (["--", "sh", "-c", "exit 0", "--stats", "true"], None),
+        (["sh", "-c", "exit 0", "--stats", "true"], None),
+    ],
+)
+def test_stats_and_what_stands_behind_it(lockswap, repo, args, file):
+    done = lockswap("run", "--rwlock", "ba", *args)
+    assert done.returncode == 0, done.stderr
+    assert len(list(repo.glob("counts.*"))) == (file is True)
+    assert ('"reads":0' in done.stderr) == (file is False)
+
+
+@pytest.mark.parametrize(
     ("args", "says"),
     [
         (["run", "--rwlock", "bravo", "--", "true"], "did you mean 'bravo-ba'"),
-        (["run", "--rwlock", "zzz", "--", "true"], "there are: none, pthread, ba"),
+        (["run", "--rwlock", "zzz", "--", "true"], "no rwlock 'zzz'; 'lockswap list' shows all"),
+        (["run", "--rwlock", "br", "--", "true"], "no rwlock 'br', did you mean 'bravo-ba'? 'lockswap list' shows"),
+        (["run", "--rwlock", "slow", "--", "true"], "did you mean 'slow5' or 'slow20'?"),
+        (["run", "--rwlock", "mcs", "--", "true"], "no rwlock 'mcs': mcs is a mutex, so write --mutex mcs"),
         (["run", "--rwlock", "ba", "--wait", "sleep", "--", "true"], "park, spin"),
         (["run", "--rwlock", "ba", "--", "no-such-program"], "not found in PATH"),
         (["run", "--rwlock", "ba", "--", "./nothing"], "no such file"),
@@ -112,8 +156,8 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
         (["run", "--rwlock", "ba"], "Missing argument"),
         (["run", "--", "true"], "--rwlock LOCK, --mutex MUTEX or both"),
         (["run", "--mutex", "msc", "--", "true"], "no mutex 'msc', did you mean 'mcs'?"),
-        (["run", "--mutex", "zzz", "--", "true"], "there are: none, pthread, mcs"),
-        (["run", "--mutex", "bravo-ba", "--", "true"], "no mutex 'bravo-ba'"),
+        (["run", "--mutex", "zzz", "--", "true"], "no mutex 'zzz'; 'lockswap list' shows all"),
+        (["run", "--mutex", "bravo-ba", "--", "true"], "bravo-ba is an rwlock, so write --rwlock bravo-ba"),
         (["run", "--rwlock", "none", "--mutex", "mcs", "--", "true"], "goes with no other lock"),
         (["compare", "--mutex", "msc", "--", "true"], "did you mean 'mcs'"),
         (["compare", "--mutex", "mcs", "--against", "mutex:clh", "--", "true"], "no mutex 'clh'"),
@@ -121,6 +165,9 @@ def test_stats_without_a_file_go_to_stderr(lockswap, repo):
         (["run", "--rwlock", "ba", "--stats", "/no/such/folder/x", "--", "true"], "no folder"),
         (["run", "--rwlok", "ba", "--", "true"], "--rwlok"),
         (["nonsense"], "nonsense"),
+        (["list", "bravo-bb"], "did you mean 'bravo-ba'"),
+        (["list", "workload"], "did you mean 'workloads'? 'lockswap list' shows all"),
+        (["list", "ba", "--json"], "leave 'ba' away"),
     ],
 )
 def test_bad_input(lockswap, args, says):
@@ -155,15 +202,93 @@ def test_programs_out_of_reach_are_warned_about(lockswap, tmp_path):
     assert "shim of pyenv" in lockswap("run", "--rwlock", "ba", "--", shim).stderr
 
 
-def test_list_shows_locks_and_workloads(lockswap, recipe):
+def test_list_has_a_line_for_each_lock_and_mutex(lockswap, recipe):
     recipe("rw")
-    text = lockswap("list").stdout
-    for word in ("bravo-ba", "PF-Q", "park", "rw", "Acquisitions of one rwlock.", "the mutex mcs", "rwlocks"):
+    lines = lockswap("list").stdout.splitlines()
+    named = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert named == ["none", *LOCKS, *MUTEXES]
+    assert "'list workloads' (1)" in lines[-1]
+
+
+def test_list_of_one_has_everything(lockswap, recipe):
+    recipe("rw")
+    text = lockswap("list", "BA").stdout
+    for word in (
+        "ba, a reader-writer lock (--rwlock ba)",
+        "the lock ba",
+        "56",
+        "try",
+        "ba, a mutex (--mutex ba)",
+        "40",
+    ):
         assert word in text
+    assert "the lock bravo-ba" not in text
+    assert "Acquisitions of one rwlock." in lockswap("list", "rw").stdout
+    for what, word in {"ranges": "list-rw", "workloads": "The test's own program", "waits": "sleeps"}.items():
+        assert word in lockswap("list", what).stdout
+    assert "LOCKSWAP_SPIN" in lockswap("list", "variables").stdout
+    assert "50" in lockswap("list", "lockswap_spin").stdout
+
+
+def test_list_in_json_has_all_of_it(lockswap, recipe):
+    recipe("rw")
     data = json.loads(lockswap("list", "--json").stdout)
     assert data["schema"] == 1
     assert [mutex["name"] for mutex in data["mutexes"]] == MUTEXES and data["mutexes"][1]["footprint_bytes"] == 40
     assert data["workloads"][0]["name"] == "rw" and data["workloads"][0]["built"] is True
+
+
+def test_locks_over_others_are_one_line_a_family():
+    names = ["ba", "per-cpu", "cpu", "rlu", "rlu-asym", "bravo-ba", "bravo-per-cpu", "bravo-rlu-asym", "odd-ba"]
+    names += ["bravo-asym-ba", "bravo-asym-rlu"]
+    families = Registry.families([Lock(name, summary=f"bias over {name.removeprefix('bravo-')}") for name in names])
+    assert {family.prefix: family.bases for family in families} == {
+        "bravo-": ("ba", "per-cpu", "rlu-asym"),
+        "bravo-asym-": ("ba", "rlu"),
+    }
+    assert listing.summary_of(families[0]) == "bias over <L>"
+
+
+def terminal(command, env, columns):
+    """What a command prints on a terminal so wide."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(command, stdout=theirs, env=env) as child:
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while part := os.read(ours, 65536):
+                text += part
+    os.close(ours)
+    assert child.returncode == 0
+    return text.decode().splitlines()
+
+
+def test_list_fits_a_terminal_and_does_not_wrap_a_pipe(lockswap, repo):
+    """With as many locks as this tree has, and long summaries."""
+    rows = [
+        {"name": prefix + name, "summary": f"{prefix}{name}, " + "a lock with much to be said of it " * 4}
+        for prefix in ("", "bravo-", "bravo-asym-")
+        for name in ("pthread", "auto", "pf-t", "ba", "cohort", "cohort-n", "cohort-rp", "per-cpu", "rlu", "rlu-asym")
+    ]
+    program = repo / "build/bin/lockswap-registry"
+    real = program.parents[1].resolve()
+    (repo / "build").unlink()
+    program.parent.mkdir(parents=True)
+    for file in real.glob("bin/*"):
+        if file.name != program.name:
+            (program.parent / file.name).symlink_to(file)
+    data = json.dumps({"schema": 1, "rwlocks": rows, "mutexes": rows[:10]})
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{data}\nEND\n")
+    program.chmod(0o755)
+
+    env = {key: value for key, value in lockswap.env.items() if key != "COLUMNS"}
+    shown = terminal(lockswap.command("list"), env, 80)
+    assert len(shown) <= 60 and max(map(len, shown)) <= 80
+    assert sum(line.startswith("  bravo-") for line in shown) == 2 and any(line.endswith("…") for line in shown)
+    piped = lockswap("list", env={"COLUMNS": "40"}).stdout.splitlines()
+    assert any(len(line) > 120 for line in piped) and not any("…" in line for line in piped)
+    assert len(piped) <= len(shown)
 
 
 def test_list_names_a_broken_recipe(lockswap, recipe):

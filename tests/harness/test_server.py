@@ -74,7 +74,7 @@ def tiny(repo):
 @pytest.fixture
 def campaign(lockswap, repo):
     def run(*args, **more):
-        done = lockswap("compare", "--name", "c", "-l", "ba", "-r", "1", "-t", "2", "--no-report", *args, **more)
+        done = lockswap("compare", "--out", "results/c", "-l", "ba", "-r", "1", "-t", "2", "--no-report", *args, **more)
         nothing_left(repo)
         return rows(repo), done
 
@@ -152,7 +152,7 @@ def test_a_server_is_measured_and_counted(campaign, tiny, repo):
 
 def test_only_the_server_is_swapped(own, repo):
     measured, done = own("", "", "--metric", "preload: (.*lockswap.*)", env={"LD_PRELOAD": ""})
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert all("nothing matches /preload" in row["detail"] for row in measured)
     assert checks(repo)["ba"]["totals"]["reads"] == 180
 
@@ -160,7 +160,7 @@ def test_only_the_server_is_swapped(own, repo):
 def test_what_goes_wrong_is_shown(own):
     measured, done = own("--early", "")
     says = "the server ended with status 3 before it was ready: no configuration"
-    assert done.returncode == 1 and says in done.stdout
+    assert done.returncode == 4 and says in done.stdout
     assert {row["status"] for row in measured if row["lock"] == "none"} == {"failed"}
     assert all(says in row["detail"] for row in measured if row["lock"] == "none"), measured
 
@@ -286,7 +286,7 @@ def test_an_interrupt_in_any_step_leaves_nothing(start, repo, step, number):
     options += ["--load", wait if step == "load" else f"touch {loaded}", "--ready-timeout", 600]
     options += ["--prepare", wait if step == "prepare" else "true"]
     options += ["--cleanup", f"sh -c 'echo {{tmp}} >{mark}; {f'exec {wait}' if step == 'cleanup' else ''}'"]
-    child = start("compare", "--name", "c", "-l", "ba", "-r", "1", "--no-report", *options)
+    child = start("compare", "--out", "results/c", "-l", "ba", "-r", "1", "--no-report", *options)
     seen = {"prepare": "--hang", "ready": "--quiet", "load": "--hang", "stop": "--deaf", "cleanup": "--hang"}[step]
     deadline = time.monotonic() + 600
 
@@ -312,7 +312,7 @@ def test_a_killed_harness_takes_the_server_along(start, repo):
     tiny, mark = repo / "build/apps/tiny", repo / "scratch"
     options = ["--server", f"{tiny} server {{port}} 1 --deaf", "--load", f"{tiny} load {{port}} 1 --hang"]
     options += ["--prepare", f"sh -c 'echo {{tmp}} >{mark}'"]
-    child = start("compare", "--name", "c", "-l", "ba", "-r", "1", "--no-report", *options)
+    child = start("compare", "--out", "results/c", "-l", "ba", "-r", "1", "--no-report", *options)
     deadline = time.monotonic() + 600
     while not any("--hang" in words for words in running(repo)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -327,7 +327,7 @@ def test_a_killed_harness_takes_the_server_along(start, repo):
 def test_an_interrupted_campaign_goes_on(start, lockswap, repo):
     tiny, folder = repo / "build/apps/tiny", repo / "results/c"
     child = start(
-        "compare", "--name", "c", "-l", "ba", "-r", "2", "--timeout", 600, "--no-report",
+        "compare", "--out", "results/c", "-l", "ba", "-r", "2", "--timeout", 600, "--no-report",
         "--server", f"{tiny} server {{port}} 1", "--load", f"{tiny} load {{port}} 100",
         "--metric", "requests/s: ([0-9.]+)", "--prepare", f"sh -c '{stays_after(2, folder)}'",
     )  # fmt: skip

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,8 @@ def test_the_terminal_is_not_overrun(folders, monkeypatch, capsys, columns):
 def test_its_place_without_out(folders, repo, tmp_path, monkeypatch):
     found = campaigns.read([folders["first"], folders["again"]])
     monkeypatch.setenv("LOCKSWAP_HOME", str(repo))
+    assert page.default_folder(found) == folders["first"].parent / "first-vs-again"
+    found = campaigns.read([folders["first"], shutil.copytree(folders["again"], tmp_path / "again")])
     assert page.default_folder(found) == repo / "results/first-vs-again"
     (repo / "results").rmdir()
     assert page.default_folder(found) == Path("first-vs-again")

@@ -84,7 +84,7 @@ def test_each_cell_is_traced_once_more(lockswap, recipe, repo):
     recipe("rw")
     recipe("bad", "--crash")
     folder = repo / "results/c"
-    done = lockswap("compare", "--name", "c", "-w", "rw,bad", "-l", "ba", "-t", "2", "-r", "1", "--perf-record")
+    done = lockswap("compare", "--out", "results/c", "-w", "rw,bad", "-l", "ba", "-t", "2", "-r", "1", "--perf-record")
     assert done.returncode == 0, done.stderr
     names = [f"2-{lock}.{kind}.txt" for lock in ("none", "pthread", "ba") for kind in kinds]
     assert sorted(path.name for path in (folder / "traces/rw").iterdir()) == sorted(names)
@@ -110,7 +110,7 @@ def test_where_perf_may_not_trace_the_campaign_goes_on(lockswap, recipe, repo, t
     perf.chmod(0o755)
     path = f"{tmp_path}:{lockswap.env['PATH']}"
     options = ["-w", "rw", "-l", "ba", "-t", "1", "-r", "1", "--perf-record", "--no-report"]
-    done = lockswap("compare", "--name", "c", *options, env={"PATH": path})
+    done = lockswap("compare", "--out", "results/c", *options, env={"PATH": path})
     assert done.returncode == 0, done.stderr
     for text in (done.stderr, " ".join(done.stdout.split())):
         assert "no futex traces, since 'perf trace' does not work here: No permission to trace" in text
@@ -126,7 +126,7 @@ def test_resume_makes_the_traces_that_are_missing(lockswap, recipe, repo):
     recipe("rw")
     folder = repo / "results/c"
     child = lockswap.start(
-        "compare", "--name", "c", "-w", "rw", "-l", "ba", "-t", "1,2", "-r", "1", "--perf-record", "--no-report"
+        "compare", "--out", "results/c", "-w", "rw", "-l", "ba", "-t", "1,2", "-r", "1", "--perf-record", "--no-report"
     )
     try:
         while child.poll() is None and not (folder / "traces/rw").exists():

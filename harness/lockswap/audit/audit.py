@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lockswap.audit import elf, report
+from lockswap.audit import elf, report, verdict
 from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
-from lockswap.run import extra_preload, program
+from lockswap.run import extra_preload, preload_order, program
 from lockswap.run.preload import clean_environment, ld_preload
 
 FOUND = 3  # exit status of --fail-on-findings, as of compare's --fail-below
@@ -28,45 +28,48 @@ def run(
     out: Path | None,
     fail_on_findings: bool,
     preload: Sequence[str] = (),
+    preload_first: Sequence[str] = (),
 ) -> int:
     """Returns the program's exit status (128 + N after signal N), or FOUND."""
     path = program.resolve(command[0])
     library, reader = paths.audit_library, paths.audit_reader
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
-    others = extra_preload.resolve(preload)
-    hindrances = elf.hindrances(path)
+    before, others = extra_preload.resolve(preload_first), extra_preload.resolve(preload)
+    hindrances = elf.hindrances(Path(path))
     for hindrance in hindrances:
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
 
     with tempfile.TemporaryDirectory(prefix="lockswap-audit-") as folder:
-        env = _environment(library, Path(folder), others)
+        env = _environment(library, Path(folder), others, before)
+        for warning in preload_order.warnings(env["LD_PRELOAD"], library):
+            print(f"lockswap: warning: {warning}", file=sys.stderr)
         status = _run(path, command, env)
         processes = _read(reader, sorted(Path(folder).iterdir()))
-    audit = Audit(command, status, processes, hindrances)
+    audit = Audit(command, status, processes, hindrances, program.shell_of(Path(path)))
     text = report.as_json(audit) if as_json else report.as_text(audit, out is not None)
     if out is None:
         print(text, file=sys.stderr, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        print(f"lockswap audit: {audit.verdict}; the report is in {out}", file=sys.stderr)
+        print(f"lockswap audit: {verdict.summary(audit)}; the report is in {out}", file=sys.stderr)
     return FOUND if fail_on_findings and status == 0 and audit.look else status
 
 
-def _environment(library: Path, folder: Path, others: Iterable[str]) -> dict[str, str]:
+def _environment(library: Path, folder: Path, others: Iterable[str], first: Iterable[str]) -> dict[str, str]:
     env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
     before = env.get("LD_PRELOAD", "").replace(":", " ").split()
     before = [entry for entry in before if Path(entry).name != "liblockswap.so"]
-    env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others)
+    env["LD_PRELOAD"] = ld_preload(library, ":".join(before), others, first)
     env["LOCKSWAP_AUDIT"] = str(folder / "record")
     return env
 
 
-def _run(path: Path, command: list[str], env: dict[str, str]) -> int:
+def _run(path: str, command: list[str], env: dict[str, str]) -> int:
     try:
         child = subprocess.Popen(command, executable=path, env=env)
     except OSError as error:
-        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+        raise UserError(program.cannot_start(command[0], path, error)) from error
     with _passing_on(child):
         status = child.wait()
     return status if status >= 0 else 128 - status

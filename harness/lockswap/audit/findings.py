@@ -4,10 +4,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lockswap.base.text import plural
+from lockswap.base.text import plural, words
 
 # Must be looked at before a swap, or just known.
 LOOK, NOTE = "look", "note"
+# What a swap may replace.
+RWLOCKS, MUTEXES, CONDVARS = "rwlocks", "mutexes", "condvars"
+KINDS = {RWLOCKS: "rwlocks", MUTEXES: "mutexes", CONDVARS: "condition variables"}
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class Meaning:
     level: str
     title: str
     says: str  # what it means for a swap, and what to do
+    kinds: tuple[str, ...] = (RWLOCKS,)  # which swaps it concerns
 
 
 MEANINGS = {
@@ -66,6 +70,7 @@ MEANINGS = {
         "lock taken in a signal handler",
         "The handler ran while its thread was inside a lock function: it may wait for the thread that it interrupted. "
         "POSIX does not allow it; under glibc's default it rarely hangs, under fair locks more often.",
+        (RWLOCKS, MUTEXES),
     ),
     "bound_elsewhere": Meaning(
         LOOK,
@@ -104,7 +109,10 @@ MEANINGS = {
         "ever, unless the child initialises the lock anew or calls exec.",
     ),
     "foreign_mutex_release": Meaning(
-        NOTE, "mutexes released by another thread", "Mutexes stay glibc's: no concern as yet."
+        NOTE,
+        "mutexes released by another thread",
+        "The mutexes of lockswap admit it for normal mutexes, as glibc's do.",
+        (MUTEXES,),
     ),
 }
 
@@ -127,6 +135,7 @@ class Audit:
     status: int
     processes: list[dict]
     hindrances: list[str]
+    shell: str | None = None  # what the program is, if it is a shell or a script for one
 
     @cached_property
     def counts(self) -> Counter:
@@ -144,6 +153,11 @@ class Audit:
         return sum(self.counts[name] for name in [*names.split(), "rw_unlock"])
 
     @cached_property
+    def mutex_calls(self) -> int:
+        names = "init destroy lock trylock timedlock clocklock unlock"
+        return sum(self.counts[f"mutex_{name}"] for name in names.split())
+
+    @cached_property
     def findings(self) -> list[Found]:
         """Grave ones first, then as in MEANINGS."""
         found: dict[str, Found] = {}
@@ -159,6 +173,10 @@ class Audit:
     def notes(self) -> list[str]:
         """What counts say, beside the findings."""
         c, notes = self.counts, []
+        if self.shell:
+            programs = Counter(process["program"] for process in self.processes)
+            each = words(f"{name} ({count})" if count > 1 else name for name, count in sorted(programs.items()))
+            notes.append(f"{self.shell}. The report is of all that it started: {each or 'nothing could be looked at'}.")
         if kinds := c["rw_prefer_writer_nonrecursive"]:
             notes.append(
                 f"{plural(kinds, 'lock')} of the kind PREFER_WRITER_NONRECURSIVE: only glibc's own lock and those over "
@@ -182,13 +200,3 @@ class Audit:
         unseen = [] if self.processes else ["no process of it could be looked at"]
         found = [f"{f.meaning.title} ({plural(f.times, 'time')})" for f in self.findings if f.meaning.level == LOOK]
         return unseen + (["what a preload does not reach"] if self.hindrances else []) + found
-
-    @cached_property
-    def verdict(self) -> str:
-        if self.look:
-            return f"look at: {'; '.join(self.look)}"
-        if not self.rwlock_calls:
-            return "safe: no rwlock function was called, so a swap would change nothing"
-        if self.counts["rw_process_shared"] == self.counts["rwlocks"] != 0:
-            return "safe: all locks are process-shared and stay glibc's, so a swap would change nothing"
-        return "safe: nothing in this run stands against swapping the rwlocks"

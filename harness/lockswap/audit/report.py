@@ -3,11 +3,13 @@
 import io
 import json
 import shlex
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lockswap.audit import verdict
 from lockswap.audit.findings import LOOK, Audit, Found
 from lockswap.audit.places import Places
 from lockswap.base.text import plural, share
@@ -27,7 +29,9 @@ def as_json(audit: Audit) -> str:
                 "schema": SCHEMA,
                 "command": audit.command,
                 "exit_status": audit.status,
-                "verdict": audit.verdict,
+                "verdict": verdict.summary(audit),
+                "verdicts": {kind: asdict(one) for kind, one in verdict.of_each(audit).items()},
+                "not_looked_at": list(verdict.NEVER_SEEN),
                 "safe": not audit.look,
                 "look_at": audit.look,
                 "hindrances": audit.hindrances,
@@ -76,7 +80,9 @@ def as_text(audit: Audit, plain: bool) -> str:
             console.print()
             console.print(listed(mark, lines, "yellow" if mark == "!" else "dim"))
     console.print()
-    console.print(Text(audit.verdict, style="bold yellow" if audit.look else "bold green"), soft_wrap=True)
+    console.print(_verdicts(audit))
+    console.print()
+    console.print(Text(verdict.summary(audit), style="bold yellow" if audit.look else "bold green"), soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
@@ -111,6 +117,15 @@ def _example(example: dict, places: Places) -> str:
     return ", ".join(words)
 
 
+def _verdicts(audit: Audit) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for kind, one in verdict.of_each(audit).items():
+        grid.add_row(Text(kind, style="dim"), Text(one.says))
+    for line in verdict.NEVER_SEEN:
+        grid.add_row(Text("not seen", style="dim"), Text(line, style="dim"))
+    return grid
+
+
 def _figures(audit: Audit) -> Table:
     grid = Table.grid(padding=(0, 2))
     for name, text in _lines(audit):
@@ -132,7 +147,7 @@ def _lines(audit: Audit) -> list[tuple[str, str]]:
         most = plural(audit.most("most_rwlocks_held"), "rwlock")
         held = f"at most {most} by one thread; read for up to {_time(audit.most('longest_read_ns'))}"
         lines.append(("held", f"{held}, written for up to {_time(audit.most('longest_write_ns'))}"))
-    if c["mutex_acquired"]:
+    if audit.mutex_calls:
         lines.append(("mutexes", _mutexes(audit)))
     if c["cond_init"] or c["cond_clockwait_realtime"] + c["cond_clockwait_monotonic"]:
         lines.append(("condvars", _condvars(audit)))
@@ -162,7 +177,7 @@ def _mutexes(audit: Audit) -> str:
     asked = c["mutex_acquired"] + c["mutex_busy"] + c["mutex_timeouts"]
     timed = c["mutex_timedlock"] + c["mutex_clocklock"]
     parts = [
-        f"{_many(c['mutex_acquired'], 'acquisition')} ({', '.join(kinds)})",
+        _many(c["mutex_acquired"], "acquisition") + (f" ({', '.join(kinds)})" if kinds else ""),
         f"tries {_of(c['mutex_trylock'], asked)}",
     ]
     parts.append(f"timed {_of(timed, asked)}{_clocks(audit, 'mutex', timed)}")

@@ -3,13 +3,17 @@
     none            the program as it is, without the library
     ba              a reader-writer lock; mutexes are glibc's, untouched
     mutex:mcs       a mutex; reader-writer locks are glibc's, passed through
-    ba+mutex:mcs    both
+    ba+mutex:mcs    both; ba+mutex:pthread is ba alone, measured beside mutexes
     range:list-rw   a range lock, in programs that call those; the others are glibc's
+
+    ba@LOCKSWAP_SPIN=0    a lock with a variable of the library, as --scan has it
+    ba@versus       a lock, and none, under the command of --versus
+    none@versus
 
 `pthread` and `mutex:pthread` are glibc's own, passed through. Labels are read and made here and nowhere else.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # The program as it is, without the preload library: no lock of the registry.
 NONE = "none"
@@ -23,6 +27,11 @@ MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
 # Whatever is not under test.
 BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
 
+# What stands before a setting, and in its place before the other command.
+SETTING_MARK = "@"
+VERSUS = "versus"
+NONE_VERSUS = NONE + SETTING_MARK + VERSUS
+
 RWLOCK, MUTEX, RANGE = "rwlock", "mutex", "range"  # kinds of locks
 
 
@@ -31,10 +40,18 @@ class Choice:
     rwlock: str
     mutex: str | None = None  # None: not touched
     range_lock: str | None = None  # the same; with PTHREAD alone
+    settings: tuple[tuple[str, str], ...] = ()  # variables of the library
+    versus: bool = False  # under the other command
 
     @classmethod
     def of(cls, label: str) -> "Choice":
         """From a label; its names are not looked up."""
+        label, *more = label.split(SETTING_MARK)
+        settings = tuple(tuple(one.split("=", 1)) for one in more if "=" in one)
+        return replace(cls._of_locks(label), settings=settings, versus=VERSUS in more)
+
+    @classmethod
+    def _of_locks(cls, label: str) -> "Choice":
         if label.startswith(RANGE_MARK):
             return cls(PTHREAD, None, label.removeprefix(RANGE_MARK))
         first, _, second = label.partition("+")
@@ -44,6 +61,11 @@ class Choice:
 
     @property
     def label(self) -> str:
+        more = [f"{name}={value}" for name, value in self.settings] + [VERSUS] * self.versus
+        return SETTING_MARK.join([self._locks, *more])
+
+    @property
+    def _locks(self) -> str:
         if self.range_lock is not None:
             return RANGE_MARK + self.range_lock
         if self.mutex is None:
@@ -63,12 +85,19 @@ class Choice:
         return frozenset({MUTEX}) if self.rwlock == PTHREAD else frozenset({RWLOCK, MUTEX})
 
     @property
+    def tested(self) -> frozenset[str]:
+        """Kinds of locks that are under test: of a pair, not the side that is passed through to glibc."""
+        if len(self.kinds) == 2 and PTHREAD in (self.rwlock, self.mutex):
+            return frozenset({RWLOCK if self.mutex == PTHREAD else MUTEX})
+        return self.kinds
+
+    @property
     def variables(self) -> dict[str, str]:
         """For the library; empty for `none`."""
         if self.rwlock == NONE:
             return {}
         found = {"LOCKSWAP_RWLOCK": self.rwlock, "LOCKSWAP_MUTEX": self.mutex, "LOCKSWAP_RANGE": self.range_lock}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in found.items() if value} | dict(self.settings)
 
 
 def kinds_of(labels: list[str]) -> frozenset[str]:

@@ -32,7 +32,13 @@ class Paths:
 
     @property
     def results(self) -> Path:
+        """Of campaigns about the workloads of recipes."""
         return self.root / "results"
+
+    @property
+    def own_results(self) -> Path:
+        """Of campaigns about the user's own programs: where the user is."""
+        return Path("lockswap-results")
 
     @property
     def library(self) -> Path:

@@ -2,11 +2,12 @@
 
 import json
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from lockswap.base.choice import NONE, PTHREAD, RANGE_MARK
 from lockswap.base.errors import UserError
+from lockswap.base.nearest import unknown
 from lockswap.base.paths import Paths
 
 SCHEMA = 1
@@ -56,6 +57,19 @@ class RangeLock:
 
 
 @dataclass(frozen=True)
+class Family:
+    """Locks that are one thing over several others, such as bravo-ba and bravo-cohort: `prefix` and a base each."""
+
+    prefix: str
+    bases: tuple[str, ...]
+    summaries: tuple[str, ...]
+
+    @property
+    def members(self) -> list[str]:
+        return [self.prefix + base for base in self.bases]
+
+
+@dataclass(frozen=True)
 class Registry:
     version: str
     rwlocks: tuple[Lock, ...]
@@ -97,18 +111,34 @@ class Registry:
         ranges = [RANGE_MARK + lock.name for lock in self.range_locks]
         return list(dict.fromkeys([*self.default_rwlocks, *self.default_mutexes, *others, *ranges]))
 
+    @staticmethod
+    def families(locks: Iterable[Lock]) -> list[Family]:
+        """Of two locks or more that are called PREFIX-BASE, where BASE is the longest name of another of `locks`."""
+        summaries = {lock.name: lock.summary for lock in locks}
+        found: dict[str, list[str]] = {}
+        for name in summaries:
+            bases = [base for base in summaries if name.endswith(f"-{base}")]
+            if bases:
+                base = max(bases, key=len)
+                found.setdefault(name.removesuffix(base), []).append(base)
+        return [
+            Family(prefix, tuple(bases), tuple(summaries[prefix + base] for base in bases))
+            for prefix, bases in found.items()
+            if len(bases) > 1
+        ]
+
     def rwlock(self, name: str) -> str:
         """The canonical name of a lock, whatever case or alias it was typed in."""
-        return _canonical("rwlock", name, self.rwlocks)
+        return self._canonical("rwlock", name, self.rwlocks, ("mutex", self.mutexes))
 
     def mutex(self, name: str) -> str:
-        return _canonical("mutex", name, self.mutexes)
+        return self._canonical("mutex", name, self.mutexes, ("rwlock", self.rwlocks))
 
     def range_lock(self, name: str) -> str:
         """The canonical name of a range lock in a campaign: with RANGE before it."""
         outer, colon, inner = name.strip().removeprefix(RANGE_MARK).partition(":")
         table = {lock.name: lock for lock in self.range_locks}
-        found = _look_up("range lock", outer, {key.lower(): key for key in table}, list(table))
+        found = _look_up("range lock", outer, {key.lower(): key for key in table}, "lockswap list ranges")
         if not colon:
             return RANGE_MARK + found
         if not table[found].of_rwlocks:
@@ -116,7 +146,24 @@ class Registry:
         return f"{RANGE_MARK}{found}:{self.rwlock(inner)}"
 
     def wait(self, name: str) -> str:
-        return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, list(self.waits))
+        return _look_up("wait policy", name, {wait.lower(): wait for wait in self.waits}, "lockswap list")
+
+    def _canonical(self, what: str, name: str, locks: tuple[Lock, ...], other: tuple[str, tuple[Lock, ...]]) -> str:
+        table = spellings(locks)
+        kind, others = other
+        elsewhere = spellings(others).get(name.strip().lower())
+        if elsewhere and name.strip().lower() not in table:
+            article = "an" if kind == "rwlock" else "a"
+            raise UserError(f"no {what} '{name}': {elsewhere} is {article} {kind}, so write --{kind} {elsewhere}")
+        return _look_up(what, name, table, "lockswap list")
+
+
+def spellings(locks: Iterable[Lock]) -> dict[str, str]:
+    """The name of each lock by name and aliases in lower case, and `none`."""
+    found = {NONE: NONE}
+    for lock in locks:
+        found.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
+    return found
 
 
 def known_labels(paths: Paths) -> list[str]:
@@ -133,17 +180,8 @@ def _compared_by_default(locks: tuple[Lock, ...]) -> list[str]:
     return said or [lock.name for lock in locks if not lock.passes_through]
 
 
-def _canonical(what: str, name: str, locks: tuple[Lock, ...]) -> str:
-    table = {NONE: NONE}
-    for lock in locks:
-        table.update({spelling.lower(): lock.name for spelling in (lock.name, *lock.aliases)})
-    return _look_up(what, name, table, [NONE, *(lock.name for lock in locks)])
-
-
-def _look_up(what: str, name: str, table: dict[str, str], valid: list[str]) -> str:
+def _look_up(what: str, name: str, table: dict[str, str], see: str) -> str:
     found = table.get(name.strip().lower())
     if found is None:
-        near = get_close_matches(name.strip().lower(), table, n=1)
-        guess = f", did you mean '{near[0]}'?" if near else ""
-        raise UserError(f"no {what} '{name}'{guess} (there are: {', '.join(valid)})")
+        raise unknown(what, name, table, see)
     return found

@@ -1,6 +1,8 @@
 """Choices from what people typed: each name is looked up in the registry."""
 
-from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, Choice
+from dataclasses import replace
+
+from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_MARK, VERSUS, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 
@@ -19,7 +21,13 @@ def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
 
 
 def parse(registry: Registry, text: str) -> Choice:
-    """A label that people typed: 'ba', 'mutex:mcs', 'ba+mutex:mcs', 'range:list-rw'."""
+    """A label that people typed: 'ba', 'mutex:mcs', 'ba+mutex:mcs', 'range:list-rw', 'ba@LOCKSWAP_SPIN=0'."""
+    text, mark, more = text.partition(SETTING_MARK)
+    if mark:
+        of_settings = Choice.of(mark + more)
+        if not more or more != of_settings.label.removeprefix(mark):
+            raise UserError(f"'{text}{mark}{more}': write @NAME=VALUE as --scan has it, or @{VERSUS}")
+        return replace(parse(registry, text), settings=of_settings.settings, versus=of_settings.versus)
     if text.strip().lower().startswith(RANGE_MARK):
         return Choice.of(registry.range_lock(text.strip()[len(RANGE_MARK) :]))
     first, plus, second = text.strip().partition("+")
@@ -30,16 +38,22 @@ def parse(registry: Registry, text: str) -> Choice:
     return chosen(registry, first, second[len(MUTEX_MARK) :] if plus else None)
 
 
-def product(registry: Registry, rwlocks: list[str], mutexes: list[str]) -> list[str]:
-    """Labels of each of these rwlocks with each of these mutexes; of one kind alone, if the other has no names.
+def named(registry: Registry, rwlocks: list[str], mutexes: list[str], pairs: bool = False) -> list[str]:
+    """Labels of these rwlocks and these mutexes, each alone; with `pairs` also of each with each.
 
+    Where both kinds are named, the other kind is passed through to glibc: so all of them pay alike for being preloaded.
     Without 'none', which is measured anyhow.
     """
     first, second = _named(rwlocks, registry.rwlock), _named(mutexes, registry.mutex)
     if (first == [] and any(second)) or (second == [] and any(first)):
         raise UserError(_ONLY_NONE)
-    wanted = [chosen(registry, rwlock, mutex).label for rwlock in first for mutex in second]
-    return list(dict.fromkeys(wanted))
+    if pairs and not (rwlocks and mutexes):
+        raise UserError("--pairs combines rwlocks with mutexes: name both, as in -l ba -m mcs --pairs")
+    both = [Choice(one or PTHREAD, other) for one in first for other in second]
+    if not (rwlocks and mutexes):
+        return list(dict.fromkeys(choice.label for choice in both))
+    alone = [Choice(one, PTHREAD) for one in first] + [Choice(PTHREAD, other) for other in second]
+    return list(dict.fromkeys(choice.label for choice in [*alone, *(both if pairs else [])]))
 
 
 def range_labels(registry: Registry, names: list[str]) -> list[str]:

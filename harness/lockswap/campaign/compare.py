@@ -11,24 +11,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lockswap.base.choice import RANGE, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution
+from lockswap.campaign import execution, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
+from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
 from lockswap.findings.stats import MIN_PAIRS
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
-from lockswap.records.status import OK
 from lockswap.report import terminal
-from lockswap.run import extra_preload, machine, perf, traces
-from lockswap.run.preload import clean_environment
+from lockswap.run import extra_preload, machine, perf, preload_order, traces
+from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -38,18 +39,21 @@ BUDGET_MIN = 30.0
 
 
 def run(request: Request, with_report: bool = True) -> int:
-    """Start a campaign; the exit status: 0, 1 if no run was good, 130 if interrupted."""
+    """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
     name = request.name or (request.out.resolve().name if request.out else now.strftime("%Y-%m-%d-%H%M%S"))
-    folder = Folder(request.out or paths.results / name)
+    results = paths.own_results if request.command or request.server else paths.results
+    folder = Folder(request.out or results / name)
     request = replace(request, seed=request.seed if request.seed is not None else time.time_ns() % 1_000_000)
     plan = _plan(paths, request, folder, {"name": name, "started": now.isoformat(timespec="seconds")})
     folder.create()
+    _end_like_an_interrupt()
+    _probe(plan, request)
     folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
-    return _execute(plan, with_report, request.fail_below)
+    return _execute(plan, with_report, request.fail_below, request.markdown)
 
 
 def resume(path: Path, with_report: bool = True) -> int:
@@ -64,7 +68,13 @@ def resume(path: Path, with_report: bool = True) -> int:
         )
     request = Request.from_stored(about["request"])
     kept = {key: about[key] for key in ("name", "started", "command_line")}
-    return _execute(_plan(Paths.find(), request, folder, kept), with_report, request.fail_below)
+    plan = _plan(Paths.find(), request, folder, kept)
+    if plan.locks != about["locks"]:
+        raise UserError(
+            f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
+            f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start anew for the rest"
+        )
+    return _execute(plan, with_report, request.fail_below)
 
 
 def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
@@ -74,11 +84,17 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = extra_preload.resolve(request.preload)
-    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload))
+    first = extra_preload.resolve(request.preload_first)
+    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first))
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
-    if preload:
-        files = words(scrub(path) for path in preload)
+    scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
+    ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
+    for warning in preload_order.warnings(ordered, paths.library):
+        hints.append(f"{scrub(warning)}.")
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
+    if preload or first:
+        files = words(scrub(path) for path in [*first, *preload])
         hints.append(f"Every run, those without lockswap too, had {files} preloaded.")
     kinds, problems = traces.usable() if request.perf_record else ((), [])
     hints += problems
@@ -91,8 +107,8 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         "quick": request.quick,
         "pin": request.pin or "",
         "numactl": request.numactl,
-        "preload": [scrub(path) for path in preload],
-        "request": replace(request, preload=preload).stored(),
+        "preload": [scrub(path) for path in [*first, *preload]],
+        "request": replace(request, preload=preload, preload_first=first).stored(),
         "settings": _settings(),
         "hints": hints,
         "against": jobs[0].against,
@@ -111,7 +127,30 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         until=request.until,
         budget_s=budget and budget * 60,
         traces=kinds,
+        warmup=request.warmup or 0,
     )
+
+
+def _probe(plan: Plan, request: Request) -> None:
+    """See what the user's own command takes: say it, and where nothing is named compare that."""
+    job = plan.jobs[0]
+    if not job.user_command or RANGE in job.recipe.takes or not any(Choice.of(lock).variables for lock in job.locks):
+        return
+    found = probe.run(plan.setup, job, plan.cwd)
+    plan.probe = found.outcome
+    named = bool(request.locks or request.mutexes)
+    if not named and found.only_mutexes():
+        registry = Registry.load(plan.setup.paths)
+        choices = Choices.of(registry, replace(request, mutexes=registry.default_mutexes))
+        plan.jobs = [choices.with_locks(job) for job in plan.jobs]
+        # --resume shall find what was chosen.
+        plan.about["request"] = {**plan.about["request"], "mutexes": registry.default_mutexes}
+        plan.about["against"] = plan.jobs[0].against
+    locks = plan.jobs[0].locks
+    if said := found.says(job.recipe.family or job.recipe.name, locks, named):
+        print(f"lockswap: {said}", file=sys.stderr)
+        if found.advises(locks):
+            plan.about["hints"].append(f"{said}.")
 
 
 def _split(text: str) -> list[str]:
@@ -145,12 +184,11 @@ def _report(findings: Findings) -> Path:
     return writer.write(findings)
 
 
-def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> int:
+def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, markdown: bool = False) -> int:
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
-    # A terminated harness ends like an interrupted one: the program under test does not stay behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _end_like_an_interrupt()
     with terminal.Live() as live:
         finished = execution.carry_out(plan, live)
     if not finished:
@@ -164,27 +202,30 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None) -> 
         print("lockswap: no run was made, so there is no report", file=sys.stderr)
         return 130
     findings = reading.read(plan.folder.path)
-    terminal.show(findings, _report(findings) if with_report else None)
+    terminal.show(findings, _report(findings) if with_report else None, markdown)
     if not finished:
         return 130
-    if not any(row.status == OK for row in rows):
-        return 1
-    return _gate(findings, fail_below) if fail_below else 0
+    if fail_below:
+        gated = gate.check(findings.campaign, fail_below)
+        for line in gated.lines():
+            print(f"lockswap: {line}", file=sys.stderr)
+        return gated.status
+    if why := gate.nothing_measured(findings.campaign):
+        print(f"lockswap: no lock was compared: {why}", file=sys.stderr)
+        return gate.NOT_MEASURED
+    return 0
 
 
-def _gate(findings: Findings, limit: float) -> int:
-    gated = gate.check(findings.campaign, limit)
-    for line in gated.lines():
-        print(f"lockswap: {line}", file=sys.stderr)
-    return gate.FAILED if gated.violations else 0
+def _end_like_an_interrupt() -> None:
+    """A terminated harness ends like an interrupted one: the program under test does not stay behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _plan_line(plan: Plan) -> str:
     """What is going to be done, and how long it takes."""
-    seconds = {job.recipe.name: job.seconds + 0.6 for job in plan.jobs}
     runs = plan.rounds().left()
-    guess = sum(seconds[name] * turns for (name, _), turns in runs.items())
-    if plan.budget_s:
+    guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
+    if plan.budget_s and guess is not None:
         guess = min(guess, plan.budget_s)
     at_least = ""
     if plan.until:

@@ -3,9 +3,10 @@
 import os
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Protocol
 
-from lockswap.base.choice import MUTEX, NONE, RWLOCK
+from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK, Choice
 from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
@@ -28,9 +29,9 @@ GIVE_UP = {HUNG: 1, CRASHED: 3, FAILED: 3, WRONG: 3, SKIPPED: 1}
 class Watcher(Protocol):
     """What shows the progress; see terminal.py."""
 
-    def starts(self, what: str, left_s: float) -> None: ...
+    def starts(self, what: str, left_s: float | None) -> None: ...
 
-    def done(self, share: float, left_s: float) -> None: ...
+    def done(self, share: float, left_s: float | None) -> None: ...
 
     def says(self, text: str) -> None: ...
 
@@ -72,6 +73,7 @@ class _Execution:
         try:
             self._prepare()
             self._check_all(rounds)
+            self._warm_up(rounds)
             self._measure_all(rounds, raw)
             self._trace_all()
         except KeyboardInterrupt:
@@ -92,7 +94,7 @@ class _Execution:
                 for lock in job.locks:
                     self.unfit[job.recipe.name, lock] = (SKIPPED, problem)
                 continue
-            others = [lock for lock in job.locks if lock != NONE and not job.kinds(lock)]
+            others = [lock for lock in job.locks if Choice.of(lock).variables and not job.kinds(lock)]
             if others:
                 takes = job.recipe.takes
                 text = f"takes only {words(KINDS[kind] for kind in takes)}, as its recipe says; "
@@ -106,7 +108,7 @@ class _Execution:
             return None
         if recipe.build is None:
             return f"'{recipe.missing_program(paths.apps)}' is not installed"
-        self.watcher.starts(f"building {recipe.name}", 0)
+        self.watcher.starts(f"building {recipe.name}", None)
         return build(paths, recipe)
 
     def _check_all(self, rounds: Rounds) -> None:
@@ -116,8 +118,7 @@ class _Execution:
         remaining = [pair for pair in pairs if pair not in self.unfit]
         for index, (name, lock) in enumerate(remaining):
             rest = [self.jobs[other].recipe for other, _ in remaining[index:]]
-            left = sum(self.estimate.check(recipe) for recipe in rest) + self._left_s(rounds)
-            self.watcher.starts(f"counting {name} under {lock}", left)
+            self.watcher.starts(f"counting {name} under {lock}", self._left_s(rounds, checks=rest))
             self._check(self.jobs[name], lock)
             self.plan.folder.write_checks(self.checks)
 
@@ -127,17 +128,21 @@ class _Execution:
         threads = job.threads[0] if job.user_command else check.threads
         seconds = job.seconds if job.user_command else check.seconds
         began = time.monotonic()
-        outcome = runner.measure(
-            plan.setup,
-            job.recipe,
-            lock,
-            threads,
-            seconds,
-            {**job.params, **check.params},
-            count=lock != NONE and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
-            cwd=plan.cwd if job.user_command else None,
-        )
-        self.estimate.saw_check(job.recipe, time.monotonic() - began)
+        if plan.probe and job is plan.jobs[0] and lock in (PTHREAD, MUTEX_PTHREAD):
+            outcome = plan.probe  # it was that run
+            self.estimate.saw_check(job.recipe, outcome.usage.get("wall_s", 0.0))
+        else:
+            outcome = runner.measure(
+                plan.setup,
+                job.recipe_under(lock),
+                lock,
+                threads,
+                seconds,
+                {**job.params, **check.params},
+                count=bool(Choice.of(lock).variables) and bool({RWLOCK, MUTEX} & set(job.recipe.takes)),
+                cwd=plan.cwd if job.user_command else None,
+            )
+            self.estimate.saw_check(job.recipe, time.monotonic() - began)
         status, detail = outcome.status, outcome.detail
         entry: dict[str, Any] = {"workload": job.recipe.name, "lock": lock}
         counts = outcome.counts
@@ -168,6 +173,20 @@ class _Execution:
             self.unfit[job.recipe.name, lock] = (status, detail)
         # A crash, hang or wrong result may depend on the thread count: the measured runs will tell.
 
+    def _warm_up(self, rounds: Rounds) -> None:
+        """Runs that fill caches: without lockswap, so that no lock is the one that found them cold."""
+        for (name, threads), turns in rounds.left().items():
+            job = self.jobs[name]
+            if not turns or (name, NONE) in self.unfit:
+                continue
+            for number in range(1, self.plan.warmup + 1):
+                what = f"warm-up {number}/{self.plan.warmup}: {name}, {plural(threads, 'thread')}"
+                self.watcher.starts(what, self._left_s(rounds))
+                cwd = self.plan.cwd if job.user_command else None
+                outcome = runner.measure(self.plan.setup, job.recipe, NONE, threads, job.seconds, job.params, cwd=cwd)
+                if outcome.status != OK:
+                    self.watcher.says(f"{what}: {outcome.status}: {outcome.detail}")
+
     def _measure_all(self, rounds: Rounds, raw: RawWriter) -> None:
         began = time.monotonic() - self.spent_s
         budget = self.plan.budget_s
@@ -176,7 +195,8 @@ class _Execution:
             if budget and turn.round > 1 and (turn.round, turn.key) != current:
                 current = turn.round, turn.key
                 locks = self.jobs[turn.workload].locks
-                if time.monotonic() - began + self.estimate.expect(turn.key) * (len(locks) + 1) > budget:
+                expected = self.estimate.expect(turn.key) or 0.0
+                if time.monotonic() - began + expected * (len(locks) + 1) > budget:
                     self.notes.append(f"the budget of {budget / 60:g} min was spent")
                     return
             what = f"{turn.workload}, {plural(turn.threads, 'thread')}, {turn.lock}"
@@ -188,13 +208,21 @@ class _Execution:
             left = self._left_s(rounds, began)
             self.watcher.done(self.estimate.spent / (self.estimate.spent + left) if left else 1.0, left)
 
-    def _left_s(self, rounds: Rounds, began: float | None = None) -> float:
-        """A guess of the seconds until all is measured, or the budget is spent."""
-        left = sum(self.estimate.expect(key) * turns for key, turns in rounds.left().items())
+    def _left_s(self, rounds: Rounds, began: float | None = None, checks: Iterable[Recipe] = ()) -> float | None:
+        """A guess of the seconds until all is measured, or the budget is spent; None if there is none yet."""
+        left = self.estimate.left({key: turns * self._fit(key) for key, turns in rounds.left().items()}, checks)
         budget = self.plan.budget_s
-        if budget is None:
+        if budget is None or left is None:
             return left
         return min(left, max(0.0, budget - (time.monotonic() - began if began else 0)))
+
+    def _fit(self, key: Key) -> float:
+        """The share of a round's turns that are run at all, and so take time."""
+        name, threads = key
+        entries = [*self.jobs[name].locks, NONE]
+        turns = [Turn(0, name, threads, lock) for lock in entries]
+        runs = [turn for turn in turns if (name, turn.lock) not in self.unfit and not self._given_up(turn)]
+        return len(runs) / len(entries)
 
     def _measure(self, turn: Turn) -> Row:
         plan, job = self.plan, self.jobs[turn.workload]
@@ -209,7 +237,7 @@ class _Execution:
         load, ticks, began = os.getloadavg()[0], machine.Ticks.now(), time.monotonic()
         outcome = runner.measure(
             plan.setup,
-            job.recipe,
+            job.recipe_under(turn.lock),
             turn.lock,
             turn.threads,
             job.seconds,
@@ -217,9 +245,9 @@ class _Execution:
             cwd=plan.cwd if job.user_command else None,
         )
         steal = machine.Ticks.now().steal_share_since(ticks)
-        self.estimate.saw(turn.key, time.monotonic() - began)
         # The probe after this run is the one before the next.
         self.available = machine.cpus_available(meter)
+        self.estimate.saw(turn.key, time.monotonic() - began)
         probes = [probe for probe in (before, self.available) if probe is not None]
         row.status, row.detail, row.metrics = outcome.status, outcome.detail, outcome.metrics
         row.numbers = {key: value for key, value in outcome.usage.items() if key in NUMBER_COLUMNS}
@@ -245,10 +273,10 @@ class _Execution:
             files = {kind: plan.folder.trace(name, threads, lock, kind) for kind in kinds}
             if (name, threads, lock) not in good or all(file.exists() for file in files.values()):
                 continue  # there already: an interrupted campaign goes on
-            self.watcher.starts(f"tracing {name}, {plural(threads, 'thread')}, {lock}", 0)
+            self.watcher.starts(f"tracing {name}, {plural(threads, 'thread')}, {lock}", None)
             cwd = plan.cwd if job.user_command else None
             outcome = runner.measure(
-                plan.setup, job.recipe, lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
+                plan.setup, job.recipe_under(lock), lock, threads, job.seconds, job.params, cwd=cwd, trace=kinds
             )
             if outcome.status != OK:
                 self.watcher.says(f"{name}, {plural(threads, 'thread')}, {lock}, traced: {outcome.detail}")

@@ -1,7 +1,7 @@
 """A job: a workload with what the command line settled for it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lockswap.base.choice import BASELINES, PTHREAD, RANGE, Choice
@@ -19,13 +19,18 @@ class Job:
     threads: tuple[int, ...]
     seconds: int
     params: Mapping[str, Any]
+    versus: tuple[str, ...] = ()  # the other command, for choices that say so
     user_command: bool = False  # the user's command: runs in the current folder
     locks: tuple[str, ...] = BASELINES[:2]  # labels, see choice.py; the baselines first
     against: str = PTHREAD  # that of the ratios
 
+    def recipe_under(self, lock: str) -> Recipe:
+        """With the command that runs under this choice."""
+        return replace(self.recipe, command=self.versus) if Choice.of(lock).versus else self.recipe
+
     def kinds(self, lock: str) -> frozenset[str]:
         """Kinds of locks that the workload takes and that are under test with this choice."""
-        kinds = Choice.of(lock).kinds
+        kinds = Choice.of(lock).tested
         if lock == PTHREAD:
             kinds |= {RANGE}  # which have no pass-through of their own
         return kinds & set(self.recipe.takes)
@@ -48,6 +53,7 @@ class Job:
             "own": self.user_command,
             "locks": list(self.locks),
             "against": self.against,
+            **({"versus": [scrub(word) for word in self.versus]} if self.versus else {}),
             **({"server": _describe(recipe.server)} if recipe.server else {}),
             "metric": [
                 {key: value for key, value in asdict(metric).items() if value is not None} for metric in recipe.metrics

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from lockswap.base.choice import MUTEX, PTHREAD, RWLOCK, Choice, baseline, kinds_of, with_baselines
+from lockswap.base.choice import MUTEX, NONE, NONE_VERSUS, PTHREAD, RWLOCK, Choice, baseline, kinds_of, with_baselines
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.selection import parse, product, range_labels
+from lockswap.base.selection import named, parse, range_labels
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
+from lockswap.campaign.scan import Scan
 from lockswap.campaign.user_command import user_job
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import Recipe
@@ -22,22 +23,34 @@ class Choices:
     rwlocks: list[str]
     mutexes: list[str]
     against: Choice | None
+    scan: Scan
 
     @classmethod
     def of(cls, registry: Registry, request: Request) -> "Choices":
         against = parse(registry, request.against) if request.against else None
-        if not request.locks and not request.mutexes and not request.ranges:
-            rwlocks = product(registry, registry.default_rwlocks, [])
-            return cls(None, rwlocks, product(registry, [], registry.default_mutexes), against)
-        named = product(registry, request.locks, request.mutexes) if request.locks or request.mutexes else []
-        return cls([*named, *range_labels(registry, request.ranges)], [], [], against)
+        scan = Scan.parse(registry, request.scan, request.wait)
+        labels = []
+        if request.locks or request.mutexes or request.pairs:
+            labels = named(registry, request.locks, request.mutexes, request.pairs)
+        labels += range_labels(registry, request.ranges)
+        if labels or request.locks or request.mutexes or request.ranges:
+            return cls(scan.labels(labels), [], [], against, scan)
+        rwlocks = named(registry, registry.default_rwlocks, [])
+        mutexes = named(registry, [], registry.default_mutexes)
+        return cls(None, scan.labels(rwlocks), scan.labels(mutexes), against, scan)
 
     @property
     def kinds(self) -> frozenset[str]:
         """Kinds of locks that the campaign is about."""
         return kinds_of(self.named or []) or frozenset((RWLOCK, MUTEX))
 
-    def given_to(self, job: Job) -> Job:
+    def given_to(self, job: Job) -> list[Job]:
+        """The job under its locks; several, if a variable of the program is scanned."""
+        return self.scan.jobs(self.with_locks(job))
+
+    def with_locks(self, job: Job) -> Job:
+        if job.versus and self.named is None:  # the two commands as they are
+            return replace(job, locks=(NONE, NONE_VERSUS), against=NONE)
         takes = job.recipe.takes
         labels, against = self.named, self.against
         if labels is None:
@@ -47,6 +60,8 @@ class Choices:
         if against and against.label == PTHREAD:
             against = None  # whatever glibc's own is called here
         locks = with_baselines(labels, against and against.label)
+        if job.versus:
+            locks = list(dict.fromkeys([*locks, *(replace(Choice.of(lock), versus=True).label for lock in locks)]))
         return replace(job, locks=tuple(locks), against=against.label if against else baseline(locks))
 
 
@@ -54,11 +69,11 @@ def plan_jobs(paths: Paths, request: Request, choices: Choices) -> tuple[list[Jo
     of_user = user_job(request)
     if of_user:
         jobs, hints = of_user
-        return [choices.given_to(job) for job in jobs], hints
+        return [one for job in jobs for one in choices.given_to(job)], hints
     chosen = reader.choose(reader.load_all(paths.recipes), request.workloads, request.quick, choices.kinds)
     if not chosen:
         raise UserError("there is no workload to run: apps/recipes has none, and no command follows '--'")
-    return [choices.given_to(_job(recipe, request)) for recipe in chosen], []
+    return [job for recipe in chosen for job in choices.given_to(_job(recipe, request))], []
 
 
 def _job(recipe: Recipe, request: Request) -> Job:

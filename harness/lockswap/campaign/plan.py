@@ -11,6 +11,7 @@ from lockswap.findings import loading
 from lockswap.findings.precision import width
 from lockswap.records.folder import Folder
 from lockswap.records.row import Row
+from lockswap.run.outcome import Outcome
 from lockswap.run.setup import Setup
 
 
@@ -27,6 +28,8 @@ class Plan:
     until: float | None = None  # rounds go on until every interval is so narrow; see rounds.py
     budget_s: float | None = None  # of measuring, after which no round begins
     traces: tuple[str, ...] = ()  # kinds, see traces.py
+    warmup: int = 0  # runs of each workload and thread count that are not recorded
+    probe: Outcome | None = None  # of the run that saw what the user's command takes; see probe.py
     cwd: Path = field(default_factory=Path.cwd)
 
     @property

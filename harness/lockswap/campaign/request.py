@@ -25,6 +25,7 @@ RECORDS = "What is recorded, and where"
 # In help texts, for what the registry says; see HeadedCommand.
 DEFAULT_RWLOCKS, DEFAULT_MUTEXES = "<rwlocks>", "<mutexes>"
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
+PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _AT_LEAST_1 = click.IntRange(min=1)
@@ -129,15 +130,22 @@ class Request:
     )  # fmt: skip
     mutexes: list[str] = _list(
         COMPARE, "--mutex", "-m", read=_names, metavar="MUTEX",
-        help="Mutex; several: a,b or repeated. With --rwlock: each of those with each of these. Default: where a "
+        help="Mutex; several: a,b or repeated. With --rwlock: each of both is measured alone. Default: where a "
         f"workload takes mutexes and nothing is named, {DEFAULT_MUTEXES}.",
     )  # fmt: skip
+    pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
         COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."
     )
     against: str | None = _option(
         COMPARE, "--against", metavar="CHOICE",
         help="The baseline of the ratios: LOCK, mutex:MUTEX or LOCK+mutex:MUTEX. Default: glibc's own, preloaded.",
+    )  # fmt: skip
+
+    scan: list[str] = _list(
+        COMPARE, "--scan", metavar="NAME=V,V...",
+        help="Measure under each value of a variable: of the library (LOCKSWAP_SPIN=0,50,500) or of the program's "
+        "environment. Repeatable.",
     )  # fmt: skip
 
     command: list[str] = _field([], read=_as_it_is, stored=True, has_words=True)
@@ -148,6 +156,10 @@ class Request:
     better: str = _option(
         OWN_COMMAND, "--better", unsaid="higher", type=click.Choice(["higher", "lower"]), default="higher",
         show_default=True, help="Which way --metric is better.",
+    )  # fmt: skip
+    versus: list[str] = _option(
+        OWN_COMMAND, "--versus", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
+        help="Compare the command with this one: under each --rwlock and --mutex, or without lockswap.",
     )  # fmt: skip
     server: list[str] = _option(
         OWN_COMMAND, "--server", unsaid=[], read=_words, has_words=True, metavar="'CMD'",
@@ -188,6 +200,11 @@ class Request:
         LENGTH, "--repeats", "-r", type=_AT_LEAST_1, metavar="N",
         help="Rounds; with --until, the least number of them. Default: 7; below 6 no 95 % interval exists.",
     )  # fmt: skip
+    warmup: int | None = _option(
+        LENGTH, "--warmup", type=_AT_LEAST_1, metavar="N",
+        help="Runs before the measured ones, of each workload and thread count, not swapped and not recorded. "
+        "Default: none.",
+    )  # fmt: skip
     seconds: int | None = _option(
         LENGTH, "--seconds", "-s", type=_AT_LEAST_1, metavar="S",
         help="Length of a run. Default: the workload's own.",
@@ -214,6 +231,10 @@ class Request:
     preload: list[str] = _list(
         RUNS, "--preload", has_words=True, metavar="LIB", help=f"{PRELOAD_HELP} Also for none. Repeatable."
     )
+    preload_first: list[str] = _list(
+        RUNS, "--preload-first", has_words=True, metavar="LIB",
+        help=f"{PRELOAD_FIRST_HELP} Also for none. Repeatable.",
+    )  # fmt: skip
     seed: int | None = _option(
         RUNS, "--seed", type=click.IntRange(min=0), metavar="N",
         help="Of the order of locks in each round. Default: drawn and recorded.",
@@ -225,7 +246,8 @@ class Request:
     )  # fmt: skip
     fail_below: float | None = _option(
         VERDICTS, "--fail-below", type=_POSITIVE, metavar="RATIO",
-        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97: a gate for CI.",
+        help="Exit with 3 if a lock is shown to be below RATIO of the baseline, as in 0.97, with 4 if one was not "
+        "measured: a gate for CI.",
     )  # fmt: skip
 
     name: str | None = _option(
@@ -233,7 +255,12 @@ class Request:
     )
     out: Path | None = _option(
         RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
-        help="The campaign's folder. Default: results/NAME.",
+        help="The campaign's folder. Default: lockswap-results/NAME here for a command or server of your own, "
+        "results/NAME in lockswap's folder for workloads.",
+    )  # fmt: skip
+    markdown: bool = _option(
+        RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,
+        help="Print the tables and sentences as Markdown, to be copied.",
     )  # fmt: skip
     perf_record: bool = _flag(
         RECORDS, "--perf-record",

@@ -1,12 +1,15 @@
 """A recipe for the user's own command, or for a server and its load, as `lockswap compare` was given them."""
 
+import difflib
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from lockswap.base.choice import MUTEX, RANGE, RWLOCK
+from lockswap.base.choice import MUTEX, RANGE, RWLOCK, VERSUS
 from lockswap.base.errors import UserError
+from lockswap.base.text import words
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
 from lockswap.recipes.recipe import LockCheck, Metric, Recipe
@@ -15,6 +18,7 @@ from lockswap.records.scrub import scrub
 from lockswap.run import program
 
 _PLACEHOLDERS = ("threads", "seconds", "tmp", "port")
+_BRACES = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}|[{}]")
 
 
 def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
@@ -25,11 +29,13 @@ def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
         return _job(request, load, Path(server[0]), _server(request, server))
     if request.command:
         command = _with_path(request.command)
-        return _job(request, command, program.resolve(command[0]), None)
+        return _job(request, command, Path(program.resolve(command[0])), None)
     return None
 
 
 def _check_options(request: Request) -> None:
+    if request.versus and (request.server or not request.command):
+        raise UserError("--versus goes with a command after '--': lockswap compare --versus './old' -- ./new")
     if request.server and request.command:
         raise UserError("give either --server with --load, or a command after '--', not both")
     if (request.server or request.command) and request.workloads:
@@ -54,12 +60,13 @@ def _check_options(request: Request) -> None:
 
 
 def _with_path(command: list[str]) -> list[str]:
-    path = program.resolve(command[0])
-    return [str(path.resolve()), *command[1:]] if "/" in command[0] else command
+    """With a name that means the same program in every folder; one that PATH has stays as it is."""
+    path = program.absolute(command[0])
+    return [path, *command[1:]] if "/" in command[0] else command
 
 
-def _uses(words: list[str], name: str) -> bool:
-    return any("{" + name + "}" in word for word in words)
+def _uses(line: list[str], name: str) -> bool:
+    return any(found[2] == name for word in line for found in _BRACES.finditer(word))
 
 
 def _server(request: Request, command: list[str]) -> Server:
@@ -79,13 +86,11 @@ def _server(request: Request, command: list[str]) -> Server:
 
 
 def _job(request: Request, command: list[str], tested: Path, server: Server | None) -> tuple[list[Job], list[str]]:
-    hints = program.hindrances(program.resolve(str(tested)))
+    hints = program.hindrances(Path(program.resolve(str(tested))))
     for hint in hints:
         print(f"lockswap: warning: {hint}", file=sys.stderr)
-    for words in (*request.prepare, *request.cleanup):
-        program.resolve(words[0])
-    words = [*command, *request.server]
-    scales = _uses(words, "threads")
+    line = [*command, *request.server]
+    scales = _uses(line, "threads")
     if request.threads and len(request.threads) > 1 and not scales:
         raise UserError(
             "--threads has several counts, but the command does not say where they go: write {threads} in it, "
@@ -98,7 +103,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
     what = "load" if server else "command"
     recipe = Recipe(
         name=re.sub(r"[^A-Za-z0-9_-]+", "-", tested.name).strip("-") or "command",
-        title=shlex.join(scrub(word) for word in request.server or request.command),
+        title=_title(request),
         source="the user's own command",
         measures="" if metrics else f"The time that the {what} takes, from start to end.",
         command=tuple(_lenient(word) for word in command),
@@ -110,9 +115,29 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         metrics=metrics or (Metric("time", "time", "s", "lower", source="wall"),),
         lock_check=LockCheck(),
         takes=_takes(request),
-        fixed_work=not _uses(words, "seconds"),
+        fixed_work=not _uses(line, "seconds"),
     )
-    return [Job(recipe, threads, request.seconds or 2, {}, user_command=True)], hints
+    job = Job(recipe, threads, request.seconds or 2, {}, user_command=True)
+    return [replace(job, versus=_versus(request))], hints
+
+
+def _versus(request: Request) -> tuple[str, ...]:
+    if not request.versus:
+        return ()
+    other = _with_path(request.versus)
+    for hint in program.hindrances(Path(program.resolve(other[0]))):
+        print(f"lockswap: warning: --versus: {hint}", file=sys.stderr)
+    for name in ("threads", "seconds"):
+        if _uses(request.command, name) != _uses(other, name):
+            raise UserError(f"--versus: {{{name}}} is in one of the two commands only; write it in both, or in neither")
+    return tuple(_lenient(word) for word in other)
+
+
+def _title(request: Request) -> str:
+    title = shlex.join(scrub(word) for word in request.server or request.command)
+    if not request.versus:
+        return title
+    return f"{title}, and as @{VERSUS} {shlex.join(scrub(word) for word in request.versus)}"
 
 
 def _takes(request: Request) -> tuple[str, ...]:
@@ -123,7 +148,7 @@ def _takes(request: Request) -> tuple[str, ...]:
 
 
 def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_lenient(word) for word in command) for command in commands)
+    return tuple(tuple(_lenient(word) for word in _with_path(command)) for command in commands)
 
 
 def _metric(text: str, index: int, better: str) -> Metric:
@@ -141,8 +166,27 @@ def _metric(text: str, index: int, better: str) -> Metric:
 
 
 def _lenient(word: str) -> str:
-    """In a user's command only our own placeholders count; other braces are the command's."""
-    escaped = word.replace("{", "{{").replace("}", "}}")
-    for name in _PLACEHOLDERS:
-        escaped = escaped.replace("{{" + name + "}}", "{" + name + "}")
-    return escaped
+    """A word of the user's command as a recipe has it: our placeholders count, other braces are the command's.
+
+    {{name}} is the command's {name}. What looks like a placeholder and is none is refused: a single word '{thread}', or
+    in the text of a script what is nearly one of ours.
+    """
+    return _BRACES.sub(lambda found: _brace(found, word), word)
+
+
+def _brace(found: re.Match, word: str) -> str:
+    text, escaped, name = found[0], found[1], found[2]
+    if escaped:
+        return "{{" + escaped + "}}"
+    if name in _PLACEHOLDERS:
+        return text
+    if name and not word[: found.start()].endswith("$"):
+        is_script = any(letter.isspace() for letter in word)
+        near = difflib.get_close_matches(name.lower(), _PLACEHOLDERS, 1, 0.7 if is_script else 0.5)
+        if near or not is_script:
+            guess = f"did you mean {{{near[0]}}}? " if near else ""
+            there = words(f"{{{one}}}" for one in _PLACEHOLDERS)
+            raise UserError(
+                f"there is no placeholder {text}; {guess}{there} exist, and {{{text}}} is passed on as {text}"
+            )
+    return text.replace("{", "{{").replace("}", "}}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from lockswap.base.text import plural, share
 from lockswap.findings import advice_runs
+from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign
 from lockswap.findings.precision import width
 from lockswap.findings.stats import MIN_PAIRS
@@ -21,7 +22,7 @@ NO_PERF = (
 
 
 def of(campaign: Campaign) -> list[str]:
-    first = (_unfinished, _few, _budget, _wide_still, _disturbed, _busy)
+    first = (_unfinished, _fixed_time, _few, _budget, _wide_still, _disturbed, _busy)
     rules = (*first, advice_runs.of, _one_cpu, _crowded, _spinning, _governor, _no_perf)
     return [text for rule in rules for text in rule(campaign)]
 
@@ -34,6 +35,16 @@ def _unfinished(campaign: Campaign) -> Iterable[str]:
             f"The campaign was interrupted after {made}{of} runs: what follows rests on fewer rounds. "
             "'lockswap compare --resume DIR' makes the rest."
         )
+
+
+def _fixed_time(campaign: Campaign) -> Iterable[str]:
+    for workload in campaign.workloads:
+        if seconds := fixed_time(workload):
+            yield (
+                f"Runs of {workload.name} are of equal length, {seconds:.2g} s, whatever the lock. If the program runs "
+                "for a fixed time, that says nothing of locks: give --metric REGEX, the figure that it prints, as in "
+                "--metric 'ops: ([0-9]+)'."
+            )
 
 
 def _few(campaign: Campaign) -> Iterable[str]:

@@ -131,7 +131,7 @@ def _cold(campaign: Campaign) -> Iterable[str]:
     if cold:
         yield (
             f"The first round of {words(cold)} is worse than all later ones: caches were cold. The median does not "
-            "mind one round; if it matters, let 'prepare' of the recipe warm them."
+            "mind one round; if it matters, --warmup 1 makes a run before."
         )
 
 

@@ -1,59 +1,108 @@
-"""The gate for a user's CI: is any lock slower than the baseline by more than is allowed?"""
+"""The gate for a user's CI: is any lock slower than the baseline by more than is allowed? And with or without it: was
+anything measured at all?"""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lockswap.base.choice import BASELINES
 from lockswap.base.text import plural, times
 from lockswap.findings.claims import interval
 from lockswap.findings.measured import Campaign, Workload
+from lockswap.findings.measures import MetricInfo
 from lockswap.findings.precision import awaited
 from lockswap.findings.stats import SLOWER
 from lockswap.records.status import SKIPPED
 
-FAILED = 3  # exit status
+# Exit statuses.
+FAILED = 3
+NOT_MEASURED = 4
 
 
 @dataclass
 class Gate:
-    """One line each. `violations` close the gate; `open_` is what could not be told, and passes."""
+    """One line each. `violations` close the gate, and so does `unmeasured`, of which there is no figure; `open_` is
+    what the figures leave open, and passes."""
 
     limit: float
     violations: list[str] = field(default_factory=list)
+    unmeasured: list[str] = field(default_factory=list)
     open_: list[str] = field(default_factory=list)
     passed: int = 0
 
+    @property
+    def status(self) -> int:
+        """Exit status."""
+        return FAILED if self.violations else NOT_MEASURED if self.unmeasured else 0
+
     def lines(self) -> list[str]:
-        closed = f"gate: FAILED, {plural(len(self.violations), 'violation')} of --fail-below {self.limit:g}"
-        verdict = closed if self.violations else f"gate: passed, --fail-below {self.limit:g}"
+        verdict = {
+            FAILED: f"gate: FAILED, {plural(len(self.violations), 'violation')} of --fail-below {self.limit:g}",
+            NOT_MEASURED: f"gate: FAILED, --fail-below {self.limit:g} has nothing to judge by",
+            0: f"gate: passed, --fail-below {self.limit:g}",
+        }[self.status]
         counts = f"{plural(self.passed, 'ratio')} shown to be above, {len(self.open_)} can't tell"
-        return [*self.violations, *self.open_, f"{verdict} ({counts})"]
+        counts += f", {len(self.unmeasured)} not measured" if self.unmeasured else ""
+        return [*self.violations, *self.unmeasured, *self.open_, f"{verdict} ({counts})"]
 
 
 def check(campaign: Campaign, limit: float) -> Gate:
     """Each lock under test against the campaign's baseline, each thread count, rates and times.
 
     A violation is an interval that lies below the limit, and a difference beyond the noise floor; or a lock whose runs
-    failed where the baseline's did not.
+    failed where the baseline's did not. What has no ratio at all closes the gate too: it can't be vouched for.
     """
     gate = Gate(limit)
-    for workload in campaign.workloads:
-        locks = [lock for lock in workload.locks if lock not in BASELINES] or workload.locks
-        for lock in locks:
-            for threads in workload.threads:
-                if lock != workload.against:
-                    _check(gate, workload, lock, threads)
+    for workload, lock, threads in _under_test(campaign):
+        _check(gate, workload, lock, threads)
     return gate
 
 
+def nothing_measured(campaign: Campaign) -> str | None:
+    """Why no lock under test has a ratio, by the first of them; None if one has."""
+    why = None
+    for workload, lock, threads in _under_test(campaign):
+        if any(workload.ratio(threads, lock, leading) for leading in _leading(workload)):
+            return None
+        why = why or f"{_what(workload, lock, threads)}: {_why_not(workload, lock, threads)}"
+    return why or "no run was made"
+
+
+def _under_test(campaign: Campaign) -> Iterator[tuple[Workload, str, int]]:
+    for workload in campaign.workloads:
+        others = [lock for lock in workload.locks if lock != workload.against]
+        locks = [lock for lock in others if lock not in BASELINES] or others
+        yield from ((workload, lock, threads) for lock in locks for threads in workload.threads)
+
+
+def _what(workload: Workload, lock: str, threads: int) -> str:
+    return f"{workload.name}, {plural(threads, 'thread')}, {lock}"
+
+
+def _leading(workload: Workload) -> list[MetricInfo]:
+    return [workload.leading(metric)[0] for metric in awaited(workload)]
+
+
+def _why_not(workload: Workload, lock: str, threads: int) -> str:
+    """Why the lock has no ratio."""
+    for name in (lock, workload.against):
+        cell = workload.cell(threads, name)
+        if cell and cell.failures and not cell.good:
+            status, detail, _ = cell.failures[0]
+            return f"{status}: {detail}" if name == lock else f"the baseline {name}: {status}: {detail}"
+    return "no round has a good run of both it and the baseline"
+
+
 def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
-    what = f"{workload.name}, {plural(threads, 'thread')}, {lock}"
+    what = _what(workload, lock, threads)
     cell, base = workload.cell(threads, lock), workload.cell(threads, workload.against)
     if cell and cell.failures and base and not base.failures and cell.failures[0][0] != SKIPPED:
         status, detail, _ = cell.failures[0]
         gate.violations.append(f"gate: {what}: {status}: {detail}")
-    for metric in awaited(workload):
-        leading, _ = workload.leading(metric)
-        ratio = workload.ratio(threads, lock, leading)
+    ratios = [(leading, workload.ratio(threads, lock, leading)) for leading in _leading(workload)]
+    if not any(ratio for _, ratio in ratios):
+        gate.unmeasured.append(f"gate: {what}: not measured: {_why_not(workload, lock, threads)}")
+        return
+    for leading, ratio in ratios:
         if ratio is None:
             gate.open_.append(f"gate: {what}, {leading.name}: can't tell: no pair of good runs")
             continue

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from lockswap.base.choice import RWLOCK
 from lockswap.base.errors import UserError
+from lockswap.base.nearest import unknown
 from lockswap.recipes.recipe import BUILT_IN, KINDS, PLACEHOLDER, Expectation, LockCheck, Metric, Recipe, Variant
 from lockswap.recipes.server import Ready, Server
 from lockswap.recipes.toml_table import Table
@@ -65,8 +66,8 @@ def choose(
     for name in names:
         named = [recipe for recipe in recipes.values() if name in (recipe.name, recipe.family)]
         if not named:
-            there = ", ".join(recipes) or "none; apps/recipes is empty"
-            raise UserError(f"no workload '{name}' (there are: {there})")
+            families = {recipe.family: recipe.family for recipe in recipes.values() if recipe.family}
+            raise unknown("workload", name, [*families, *recipes], "lockswap list workloads")
         chosen += [recipe for recipe in named if recipe not in chosen]
     return chosen
 
@@ -151,7 +152,7 @@ class _Reader:
             self.fail("metric", "at least one must be more than info")
         for tag in recipe.tags:
             if tag not in TAGS:
-                self.fail("tags", f"'{tag}' is unknown; there are: {', '.join(TAGS)}")
+                self.fail("tags", str(unknown("tag", tag, TAGS)))
         if not recipe.takes or set(recipe.takes) - set(KINDS):
             self.fail("takes", f"must be a list of at least one of: {', '.join(KINDS)}")
         if recipe.seconds < 1:

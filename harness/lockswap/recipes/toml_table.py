@@ -15,14 +15,17 @@ class Table:
         if not isinstance(data, dict):
             fail(where, "must be a table")
         self.data = dict(data)
+        self.known: dict[str, None] = {}  # keys that were asked for, in their order
 
     def _key(self, key: str) -> str:
         return f"{self.where}.{key}" if self.where else key
 
     def raw(self, key: str) -> Any:
+        self.known[key] = None
         return self.data.pop(key, None)
 
     def take(self, key: str, kind: type, *, required: bool = False, default: Any = None) -> Any:
+        self.known[key] = None
         if key not in self.data:
             if required:
                 near = get_close_matches(key, self.data, n=1)
@@ -60,6 +63,7 @@ class Table:
         return pattern
 
     def table(self, key: str) -> "Table":
+        self.known[key] = None
         return Table(self.fail, self._key(key), self.data.pop(key, {}))
 
     def tables(self, key: str) -> list["Table"]:
@@ -69,7 +73,8 @@ class Table:
 
     def done(self) -> None:
         for key in self.data:
-            self.fail(self._key(key), "is not a key that recipes have")
+            near = get_close_matches(key, self.known, n=1)
+            self.fail(self._key(key), "is not a key that recipes have" + (f"; is '{near[0]}' meant?" if near else ""))
 
 
 _KINDS = {

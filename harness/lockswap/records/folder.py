@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -111,11 +112,16 @@ class Folder:
 
 
 def make_folder(path: Path) -> None:
-    """Made if it is not there."""
+    """Made if it is not there; files can be made in it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"cannot make the folder {path}: {error.strerror}") from error
+        raise UserError(f"cannot make the folder {path}: {error.strerror}; --out DIR names another one") from error
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise UserError(f"cannot write into {path}: {error.strerror}; --out DIR names another folder") from error
 
 
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:

@@ -125,6 +125,8 @@ class Palette:
         for lock in locks:
             choice = Choice.of(lock)
             label = choice.mutex if choice.mutex and choice.rwlock == PTHREAD else lock
+            if choice.mutex == PTHREAD:
+                label = choice.rwlock  # alone, beside mutexes that are passed through
             if label in _BASELINES:
                 light, _, marker = _BASELINES[label]
                 found[lock] = LockStyle(f"lock-{label}", light, marker, "--" if lock == NONE else "-")

@@ -1,6 +1,6 @@
 """A campaign's tables in the terminal: as many columns side by side as fit, the others below."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -40,16 +40,42 @@ def tables(workload: Workload, console: Console) -> list[Table]:
                 packed[-1] += blocks
             else:
                 packed.append(blocks)
-    cost = Block(("CPU s", "runs"), _cost, lambda _: ["", ""])
-    if fits([*packed[-1], cost]):  # not worth a table of its own
-        packed[-1].append(cost)
+    if fits([*packed[-1], _COST]):
+        packed[-1].append(_COST)
+    else:
+        packed.append([_COST])
     return [_table(workload, blocks) for blocks in packed]
+
+
+def markdown(workload: Workload) -> list[str]:
+    """All columns in one table of Markdown, however wide it is."""
+    table = _table(workload, [block for group in _groups(workload) for block in group] + [_COST])
+    columns = [[str(column.header), *(_plain(cell) for cell in column.cells)] for column in table.columns]
+    head, *rows = zip(*columns, strict=True)
+    rule = ["---:" if column.justify == "right" else "---" for column in table.columns]
+    return [_markdown_row(cells) for cells in (head, rule, *rows)]
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _plain(cell: Entry) -> str:
+    return " ".join((cell.plain if isinstance(cell, Text) else cell).split())
 
 
 def width(table: Table, console: Console) -> int:
     """How wide it would like to be."""
     # Measured on a wide console: a narrow one would cut the measure.
     return console.measure(table, options=console.options.update(width=10_000, max_width=10_000)).maximum
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """A table that is wider than the terminal is wrapped by it; rich would leave columns away."""
+    usual = console.width
+    console.width = max(usual, width(table, console))
+    console.print(table)
+    console.width = usual
 
 
 def new_table() -> Table:
@@ -141,3 +167,6 @@ def _cost(cell: Cell) -> list[Entry]:
     cpu, good, made = cell.usage("cpu_s"), len(cell.good), len(cell.rows)
     runs: Entry = str(made) if good == made else Text(f"{good} of {made}", style="red")
     return [f"{cpu.median:.2f}" if cpu else "", runs]
+
+
+_COST = Block(("CPU s", "runs"), _cost, lambda _: ["", ""])

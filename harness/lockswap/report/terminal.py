@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from rich.text import Text
 from lockswap.base.text import duration, plural
 from lockswap.findings.findings import Findings
 from lockswap.report.console import listed, open_console, short
-from lockswap.report.tables import left_out, tables
+from lockswap.report.tables import left_out, print_whole, tables
+from lockswap.report.tables import markdown as tables_markdown
 
 
 class Live:
@@ -42,17 +44,17 @@ class Live:
         if self.bar:
             self.bar.stop()
 
-    def starts(self, what: str, left_s: float) -> None:
-        left = duration(left_s) if left_s else "?"
+    def starts(self, what: str, left_s: float | None) -> None:
+        left = "?" if left_s is None else duration(left_s)
         if self.bar:
             self.bar.update(self.task, description=what, left=left)
         elif time.monotonic() - self.last_line > 20:
             self.last_line = time.monotonic()
             print(f"lockswap: {what} ({left} left)", file=sys.stderr, flush=True)
 
-    def done(self, share: float, left_s: float) -> None:
+    def done(self, share: float, left_s: float | None) -> None:
         if self.bar:
-            self.bar.update(self.task, completed=share, left=duration(left_s))
+            self.bar.update(self.task, completed=share, left="?" if left_s is None else duration(left_s))
 
     def says(self, text: str) -> None:
         if text in self.said:  # the same failure in every round is news once
@@ -64,14 +66,17 @@ class Live:
             print(f"lockswap: {text}", file=sys.stderr, flush=True)
 
 
-def show(findings: Findings, page: Path | None) -> None:
+def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
     """The table, the sentences, the advice, and where the page is."""
+    if markdown:
+        print("\n".join(_markdown(findings, page)))
+        return
     console = open_console()
     for workload in findings.campaign.workloads:
         console.print()
         console.print(Text(workload.info["title"], style="bold"))
         for table in tables(workload, console) if workload.measured() else ():
-            console.print(table)
+            print_whole(console, table)
         if workload.measured() and (others := left_out(workload)):
             console.print(Text(f"More in the report: {', '.join(others)}", style="dim"))
         console.print(listed("•", findings.sentences[workload.name]))
@@ -80,9 +85,25 @@ def show(findings: Findings, page: Path | None) -> None:
         console.print(Text("Before you read the figures", style="bold yellow"))
         console.print(listed("!", findings.advice, "yellow"))
     console.print()
-    where = f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
-    console.print(Text(where, style="bold"), soft_wrap=True)
+    console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
 
 
-def plan_line(jobs: int, locks: list[str], runs: int, seconds: float) -> str:
-    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, about {duration(seconds)}"
+def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
+    for workload in findings.campaign.workloads:
+        yield from (f"### {workload.info['title']}", "")
+        if workload.measured():
+            yield from (*tables_markdown(workload), "")
+        yield from (*(f"- {sentence}" for sentence in findings.sentences[workload.name]), "")
+    if findings.advice:
+        yield from ("### Before you read the figures", "", *(f"- {advice}" for advice in findings.advice), "")
+    yield _where(findings, page)
+
+
+def _where(findings: Findings, page: Path | None) -> str:
+    return f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
+
+
+def plan_line(jobs: int, locks: list[str], runs: int, seconds: float | None) -> str:
+    """`seconds` None: nobody knows yet."""
+    long = "whose length the first will show" if seconds is None else f"about {duration(seconds)}"
+    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, {long}"

@@ -1,4 +1,5 @@
-"""`--preload LIB`: libraries that are preloaded behind ours, mostly an allocator; found by name, tried once."""
+"""`--preload LIB`: libraries that are preloaded behind ours, mostly an allocator, and with `--preload-first` those
+before it; found by name, tried once."""
 
 import os
 import re

@@ -11,7 +11,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.run import extra_preload, program
+from lockswap.run import extra_preload, preload_order, program
 from lockswap.run.preload import clean_environment, lock_variables
 
 
@@ -24,6 +24,7 @@ def run(
     stats: str | None,
     verbose: bool,
     preload: Sequence[str] = (),
+    preload_first: Sequence[str] = (),
 ) -> NoReturn:
     """Replace this process by `command`: nothing stands between the program and its caller."""
     registry = Registry.load(paths)
@@ -32,7 +33,7 @@ def run(
     choice = chosen(registry, rwlock, mutex)
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
-    others = extra_preload.resolve(preload)
+    before, others = extra_preload.resolve(preload_first), extra_preload.resolve(preload)
     if stats not in (None, "0") and choice.variables:
         others.append(str(paths.stats_on_signal))
 
@@ -41,14 +42,17 @@ def run(
         for key in [key for key in env if key.startswith("LOCKSWAP_")]:
             del env[key]
     else:
-        for hindrance in program.hindrances(path):
+        for hindrance in program.hindrances(Path(path)):
             print(f"lockswap: warning: {hindrance}", file=sys.stderr)
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
         # What is not named is glibc's, whatever the environment says.
         for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"):
             env.pop(key, None)
-    env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others)
+    env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others, before)
+    if choice.variables:
+        for warning in preload_order.warnings(env["LD_PRELOAD"], paths.library):
+            print(f"lockswap: warning: {warning}", file=sys.stderr)
 
     # Python ignores these two; an ignored signal would stay ignored in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -57,7 +61,7 @@ def run(
     try:
         os.execve(path, command, env)
     except OSError as error:
-        raise UserError(f"cannot start '{command[0]}': {error.strerror or error}") from error
+        raise UserError(program.cannot_start(command[0], path, error)) from error
 
 
 def _stats_target(stats: str | None) -> str | None:

@@ -15,8 +15,10 @@ _OF_HARNESS = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APP
 _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
 
-def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = ()) -> str:
-    """LD_PRELOAD, in this order: sanitizer runtimes, `library`, what `--preload` named, what was preloaded already."""
+def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = (), before: Iterable[str] = ()) -> str:
+    """LD_PRELOAD, in this order: sanitizer runtimes, what `--preload-first` named, `library`, what `--preload` named,
+    what was preloaded already.
+    """
     if library and re.search(r"[\s:]", str(library)):
         raise UserError(
             f"'{library}' has a space or a colon in its path, and the loader splits LD_PRELOAD there; "
@@ -24,8 +26,10 @@ def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = ()) -
         )
     ours = library.name if library else None
     others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != ours]
-    others = list(dict.fromkeys([*extra, *others]))
+    before = list(before)
+    others = list(dict.fromkeys([*before, *extra, *others]))
     first = [entry for entry in others if Path(entry).name.startswith(_FIRST)]
+    first += [entry for entry in before if entry not in first]
     rest = [entry for entry in others if entry not in first]
     return ":".join([*first, *([str(library)] if library else []), *rest])
 
@@ -52,11 +56,12 @@ def lock_variables(
     existing_preload: str,
     stats: str | None = None,
     extra: Iterable[str] = (),
+    before: Iterable[str] = (),
 ) -> dict[str, str]:
     """The variables that put `choice` under a program; for 'none' only what is to be preloaded all the same."""
     if not choice.variables:
-        return {"LD_PRELOAD": ld_preload(None, existing_preload, extra)} if extra else {}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra), **choice.variables}
+        return {"LD_PRELOAD": ld_preload(None, existing_preload, extra, before)} if extra or before else {}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra, before), **choice.variables}
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

@@ -1,5 +1,6 @@
 """What kind of file a program is, and whether a preloaded library can reach it."""
 
+import errno
 import os
 import shutil
 import stat
@@ -12,17 +13,56 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 _PT_INTERP = 3
 
 
-def resolve(name: str) -> Path:
-    """The file that NAME would start, found as execvp does."""
+def resolve(name: str) -> str:
+    """The file that NAME starts: a name with a slash is a path, any other is looked for in PATH, as execvp does.
+
+    There is a slash in the answer, so that it is not looked for in PATH again.
+    """
     found = shutil.which(name)
     if found:
-        return Path(found)
-    if Path(name).is_dir():
-        raise UserError(f"'{name}' is a folder, not a program")
-    if Path(name).exists():
-        raise UserError(f"'{name}' is not executable; 'chmod +x' it, or start it through its interpreter")
-    where = "no such file" if "/" in name else "not found in PATH; give its path, or install it"
-    raise UserError(f"cannot start '{name}': {where}")
+        return found if "/" in found else f"./{found}"  # an empty entry of PATH is the current folder
+    raise UserError(_why_not(name))
+
+
+def absolute(name: str) -> str:
+    """The same from any folder. Links are not followed: some programs go by the name under which they are started."""
+    return str(Path(resolve(name)).absolute())
+
+
+def _why_not(name: str) -> str:
+    if not name:
+        return "the name of the program is empty"
+    here = Path(name)
+    if "/" not in name:
+        executable = here.is_file() and os.access(here, os.X_OK)
+        cure = f"the one in this folder is './{name}'" if executable else "give its path, or install it"
+        return f"cannot start '{name}': not found in PATH; {cure}"
+    if here.is_dir():
+        return f"'{name}' is a folder, not a program"
+    if here.exists():
+        return f"'{name}' is not executable; 'chmod +x' it, or start it through its interpreter"
+    return f"cannot start '{name}': no such file"
+
+
+def cannot_start(name: str, path: str, error: OSError) -> str:
+    """Why the kernel did not start PATH, which is executable."""
+    if error.errno == errno.ENOEXEC:
+        return f"cannot start '{name}': it has no '#!' line and is no program; start it through its interpreter"
+    if error.errno == errno.ENOENT and (interpreter := _asked_for(Path(path))):
+        return f"cannot start '{name}': it asks for '{interpreter}', which is not there"
+    return f"cannot start '{name}': {error.strerror or error}"
+
+
+def _asked_for(path: Path) -> str | None:
+    """The interpreter of a script, the loader of a program."""
+    try:
+        head = path.open("rb").read(4096)
+        if head.startswith(b"#!"):
+            words = head[2:].split(b"\n", 1)[0].split()
+            return words[0].decode("utf-8", "replace") if words else None
+        return _interpreter(path) if head.startswith(b"\x7fELF\x02") else None
+    except (OSError, struct.error):
+        return None
 
 
 def hindrances(path: Path) -> list[str]:
@@ -58,14 +98,27 @@ def hindrances(path: Path) -> list[str]:
     return found
 
 
-def _script(path: Path, head: bytes) -> list[str]:
+def shell_of(path: Path) -> str | None:
+    """For a shell, or a script for one, such as a shim: what the file is. The locks are those of what it starts."""
+    try:
+        head = path.open("rb").read(4096)
+    except OSError:
+        return None
+    if head.startswith(b"#!"):
+        shims = _script(path, head)
+        return shims[0] if shims else f"'{path.name}' is a shell script" if _shell_in(head) else None
+    return f"'{path.name}' is a shell" if path.name in _SHELLS else None
+
+
+def _shell_in(head: bytes) -> bool:
+    """Whether a script's first line names a shell."""
     words = head[2:].split(b"\n", 1)[0].decode("utf-8", "replace").split()
-    if not words:
-        return []
-    interpreter = Path(words[0]).name
-    if interpreter == "env" and len(words) > 1:
-        interpreter = words[1]
-    if interpreter not in _SHELLS:
+    names = [Path(word).name for word in words if not word.startswith("-")]
+    return bool(names) and (names[1] if names[0] == "env" and len(names) > 1 else names[0]) in _SHELLS
+
+
+def _script(path: Path, head: bytes) -> list[str]:
+    if not _shell_in(head):
         return []
     manager = next((m for m in ("pyenv", "rbenv", "nodenv", "asdf", "jenv", "goenv") if f"{m}".encode() in head), None)
     if manager or "/shims/" in str(path):

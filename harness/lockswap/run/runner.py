@@ -121,6 +121,7 @@ class _PreparedRun:
             run.env.get("LD_PRELOAD", ""),
             str(stats) if stats else None,
             extra,
+            self.setup.preload_first,
         )
         command = self.recipe.fill(self.recipe.command, values)
         if self.recipe.server:
@@ -164,7 +165,9 @@ class _PreparedRun:
         """The program under test, wrapped from the inside out: only the program itself is preloaded."""
         setup, line = self.setup, command
         if swap:
-            line = ["env", *(f"{key}={value}" for key, value in swap.items()), *line]
+            # Not by env, which takes a program with '=' in its path for a variable.
+            variables = [f"{key}={value}" for key, value in swap.items()]
+            line = [str(setup.paths.meter), "with", *variables, "--", *line]
         if setup.numactl:
             line = ["numactl", *setup.numactl, "--", *line]
         if setup.pin:

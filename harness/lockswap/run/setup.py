@@ -22,6 +22,7 @@ class Setup:
     numactl: tuple[str, ...] = ()
     timeout: float | None = None
     preload: tuple[str, ...] = ()  # files that are preloaded behind our library, for every lock and for none
+    preload_first: tuple[str, ...] = ()  # the same before it
 
     def with_seconds(self, recipe: Recipe, seconds: int) -> float:
         return self.timeout if self.timeout is not None else recipe.time_limit(seconds)

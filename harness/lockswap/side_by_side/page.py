@@ -30,8 +30,11 @@ COLUMNS = (
 
 
 def default_folder(side_by_side: SideBySide) -> Path:
-    """results/A-vs-B of this checkout; without one, the current folder's A-vs-B."""
+    """A-vs-B beside the campaigns, if they stand in one folder; else in results of this checkout, or here."""
     name = "-vs-".join(re.sub(r"[^A-Za-z0-9._-]+", "-", label) for label in side_by_side.labels)
+    around = {folder.resolve().parent for folder in side_by_side.folders}
+    if len(around) == 1:
+        return around.pop() / name
     results = Paths.find().results
     return (results if results.is_dir() else Path()) / name
 

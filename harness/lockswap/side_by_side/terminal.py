@@ -10,7 +10,7 @@ from lockswap.base.text import SYMBOL, times
 from lockswap.findings import change
 from lockswap.findings.change import CHANGED, Change
 from lockswap.report.console import listed, open_console, short
-from lockswap.report.tables import COLOR, Entry, new_table, ratio_text, width
+from lockswap.report.tables import COLOR, Entry, new_table, print_whole, ratio_text, width
 from lockswap.side_by_side.campaigns import Comparison, SideBySide
 from lockswap.side_by_side.differences import Difference
 from lockswap.side_by_side.page import letters
@@ -28,7 +28,7 @@ def show(side_by_side: SideBySide, page: Path) -> None:
         console.print()
         console.print(Text(side_by_side.workload(name).info["title"], style="bold"))
         for table in _changes(side_by_side, side_by_side.first(name), console):
-            console.print(table)
+            print_whole(console, table)
         if others := side_by_side.more_names(name):
             console.print(Text(f"More in the report: {others}", style="dim"))
     if side_by_side.cautions:

@@ -1,0 +1,75 @@
+"""What the user's own program takes: one run under glibc's locks, counted, before anything is measured."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.choice import BASELINES, MUTEX, MUTEX_PTHREAD, RWLOCK, Choice
+from lockswap.base.text import words
+from lockswap.campaign.job import Job
+from lockswap.recipes.output import Counts
+from lockswap.recipes.recipe import KINDS
+from lockswap.run import runner
+from lockswap.run.outcome import Outcome
+from lockswap.run.setup import Setup
+
+OPTIONS = {RWLOCK: "-l", MUTEX: "-m"}
+# A kind that is taken so many times as often as what is compared is worth a word.
+MUCH_MORE = 10
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How the run ended, and how often it took each kind of locks; `taken` is empty where nothing was counted."""
+
+    outcome: Outcome
+    taken: dict[str, int]
+
+    def only_mutexes(self) -> bool:
+        return bool(self.taken) and not self.taken[RWLOCK] and bool(self.taken[MUTEX])
+
+    def says(self, name: str, locks: Iterable[str], named: bool) -> str | None:
+        """In a sentence: what `name` takes, and what else could be compared. None if nothing was counted."""
+        if not self.taken:
+            return None
+        amounts = words(_amount(self.taken[kind], kind) for kind in (RWLOCK, MUTEX))
+        text = f"{name} takes {amounts}"
+        if not any(self.taken.values()):
+            return f"{text}: there is nothing to swap; 'lockswap audit' says more"
+        tested = frozenset().union(*(Choice.of(lock).tested for lock in locks if lock not in BASELINES))
+        compared = max((self.taken[kind] for kind in tested & self.taken.keys()), default=0)
+        for kind in (RWLOCK, MUTEX):
+            if kind in tested:
+                continue
+            if self.taken[kind] and not compared:
+                return f"{text}: try {OPTIONS[kind]}, which swaps {KINDS[kind]}"
+            if self.taken[kind] > MUCH_MORE * compared:
+                return f"{text}: {OPTIONS[kind]} compares {KINDS[kind]} as well"
+        return (
+            text if named else f"{text}: comparing {words(KINDS[kind] for kind in (RWLOCK, MUTEX) if kind in tested)}"
+        )
+
+    def advises(self, locks: Iterable[str]) -> bool:
+        """Whether what is compared is not what the program takes."""
+        return (self.says("", locks, True) or "").find(": try ") >= 0
+
+
+def run(setup: Setup, job: Job, cwd: Path) -> Probe:
+    """With glibc's own rwlocks and mutexes passed through, and both counted."""
+    outcome = runner.measure(setup, job.recipe, MUTEX_PTHREAD, job.threads[0], job.seconds, job.params, True, cwd)
+    counts = outcome.counts
+    taken = _taken(counts) if counts and counts.processes else {}
+    return Probe(outcome, taken)
+
+
+def _taken(counts: Counts) -> dict[str, int]:
+    mutexes = counts.mutex_totals.get("acquisitions", 0) + counts.mutex_totals.get("to_glibc", 0)
+    return {RWLOCK: counts.reads + counts.writes + counts.totals.get("to_glibc", 0), MUTEX: mutexes}
+
+
+def _amount(count: int, kind: str) -> str:
+    """'no rwlocks', '1 mutex', '36,000 rwlocks', '1.6 million mutexes'."""
+    if count < 1_000_000:
+        return f"{f'{count:,}' if count else 'no'} {kind if count == 1 else KINDS[kind]}"
+    size, name = (1e9, "billion") if count >= 1e9 else (1e6, "million")
+    return f"{count / size:.1f} {name} {KINDS[kind]}"
