@@ -36,6 +36,8 @@ void reset_stats() noexcept;
 // What has been counted until now: a summary on stderr, or JSON in a file (config.stats), which is
 // written anew each time. Two threads take turns. Async-signal-safe; called from a handler that
 // interrupts a report of the same thread, it does nothing. `bypasses` nullptr: nobody looked.
+// A process that called nothing writes nothing, unless it is the one that was asked about: its
+// parent was started without LOCKSWAP_STATS.
 void report_stats(const Config& config, const Bypasses* bypasses) noexcept;
 // At exit, without LOCKSWAP_STATS: a line on stderr, if there are any.
 void report_bypasses(const Bypasses& bypasses) noexcept;

@@ -225,6 +225,13 @@ void put_json(Text& out, const Config& config, const Totals& t, const Busiest& t
   out << "}\n";
 }
 
+bool is_shell(const char* program) noexcept {
+  for (const char* shell : {"sh", "bash", "dash", "zsh", "ksh"}) {
+    if (same_name(program, shell)) return true;
+  }
+  return false;
+}
+
 template <std::size_t kCount>
 void put_text_counts(Text& out, const Field (&fields)[kCount], const Totals& t) noexcept {
   for (const Field& f : fields) {
@@ -253,7 +260,9 @@ void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
       << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": " << t[Event::call]
       << " calls seen, " << t.locks << " locks\n";
   if (t[Event::call] == 0) {
-    out << "  The program takes no pthread reader-writer lock, or bypasses the preload.\n";
+    out << (is_shell(program_invocation_short_name)
+                ? "  This is a shell: what it starts reports for itself, if it calls a lock.\n"
+                : "  The program takes no pthread reader-writer lock, or bypasses the preload.\n");
     return;
   }
   put_text_counts(out, kFields, t);
@@ -324,6 +333,66 @@ void write_file(const char* name, const char* what) noexcept {
   raw_syscall(SYS_close, fd);
 }
 
+// Opens /proc/<parent>/NAME for reading, or reads it as a link into `into`; the kernel's result.
+long parents(const char* name, char* into, std::size_t size) noexcept {
+  char path[48];
+  Text(path, sizeof path) << "/proc/" << static_cast<std::uint64_t>(raw_syscall(SYS_getppid))
+                          << name;
+  const long at = reinterpret_cast<long>(path);
+  if (into == nullptr) return raw_syscall(SYS_openat, AT_FDCWD, at, O_RDONLY | O_CLOEXEC, 0);
+  return raw_syscall(SYS_readlinkat, AT_FDCWD, at, reinterpret_cast<long>(into),
+                     static_cast<long>(size));
+}
+
+// dash leaves by _exit, and so without a report.
+bool parent_is_dash() noexcept {
+  static constexpr char kEnd[] = "/dash";
+  constexpr long kLength = sizeof kEnd - 1;
+  char exe[256];
+  const long n = parents("/exe", exe, sizeof exe);
+  if (n < kLength) return false;
+  for (long i = 0; i < kLength; ++i) {
+    if (exe[n - kLength + i] != kEnd[i]) return false;
+  }
+  return true;
+}
+
+// Whether the parent was started with LOCKSWAP_STATS too, and reports. Then it is not this process
+// that the user asked about, but one that stands behind it: a shell, a shim, a script.
+bool parent_reports() noexcept {
+  static constexpr char kName[] = "LOCKSWAP_STATS=";
+  static constinit char chunk[4096];
+  const long fd = parent_is_dash() ? -1 : parents("/environ", nullptr, 0);
+  if (fd < 0) return false;
+  std::size_t matched = 0;  // characters of the name
+  bool may_match = true;    // whether this variable begins like it
+  bool found = false;
+  for (;;) {
+    const long n = raw_syscall(SYS_read, fd, reinterpret_cast<long>(chunk), sizeof chunk);
+    if (n == -EINTR) continue;
+    if (n <= 0) break;
+    for (long i = 0; i < n && !found; ++i) {
+      may_match = may_match && chunk[i] == kName[matched];
+      if (may_match && ++matched == sizeof kName - 1) found = true;
+      if (chunk[i] == 0) {
+        may_match = true;
+        matched = 0;
+      }
+    }
+    if (found) break;
+  }
+  raw_syscall(SYS_close, fd);
+  return found;
+}
+
+bool saw_nothing(const Totals& t, const Bypasses* bypasses) noexcept {
+  if (bypasses != nullptr && bypasses->count != 0) return false;
+  for (std::size_t e = 0; e < kEvents; ++e) {
+    if (t.n[e] != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void report_bypasses(const Bypasses& bypasses) noexcept {
@@ -343,7 +412,9 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
     const Busiest top_mutexes = find_busiest(table, mutex_acquisitions);
     const Totals totals = add_up(table);
     Text out(buffer, sizeof buffer);
-    if (config.stats[0] == 0) {
+    if (saw_nothing(totals, bypasses) && parent_reports()) {
+      // No news from a process that nobody asked about.
+    } else if (config.stats[0] == 0) {
       put_text_rwlocks(out, config, totals, top);
       put_text_mutexes(out, config, totals, top_mutexes);
       if (bypasses != nullptr && bypasses->count != 0) put_bypasses(out << "  ", *bypasses);

@@ -126,7 +126,7 @@ def lock_check_failure(
     if counts.processes == 0:
         return (
             "the library was not loaded (no counts were written): a static, setuid or non-glibc program, "
-            "or one that leaves without running exit handlers"
+            "or one that leaves without running exit handlers; or it calls no lock, behind another program"
         )
     judges = {RWLOCK: _rwlocks_failure, MUTEX: _mutexes_failure}
     problems = [judges[kind](check, counts, output) for kind in judges if kind in kinds]
