@@ -97,13 +97,12 @@ def _same_differs(campaign: Campaign) -> Iterable[str]:
         )
 
 
-def _short(campaign: Campaign) -> Iterable[str]:
-    def is_short(workload: Workload) -> bool:
-        walls = [
-            row.numbers["wall_s"] for cell in workload.cells.values() for row in cell.good if "wall_s" in row.numbers
-        ]
-        return bool(walls) and median(walls) < SHORT_S
+def is_short(workload: Workload) -> bool:
+    walls = [row.numbers["wall_s"] for cell in workload.cells.values() for row in cell.good if "wall_s" in row.numbers]
+    return bool(walls) and median(walls) < SHORT_S
 
+
+def _short(campaign: Campaign) -> Iterable[str]:
     short = _named(campaign, is_short)
     if short:
         yield (
