@@ -7,7 +7,7 @@ import pytest
 import synthetic
 from lockswap.findings import evidence, loading
 from lockswap.findings.effects import effect, effects
-from lockswap.findings.measured import Campaign
+from lockswap.findings.measured import Campaign, Place
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import Ratio
 from lockswap.findings.verdict import KEEP, NOTHING, OPEN, TAKE, TRADE, verdict
@@ -144,7 +144,7 @@ def test_among_many_equals_none_is_taken(tmp_path):
 def chance(ratios: list[Ratio], rivals: int) -> bool:
     metric = MetricInfo("ops", "total", "ops/s", "higher")
     found = evidence.Evidence(None, "ba", rivals)
-    found.places = [evidence.Place(metric, threads, ratio) for threads, ratio in enumerate(ratios, 1)]
+    found.places = [Place(metric, threads, ratio) for threads, ratio in enumerate(ratios, 1)]
     return found.is_chance([place for place in found.places if place.verdict == "faster"])
 
 
@@ -195,6 +195,8 @@ def test_too_few_rounds(tmp_path):
     one = judged(tmp_path / "x", ops(ba=2e6), rounds=5)
     assert one.kind == OPEN
     assert one.sentence == "Can't tell: only 5 pairs of runs where 6 are needed (--repeats 7)."
+    found = verdict(load(tmp_path / "two", rw("a", ba=(2, 2)), rw("b", ba=(2, 2)), rounds=5))
+    assert found.sentence == one.sentence
 
 
 def test_a_lock_whose_runs_fail_is_not_taken(tmp_path):
@@ -282,7 +284,7 @@ def test_it_depends(tmp_path):
     assert found.sentence.startswith("It depends on the program: ba for a (reads ")
     assert "; pf for b (reads " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
-    assert found.sentence.startswith("It depends on the program: ba for a (reads ")
+    assert found.sentence.startswith("Take ba for a (reads ")
     assert found.sentence.endswith("; it is worse, or its runs fail, in b; keep glibc's for b.")
 
 

@@ -24,6 +24,7 @@ MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
 BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
 
 RWLOCK, MUTEX, RANGE = "rwlock", "mutex", "range"  # kinds of locks
+CALLED = {RWLOCK: "reader-writer locks", MUTEX: "mutexes", RANGE: "range locks"}
 
 
 @dataclass(frozen=True)

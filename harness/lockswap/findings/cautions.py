@@ -4,42 +4,39 @@ from collections.abc import Iterable
 
 from lockswap.base.choice import NONE
 from lockswap.base.text import plural, words
-from lockswap.findings.advice_runs import SHORT_S, is_short
-from lockswap.findings.claims import where
-from lockswap.findings.evidence import Evidence
-from lockswap.findings.measured import Campaign, Workload
+from lockswap.findings.measured import SHORT_S, Campaign, Place, Workload
 from lockswap.findings.stats import EQUAL, FASTER, SLOWER
 
 # How the other verdict reads after "is".
 _WORDS = {EQUAL: "no difference", FASTER: "faster", SLOWER: "slower"}
 
 
-def of(campaign: Campaign, workload: Workload, taken: Evidence | None) -> list[str]:
-    """The most serious first. `taken` is the lock that the verdict takes, None if it takes none."""
-    found = [*(_of_lock(campaign, workload, taken) if taken else ()), *_of_workload(campaign, workload)]
+def of(campaign: Campaign, workload: Workload, lock: str | None = None, wins: list[Place] | None = None) -> list[str]:
+    """The most serious first. `lock` is the one that the verdict takes, if it takes one, and `wins` where it gains."""
+    found = [*(_of_lock(campaign, workload, lock, wins or []) if lock else ()), *_of_workload(campaign, workload)]
     return list(dict.fromkeys(found))
 
 
-def _of_lock(campaign: Campaign, workload: Workload, taken: Evidence) -> Iterable[str]:
-    wins = taken.wins
+def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place]) -> Iterable[str]:
     changed = [
         (place.threads, quiet)
         for place in wins
-        if (quiet := workload.changed_by_busy(place.threads, taken.lock, place.metric))
+        if (quiet := workload.changed_by_busy(place.threads, lock, place.metric))
     ]
     if changed:
         verdicts = words(dict.fromkeys(_WORDS.get(quiet.verdict, quiet.verdict) for _, quiet in changed))
-        there = where(workload, sorted({threads for threads, _ in changed}))
+        there = workload.where(sorted({threads for threads, _ in changed}))
         yield (
             f"without the rounds in which other programs had the machine the verdict{there} is another one "
             f"({verdicts}): measure again when the machine is quiet"
         )
-    pairs = [(place, taken.against_none(place)) for place in wins]
+    # What a user gains who preloads the library for this lock.
+    pairs = [(place, workload.ratio(place.threads, lock, place.metric, NONE)) for place in wins]
     lacking = [place.threads for place, ratio in pairs if ratio and ratio.verdict != FASTER]
     if lacking:
         yield (
             f"against the program without the library ({NONE}) the gain is not shown"
-            f"{where(workload, sorted(set(lacking)))}: the preload itself costs something, too"
+            f"{workload.where(sorted(set(lacking)))}: the preload itself costs something, too"
         )
     if wins and any(place.ratio.noise is None for place in wins):
         yield "there is no noise floor, so how far the program differs from itself is not known: measure anew"
@@ -57,7 +54,7 @@ def _of_workload(campaign: Campaign, workload: Workload) -> Iterable[str]:
     cpus = campaign.env.get("cpu", {}).get("usable")
     if not campaign.about["finished"]:
         yield "the campaign was interrupted: 'lockswap compare --resume DIR' makes the rounds that are missing"
-    if is_short(workload):
+    if workload.is_short:
         yield f"runs last less than {SHORT_S:g} s: starting the program weighs as much as its locks, give it more work"
     if campaign.about.get("wait") == "spin" and cpus and max(workload.threads) > cpus:
         yield "threads spun while others wanted their CPU: measure with --wait park"

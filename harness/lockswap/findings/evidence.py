@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lockswap.base.choice import BASELINES, NONE
-from lockswap.findings.measured import Workload, given_up
+from lockswap.findings.measured import Place, Workload, given_up
 from lockswap.findings.measures import MetricInfo
-from lockswap.findings.precision import awaited
 from lockswap.findings.stats import EQUAL, FASTER, OPEN, SAME, SLOWER, Ratio, paired_ratio
 from lockswap.records.row import Row
 from lockswap.records.status import NO_LOCK, SKIPPED
@@ -25,25 +24,6 @@ COSTLY = 1.25
 _MOST = 100.0
 
 
-@dataclass(frozen=True)
-class Place:
-    """One figure at one thread count."""
-
-    metric: MetricInfo
-    threads: int
-    ratio: Ratio
-
-    @property
-    def verdict(self) -> str:
-        return self.ratio.verdict
-
-    @property
-    def firm(self) -> bool:
-        """The whole interval lies beyond the noise, which chance alone hardly ever makes."""
-        noise = self.ratio.noise
-        return noise is not None and self.ratio.trusted and (self.ratio.low > noise or self.ratio.high * noise < 1)
-
-
 @dataclass(eq=False)
 class Evidence:
     """One lock of one workload. `rivals` is among how many the best one is looked for: the best of many is
@@ -56,12 +36,12 @@ class Evidence:
     @cached_property
     def places(self) -> list[Place]:
         """Of the figures that decide: rates and times."""
-        return list(self._places(self.workload.leading(metric)[0] for metric in awaited(self.workload)))
+        return list(self._places(self.workload.leading(metric)[0] for metric in self.workload.awaited))
 
     @cached_property
     def others(self) -> list[Place]:
         """Of the figures that can only be a price: waiting times, fairness."""
-        deciding = awaited(self.workload)
+        deciding = self.workload.awaited
         rest = [metric for metric in self.workload.metrics if metric not in deciding and self.workload.happens(metric)]
         return list(self._places(self.workload.leading(metric)[0] for metric in rest))
 
@@ -150,12 +130,6 @@ class Evidence:
         )
         ratio = self.workload.ratio(place.threads, self.lock, other) if other else None
         return Place(other, place.threads, ratio) if ratio else None
-
-    def against_none(self, place: Place) -> Ratio | None:
-        """Against the program without the library: what a user gains who preloads it for this lock."""
-        if self.workload.against == NONE:
-            return None
-        return self.workload.ratio(place.threads, self.lock, place.metric, NONE)
 
     def switches(self, threads: int) -> Ratio | None:
         """Context switches a second, above 1 = fewer, with the noise floor of switches."""

@@ -6,7 +6,6 @@ from lockswap.base.choice import BASELINES
 from lockswap.base.text import plural, times
 from lockswap.findings.claims import interval
 from lockswap.findings.measured import Campaign, Workload
-from lockswap.findings.precision import awaited
 from lockswap.findings.stats import SLOWER
 from lockswap.records.status import SKIPPED
 
@@ -51,7 +50,7 @@ def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
     if cell and cell.failures and base and not base.failures and cell.failures[0][0] != SKIPPED:
         status, detail, _ = cell.failures[0]
         gate.violations.append(f"gate: {what}: {status}: {detail}")
-    for metric in awaited(workload):
+    for metric in workload.awaited:
         leading, _ = workload.leading(metric)
         ratio = workload.ratio(threads, lock, leading)
         if ratio is None:
