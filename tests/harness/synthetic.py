@@ -151,3 +151,74 @@ def write(path: Path, rounds: int = 7, finished: bool = True, seed: int = 1, bet
             add(round_, "hopeless", lock, 1, "skipped", "needs 12400 MB of memory, 8000 MB are available")
     raw.close()
     return path
+
+
+READS_AND_WRITES = [metric("reads", "reads", "reads/s", "higher"), metric("writes", "writes", "writes/s", "higher")]
+
+
+def plain(
+    path: Path,
+    *workloads: tuple[str, list[dict], dict[str, dict[str, list[float]]]],
+    rounds: int = 7,
+    noise: float = 0.02,
+    cpu: dict[str, float] | None = None,
+    switches: dict[str, float] | None = None,
+    fails: dict[str, tuple[str, str]] | None = None,
+    busy: int = 0,
+    seed: int = 1,
+    **about: object,
+) -> Path:
+    """A campaign whose truth is known: each workload is (name, metrics, {lock: {metric: [value a thread count]}}).
+
+    `noise` is the standard deviation of a run; `cpu` and `switches` say by how much a lock uses more than another;
+    `fails` has the status and detail of locks whose runs fail; in the first `busy` rounds the machine is busy.
+    """
+    dice = random.Random(seed)
+    folder = Folder(path)
+    folder.create()
+    infos, names = [], []
+    for name, metrics, figures in workloads:
+        threads = THREADS[: max(len(values) for of in figures.values() for values in of.values())]
+        infos.append(workload(name, f"The workload {name}", metrics, threads=threads))
+        names += [found["name"] for found in metrics if found["name"] not in names]
+    folder.write_campaign(
+        {
+            "name": path.name, "started": "2026-01-02T03:04:05+00:00", "command_line": "lockswap compare",
+            "finished": True, "locks": list(workloads[0][2]), "repeats": rounds, "seed": seed, "planned_runs": 1,
+            "notes": [], "hints": [], "wait": "park", "quick": False, "pin": "", "numactl": "", "request": {},
+            "workload": infos, **about,
+        }
+    )  # fmt: skip
+    folder.write_env(
+        {
+            "schema": 1, "recorded": "2026-01-02T03:04:05+00:00",
+            "cpu": {"model": "A CPU", "online": 8, "usable": 8, "topology": "1 package", "governor": "performance",
+                    "virtualisation": "none"},
+            "memory_mb": 8000, "os": "Debian", "kernel": "Linux 6", "glibc": "glibc 2.36", "compiler": "GCC 12",
+            "lockswap": {"library": "0.1.0", "harness": "0.1.0", "commit": "abc"},
+            "perf_events": ["task-clock", "context-switches"], "load_at_start": 0.1,
+        }
+    )  # fmt: skip
+    raw = RawWriter(folder, names)
+    number = 0
+    for round_ in range(1, rounds + 1):
+        for info, (name, metrics, figures) in zip(infos, workloads, strict=True):
+            for place, threads in enumerate(info["threads"]):
+                for lock, second_run in (*((lock, 0) for lock in figures), ("none", 1)):
+                    number += 1
+                    status, detail = (fails or {}).get(lock, ("ok", ""))
+                    row = Row(number, round_, name, lock, threads, status, detail, second_run=second_run)
+                    row.disturbed = int(round_ <= busy)
+                    row.numbers = {
+                        "started_s": number, "wall_s": 2.0, "max_rss_kb": 4000, "page_faults": 100,
+                        "cpu_s": 1.9 * (cpu or {}).get(lock, 1) * dice.lognormvariate(0, noise),
+                        "context_switches": 1000 * (switches or {}).get(lock, 1) * dice.lognormvariate(0, noise),
+                    }  # fmt: skip
+                    if status == "ok":
+                        row.metrics = {
+                            found["name"]: figures[lock][found["name"]][place] * dice.lognormvariate(0, noise)
+                            for found in metrics
+                        }
+                    raw.add(row)
+    raw.close()
+    return path

@@ -149,6 +149,10 @@ def test_csv_and_json_agree(made):
         lines = list(csv.DictReader(file))
     data = json.loads((path / "summary.json").read_text())
     assert data["schema"] == 2
+    assert data["verdict"] == made[1].verdict.sentence
+    assert [(x["verdict"]["kind"], x["verdict"]["lock"]) for x in data["workloads"]] == [
+        ("take", "bravo-ba"), ("take", "bravo-ba"), ("can't tell", None), ("nothing", None)
+    ]  # fmt: skip
     starving = data["workloads"][0]
     cell = next(cell for cell in starving["cells"] if (cell["threads"], cell["lock"]) == (2, "bravo-ba"))
     line = next(

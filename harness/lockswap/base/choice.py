@@ -33,6 +33,7 @@ VERSUS = "versus"
 NONE_VERSUS = NONE + SETTING_MARK + VERSUS
 
 RWLOCK, MUTEX, RANGE = "rwlock", "mutex", "range"  # kinds of locks
+CALLED = {RWLOCK: "reader-writer locks", MUTEX: "mutexes", RANGE: "range locks"}
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ import numpy as np
 
 from lockswap.base.choice import NONE
 from lockswap.base.text import plural, share, times, words
-from lockswap.findings.measured import Campaign, Workload
+from lockswap.findings.measured import SHORT_S, Campaign, Workload
 from lockswap.findings.stats import LEAST, MIN_PAIRS
 from lockswap.records.status import HUNG
 
-SHORT_S = 0.1
 WIDE = 0.5
 # A live share below this is little of the time, whatever the lock.
 LITTLE_LIVE = 0.2
@@ -98,13 +97,7 @@ def _same_differs(campaign: Campaign) -> Iterable[str]:
 
 
 def _short(campaign: Campaign) -> Iterable[str]:
-    def is_short(workload: Workload) -> bool:
-        walls = [
-            row.numbers["wall_s"] for cell in workload.cells.values() for row in cell.good if "wall_s" in row.numbers
-        ]
-        return bool(walls) and median(walls) < SHORT_S
-
-    short = _named(campaign, is_short)
+    short = _named(campaign, lambda workload: workload.is_short)
     if short:
         yield (
             f"Runs of {words(short)} last less than {SHORT_S:g} s: starting the program weighs as much as its locks. "

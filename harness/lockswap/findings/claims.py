@@ -4,6 +4,7 @@ import math
 
 from lockswap.base.choice import PTHREAD
 from lockswap.base.text import plural, times, words
+from lockswap.findings.effects import is_time, short, short_interval
 from lockswap.findings.measured import Workload
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, OPEN, SAME, SLOWER, Noise, Ratio
@@ -23,21 +24,21 @@ def claim(
         found = by_verdict.get(verdict)
         if not found:
             continue
-        there = where(workload, [count for count, _ in found])
+        there = workload.where([count for count, _ in found])
         ratios = [ratio for _, ratio in found]
         if verdict == EQUAL:
             parts.append(f"the same within {SAME:.0%}{there}".replace("%", " %"))
         elif verdict == OPEN:
-            parts.append(f"can't tell{there} ({words([_why_open(ratio) for ratio in ratios])})")
+            parts.append(f"can't tell{there} ({words([_why_open(ratio, metric) for ratio in ratios])})")
         else:
-            parts.append(f"{verdict}{there} ({_figures(ratios, verdict, baseline)})")
+            parts.append(f"{verdict}{there} ({_figures(ratios, verdict, metric, baseline)})")
     return "; ".join(parts)
 
 
-def _why_open(ratio: Ratio) -> str:
+def _why_open(ratio: Ratio, metric: MetricInfo) -> str:
     if not ratio.trusted:
         return f"only {plural(ratio.n, 'pair')} of runs where {MIN_PAIRS} are needed"
-    text = f"{times(ratio.low)} to {times(ratio.high)}"
+    text = short_interval(metric, ratio.low, ratio.high)
     if ratio.hidden:
         text += f", but equals differed by up to {times(ratio.noise)}"
     return text
@@ -59,43 +60,41 @@ def reach(workload: Workload, lock: str, metrics: list[MetricInfo], baseline: st
     ratios = [workload.ratio(threads, lock, metric, baseline) for metric in leading for threads in workload.threads]
     ratios = [ratio for ratio in ratios if ratio]
     low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
+    if all(map(is_time, metrics)):
+        return f"anything from {short(metrics[0], low)} to {short(metrics[0], high)} fits"
     return f"anything from {times(low)} to {times(high)} fits"
 
 
-def _figures(ratios: list[Ratio], verdict: str, baseline: str) -> str:
+def _figures(ratios: list[Ratio], verdict: str, metric: MetricInfo, baseline: str) -> str:
     """The estimates, and how far the least certain of them can be trusted."""
     if len(ratios) == 1:
         (ratio,) = ratios
-        return _estimate(ratio, baseline) + (
-            f", between {times(ratio.low)} and {times(ratio.high)}" if 0 < ratio.estimate < math.inf else ""
+        return _estimate(ratio, metric, baseline) + (
+            f", {short_interval(metric, ratio.low, ratio.high)}" if 0 < ratio.estimate < math.inf else ""
         )
     if verdict == FASTER:
-        bound = f"at least {times(min(ratio.low for ratio in ratios))}"
+        bound = f"at least {short(metric, min(ratio.low for ratio in ratios))}"
     else:
-        bound = f"at most {times(max(ratio.high for ratio in ratios))}"
-    return f"{', '.join(_estimate(ratio, baseline) for ratio in ratios)}; each {bound}"
+        # A time that is longer is so by at least a factor.
+        nearest = max(ratio.high for ratio in ratios)
+        bound = f"at {'least' if is_time(metric) else 'most'} {short(metric, nearest)}"
+    return f"{', '.join(_estimate(ratio, metric, baseline) for ratio in ratios)}; each {bound}"
 
 
-def interval(ratio: Ratio | Noise, baseline: str = PTHREAD) -> str:
-    """The interval, or why there is none."""
+def interval(ratio: Ratio | Noise, baseline: str = PTHREAD, metric: MetricInfo | None = None) -> str:
+    """The interval, or why there is none; of a `metric` that is a time in its words."""
     if not ratio.trusted:
         return f"{plural(ratio.n, 'pair')} only"
     if ratio.low == math.inf:
         return f"{baseline} got none"
+    if metric:
+        return short_interval(metric, ratio.low, ratio.high)
     return f"{times(ratio.low)} to {times(ratio.high)}"
 
 
-def _estimate(ratio: Ratio, baseline: str) -> str:
+def _estimate(ratio: Ratio, metric: MetricInfo, baseline: str) -> str:
     if ratio.estimate == math.inf:
         return f"{baseline} got none"
     if ratio.estimate == 0:
         return f"it got none, {baseline} did"
-    return times(ratio.estimate)
-
-
-def where(workload: Workload, threads: list[int]) -> str:
-    if workload.info.get("own") and len(workload.threads) == 1:
-        return ""
-    if len(threads) == len(workload.threads) > 1:
-        return f" at every thread count, {words(threads)}"
-    return f" with {words(threads)} thread{'' if threads == [1] else 's'}"
+    return short(metric, ratio.estimate)

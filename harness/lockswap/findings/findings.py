@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.findings.measured import Campaign
+from lockswap.findings.whole import Verdict
 
 
 @dataclass(frozen=True)
@@ -12,3 +13,4 @@ class Findings:
     campaign: Campaign
     sentences: dict[str, list[str]]
     advice: list[str]
+    verdict: Verdict

@@ -9,7 +9,6 @@ from lockswap.base.text import plural, times
 from lockswap.findings.claims import interval
 from lockswap.findings.measured import Campaign, Workload
 from lockswap.findings.measures import MetricInfo
-from lockswap.findings.precision import awaited
 from lockswap.findings.stats import SLOWER
 from lockswap.records.status import SKIPPED
 
@@ -79,7 +78,7 @@ def _what(workload: Workload, lock: str, threads: int) -> str:
 
 
 def _leading(workload: Workload) -> list[MetricInfo]:
-    return [workload.leading(metric)[0] for metric in awaited(workload)]
+    return [workload.leading(metric)[0] for metric in workload.awaited]
 
 
 def _why_not(workload: Workload, lock: str, threads: int) -> str:

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from lockswap.base.choice import NONE, PTHREAD
+from lockswap.base.text import words
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import Noise, Ratio, Spread, noise_of, paired_ratio
 from lockswap.records.row import GIVEN_UP, Row
@@ -20,6 +22,29 @@ KEPT = 0.5
 def given_up(detail: str) -> bool:
     """A run that was left out because earlier ones of its kind had failed."""
     return detail.startswith(GIVEN_UP)
+
+
+# Runs shorter than this say as much of the start of the program as of its locks.
+SHORT_S = 0.1
+
+
+@dataclass(frozen=True)
+class Place:
+    """One figure of one lock at one thread count."""
+
+    metric: MetricInfo
+    threads: int
+    ratio: Ratio
+
+    @property
+    def verdict(self) -> str:
+        return self.ratio.verdict
+
+    @property
+    def firm(self) -> bool:
+        """The whole interval lies beyond the noise, which chance alone hardly ever makes."""
+        noise = self.ratio.noise
+        return noise is not None and self.ratio.trusted and (self.ratio.low > noise or self.ratio.high * noise < 1)
 
 
 @dataclass(frozen=True)
@@ -191,13 +216,32 @@ class Workload:
         """Whether any run at all has something of it: reads alone leave nothing to say of writes."""
         return any(value for cell in self.cells.values() for value in cell.values(metric.name))
 
+    @property
+    def awaited(self) -> list[MetricInfo]:
+        """The figures that decide: rates and times; only where a workload has none of them, all."""
+        there = [metric for metric in self.metrics if self.happens(metric)]
+        return [metric for metric in there if metric.name in self.per_cpu_figures or metric.kept] or there
+
+    def where(self, threads: list[int]) -> str:
+        """' with 2 and 4 threads', ' at every thread count, 1 and 2'."""
+        if self.info.get("own") and len(self.threads) == 1:
+            return ""
+        if len(threads) == len(self.threads) > 1:
+            return f" at every thread count, {words(threads)}"
+        return f" with {words(threads)} thread{'' if threads == [1] else 's'}"
+
+    @property
+    def is_short(self) -> bool:
+        walls = [row.numbers["wall_s"] for cell in self.cells.values() for row in cell.good if "wall_s" in row.numbers]
+        return bool(walls) and median(walls) < SHORT_S
+
     def measured(self) -> bool:
         return any(cell.good for cell in self.cells.values())
 
 
 def compared(locks: list[str], baseline: str = PTHREAD) -> list[str]:
-    """What is set against the baseline: the locks that were asked for, then the program as it is."""
-    return sorted((lock for lock in locks if lock != baseline), key=lambda lock: lock == NONE)
+    """What is set against the baseline: the program as it is, beside which it stands, then the locks."""
+    return sorted((lock for lock in locks if lock != baseline), key=lambda lock: lock != NONE)
 
 
 def _columns(pairs: dict[int, tuple[float, float]]) -> tuple[list[float], list[float]]:

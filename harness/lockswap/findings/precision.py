@@ -4,7 +4,6 @@ import math
 
 from lockswap.base.choice import BASELINES
 from lockswap.findings.measured import Cell, Workload
-from lockswap.findings.measures import MetricInfo
 from lockswap.records.status import NO_LOCK, SKIPPED
 
 
@@ -22,7 +21,7 @@ def width(workload: Workload, threads: int) -> float:
     for lock in locks:
         if _fails(workload.cell(threads, lock)):
             continue
-        for metric in awaited(workload):
+        for metric in workload.awaited:
             leading = workload.leading(metric)[0]
             ratio = workload.ratio(threads, lock, leading)
             if ratio and not math.isnan(ratio.width):
@@ -31,12 +30,6 @@ def width(workload: Workload, threads: int) -> float:
                     noise = workload.noise(threads, workload.counted(threads, lock, leading))
                     widths.append(noise.width)
     return max(widths)
-
-
-def awaited(workload: Workload) -> list[MetricInfo]:
-    """The figures that decide: rates and times; only where a workload has none of them, all."""
-    there = [metric for metric in workload.metrics if workload.happens(metric)]
-    return [metric for metric in there if metric.name in workload.per_cpu_figures or metric.kept] or there
 
 
 def _fails(cell: Cell | None) -> bool:

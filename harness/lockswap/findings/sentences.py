@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from lockswap.base.choice import BASELINES, NONE, baseline
 from lockswap.base.text import plural, quantity, share, words
-from lockswap.findings.claims import claim, interval, reach, undecided, where
+from lockswap.findings.claims import claim, interval, reach, undecided
 from lockswap.findings.measured import Workload, given_up
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import MIN_PAIRS, OPEN
@@ -54,7 +54,7 @@ def _locks(workload: Workload) -> Iterable[str]:
             yield from _judged(workload, lock, metric, against, f"{lock}{which} against {against}")
         if len(open_) > 1:
             names = words([metric.name for metric in open_])
-            every = " at any thread count" if len(workload.threads) > 1 else where(workload, workload.threads)
+            every = " at any thread count" if len(workload.threads) > 1 else workload.where(workload.threads)
             fits = reach(workload, lock, open_, against)
             yield f"{lock} ({names}) against {against}: {OPEN}{every}, {fits}."
 
@@ -173,7 +173,7 @@ def _failures(workload: Workload) -> Iterable[str]:
             what = "not measured" if status == SKIPPED else "not measured, it does not take the lock under test"
             yield f"{lock}: {what}: {detail.rstrip('.')}."
         else:
-            there = where(workload, threads)
+            there = workload.where(threads)
             yield f"{lock}: {runs} of {plural(of, 'run')} {_PAST[status]}{there}: {detail.rstrip('.')}."
 
 

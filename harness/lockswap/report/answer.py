@@ -5,12 +5,14 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from lockswap.base.choice import MUTEX, RANGE, RWLOCK, kinds_of
+from lockswap.base.choice import CALLED, kinds_of
 from lockswap.base.text import words
 from lockswap.findings.change import Change
 from lockswap.findings.measured import Campaign, Cell, Workload, compared
 from lockswap.findings.measures import MetricInfo, split
 from lockswap.findings.stats import EQUAL, FASTER, OPEN, SLOWER, Ratio
+from lockswap.findings.two_clocks import meaning
+from lockswap.report.axes import reach
 
 ORDER = (FASTER, SLOWER, EQUAL, OPEN)
 # Ratios beyond this are drawn at the edge of a cell's scale.
@@ -25,6 +27,7 @@ class Place:
     left: float
     middle: float
     width: float
+    beyond: str = ""  # "left" or "right" if the estimate lies outside the scale
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,12 @@ class Scale:
 
     @classmethod
     def of(cls, ratios: list[Ratio]) -> "Scale":
-        ends = [end for ratio in ratios for end in (ratio.low, ratio.high)]
-        ends = [max(end, 1 / end) for end in ends if 0 < end < math.inf]
-        return cls(min(max([_NARROWEST, *ends]), _FARTHEST))
+        return cls(min(reach(ratios, _NARROWEST), _FARTHEST))
 
     def place(self, ratio: Ratio | Change) -> Place:
         left, middle, right = (self._percent(value) for value in (ratio.low, ratio.estimate, ratio.high))
-        return Place(left, middle, round(right - left, 1))
+        beyond = "right" if ratio.estimate > self.reach else "left" if ratio.estimate * self.reach < 1 else ""
+        return Place(left, middle, round(right - left, 1), beyond)
 
     def band(self, floor: float) -> Place:
         """The noise: what is no farther from 1 than `floor`, to either side."""
@@ -64,6 +66,16 @@ class AnswerLine:
     cells: dict[str, Cell | None]
     noise: float | None  # the noise floor
     first_of_metric: bool
+
+    def meanings(self) -> dict[str, str]:
+        """lock -> what it means that its two verdicts differ."""
+        found = {}
+        for lock, ratio in self.ratios.items():
+            other = self.others[lock]
+            if ratio and other:
+                by_clock, per_cpu = (other, ratio) if self.metric.per_cpu_of else (ratio, other)
+                found[lock] = meaning(by_clock.verdict, per_cpu.verdict)
+        return {lock: text for lock, text in found.items() if text}
 
 
 @dataclass(frozen=True)
@@ -95,26 +107,43 @@ class AnswerGroup:
 
 @dataclass(frozen=True)
 class Answer:
-    """The table of the workloads that were compared under the same locks."""
+    """The table of the workloads that were compared under the same locks; `other` is the same per CPU-second, or by
+    the clock if CPU-seconds lead."""
 
     locks: list[str]
     against: str
     groups: list[AnswerGroup]
     scale: Scale
+    other: "Answer | None" = None
+
+    @property
+    def meanings(self) -> dict[str, list[str]]:
+        """What it means that clock and CPU seconds differ -> where they do."""
+        found: dict[str, dict[tuple, list[int]]] = {}
+        for group in self.groups:
+            for line in group.lines:
+                for lock, text in line.meanings().items():
+                    metric = line.metric.per_cpu_of or line.metric.name
+                    place = (lock, group.workload.name, metric)
+                    found.setdefault(text, {}).setdefault(place, []).append(line.threads)
+        return {
+            text: [
+                f"{lock} in {name} ({metric}, threads: {words(threads)})"
+                for (lock, name, metric), threads in of.items()
+            ]
+            for text, of in found.items()
+        }
 
     @property
     def about(self) -> str:
         """What was swapped, in words."""
         kinds = kinds_of([self.against, *self.locks])
-        return words(name for kind, name in _CALLED.items() if kind in kinds)
+        return words(name for kind, name in CALLED.items() if kind in kinds)
 
     @property
     def noises(self) -> list[float]:
         """All noise floors, the least first."""
         return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
-
-
-_CALLED = {RWLOCK: "reader-writer locks", MUTEX: "mutexes", RANGE: "range locks"}
 
 
 def of(campaign: Campaign) -> list[Answer]:
@@ -130,14 +159,24 @@ def _answer(locks: list[str], against: str, workloads: list[Workload]) -> Answer
     for workload in workloads:
         first, more = split(workload.metrics if workload.measured() else [])
         groups.append(AnswerGroup(workload, _lines(workload, first, locks), _lines(workload, more, locks)))
-    ratios = [ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio]
-    return Answer(locks, against, groups, Scale.of(ratios))
+    others = []
+    for workload in workloads:
+        first, _ = split(workload.metrics if workload.measured() else [])
+        lines = _lines(workload, first, locks, other=True)
+        others += [AnswerGroup(workload, lines, [])] if lines else []
+    other = Answer(locks, against, others, _scale(others)) if others else None
+    return Answer(locks, against, groups, _scale(groups), other)
 
 
-def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> list[AnswerLine]:
+def _scale(groups: list[AnswerGroup]) -> Scale:
+    return Scale.of([ratio for group in groups for line in group.lines for ratio in line.ratios.values() if ratio])
+
+
+def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str], other: bool = False) -> list[AnswerLine]:
+    """Of the figures that lead, or of the others of the pairs."""
+    pairs = [workload.leading(metric) for metric in metrics]
     lines: list[AnswerLine] = []
-    for metric in metrics:
-        leading, other = workload.leading(metric)
+    for leading, second in [(two, one) for one, two in pairs if two] if other else pairs:
         for threads in workload.threads:
             cells = {lock: workload.cell(threads, lock) for lock in (workload.against, *locks)}
             if not any(cells.values()):
@@ -148,7 +187,7 @@ def _lines(workload: Workload, metrics: list[MetricInfo], locks: list[str]) -> l
                     metric=leading,
                     threads=threads,
                     ratios={lock: workload.ratio(threads, lock, leading) for lock in locks},
-                    others={lock: workload.ratio(threads, lock, other) if other else None for lock in locks},
+                    others={lock: workload.ratio(threads, lock, second) if second else None for lock in locks},
                     cells=cells,
                     noise=noise.floor if noise else None,
                     first_of_metric=not lines or lines[-1].metric is not leading,

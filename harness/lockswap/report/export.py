@@ -6,20 +6,29 @@ from typing import Any
 from lockswap.base.choice import NONE
 from lockswap.findings.measured import USAGE, Campaign, Cell, MetricInfo, Workload
 from lockswap.findings.stats import Noise, Ratio
+from lockswap.findings.whole import Verdict
 from lockswap.records.folder import SCHEMA
 
 
-def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[str]) -> dict[str, Any]:
+def as_json(campaign: Campaign, sentences: dict[str, list[str]], advice: list[str], verdict: Verdict) -> dict[str, Any]:
+    verdicts = {one.workload: one for one in verdict.workloads}
     return {
         "schema": SCHEMA,
         "campaign": campaign.about["name"],
         "finished": campaign.about["finished"],
         "against": campaign.against,
+        "verdict": verdict.sentence,
         "advice": advice,
         "workloads": [
             {
                 "name": workload.name,
                 "title": workload.info["title"],
+                "verdict": {
+                    "kind": verdicts[workload.name].kind,
+                    "lock": verdicts[workload.name].lock,
+                    "sentence": verdicts[workload.name].sentence,
+                    "cautions": verdicts[workload.name].cautions,
+                },
                 "sentences": sentences[workload.name],
                 "checks": list(workload.checks.values()),
                 "traces": workload.traces,

@@ -9,6 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lockswap.base.text import SYMBOL, times
 from lockswap.findings.stats import Ratio
+from lockswap.report.axes import reach
 from lockswap.report.marks import mark
 from lockswap.report.palette import BAND, INK, MUTED, LockStyle
 
@@ -28,6 +29,7 @@ class ForestLine:
     note: str = ""
     rounds: Sequence[float] = field(default=())  # the ratios of single rounds
     hollow: bool = False
+    value: str = ""  # the estimate in words, if not as a ratio
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def height(groups: list[ForestGroup]) -> float:
     return 0.27 * sum(len(group.lines) for group in groups) + 0.33 * len(groups) + 1.05
 
 
-def draw(axis: Axes, groups: list[ForestGroup], title: str) -> None:
+def draw(axis: Axes, groups: list[ForestGroup], title: str, sides: tuple[str, str] = ("worse", "better")) -> None:
+    """What lies beyond the axis has an arrow at its edge; its value stands at the end of each line."""
     low, high = _reach(groups)
     axis.set_xscale("log", base=2)
     axis.axvline(1, color=MUTED, linewidth=1.2, zorder=1.5)
@@ -85,7 +88,7 @@ def draw(axis: Axes, groups: list[ForestGroup], title: str) -> None:
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     axis.set_title(title)
-    for text, side, shift in (("← worse", "right", -7), ("better →", "left", 7)):
+    for text, side, shift in ((f"← {sides[0]}", "right", -7), (f"{sides[1]} →", "left", 7)):
         axis.annotate(
             text, (1, 0), xycoords=("data", "axes fraction"), xytext=(shift, -21), textcoords="offset points", ha=side,
             va="top", color=MUTED,
@@ -93,12 +96,12 @@ def draw(axis: Axes, groups: list[ForestGroup], title: str) -> None:
 
 
 def _reach(groups: list[ForestGroup]) -> tuple[float, float]:
+    ratios = [line.ratio for group in groups for line in group.lines if line.ratio]
+    farthest = min(reach(ratios, _NARROWEST), _FARTHEST)
     ends = [1 / _NARROWEST, _NARROWEST]
-    for group in groups:
-        for line in group.lines:
-            if line.ratio:
-                ends += [line.ratio.low, line.ratio.estimate, line.ratio.high, *line.rounds]
-    ends = [min(max(value, 1 / _FARTHEST), _FARTHEST) for value in ends]
+    for ratio in ratios:
+        ends += [ratio.low, ratio.estimate, ratio.high]
+    ends = [min(max(value, 1 / farthest), farthest) for value in ends]
     return min(ends) / 1.12, max(ends) * 1.12
 
 
@@ -139,9 +142,20 @@ def _draw_line(axis: Axes, line: ForestLine, y: float, low: float, high: float) 
     )  # fmt: skip
     if line.hollow:
         head[0].set_markerfacecolor(axis.get_facecolor())
-    for artist in (*points, *bar, *head):
+    arrows = [
+        artist
+        for edge, sign, outside in (
+            (low, "<", any(value <= low for value in line.rounds)),
+            (high, ">", any(value >= high for value in line.rounds)),
+        )
+        if outside and not beyond
+        for artist in axis.plot(
+            [edge], [y + 0.27], marker=sign, color=line.style.color, markersize=4, linestyle="none", clip_on=False,
+        )
+    ]  # fmt: skip
+    for artist in (*points, *bar, *head, *arrows):
         mark(artist, line.lock)
-    note(f"{SYMBOL[ratio.verdict]} {times(ratio.estimate)}", ratio.verdict in ("faster", "slower"))
+    note(f"{SYMBOL[ratio.verdict]} {line.value or times(ratio.estimate)}", ratio.verdict in ("faster", "slower"))
 
 
 def _ticks(low: float, high: float) -> list[float]:

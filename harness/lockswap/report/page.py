@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import jinja2
 
 from lockswap.base import text
-from lockswap.findings import change, claims
+from lockswap.findings import change, claims, effects
 from lockswap.report import answer
 from lockswap.report.palette import THEME, LockStyle
 
@@ -42,6 +42,7 @@ def render(template: str, styles: Mapping[str, LockStyle], /, **variables: objec
         "times": text.times,
         "share": text.share,
         "interval": claims.interval,
+        "short": lambda ratio, metric: effects.short(metric, ratio.estimate) if metric else text.times(ratio.estimate),
         "change_interval": change.interval,
         "noise": lambda floor: text.share(floor - 1),
         "words": text.words,
@@ -49,6 +50,7 @@ def render(template: str, styles: Mapping[str, LockStyle], /, **variables: objec
         "key": lambda value: "Infinity" if value == math.inf else value,
         "base64": lambda data: base64.b64encode(data.encode()).decode(),
     }
+    environment.tests["search"] = lambda value, part: part in value
     environment.globals |= {
         "theme": THEME | _MORE,
         "styles": styles,

@@ -9,18 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import offset_copy
 
-from lockswap.base.choice import BASELINES
-from lockswap.base.text import plural, tick, words
+from lockswap.base.choice import BASELINES, NONE
+from lockswap.base.text import plural, si, tick, words
+from lockswap.findings.effects import is_time, short
 from lockswap.findings.measured import Cell, Workload, compared
 from lockswap.findings.measures import MetricInfo, split
+from lockswap.findings.stats import Spread
 from lockswap.records.row import Row
 from lockswap.report import forest
+from lockswap.report.axes import top
 from lockswap.report.figure import Panel, Plot, plot
 from lockswap.report.marks import mark
 from lockswap.report.palette import MUTED, LockStyle
 
 # Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
-_LINEAR_REACH = 30
+_LINEAR_REACH = 15
 
 Value = Callable[[Row], float | None]
 Styles = Mapping[str, LockStyle]
@@ -111,6 +114,7 @@ def _resources(workload: Workload, styles: Styles) -> Plot:
             panel("peak memory [MB]", megabytes),
         ],
         columns=3,
+        fold="What the runs cost",
         legend=_legend(workload),
         styles=styles,
     )
@@ -130,8 +134,9 @@ def _places(workload: Workload) -> dict[tuple[int, str], float]:
 def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Value) -> bool:
     """A line a lock; whether the axis became logarithmic."""
     places, single = _places(workload), len(workload.threads) == 1
-    medians: list[float] = []
+    spreads: list[Spread] = []
     everything: list[float] = []
+    drawn: list[tuple[float, str, Spread]] = []
     for lock in workload.locks:
         cells = [
             (places[threads, lock], cell) for threads in workload.threads if (cell := workload.cell(threads, lock))
@@ -139,7 +144,8 @@ def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Valu
         found = [(x, cell, spread) for x, cell in cells if (spread := cell.spread(value))]
         if found:
             _draw_lock(axis, found, lock, styles[lock], value, single)
-            medians += [spread.median for _, _, spread in found]
+            spreads += [spread for _, _, spread in found]
+            drawn += [(x, lock, spread) for x, _, spread in found]
             everything += [v for _, cell, _ in found for row in cell.good if (v := value(row)) is not None]
     if single:
         # Nothing to draw a line along: the locks themselves are the axis.
@@ -155,7 +161,20 @@ def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Valu
         axis.set_xlim(-0.5, len(workload.threads) - 0.5)
         axis.set_xlabel(workload.info["threads_label"])
     axis.grid(visible=False, axis="x")
-    return _scale(axis, medians, everything)
+    logarithmic, limit = _scale(axis, spreads, everything)
+    for x, lock, spread in drawn:
+        if spread.high > limit:
+            _mark_beyond(axis, x, spread.high, lock, styles[lock])
+    return logarithmic
+
+
+def _mark_beyond(axis: Axes, x: float, value: float, lock: str, style: LockStyle) -> None:
+    """A run above the end of the axis: an arrow there, with its value."""
+    text = axis.annotate(
+        f"↑ {si(value)}", (x, 1), xycoords=("data", "axes fraction"), xytext=(0, -1), textcoords="offset points",
+        ha="center", va="top", fontsize=8.5, color=style.color, fontweight="bold", annotation_clip=False,
+    )  # fmt: skip
+    mark(text, lock)
 
 
 def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Value, single: bool) -> None:
@@ -184,7 +203,8 @@ def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Valu
     ]  # fmt: skip
     medians = [spread.median for spread in spreads]
     if not single:
-        artists += axis.plot(xs, medians, style.dash, color=style.color, alpha=0.45, linewidth=1.2, zorder=front - 0.4)
+        artists += axis.plot(xs, medians, style.dash, color=style.color, alpha=0.9 if lock == NONE else 0.45,
+                             linewidth=1.6 if lock == NONE else 1.2, zorder=front - 0.4)  # fmt: skip
     artists += axis.plot(
         xs, medians, linestyle="none", color=style.color, marker=style.marker, markersize=7,
         markeredgecolor=axis.get_facecolor(), markeredgewidth=0.9, zorder=front + 0.2,
@@ -193,14 +213,17 @@ def _draw_lock(axis: Axes, found: list, lock: str, style: LockStyle, value: Valu
         mark(artist, lock)
 
 
-def _scale(axis: Axes, medians: list[float], everything: list[float]) -> bool:
-    """Linear from 0; logarithmic where the medians lie too far apart for that."""
+def _scale(axis: Axes, spreads: list[Spread], everything: list[float]) -> tuple[bool, float]:
+    """Linear from 0; logarithmic where the medians lie too far apart for that. Whether it is, and where it ends."""
+    medians = [spread.median for spread in spreads]
+    limit = math.inf
     positive = [value for value in everything if value > 0]
     above = [value for value in medians if value > 0]
     high = max(everything, default=0)
     # A median of 0 beside others counts as far apart if the others are many.
     if not above or max(above) <= _LINEAR_REACH * max(min(medians), min(1.0, min(above))):
-        axis.set_ylim(0, 1.1 * high or 1)
+        limit = top(spreads)
+        axis.set_ylim(0, (1.1 if limit == high else 1.25) * limit or 1)
         axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
     else:
         bottom = 10.0 ** math.floor(math.log10(min(positive)))
@@ -215,7 +238,7 @@ def _scale(axis: Axes, medians: list[float], everything: list[float]) -> bool:
         axis.yaxis.set_major_locator(FixedLocator([*([0] if zero else []), *(10.0**e for e in decades[::every])]))
         axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick(y)))
-    return axis.get_yscale() != "linear"
+    return axis.get_yscale() != "linear", limit
 
 
 def _mark_failures(axis: Axes, workload: Workload, styles: Styles, metric: MetricInfo) -> None:
@@ -270,7 +293,12 @@ def _ratios(
             Panel(
                 f"{workload.info['title']}: {metric.name}, ratio of each lock to {workload.against} with its interval",
                 forest.height(groups),
-                partial(forest.draw, groups=groups, title=f"{metric.name}: ratio to {workload.against}"),
+                partial(
+                    forest.draw,
+                    groups=groups,
+                    title=f"{metric.name}: ratio to {workload.against}",
+                    sides=("longer", "shorter") if is_time(metric) else ("worse", "better"),
+                ),
             )
         )
     band = any(workload.noise(threads, metric) for threads in workload.threads for metric in metrics)
@@ -286,17 +314,20 @@ def _ratios(
 def _groups(workload: Workload, styles: Styles, metric: MetricInfo) -> list[forest.ForestGroup]:
     groups = []
     for threads in workload.threads:
-        lines = [
-            forest.ForestLine(
-                lock,
-                lock,
-                styles[lock],
-                workload.ratio(threads, lock, metric),
-                "✗ " + _reason(workload.cell(threads, lock)),
-                workload.round_ratios(threads, lock, metric),
+        lines = []
+        for lock in compared(workload.locks, workload.against):
+            ratio = workload.ratio(threads, lock, metric)
+            lines.append(
+                forest.ForestLine(
+                    lock,
+                    lock,
+                    styles[lock],
+                    ratio,
+                    "✗ " + _reason(workload.cell(threads, lock)),
+                    workload.round_ratios(threads, lock, metric),
+                    value=short(metric, ratio.estimate) if ratio else "",
+                )
             )
-            for lock in compared(workload.locks, workload.against)
-        ]
         noise = workload.noise(threads, metric)
         groups.append(forest.ForestGroup(plural(threads, "thread"), lines, noise.floor if noise else None))
     return groups

@@ -13,6 +13,7 @@ from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
 from lockswap.findings import measured
 from lockswap.findings.findings import Findings
+from lockswap.findings.verdict import glibcs
 from lockswap.records.folder import make_folder
 from lockswap.records.status import OK
 from lockswap.report import answer, export, page, plots
@@ -31,7 +32,7 @@ def write(findings: Findings, out: Path | None = None) -> Path:
         for plot in found:
             plot.save(path / "plots")
 
-    data = export.as_json(campaign, findings.sentences, findings.advice)
+    data = export.as_json(campaign, findings.sentences, findings.advice, findings.verdict)
     derived = {
         "summary.csv": _csv(campaign),
         "summary.json": json.dumps(data, indent=2, allow_nan=False) + "\n",
@@ -79,6 +80,13 @@ def _page(
         noises=sorted(noise for one in answers for noise in one.noises),
         sentences=findings.sentences,
         advice=findings.advice,
+        verdict=findings.verdict,
+        verdicts={one.workload: one for one in findings.verdict.workloads},
+        titles={workload.name: workload.info["title"] for workload in campaign.workloads},
+        ours={workload.name: glibcs(workload) for workload in campaign.workloads},
+        by_lock=findings.verdict.locks,
+        by="per CPU-second" if campaign.about.get("per_cpu") else "by the clock",
+        other_by="by the clock" if campaign.about.get("per_cpu") else "per CPU-second",
         plots=drawn,
         downloads=downloads,
         baselines=list(dict.fromkeys(workload.against for workload in campaign.workloads)),

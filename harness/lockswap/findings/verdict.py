@@ -1,0 +1,326 @@
+"""The verdict of a campaign: one sentence for all of it, and one for each workload.
+
+Which lock to take, what it gains, at what price, and what could overturn that. A gain is claimed where an interval lies
+on one side of 1 and its estimate beyond the noise, and only if so many such claims do not come about between equals as
+well: among the comparisons of a whole campaign some do.
+"""
+
+import math
+from itertools import groupby
+
+from lockswap.base.choice import BASELINES, CALLED, kinds_of
+from lockswap.base.text import plural, share, times, words
+from lockswap.findings import cautions, evidence, whole
+from lockswap.findings.effects import effects, is_time
+from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is_open
+from lockswap.findings.measured import Campaign, Place, Workload
+from lockswap.findings.measures import MetricInfo
+from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
+from lockswap.findings.two_clocks import meaning
+from lockswap.findings.whole import (
+    KEEP,
+    NOTHING,
+    OPEN,
+    TAKE,
+    TRADE,
+    InWorkload,
+    OfLock,
+    Record,
+    Verdict,
+    WorkloadVerdict,
+)
+from lockswap.records.status import NO_LOCK, SKIPPED
+
+__all__ = ["KEEP", "NOTHING", "OPEN", "TAKE", "TRADE", "Verdict", "WorkloadVerdict", "verdict"]
+
+# A gain that is not shown, but cannot be larger than this, is worth a word.
+_LITTLE = 1.1
+
+
+def verdict(campaign: Campaign) -> Verdict:
+    groups: dict[tuple, list[Workload]] = {}
+    for workload in campaign.workloads:
+        groups.setdefault((tuple(workload.locks), workload.against), []).append(workload)
+    found: dict[str, WorkloadVerdict] = {}
+    sentences = []
+    for (locks, against), workloads in groups.items():
+        measured = sum(workload.measured() for workload in workloads)
+        mine = [_of_workload(campaign, workload, max(1, measured)) for workload in workloads]
+        found |= {one.workload: one for one in mine}
+        text = whole.sentence(mine, _records(workloads, max(1, measured)), glibcs(workloads[0]))
+        if len(groups) > 1:
+            kinds = kinds_of([against, *locks])
+            text = f"{words(name for kind, name in CALLED.items() if kind in kinds).capitalize()}: {text}"
+        sentences.append(text)
+    if not sentences:
+        sentences = ["Can't tell: the campaign has no workload."]
+    return Verdict(" ".join(sentences), [found[workload.name] for workload in campaign.workloads], _by_lock(campaign))
+
+
+def _by_lock(campaign: Campaign) -> list[OfLock]:
+    """A lock that was never measured has no line."""
+    lines: dict[str, list[InWorkload]] = {}
+    measured = max(1, sum(workload.measured() for workload in campaign.workloads))
+    for workload in campaign.workloads:
+        for one in evidence.of(workload, measured):
+            better = said(workload, one.wins, brief=True)
+            worse = said(workload, [*one.losses, *one.worse], brief=True)
+            line = InWorkload(workload.name, better, worse, one.failure, one.useless)
+            lines.setdefault(one.lock, []).append(line)
+    order = {lock: place for place, lock in enumerate(campaign.locks)}
+    return [OfLock(lock, lines[lock]) for lock in sorted(lines, key=lambda lock: order.get(lock, len(order)))]
+
+
+def _records(workloads: list[Workload], measured: int) -> dict[str, Record]:
+    found: dict[str, Record] = {}
+    for workload in workloads:
+        for one in evidence.of(workload, measured):
+            record = found.setdefault(one.lock, Record())
+            if one.losses or one.failure:
+                record.losses.append(workload.name)
+            elif one.wins:
+                record.wins.append(workload.name)
+                record.score += one.score
+    return found
+
+
+def glibcs(workload: Workload) -> str:
+    """What the locks are held against, as people call it."""
+    return "glibc's" if workload.against in BASELINES else workload.against
+
+
+def _of_workload(campaign: Campaign, workload: Workload, comparisons: int = 1) -> WorkloadVerdict:
+    """`comparisons` is how many workloads are judged at once: the more, the more chance brings about."""
+    found = evidence.of(workload, comparisons)
+    pairs = max((place.ratio.n for one in found for place in one.places), default=0)
+    if pairs == 0:
+        return WorkloadVerdict(workload.name, NOTHING, f"Can't tell: {_nothing(workload)}.")
+    if pairs < MIN_PAIRS:
+        why = f"only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed (--repeats {MIN_PAIRS + 1})"
+        return WorkloadVerdict(workload.name, OPEN, f"Can't tell: {why}.", few=True)
+    winners = [one for one in found if one.wins and not one.failure]
+    if winners:
+        # One that loses nowhere goes before one that does.
+        return _taken(campaign, workload, max(winners, key=lambda one: (not one.losses, one.score)), found)
+    sound = [one for one in found if not one.failure and one.places]
+    if sound and not any(map(is_open, sound)):
+        return _kept(campaign, workload, found)
+    return _open(campaign, workload, found)
+
+
+def _nothing(workload: Workload) -> str:
+    """Why there is no figure, and what to do."""
+    under_test = [
+        cell for (_, lock), cell in workload.cells.items() if lock not in BASELINES and lock != workload.against
+    ]
+    if not under_test and not workload.cells:
+        return "nothing was measured"
+    base = [cell for (_, lock), cell in workload.cells.items() if lock == workload.against]
+    if base and not any(cell.good for cell in base):
+        status, detail = _first_failure(base)
+        return f"nothing was measured: no run under {workload.against} was good ({status}: {detail})"
+    if under_test and not any(cell.good for cell in under_test):
+        status, detail = _first_failure(under_test)
+        if status == NO_LOCK:
+            return (
+                f"no lock was measured, as the program does not take the kind of lock under test ({detail}): "
+                "'lockswap audit' shows what it takes"
+            )
+        cure = "" if status == SKIPPED else "; failures/ has what was printed"
+        return f"no lock was measured ({status}: {detail}){cure}"
+    if not under_test:
+        return "no lock was measured beside the baselines: name some"
+    return "no round has a good run both of a lock and of " + workload.against
+
+
+def _first_failure(cells: list) -> tuple[str, str]:
+    found = [(status, detail.rstrip(".")) for cell in cells for status, detail, _ in cell.failures]
+    return found[0] if found else ("not measured", "no run was made")
+
+
+def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[Evidence]) -> WorkloadVerdict:
+    gain, price = said(workload, best.wins), _price(workload, best)
+    condition = _condition(workload, best)
+    worth = cautions.of(campaign, workload, best.lock, best.wins)
+    if best.losses:
+        parts = [f"Take {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
+    else:
+        parts = [f"Take {best.lock}: {gain}."]
+        parts.append(f"The price: {price}." if price else _no_price(workload))
+    parts += _two_clocks(workload, best)
+    parts += _equally_good(best, found)
+    parts += _out(found)
+    parts += _overturn(worth)
+    kind = TRADE if best.losses else TAKE
+    in_brief = said(workload, best.wins, brief=True), _price(workload, best, brief=True)
+    return WorkloadVerdict(workload.name, kind, " ".join(parts), best.lock, *in_brief, condition, worth)
+
+
+def _no_price(workload: Workload) -> str:
+    """What was looked at, lest 'no price' be taken for more."""
+    names = [metric.name for metric in workload.metrics if workload.happens(metric)]
+    waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
+    unknown = "" if waits else "; how long single threads waited was not measured"
+    return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unknown}."
+
+
+def _condition(workload: Workload, best: Evidence) -> str:
+    """When a lock that both wins and loses is the one to take."""
+    if not best.losses:
+        return ""
+    won, lost = ({place.metric.name for place in places} for places in (best.wins, best.losses))
+    if won - lost and lost - won:
+        return f"if {_names(best.wins, won - lost)} count more than {_names(best.losses, lost - won)}"
+    threads = {place.threads for place in best.wins} - {place.threads for place in best.losses}
+    if threads:
+        return f"if it runs{workload.where(sorted(threads)) or ' like this'}"
+    return "if what it gains counts more than what it costs"
+
+
+def _names(places: list[Place], names: set[str]) -> str:
+    return words(dict.fromkeys(place.metric.name for place in places if place.metric.name in names))
+
+
+def said(workload: Workload, places: list[Place], brief: bool = False) -> str:
+    """'reads 2.4 to 3.1 times as high (each at least 2.2) with 2 and 4 threads'; a part for each figure and side."""
+    parts = []
+    for _, group in groupby(places, key=lambda place: (place.metric.name, place.verdict)):
+        group = list(group)
+        metric = group[0].metric
+        # 0 and "not 0" have no range with the others.
+        for endless in (False, True):
+            some = [place for place in group if (place.ratio.estimate in (0, math.inf)) == endless]
+            if some:
+                there = "" if brief else _where(workload, [place.threads for place in some])
+                how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
+                parts.append(f"{metric.name} {how}{there}")
+    return (", " if brief else "; ").join(parts)
+
+
+def _where(workload: Workload, threads: list[int]) -> str:
+    """The thread counts are not listed where they are all of them."""
+    return " at every thread count" if len(threads) == len(workload.threads) > 1 else workload.where(threads)
+
+
+def _price(workload: Workload, best: Evidence, brief: bool = False) -> str:
+    parts = [said(workload, places, brief) for places in (best.losses, best.worse) if places]
+    dear = [other for place in best.wins if (other := best.other_figure(place)) and other.verdict == SLOWER]
+    if dear:
+        parts.append(said(workload, dear, brief))
+    counts = sorted({place.threads for place in best.wins})
+    switches = [(threads, ratio) for threads in counts if (ratio := best.switches(threads))]
+    more = [Place(_SWITCHES, threads, ratio) for threads, ratio in switches if ratio.verdict == SLOWER]
+    more = [place for place in more if place.ratio.estimate < 1 / COSTLY]
+    if more:
+        parts.append(said(workload, more, brief))
+    return (", " if brief else "; ").join(parts)
+
+
+_SWITCHES = MetricInfo("context switches", "total", "1/s", "lower")
+
+
+def _two_clocks(workload: Workload, best: Evidence) -> list[str]:
+    """What it means that the clock and the CPU seconds say different things."""
+    differing = [(place, other) for place in best.wins if (other := decided_differently(best, place))]
+    if not differing:
+        return []
+    loses = any(other.verdict == SLOWER for _, other in differing)
+    other = SLOWER if loses else EQUAL
+    if workload.per_cpu:
+        says = "It loses by the clock and wins per CPU-second" if loses else "By the clock there is no difference"
+        return [f"{says}: {meaning(other, FASTER)}."]
+    says = "It wins by the clock and loses per CPU-second" if loses else "Per CPU-second there is no difference"
+    return [f"{says}: {meaning(FASTER, other)}."]
+
+
+def _equally_good(best: Evidence, found: list[Evidence]) -> list[str]:
+    rivals = [
+        one.lock
+        for one in found
+        if one is not best and one.wins and not one.failure and len(one.losses) <= len(best.losses)
+        if not best.clearly_better_than(one)
+    ]
+    if not rivals:
+        return []
+    named = words(rivals if len(rivals) <= 3 else [*rivals[:2], plural(len(rivals) - 2, "other")])
+    return [f"Nothing shows that {named} would do worse."]
+
+
+def _out(found: list[Evidence]) -> list[str]:
+    out = [f"{one.lock} ({one.failure})" for one in found if one.failure]
+    return [f"Not to be taken, as runs failed: {words(out)}."] if out else []
+
+
+def _overturn(worth: list[str]) -> list[str]:
+    return [f"What could overturn this: {worth[0]}."] if worth else []
+
+
+def _kept(campaign: Campaign, workload: Workload, found: list[Evidence]) -> WorkloadVerdict:
+    sound = [one for one in found if not one.failure]
+    losing = [one for one in sound if one.losses]
+    worth = cautions.of(campaign, workload)
+    keep = f"Keep {glibcs(workload)}"
+    if not losing:
+        most = max(max(place.ratio.high for place in one.places) for one in sound)
+        parts = [f"{keep}: no lock gains more than {share(max(most - 1, 0))} anywhere."]
+    else:
+        least = max(losing, key=lambda one: one.score)
+        lost = said(workload, least.losses)
+        if len(sound) == 1:
+            parts = [f"{keep}: {least.lock} gains nothing, and loses: {lost}."]
+        else:
+            parts = [
+                f"{keep}: none of the {len(sound)} locks gains. {least.lock}, the best of those that lose: {lost}."
+            ]
+    parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
+    return WorkloadVerdict(workload.name, KEEP, " ".join(parts), cautions=worth)
+
+
+def _cheaper(workload: Workload, found: list[Evidence]) -> list[str]:
+    """The leading figure gains nothing, the other one does."""
+    for one in sorted(found, key=lambda one: -one.score):
+        others = [other for place in one.places if (other := decided_differently(one, place))]
+        better = [other for other in others if other.verdict == FASTER]
+        if better and not one.is_chance(better) and not any(other.verdict == SLOWER for other in others):
+            gained = said(workload, better)
+            if workload.per_cpu:
+                return [f"By the clock {one.lock} gains all the same ({gained}), at more processor time."]
+            return [
+                f"Per CPU-second {one.lock} gains all the same ({gained}): it saves processor time that the clock does "
+                "not show. Where other work wants the processors, judge by that (--per-cpu)."
+            ]
+    return []
+
+
+def _open(campaign: Campaign, workload: Workload, found: list[Evidence]) -> WorkloadVerdict:
+    """No gain is shown, and none is ruled out."""
+    worth = cautions.of(campaign, workload)
+    sound, ours = [one for one in found if not one.failure and one.places], glibcs(workload)
+    unsure = [one for one in sound if one.unsure]
+    parts = []
+    if not sound:
+        parts.append("Can't tell: every lock under test had runs that failed.")
+    elif unsure:
+        best = max(unsure, key=lambda one: max(place.ratio.estimate for place in one.unsure))
+        count = sum(len(one.places) for one in found) * (best.rivals // max(1, len(found)) or 1)
+        parts.append(
+            f"Can't tell: {best.lock} looks better ({said(workload, best.unsure)}), but of {count} comparisons so "
+            "many come out like this by chance. Ask this alone with more rounds "
+            f"('-l {best.lock} --until 5%')."
+        )
+    else:
+        open_ = [one for one in sound if is_open(one)]
+        places = [place for one in open_ for place in one.places]
+        low, high = min(place.ratio.low for place in places), max(place.ratio.high for place in places)
+        noises = [place.ratio.noise for place in places if place.ratio.noise]
+        hidden = any(place.ratio.hidden for place in places)
+        which = words([one.lock for one in open_]) if len(open_) < len(sound) and len(open_) <= 3 else "every lock"
+        why = f"for {which} anything from {times(low)} to {times(high)} of {ours} fits"
+        if noises and (hidden or max(noises) > 1.1):
+            why += f", and the program differs from itself by up to {share(max(noises) - 1)} (noise)"
+        cure = "Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it"
+        parts.append(f"Can't tell: {why}. {cure}.")
+        if len(open_) == len(sound) and high <= _LITTLE:
+            parts.append(f"More than {share(high - 1)} is ruled out: if so little is not worth it, keep {ours}.")
+    parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
+    return WorkloadVerdict(workload.name, OPEN, " ".join(parts), cautions=worth)

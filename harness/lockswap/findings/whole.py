@@ -1,0 +1,129 @@
+"""The verdict of a whole campaign, from those of its workloads. Nothing is added up over workloads."""
+
+from dataclasses import dataclass, field
+
+from lockswap.base.text import words
+
+# What a verdict is: take a lock; take it if one thing counts more than another; keep what there is; can't tell;
+# nothing was measured.
+TAKE, TRADE, KEEP, OPEN, NOTHING = "take", "trade", "keep", "can't tell", "nothing"
+
+
+@dataclass(frozen=True)
+class WorkloadVerdict:
+    workload: str  # its name
+    kind: str
+    sentence: str  # may be several; complete without the others
+    lock: str | None = None  # to take, if any
+    gain: str = ""  # in brief
+    price: str = ""  # in brief
+    condition: str = ""  # of a trade: 'if reads count more than writes'
+    cautions: list[str] = field(default_factory=list)  # each could overturn it; the first is in the sentence
+    few: bool = False  # there are too few rounds for any verdict
+
+
+@dataclass(frozen=True)
+class InWorkload:
+    """What a workload has on one lock, in brief."""
+
+    workload: str
+    better: str
+    worse: str
+    failure: str
+    useless: bool  # it is shown to gain nothing
+
+
+@dataclass(frozen=True)
+class OfLock:
+    lock: str
+    lines: list[InWorkload]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    sentence: str  # may be several
+    workloads: list[WorkloadVerdict]  # in the order of the campaign's
+    locks: list[OfLock] = field(default_factory=list)  # the same the other way round: those under test, in their order
+
+
+@dataclass
+class Record:
+    """One lock over the workloads."""
+
+    wins: list[str] = field(default_factory=list)  # names of workloads
+    losses: list[str] = field(default_factory=list)  # it loses there, or its runs fail
+    score: float = 0.0
+
+
+def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str) -> str:
+    """`ours` is what the locks are held against, as people call it."""
+    if len(found) == 1:
+        return found[0].sentence
+    keep = f"keep {ours}"
+    by_kind = {kind: [one for one in found if one.kind == kind] for kind in (TAKE, TRADE, KEEP, OPEN, NOTHING)}
+    if len(by_kind[NOTHING]) == len(found):
+        return f"Can't tell: nothing was measured. {found[0].workload}: {found[0].sentence}"
+    rest = _rest(by_kind, keep)
+    taken = [*by_kind[TAKE], *by_kind[TRADE]]
+    if not taken:
+        if not by_kind[KEEP]:
+            if all(one.few for one in by_kind[OPEN]):
+                return by_kind[OPEN][0].sentence
+            return (
+                f"Can't tell: in none of the {len(found)} workloads is a lock shown to be better, and in none is that "
+                "ruled out. Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it."
+            )
+        return f"{keep.capitalize()}: no lock is shown to be better in any workload{_also(rest[1:])}."
+    never_losing = [lock for lock, record in records.items() if record.wins and not record.losses]
+    if never_losing:
+        best = max(never_losing, key=lambda lock: (len(records[lock].wins), records[lock].score))
+        return _one_lock(best, records[best].wins, found, rest)
+    locks = list(dict.fromkeys(one.lock for one in taken))
+    if len(locks) > 1:
+        return f"It depends on the program: {'; '.join([*map(_choice, taken), *rest])}."
+    named = {one.workload for one in taken}
+    lost = [name for name in records[locks[0]].losses if name not in named]
+    but = [f"it is worse, or its runs fail, in {words(lost)}"] if lost else []
+    said = words(_choice(one).removeprefix(f"{locks[0]} for ") for one in taken)
+    return f"Take {locks[0]} for {'; '.join([said, *but, *rest])}."
+
+
+def _one_lock(lock: str, names: list[str], found: list[WorkloadVerdict], rest: list[str]) -> str:
+    gains = {one.workload: one for one in found if one.lock == lock}
+    said = [f"{name} ({gains[name].gain})" if name in gains else name for name in names]
+    parts = [f"Take {lock}: it is better in {words(said)} and worse in none of the {len(found)} workloads."]
+    prices = [f"{one.workload}: {one.price}" for one in gains.values() if one.price]
+    if prices:
+        parts.append(f"The price in {'. In '.join(prices)}.")
+    others = [_choice(one) for one in found if one.lock and one.lock != lock]
+    if others:
+        parts.append(f"Still better: {'; '.join(others)}.")
+    if rest:
+        parts.append(f"Elsewhere: {'; '.join(rest)}.")
+    cautions = [(name, one.cautions[0]) for name, one in gains.items() if one.cautions]
+    if cautions:
+        parts.append(f"What could overturn this: in {cautions[0][0]}, {cautions[0][1]}.")
+    return " ".join(parts)
+
+
+def _choice(one: WorkloadVerdict) -> str:
+    condition = f" {one.condition}" if one.condition else ""
+    price = f", at the price of {one.price}" if one.price else ""
+    return f"{one.lock} for {one.workload}{condition} ({one.gain}{price})"
+
+
+def _rest(by_kind: dict[str, list[WorkloadVerdict]], keep: str) -> list[str]:
+    """The workloads in which no lock is taken."""
+    named = {kind: words([one.workload for one in found]) for kind, found in by_kind.items() if found}
+    parts = []
+    if KEEP in named:
+        parts.append(f"{keep} for {named[KEEP]}")
+    if OPEN in named:
+        parts.append(f"can't tell for {named[OPEN]}")
+    if NOTHING in named:
+        parts.append(f"nothing was measured of {named[NOTHING]}")
+    return parts
+
+
+def _also(rest: list[str]) -> str:
+    return f"; {'; '.join(rest)}" if rest else ""
