@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lockswap.findings import advice, gate, sentences
+from lockswap.findings import advice, gate, sentences, verdict
 from lockswap.findings.loading import workload_of
 from lockswap.findings.measured import Campaign
 from lockswap.records.row import Row
@@ -313,6 +313,8 @@ def test_runs_of_equal_length_are_noticed(seconds, more, noticed):
 
     found = campaign(value, **{"metrics": [TIME], "info": {"own": True}, **more})
     assert ("of equal length" in warned(found)) == noticed
+    last = verdict.verdict(found).sentence
+    assert (last.startswith("Can't tell: every run takes 5 s") and last.endswith("give --metric.")) == noticed
     if noticed:
         assert "Runs of w are of equal length, 5 s, whatever the lock" in warned(found)
         assert "give --metric REGEX" in warned(found)

@@ -249,6 +249,13 @@ def test_text(found, wanted):
     assert found == wanted
 
 
+@pytest.mark.parametrize("markdown", [False, True])
+def test_the_last_line_is_the_verdict(made, capsys, markdown):
+    terminal.show(made[1], None, markdown)
+    last = capsys.readouterr().out.splitlines()[-1].strip("*")
+    assert last == made[1].verdict.sentence and last.endswith(".")
+
+
 def columns_of(text: str) -> list[str]:
     """The heads of all tables of a terminal's text."""
     lines = [line for line in text.splitlines() if line.startswith("threads  lock")]

@@ -63,7 +63,14 @@ def test_two_commands_as_they_are(campaign, repo):
     assert about["against"] == "none" and about["locks"] == ["none", "none@versus"]
     assert about["workload"][0]["versus"][:2] == ["sh", "-c"]
     assert "none@versus against none, by the clock: faster (2.00×" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Take none@versus: n 2.0 times as high")
     assert 'data-lock="none@versus"' in (repo / "results/c/report.html").read_text()
+
+
+def test_of_two_equal_commands_the_first_is_kept(campaign):
+    options = ("--versus", "echo n: 1", "--metric", "n: ([0-9]+)", "--no-report", "--")
+    _, _, done = campaign(*options, "echo", "n: 1", rounds=6)
+    assert done.stdout.splitlines()[-1].startswith("Keep the first command")
 
 
 def test_two_commands_under_locks(campaign, repo):

@@ -8,11 +8,12 @@ well: among the comparisons of a whole campaign some do.
 import math
 from itertools import groupby
 
-from lockswap.base.choice import BASELINES, CALLED, kinds_of
+from lockswap.base.choice import BASELINES, CALLED, NONE, kinds_of
 from lockswap.base.text import plural, share, times, words
 from lockswap.findings import cautions, evidence, whole
 from lockswap.findings.effects import effects, is_time
 from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is_open
+from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign, Place, Workload
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
@@ -86,6 +87,8 @@ def _records(workloads: list[Workload], measured: int) -> dict[str, Record]:
 
 def glibcs(workload: Workload) -> str:
     """What the locks are held against, as people call it."""
+    if workload.info.get("versus") and workload.against == NONE:
+        return "the first command"
     return "glibc's" if workload.against in BASELINES else workload.against
 
 
@@ -98,6 +101,9 @@ def _of_workload(campaign: Campaign, workload: Workload, comparisons: int = 1) -
     if pairs < MIN_PAIRS:
         why = f"only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed (--repeats {MIN_PAIRS + 1})"
         return WorkloadVerdict(workload.name, OPEN, f"Can't tell: {why}.", few=True)
+    if seconds := fixed_time(workload):
+        why = f"every run takes {seconds:.2g} s, whatever the lock; if the program runs for a fixed time, give --metric"
+        return WorkloadVerdict(workload.name, OPEN, f"Can't tell: {why}.")
     winners = [one for one in found if one.wins and not one.failure]
     if winners:
         # One that loses nowhere goes before one that does.

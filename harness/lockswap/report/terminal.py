@@ -67,7 +67,7 @@ class Live:
 
 
 def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
-    """The table, the sentences, the advice, and where the page is."""
+    """The table, the sentences, the advice, where the page is; the last line says which lock to take."""
     if markdown:
         print("\n".join(_markdown(findings, page)))
         return
@@ -86,6 +86,7 @@ def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
         console.print(listed("!", findings.advice, "yellow"))
     console.print()
     console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
+    console.print(Text(findings.verdict.sentence, style="bold"), soft_wrap=True)
 
 
 def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
         yield from (*(f"- {sentence}" for sentence in findings.sentences[workload.name]), "")
     if findings.advice:
         yield from ("### Before you read the figures", "", *(f"- {advice}" for advice in findings.advice), "")
-    yield _where(findings, page)
+    yield from (_where(findings, page), "", f"**{findings.verdict.sentence}**")
 
 
 def _where(findings: Findings, page: Path | None) -> str:
