@@ -43,9 +43,8 @@ def files_below(folder: Path) -> list[str]:
 
 def alone(*words: str | Path, status: int = 0, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
     """The same as call, without the checkout and its build tree, without a network, and with nothing in PATH."""
-    hidden = {ROOT, BUILD, Path("/work")} if Path("/work") in ROOT.parents else {ROOT, BUILD}
-    script = "".join(f"/bin/mount -t tmpfs none {shlex.quote(str(path))} 2>/dev/null; " for path in sorted(hidden))
-    script += 'exec "$@"'
+    hidden = [ROOT] if ROOT in BUILD.parents else [ROOT, BUILD]
+    script = "".join(f"/bin/mount -t tmpfs none {shlex.quote(str(path))} && " for path in hidden) + 'exec "$@"'
     namespace = ["/usr/bin/unshare", "--map-root-user", "--net", "--mount", "/bin/sh", "-c", script, "sh"]
     return call(*namespace, *words, status=status, env={"PATH": "/nowhere"} | (env or {}), cwd=cwd or Path("/"))
 
@@ -84,6 +83,10 @@ def program(base: Path) -> Path:
     found = base / "prog"
     call("cc", "-O1", "-pthread", source, "-o", found)
     return found
+
+
+def test_the_checkout_is_hidden(trees: dict[str, Path]) -> None:
+    assert alone("/bin/ls", ROOT) == ""
 
 
 def test_everything_is_there(trees: dict[str, Path]) -> None:
