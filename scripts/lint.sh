@@ -54,7 +54,7 @@ lint_ruff() {
     "${ruff[@]}" format --check --output-format=concise "${python[@]}"
 }
 
-lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap | xargs -r shellcheck --format=gcc; }
+lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc; }
 
 # run_lint [--full]
 run_lint() {

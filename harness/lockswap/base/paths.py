@@ -1,4 +1,8 @@
-"""Where things are. The harness lives in <root>/harness and uses <root>/build and <root>/apps."""
+"""Where things are.
+
+In a checkout the harness lives in <root>/harness and uses <root>/build and <root>/apps. An installation has the same
+folders in LIBDIR/lockswap, without `build` between, and the preload libraries one level above.
+"""
 
 import os
 from dataclasses import dataclass
@@ -7,11 +11,12 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 
 HARNESS = Path(__file__).resolve().parents[2]
+_INSTALLED = "installed"  # the file by which an installation is known
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The folders of one checkout; `LOCKSWAP_HOME` names another one."""
+    """The folders of one checkout or installation; `LOCKSWAP_HOME` names another one."""
 
     root: Path
     build: Path
@@ -19,7 +24,19 @@ class Paths:
     @classmethod
     def find(cls) -> "Paths":
         root = Path(os.environ.get("LOCKSWAP_HOME") or HARNESS.parent).resolve()
+        if (root / _INSTALLED).is_file():
+            return cls(root, root)
         return cls(root, (root / "build").resolve())
+
+    @property
+    def installed_commit(self) -> str | None:
+        """The commit that was installed; None in a checkout."""
+        file = self.root / _INSTALLED
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else None
+
+    @property
+    def _libraries(self) -> Path:
+        return self.build if self.installed_commit is None else self.root.parent
 
     @property
     def apps(self) -> Path:
@@ -32,8 +49,8 @@ class Paths:
 
     @property
     def results(self) -> Path:
-        """Of campaigns about the workloads of recipes."""
-        return self.root / "results"
+        """Of campaigns about the workloads of recipes. An installation has no place for them; the user's folder has."""
+        return self.root / "results" if self.installed_commit is None else Path("lockswap-results").absolute()
 
     @property
     def own_results(self) -> Path:
@@ -42,11 +59,11 @@ class Paths:
 
     @property
     def library(self) -> Path:
-        return self._built(self.build / "liblockswap.so")
+        return self._built(self._libraries / "liblockswap.so")
 
     @property
     def audit_library(self) -> Path:
-        return self._built(self.build / "liblockswap-audit.so")
+        return self._built(self._libraries / "liblockswap-audit.so")
 
     @property
     def audit_reader(self) -> Path:
@@ -66,8 +83,8 @@ class Paths:
         """A library that lets a program write its statistics before a signal ends it."""
         return self._built(self.build / "bin" / "lockswap-stats-on-signal.so")
 
-    @staticmethod
-    def _built(path: Path) -> Path:
+    def _built(self, path: Path) -> Path:
         if not path.exists():
-            raise UserError(f"{path} is not there; build it with './run.sh build'")
+            cure = "build it with './run.sh build'" if self.installed_commit is None else "install lockswap anew"
+            raise UserError(f"{path} is not there; {cure}")
         return path

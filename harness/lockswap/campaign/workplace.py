@@ -12,6 +12,8 @@ from lockswap.run import machine, setup
 
 def build(paths: Paths, recipe: Recipe) -> str | None:
     """Run a recipe's build script; None, or why the program is not there afterwards."""
+    if paths.installed_commit is not None:
+        return "cannot be built by an installation; use a checkout, there './run.sh' builds it"
     script = paths.root / "apps" / (recipe.build or "")
     if not script.is_file():
         return f"its build script apps/{recipe.build} is not there"

@@ -37,7 +37,7 @@ def environment(paths: Paths, library_version: str, perf: "list[str] | None") ->
         "lockswap": {
             "library": library_version,
             "harness": VERSION,
-            "commit": git_commit(paths.root),
+            "commit": paths.installed_commit or git_commit(paths.root),
         },
         "perf_events": perf if perf is not None else "perf is not usable here",
         "load_at_start": os.getloadavg()[0],

@@ -22,7 +22,7 @@ def ld_preload(library: Path | None, existing: str, extra: Iterable[str] = (), b
     if library and re.search(r"[\s:]", str(library)):
         raise UserError(
             f"'{library}' has a space or a colon in its path, and the loader splits LD_PRELOAD there; "
-            "move the checkout to a path without"
+            "move the checkout or the installation to a path without"
         )
     ours = library.name if library else None
     others = [entry for entry in existing.replace(":", " ").split() if Path(entry).name != ours]

@@ -1,0 +1,20 @@
+# Runs the uninstall script of each installation that this build tree wrote last:
+# cmake --build BUILD --target uninstall, with the DESTDIR of the installation.
+file(GLOB manifests "${BUILD}/install_manifest*.txt")
+set(scripts "")
+foreach(manifest IN LISTS manifests)
+  file(STRINGS "${manifest}" lines REGEX "/lockswap/uninstall$")
+  list(APPEND scripts ${lines})
+endforeach()
+list(REMOVE_DUPLICATES scripts)
+set(found FALSE)
+foreach(script IN LISTS scripts)
+  if(EXISTS "$ENV{DESTDIR}${script}")
+    set(found TRUE)
+    execute_process(COMMAND "$ENV{DESTDIR}${script}" COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+endforeach()
+if(NOT found)
+  message(FATAL_ERROR "this build tree's last installation is not there any more (is DESTDIR the same?); "
+    "another one is taken out by its own script, PREFIX/lib/lockswap/uninstall")
+endif()
