@@ -31,7 +31,7 @@ class Arena {
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // At start-up, by one thread. Reserves address space only. False: there is none.
+  // Runs at start-up, in one thread, and reserves address space only. False: there is none.
   static bool prepare() noexcept {
     if (base_ != nullptr) return true;
     for (std::uint32_t n = kMostNodes; n >= kChunkNodes && base_ == nullptr; n /= 4) {
@@ -62,21 +62,21 @@ class Arena {
       give_shared(h);
   }
 
-  // One that was in use before. 0: none is free.
+  // Takes a node that was in use before. 0: none is free.
   static Handle take_used() noexcept {
     const Handle h = take_kept();
     return h != 0 ? h : pop();
   }
   static std::uint32_t capacity() noexcept { return capacity_; }
-  // All that were ever given out have handles below this, and their memory is there.
+  // All nodes that were ever given out have handles below this, and their memory is there.
   static Handle end() noexcept {
     const std::uint64_t opened = std::uint64_t{opened_.load(acquire)} * kChunkNodes;  // with fresh
     const std::uint64_t numbers = std::min(next_.load(relaxed), capacity_);
     return static_cast<Handle>(std::min(opened, numbers));
   }
 
-  // The same for hot paths: only what the thread keeps to itself, without a call. 0, false: nothing
-  // was done.
+  // The same for hot paths, without a call: these two use only the nodes that the thread keeps to
+  // itself. 0, false: nothing was done.
   [[gnu::always_inline]] static Handle take_kept() noexcept {
     Cache& mine = per_thread<Cache>;
     if (mine.busy != 0) [[unlikely]]
@@ -135,8 +135,8 @@ class Arena {
     if (next_.load(relaxed) >= capacity_) return 0;
     const Handle h = next_.fetch_add(1, relaxed);
     if (h >= capacity_) return 0;
-    // The number that starts a chunk opens it, but a later number may be used first, so whoever
-    // finds its chunk closed opens it as well: opening twice is harmless.
+    // The thread with the first number of a chunk opens the chunk. A later number may be used
+    // before, so any thread that finds its chunk closed opens it: opening twice is harmless.
     const std::uint32_t chunk = h / kChunkNodes;
     if (opened_.load(acquire) <= chunk) {  // pairs with the store below
       const std::size_t bytes = kChunkNodes * Size::bytes();

@@ -2,10 +2,10 @@
 // side has the kernel run a full barrier on every processor where a thread of this process is
 // (membarrier, Linux 4.14): 0.6 us if there is none, some 12 us otherwise.
 //
-// A seccomp filter may forbid the call at any time. Then the light side pays from now on, and the
-// first heavy fences that fail go to every processor themselves: each thread that runs has been
-// switched out then, and sees that it is to pay. Where that is forbidden too they rest for a while,
-// many times what a store takes to be seen.
+// A seccomp filter may forbid the call at any time. From then on the light side pays. The threads
+// whose heavy fences fail first visit every processor themselves: each thread that ran there has
+// been switched out then, and sees that it has to pay. Where such visits are forbidden too, they
+// rest for many times as long as a store takes to be seen.
 #pragma once
 
 #include <cstdint>
@@ -38,33 +38,34 @@ class Barrier {
     if (state_.load(acquire) != kReplaced && !call() && !again()) force();
     fence(seq_cst);
   }
-  // The same for pairs whose other side is never to pay: it goes to every processor whenever the
-  // kernel refuses, which takes a while.
+  // The same for pairs whose other side must never pay: the caller visits every processor whenever
+  // the kernel refuses, which takes a while.
   static void in_all() noexcept {
     fence(seq_cst);
     if (!call() && !again()) visit();
     fence(seq_cst);
   }
-  // For tests, and for who wants to know.
+  // This is for tests and for reports.
   static bool is_replaced() noexcept { return state_.load(relaxed) == kReplaced; }
 
  private:
   static bool call() noexcept {
     return raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  // The image was registered by another one, that exec has replaced.
+  // True: the registration was another program's, which exec has replaced, and a new one works.
   static bool again() noexcept { return prepare() && call(); }
 
   [[gnu::noinline]] static void force() noexcept {
-    // seq_cst: who is switched out below sees it when it goes on. A thread may have found it
-    // already.
+    // seq_cst: a thread that is switched out below sees the change when it goes on. Another thread
+    // may have made it already.
     std::uint32_t works = kWorks;
     state_.compare_exchange(works, kFails, seq_cst);
     visit();
     rest();
     state_.store(kReplaced, release);  // all threads pay now; pairs with heavy
   }
-  // To every processor; where that is forbidden, rests. Who runs there has been switched out then.
+  // Runs on every processor in turn, so each thread that ran there has been switched out. Where
+  // that is forbidden, it rests instead.
   [[gnu::noinline]] static void visit() noexcept {
     constexpr long kMost = 8192;
     std::uint64_t before[kMost / 64] = {}, one[kMost / 64] = {};

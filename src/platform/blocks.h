@@ -1,8 +1,9 @@
 // Memory beside a lock that does not fit into a pthread object: a head and as many parts as the
 // machine has CPUs or nodes, in one block.
 //
-// Type-stable, as queue nodes are (arena.h, which gives them out): never another type's, never back
-// to the system. Who comes late to a block that has changed hands does no harm.
+// Blocks are type-stable, as queue nodes are (arena.h gives out both): their memory never becomes
+// another type's and never goes back to the system. So a thread that comes late to a block which
+// has another owner by then does no harm.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +32,9 @@ class Blocks {
     return sizeof(Head) + parts * sizeof(Part);
   }
 
-  // Never fails: at the limit of memory it waits until one is given back. If none is free, and
-  // there are twice as many as were in use when this was last done, asks for each of them whether
-  // reclaim(head), which makes it nobody's; then it is free.
+  // Never fails: at the limit of memory it waits until a block is given back. If no block is free,
+  // and there are twice as many as were in use when it last searched, it searches: it calls
+  // reclaim(head) for each block; true: that call has made the block nobody's, so it is free.
   template <class Reclaim>
   static Head& take(const Reclaim& reclaim) noexcept {
     auto h = Heads::take_used();

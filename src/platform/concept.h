@@ -43,11 +43,11 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   { P::spin_budget() } -> std::same_as<std::uint32_t>;
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
-  // channels (a set of bits, not 0) or the deadline. It may also return for no reason.
+  // channels (a set of bits, not 0) or the deadline. It may also return without a cause.
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
-  // Wakes all that sleep on one of these channels. Does not read the atom, whose memory may be
-  // gone.
+  // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
+  // may no longer exist.
   P::unpark(&word, channels);
   P::unpark(&long_word, channels);
 };

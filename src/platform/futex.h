@@ -37,8 +37,8 @@ inline void futex_wake(const void* word, std::uint32_t channels) noexcept {
               INT_MAX, 0, 0, static_cast<long>(channels));
 }
 
-// Whether the word at that address is `value`. The address may be anything, memory that is gone
-// too: the kernel looks. A system call, which does nothing else: it moves no waiter.
+// Whether the word at that address is `value`. The address may be anything, also of memory that no
+// longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
   return raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG,

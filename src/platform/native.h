@@ -45,7 +45,7 @@ struct Native {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }
 
-  // --- processes: what a lock may have come from
+  // --- processes: the one that uses a lock, and its ancestors
   static constexpr std::uint64_t kStampMask = Process::kStampMask;
   static constexpr std::uint64_t kStampTop = Process::kStampTop;
   static std::uint64_t process() noexcept { return Process::stamp(); }
@@ -53,7 +53,7 @@ struct Native {
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
-    thread_id();  // in a child the survivor is known from when it asks
+    thread_id();  // in a child, the survivor is known only after it has asked for its id
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
@@ -66,7 +66,8 @@ struct Native {
     pretence_ = pretence;
     topology_is_read_ = false;
   }
-  // Once: locks that are made ready later, inside of range locks, find others that use it.
+  // The topology is read once: when a lock inside of a range lock is made ready later, other locks
+  // use it already.
   static void prepare_topology() noexcept {
     if (!topology_is_read_) read_topology(pretence_);
     topology_is_read_ = true;
@@ -179,7 +180,7 @@ struct Native {
       all = on_hit(i);
       if (!all) break;
     }
-    // What was read as free is acquired as well: the reader that left it free has finished.
+    // acquire: also the sections of readers whose slots were read as free.
     fence(acquire);
     return all;
   }

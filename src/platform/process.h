@@ -1,9 +1,9 @@
-// Which process this is, among its ancestors: so that a lock can tell that it was last used before
-// a fork, and that the threads which waited for it then do not exist here.
+// Which process this is, among its ancestors: a lock can see by that that it was last used before a
+// fork, so that the threads which waited for it then do not exist here.
 //
-// A process has a stamp: a number that is none of its ancestors' (of the last 254). It lies
-// in a page that the kernel empties in each child (MADV_WIPEONFORK, Linux 4.14), so _Fork and clone
-// are noticed as fork is. Where the kernel does not, the handler of pthread_atfork empties it.
+// A process has a stamp: a number that none of its last 254 ancestors has. It lies in a page that
+// the kernel empties in each child (MADV_WIPEONFORK, Linux 4.14), so _Fork and clone are noticed as
+// fork is. Where the kernel does not do that, the handler of pthread_atfork empties the page.
 // A child that shares its parent's memory (vfork, posix_spawn) is no new process here.
 #pragma once
 
@@ -22,14 +22,14 @@ class Process {
   // Stamps have no other bits than these, always kStampTop, and are not 0 without it.
   static constexpr std::uint64_t kStampMask = std::uint64_t{0x1ff} << 31;
   static constexpr std::uint64_t kStampTop = std::uint64_t{1} << 31;
-  // Ancestors are told apart by a number below this.
+  // A stamp holds a number below this, which differs between ancestors.
   static constexpr std::uint32_t kNumbers = 256;
   static constexpr std::uint32_t number_of(std::uint64_t stamp) noexcept {
     return static_cast<std::uint32_t>(stamp >> kShift) % kNumbers;
   }
 
-  // Whether that is in the word's lower 40 bits, and nothing else. At the price of a subtraction, a
-  // shift and a comparison. False also in a child that has not asked for its stamp yet.
+  // Whether the word's lower 40 bits are the stamp and nothing else. This costs a subtraction, a
+  // shift and a comparison. It is false also in a child that has not asked for its stamp yet.
   static bool is(std::uint64_t word) noexcept {
 #if defined(__x86_64__)
     // The relaxed load below and the comparison in one instruction; compilers make two of it.

@@ -50,8 +50,8 @@ inline bool looks_fresh(const pthread_rwlock_t* l) noexcept {
 
 // Whether a thread is in for writing; by glibc's own field.
 inline bool is_written(const pthread_rwlock_t* l) noexcept { return l->__data.__cur_writer != 0; }
-// Makes glibc's part of a lock that is written anew, in a process that has no other threads: nobody
-// waits, and the writer goes on, or is gone.
+// Initialises glibc's part of a lock again that is held for writing, in a process that has no other
+// threads: then nobody waits, and the writer's hold stays (`written`) or has ended.
 inline void renew(pthread_rwlock_t* l, bool written) noexcept {
   constexpr std::size_t kState = offsetof(pthread_rwlock_t, __data.__cur_writer);
   pthread_rwlock_t other{};

@@ -39,20 +39,21 @@ struct CachedTid {
   std::uint64_t process;  // the stamp of the process that it is of
 };
 
-// The one thread of a forked child, and which it was in the processes before.
+// The one thread of a forked child, and the ids that it had in the processes before.
 class Survivor {
  public:
-  // In the child: it was `before` in the parent, and is `here`.
+  // Runs in the child: the thread's id was `before` in the parent, and is `here` now.
   static void is(CachedTid before, std::uint32_t here) noexcept {
     if (here_.load(relaxed) != before.value) {
-      // The parent's survivor was another thread, so what that one was says nothing here.
+      // The parent's survivor was another thread, so the ids of that one mean nothing here.
       for (auto& id : ids_)
         id.store(0, relaxed);
     }
     ids_[Process::number_of(before.process)].store(before.value, relaxed);
     here_.store(here, relaxed);
   }
-  // Who thread `tid` of the ancestor with that stamp is here: the one that survived, or a ghost.
+  // The id here of thread `tid` of the ancestor with that stamp: that of the thread that
+  // survived, if it is that one; else `tid` itself.
   static std::uint32_t id_of(std::uint32_t tid, std::uint64_t process) noexcept {
     const bool survived = ids_[Process::number_of(process)].load(relaxed) == tid;
     return survived ? here_.load(relaxed) : tid;

@@ -6,7 +6,8 @@
 // there can ever be, and locks take a thread's place as a hint.
 //
 // Where a thread runs is in the area that glibc (2.35 or newer) shares with the kernel for
-// restartable sequences: one load. Where there is none, getcpu tells.
+// restartable sequences: one load. Where there is none, it takes
+// a call of getcpu.
 #pragma once
 
 #include <cstddef>

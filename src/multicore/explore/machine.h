@@ -4,8 +4,8 @@
 // go on is a preemption; preemptions, stale reads, spurious wake-ups and time-outs are bounded by a
 // budget for each execution, which keeps the search finite and short.
 //
-// schedule.cpp has executions and who runs; access.cpp what an operation on an atom does; wait.cpp
-// waiting, sleeping and time.
+// schedule.cpp has executions and the choice of the thread that runs next, access.cpp has operations
+// on atoms, wait.cpp has waiting, sleeping and time.
 #pragma once
 
 #include <array>
@@ -82,12 +82,12 @@ class Machine {
   // The thread ends, and another begins in its place that knows what it knew: a join and a create.
   void end_and_begin_thread();
   int generation(int thread) const { return threads_[thread].generation; }
-  // The process forks, and the execution goes on in the child: all other threads are gone, wherever
-  // they were, and new ones begin in their places. `at_fork` runs when they stand still.
+  // The process forks, and the execution goes on in the child: all other threads end, wherever they
+  // are, and new ones begin in their places. `at_fork` runs while they stand still.
   void fork(const std::function<void()>& at_fork);
   int process() const { return process_; }  // how many forks there were
   int survivor() const { return survivor_; }
-  // A thread, from before the fork, waits for something that is not so.
+  // Whether a thread from before the fork waits for a condition that does not hold.
   bool blocked(int thread) const;
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }

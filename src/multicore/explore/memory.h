@@ -97,7 +97,7 @@ class Memory {
     return forwarded(thread, location) != nullptr;
   }
   // The threads (a bit each) whose delayed stores may reach memory in an order that shows: those of
-  // `threads`, and whoever stores to an atom that one of them stores to, too.
+  // `threads`, and each thread with a store to an atom that one of them stores to as well.
   std::uint32_t related(std::uint32_t threads) const;
   // The oldest one reaches memory; its location, or kFull: the bounds are exceeded.
   int flush_one(int thread);

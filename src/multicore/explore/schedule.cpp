@@ -1,4 +1,4 @@
-// Executions, and who runs.
+// Executions, and the choice of the thread that runs next.
 #include <algorithm>
 #include <cstdio>
 
@@ -42,7 +42,7 @@ bool Machine::run(const Scenario& scenario, const Bounds& bounds) {
       now.clock(i) = clock;
     }
     ++known.clock(kMain);
-    // Whoever is first: a free choice.
+    // Which thread begins is a free choice.
     Search::Actor actors[kMaxThreads];
     for (int i = 0; i < count_; ++i)
       actors[i] = {i, true};
@@ -146,7 +146,7 @@ void Machine::fork(const std::function<void()>& at_fork) {
 bool Machine::blocked(int thread) const {
   const Thread& t = threads_[thread];
   if (t.finished || ready(thread)) return false;
-  // Of a sleeper that is about to be woken it is not said.
+  // A sleeper that is about to be woken is not blocked.
   if (t.wait != Thread::Wait::parked || !t.caller.set) return true;
   return !t.caller.condition(memory_.newest_value(t.caller.condition.location));
 }
@@ -212,7 +212,7 @@ void Machine::point() {
   let_others();
 }
 
-// Goes on with whichever thread is chosen; returns when the calling thread is.
+// Goes on with the thread that is chosen; returns when that is the calling thread.
 void Machine::let_others() {
   const int next = next_thread();
   if (next == current_) return;
@@ -295,7 +295,7 @@ int Machine::next_thread() {
   }
 }
 
-// For an atom to change, or for anything to change.
+// Whether a thread waits for one atom, or any atom, to change.
 bool Machine::somebody_waits() const {
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
@@ -305,7 +305,7 @@ bool Machine::somebody_waits() const {
   return false;
 }
 
-// Nobody can go on for sure. True: deadlines pass, or a busy loop goes round once more.
+// No thread can go on for sure. True: deadlines pass, or a busy loop makes one more round.
 bool Machine::let_time_pass() {
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];

@@ -29,7 +29,7 @@ enum class Schedule : std::uint8_t { dfs, pct, random };
 
 class Search {
  public:
-  // An option where the schedule decides who runs: a thread, or another actor beside it.
+  // An option where the schedule decides what runs: a thread, or another actor.
   struct Actor {
     int id;     // 0..kActors-1
     bool sure;  // false: it could go on only by a stroke of luck, such as a stray wake-up
@@ -45,7 +45,7 @@ class Search {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_value(options));
   }
-  // The same for who runs next; option 0 is the plain one.
+  // The same for the actor that runs next; option 0 is the plain one.
   int choose_actor(const Actor* actors, int options) {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_actor(actors, options));
