@@ -34,7 +34,7 @@ namespace lockswap {
 
 template <class Core>
 concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
-  // What the lock promises about who goes first. Exploration holds it to that.
+  // What the lock promises about the order of its threads. Exploration checks that.
   requires std::same_as<decltype(Core::kClaims), const Claims>;
   // At start-up, by one thread, any number of times: makes queue nodes and blocks possible. False:
   // there is no address space for them.
@@ -43,8 +43,8 @@ concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   // do not exist here. `held`: a hold (of an rwlock: a writer's) is to stay. Changes nothing;
   // another thread may be using the lock already, and then the answer is not used.
   { glimpse.needs_no_repair(held) } -> std::same_as<bool>;
-  // The same moment, one thread: drops everybody who waited, and the holder unless it is to stay.
-  // Read holds stay. Holds may end meanwhile, and the process may fork again at each step.
+  // At the same moment, by one thread: drops all threads that waited, and the holder unless it is
+  // to stay. Read holds stay. Holds may end meanwhile, and the process may fork again at each step.
   core.repair_after_fork(held);
 };
 

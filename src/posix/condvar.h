@@ -19,8 +19,8 @@
 // Space: a node for each waiter.
 // Destroy is safe right after a signal or broadcast: a waiter that was taken out touches the object
 //   no more, unless it is `passing`; a waiter that withdraws stays in the list until it has the
-//   latch. destroy() waits for both, as glibc's: the second kind waits for the latch only, the
-//   first has to be woken and to run, no more.
+//   latch. destroy() waits for both, as glibc's does: the second kind waits for the latch only, the
+//   first only has to be woken and to run.
 // Fork: nobody waits in a child. The first call that finds the parent's stamp empties the list.
 #pragma once
 

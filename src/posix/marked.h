@@ -74,7 +74,7 @@ class Marked {
     return 0;
   }
 
-  // Ends one hold, whichever. EPERM: nobody has one, which is a bug of the program.
+  // Ends any one hold. EPERM: there is none, which is a bug of the program.
   [[gnu::noinline]] static int release_any(Frame& f) noexcept {
     if (Lock::release_any_slot(f) || Extra::release_one(f) || Reads::unlock_any(f.core)) return 0;
     return EPERM;

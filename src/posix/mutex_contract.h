@@ -13,8 +13,8 @@
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
 // Fork: in a child the hold stays: it is the calling thread's if the thread that forked had it,
-//   else it never ends. Nobody waits: the threads that waited do not exist. A thread between the
-//   lock below and its owner's id was still acquiring, or had released.
+//   else it never ends. Nobody waits: the threads that waited do not exist. A thread that had the
+//   lock below but not its id as owner was still acquiring, or had released.
 // Fairness, space: those of the lock below, and 16 bytes in the frame.
 // Destroy is safe as it is in the lock below.
 #pragma once
@@ -41,7 +41,7 @@ class MutexContract {
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  // --- whose it is: for each call on an object that is not known to be ours
+  // --- whether the object is ours: for each call on an object that is not known to be ours
 
   // By the kind alone. False: the object is glibc's.
   static bool is_ours(const Frame& f) noexcept { return (f.kind & mutex_kind::kGlibcs) == 0; }

@@ -3,7 +3,7 @@
 //   bits 40..63  the lock's generation (generations.h); 0: fresh memory
 //   bits 31..39  the stamp of the process that adopted the lock (adoption.h)
 //   bits  3..30  n, the number of extra holds: read holds that are not in the lock below
-//   bit 2        kSleepers: a thread sleeps on this word until n is 0, or kActive is gone
+//   bit 2        kSleepers: a thread sleeps on this word until n is 0, or kActive is clear
 //   bit 1        kActive: the writer of a marked lock is in
 //   bit 0        kMarked: a thread released a read hold of which it had no record. Records of this
 //                lock mean nothing from then on, until the lock is initialised again

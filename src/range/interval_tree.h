@@ -3,7 +3,7 @@
 // the others.
 //
 // Source: T. Cormen and others, "Introduction to Algorithms", chapters 13 and 14.3 (third edition).
-// Nodes are the caller's, which also sees to it that one thread at a time uses the tree.
+// Nodes are the caller's. The caller also lets only one thread at a time use the tree.
 // Cost: insert, erase: O(log n). for_each_overlap: O(log n) for each that is found.
 #pragma once
 

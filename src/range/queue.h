@@ -7,11 +7,11 @@
 //   thread takes it for writing.
 // State (32 bytes, zero = free): the counter, the lock.
 // Invariants: a thread waits here only when it holds no range, and never longer than kPolite. So
-//   fairness never makes a deadlock: the thread that holds the range which the impatient one needs
-//   may itself need another range, or any other lock of a thread that waits here.
-// Deviations: that bound. The paper lets everybody wait until the impatient thread is in, which is
-//   safe only for threads that hold nothing else. Acquisitions that try or that have a deadline
-//   bound their own wait and do not queue.
+//   fairness never makes a deadlock, though the thread that holds the range which the impatient one
+//   needs may itself need another range, or any other lock of a thread that waits here.
+// Deviations: that bound is ours. The paper lets all threads wait until the impatient one is in,
+//   which is safe only for threads that hold nothing else. Acquisitions that try or that have a
+//   deadline bound their own wait and do not queue.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ namespace lockswap {
 // The length of a segment, in units, where the program gives none. Written at start-up.
 inline constinit std::uint64_t default_range_segment = 4096;
 
-// The locks of a range: `count` ones from `first` on, counted round. 1 <= count <= of.
+// The locks of a range: `count` locks from `first` on, where 0 follows `of` - 1. 1 <= count <= of.
 struct Segments {
   std::uint32_t first;
   std::uint32_t count;

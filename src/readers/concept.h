@@ -53,7 +53,7 @@ concept ReaderAccess = requires(std::uint32_t place, std::uint64_t domain, std::
                                 const Deadline* deadline, bool (&closed)(), void (&before_wait)()) {
   // At start-up. False: the machine cannot do it.
   { Access::prepare() } -> std::same_as<bool>;
-  // Says it in a section of the calling thread's row. False: the section is not empty.
+  // Publishes the reader in a section of the calling thread's row. False: it is not empty.
   { Access::fill(place, word) } -> std::same_as<bool>;
   // The order in which the reader then looks at the domain: its half of a Dekker pair.
   requires std::same_as<decltype(Access::kLook), const Order>;

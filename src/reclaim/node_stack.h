@@ -27,7 +27,7 @@ concept PooledNode = requires(T& node, const T& glimpse) {
 template <class T>
 struct NodeStack {
   T* top = nullptr;
-  std::uint32_t count = 0;  // of nodes; in the stack of a thread that is no more it may be wrong
+  std::uint32_t count = 0;  // of nodes; in the stack of a thread that has ended it may be wrong
 
   bool empty() const noexcept { return top == nullptr; }
   // Not of an empty one.

@@ -3,9 +3,9 @@
 
 namespace lockswap {
 
-// On one CPU no two threads are inside at once, so glibc's short paths are the cheapest. On one
-// memory node BRAVO spares readers the line that they would share, and its writers keep glibc's
-// sleep. On several, writers that stay on a node spare the way between nodes, too.
+// On one CPU no two threads run at once, so glibc's short paths are the cheapest. On one memory node
+// BRAVO spares readers the line that they would share, and its writers keep glibc's sleep. On
+// several nodes, writers that stay on a node also spare the way between nodes.
 struct AutoChoice {
   const char* one_cpu;
   const char* one_node;
@@ -15,7 +15,7 @@ inline constexpr AutoChoice kAutoRwlock{"pthread", "bravo-pthread", "bravo-cohor
 inline constexpr AutoChoice kAutoMutex{"pthread", "pthread", "cohort"};
 // The range lock of programs that name none: readers share, and few ranges are held at once.
 inline constexpr const char* kDefaultRange = "list-rw";
-// Where glibc uses the bytes that BRAVO would need beside it: the smallest lock of ours.
+// The smallest lock of ours, for a glibc that uses the bytes which BRAVO would need beside it.
 inline constexpr const char* kAutoBesideNoGlibc = "bravo-pf-t";
 
 }  // namespace lockswap

@@ -8,7 +8,8 @@ namespace lockswap {
 
 extern const MutexOps counting_system_mutex;
 
-// Those two count, and call the given ones. Call once, at start-up.
+// Replaces the two tables by ones that count, and then call the given ones. It is called once, at
+// start-up.
 void count_conds(const CondOps*& conds, const CondOps*& old_conds) noexcept;
 
 }  // namespace lockswap

@@ -23,9 +23,10 @@ struct Counts {
   std::uint64_t get(Event e) const noexcept { return n[static_cast<std::size_t>(e)].load(relaxed); }
 };
 
-// A table of all that has been counted until now, kLocks of them; give it back. nullptr: there is
-// no memory for it, or nothing is counted. Changes nothing that is counted, so it may be taken at
-// any time, also while other threads lock and in signal handlers. Some milliseconds.
+// Returns a table of kLocks entries with all that has been counted until now; the caller gives it
+// back. nullptr: there is no memory for it, or nothing is counted. It changes no count, so it may
+// be called at any time, also while other threads lock, and in signal handlers. It takes some
+// milliseconds.
 Counts* take_counts() noexcept;
 void give_back(Counts* table) noexcept;
 

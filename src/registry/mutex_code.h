@@ -1,5 +1,5 @@
-// A mutex x wait policy x counting. Each mutex has a translation unit of its own for that, which
-// CMake writes (lists.cmake).
+// The code of a mutex, for each wait policy, counted or not. Each mutex has a translation unit of
+// its own for that, which CMake writes (lists.cmake).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A mutex algorithm behind the functions of POSIX: what is glibc's is handed to it, time-outs are
-// checked, everything else goes to mutex_contract.h.
+// A mutex algorithm behind the functions of POSIX. This level passes glibc's mutexes to glibc and
+// checks time-outs; everything else is in mutex_contract.h.
 #pragma once
 
 #include <cerrno>
@@ -61,7 +61,7 @@ class MutexLockOps {
     Contract::slow_lock(frame(m), rest);
     return 0;
   }
-  // Of a mutex that looks at its owner, as a rule.
+  // Usually for a mutex that looks at its owner.
   [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]

@@ -16,8 +16,8 @@ struct MutexInfo {
   const char* summary;
   const char* source;    // paper and section
   const char* fairness;  // which thread goes first
-  // What runs behind the name: code of ours; else it is glibc's, or another mutex, which is chosen
-  // for the machine.
+  // What runs behind the name: code of ours; nullptr: glibc's code, or another mutex, which is
+  // chosen for the machine.
   const MutexCodes* code = nullptr;
   const char* (*chosen)(const Config&) = nullptr;
   // Bytes beside the pthread object, once the topology is known; nullptr: none.
@@ -53,9 +53,9 @@ struct MutexChoice {
   const CondOps* cond;
   const CondOps* old_cond;
 };
-// Makes ready what the configuration asks for. Call once, at start-up, after prepare_rwlock, with
-// system_mutex and the tables beside it filled in. False: it cannot be done, `why` says why in one
-// line.
+// Makes ready what the configuration asks for. It is called once, at start-up, after
+// prepare_rwlock, when system_mutex and the tables beside it are filled in. False: it cannot be
+// done, and `why` says why in one line.
 bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept;
 
 }  // namespace lockswap

@@ -43,9 +43,9 @@ struct RangeHandle {
 
 enum class RangeMode : std::uint32_t { exclusive, shared };
 
-// An implementation behind its names. Locks are bound, handles that are given are of a range; error
-// numbers come back. The first and the third are the fast ways: nothing is done before them but to
-// find them.
+// An implementation behind its names. Callers pass locks that are bound, and handles that have a
+// range; the functions return error numbers. The first and the third are the fast paths: callers do
+// nothing before them but find them.
 struct RangeOps {
   int (*acquire)(RangeFrame&, RangeHandle&, std::uint64_t start, std::uint64_t end, RangeMode);
   int (*acquire_within)(RangeFrame&, RangeHandle&,
@@ -76,16 +76,18 @@ RangeLocks range_locks() noexcept;
 // The kind of that name, in whichever case, without options; 0: there is none.
 std::uint32_t find_range_lock(const char* name) noexcept;
 
-// What the configuration has chosen. Written once, at start-up; a lock is bound to it afterwards.
+// What the configuration has chosen. It is written once, at start-up; locks are bound to it later.
 struct ActiveRange {
   const RangeOps* ops;  // by number - 1
   std::uint32_t default_kind;
 };
 extern ActiveRange active_range;
 
-// At start-up, with system_rwlock filled in. nullptr, or in one line why it cannot be done.
+// Runs at start-up, when system_rwlock is filled in. Returns nullptr, or in one line why it cannot
+// be done.
 const char* prepare_range(const Config& config) noexcept;
-// Before locks of that kind are made. By any thread, any number of times. As above.
+// Must be called before locks of that kind are made, by any thread, any number of times. It returns
+// what prepare_range does.
 const char* make_ready(std::uint32_t kind) noexcept;
 // In a forked child.
 void range_forked() noexcept;

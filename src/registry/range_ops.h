@@ -184,8 +184,8 @@ struct ManyRwLocks {
   }
 };
 
-// A handle's `node` is no pointer here but says which locks the range has, and whose it is: from
-// bit 1 on the first lock, then how many, then the thread.
+// A handle's `node` is no pointer here. It says which locks the range has, and which thread holds
+// it: from bit 1 on the number of the first lock, then their count, then the thread.
 template <class Home>
 class RangeSegmentOps {
   static constexpr std::uintptr_t kRange = 1;  // so that it is never 0

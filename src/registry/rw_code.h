@@ -1,5 +1,5 @@
-// The code behind a line of rw_list.def: each form of the lock x wait policy x counting. Each lock
-// has a translation unit of its own for that, which CMake writes (lists.cmake).
+// The code behind a line of rw_list.def, for each form of the lock, each wait policy, counted or
+// not. Each lock has a translation unit of its own for that, which CMake writes (lists.cmake).
 #pragma once
 
 #include <cstddef>

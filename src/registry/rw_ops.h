@@ -1,5 +1,5 @@
-// A lock algorithm behind the functions of POSIX: time-outs checked, process-shared objects handed
-// to the system, everything else to rw_contract.h.
+// A lock algorithm behind the functions of POSIX. This level checks time-outs and passes
+// process-shared objects to the system; everything else is in rw_contract.h.
 #pragma once
 
 #include <cerrno>
@@ -77,7 +77,7 @@ class RwLockOps {
     if (Contract::has_only_hold(frame(l))) [[likely]] {
       return Contract::fast_read_unlock(frame(l));
     }
-    // A foreign object may show this thread as its writer, but then it is not adopted.
+    // An object of glibc's may name this thread as its writer, but then it is not adopted.
     if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);
     return slow_unlock(l);
   }

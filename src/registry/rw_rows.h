@@ -1,4 +1,4 @@
-// The row of a form of a lock: alone as the lock says of itself, under BRAVO made of that.
+// The row of a form of a lock: alone it is the lock's own, under BRAVO it is made from that.
 #pragma once
 
 #include <array>

@@ -65,17 +65,18 @@ const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
-// What it stands for where BRAVO finds no free bytes beside glibc's state.
+// What `auto` stands for where BRAVO finds no free bytes beside glibc's state.
 const char* auto_rwlock_of_ours() noexcept;
-// At start-up: `auto` becomes that lock, for a mutex that mutex.
+// At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 
-// Makes ready what the configuration asks for and returns its functions. Call once, at start-up,
-// with system_rwlock filled in. nullptr: it cannot be done, `why` says why in one line.
+// Makes ready what the configuration asks for and returns its functions. It is called once, at
+// start-up, when system_rwlock is filled in. nullptr: it cannot be done, and `why` says why in one
+// line.
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;
 
-// The same for another lock beside the one of the configuration, for use inside of something else;
-// it is not counted. Not for several threads at once.
+// The same for a further lock, which is not the configuration's but runs inside of a range lock. It
+// is not counted. Only one thread at a time may call this.
 const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config,
                                     const char*& why) noexcept;
 

@@ -16,7 +16,8 @@ constexpr int kLooks = 8;                  // at counts that are on the move
 
 using Word = NativeAtomic<std::uint64_t>;
 
-// A thread's own. Orders are relaxed but around a hand-off, which a report must not see half done.
+// The counts of one thread. All orders are relaxed except around a hand-off, which a report must
+// not see half done.
 struct Block {
   NativeAtomic<std::uint32_t> used;
   Block* next;
@@ -44,9 +45,9 @@ Counts& counts_of(Counts* table, std::uint64_t key) noexcept {
   return table[kLocks - 1];
 }
 
-// By the block's thread, which may be interrupted by itself, in a signal handler: so its words
-// change by single updates. From now on the place is for lock `next`. A thread that sees a word as
-// it is after that sees that the hand-off has begun (release here and in on(), acquire in add_to).
+// Only the block's thread calls this, but its signal handlers may interrupt it, so its words change
+// by single updates. From now on the place is for lock `next`. A thread that sees a word as it is
+// after that also sees that the hand-off has begun (release here and in on(), acquire in add_to).
 void hand_off(Block& block, Counts& from, std::uint64_t next) noexcept {
   const std::uint64_t key = from.key.load(relaxed);
   if (key == next) return;
@@ -168,8 +169,8 @@ Counts* take_counts() noexcept {
   if (all_locks == nullptr) return nullptr;
   for (int looks = 0;;) {
     auto* table = static_cast<Counts*>(map_pages(kLocks * sizeof(Counts)));
-    // Where threads hand off all the time, the last look must do: it may miss counts on their way
-    // from a block to the table, since it has seen the table first, and has nothing twice.
+    // Where threads hand off all the time, the last look must suffice. It may miss counts on their
+    // way from a block to the table, but it counts nothing twice, since it reads the table first.
     if (table == nullptr || copy_to(table) || ++looks == kLooks) return table;
     give_back(table);
   }

@@ -33,11 +33,11 @@ struct CountInTable {
 bool prepare_stats() noexcept;
 // In a forked child: its counts begin at 0.
 void reset_stats() noexcept;
-// What has been counted until now: a summary on stderr, or JSON in a file (config.stats), which is
-// written anew each time. Two threads take turns. Async-signal-safe; called from a handler that
-// interrupts a report of the same thread, it does nothing. `bypasses` nullptr: nobody looked.
-// A process that called nothing writes nothing, unless it is the one that was asked about: its
-// parent was started without LOCKSWAP_STATS.
+// Reports what has been counted until now: a summary on stderr, or JSON in a file (config.stats),
+// which is written anew each time. Two threads take turns. The function is async-signal-safe; in a
+// handler that interrupts a report of the same thread it does nothing. `bypasses` is nullptr if no
+// search for bypasses was made. A process that called no lock function writes nothing, unless its
+// parent was started without LOCKSWAP_STATS: then it is the process that the user asked about.
 void report_stats(const Config& config, const Bypasses* bypasses) noexcept;
 // At exit, without LOCKSWAP_STATS: a line on stderr, if there are any.
 void report_bypasses(const Bypasses& bypasses) noexcept;

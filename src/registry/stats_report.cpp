@@ -1,5 +1,5 @@
-// The report on what stats.cpp counted. Async-signal-safe: no libc but what is so, and little
-// stack.
+// The report on what stats.cpp counted. It is async-signal-safe: of libc it calls only functions
+// that are so, and it needs little stack.
 #include <cerrno>  // program_invocation_short_name
 #include <cstddef>
 #include <fcntl.h>
@@ -357,8 +357,8 @@ bool parent_is_dash() noexcept {
   return true;
 }
 
-// Whether the parent was started with LOCKSWAP_STATS too, and reports. Then it is not this process
-// that the user asked about, but one that stands behind it: a shell, a shim, a script.
+// Whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked about a
+// process above this one: a shell, a shim, a script.
 bool parent_reports() noexcept {
   static constexpr char kName[] = "LOCKSWAP_STATS=";
   static constinit char chunk[4096];

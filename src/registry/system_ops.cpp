@@ -25,7 +25,7 @@ struct WritersFirst {
   }
 };
 
-// Calls the system's function and counts what came of it.
+// Calls the system's function and counts its result.
 template <class Kind, class Count, auto kMember, Event kSuccess>
 struct Through;
 

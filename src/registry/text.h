@@ -1,4 +1,4 @@
-// Text without malloc, stdio or locale: what a library under everybody's feet may use.
+// Text without malloc, stdio or locale, none of which a preloaded library may use.
 #pragma once
 
 #include <cstddef>

@@ -20,8 +20,9 @@ concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
   // atom needs none), by a release update, so that a thread which changes the atom knows that it
   // has to wake. The order is at least as strong as what the caller goes on to rely on.
   { W::until(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
-  // After a change of the atom in which `flag` was set; by any thread. It never reads the atom,
-  // whose memory may be gone. The channels are a set of bits: those whose waiters must look again.
+  // By any thread, after a change of the atom in which `flag` was set. It never reads the atom,
+  // whose memory may no longer exist. The channels, a set of bits, are those whose waiters must
+  // look again.
   W::wake(address, channel);
 };
 

@@ -1,4 +1,5 @@
-// Wait policy `spin`: look again until it is so. Right when each thread has a processor of its own.
+// Wait policy `spin`: looks again until the condition holds. It is right when each thread has a
+// processor of its own.
 #pragma once
 
 #include "platform/atomic.h"

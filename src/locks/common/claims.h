@@ -1,6 +1,6 @@
-// A lock's promises about who goes first, in a form that tests can hold it to. Each lock states
-// them once, as `kClaims`; combinators hand them on or take them back; the registry prints them,
-// exploration checks them.
+// A lock's promises about the order of its threads, in a form that tests can check. Each lock
+// states them once, as `kClaims`; combinators pass them on or withdraw them; the registry prints
+// them, exploration checks them.
 #pragma once
 
 namespace lockswap {

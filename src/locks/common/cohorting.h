@@ -6,10 +6,10 @@
 //   releases and another thread of the node waits, it leaves the global lock to that thread and
 //   releases only the local one: lock and data stay in the node's caches. After `kMost` hand-offs
 //   in a row it releases both.
-//   A try takes the global lock alone: a thread that had the local one and was about to give up
-//   would be in the way of others that would get it. So do timed acquisitions.
+//   A try takes the global lock alone, and so does a timed acquisition: a thread that had the local
+//   lock and was about to give up would be in the way of others that would get it.
 // State: the global lock, and for each node a local one and `kept`: how many times in a row the
-//   node was handed the global lock on; 0: the next holder of the local lock has to acquire the
+//   node has passed the global lock on; 0: the next holder of the local lock has to acquire the
 //   global one. The caller says where they lie, and remembers which node's lock the holder has.
 // Invariants: only the holder of the local lock changes `kept`, which is 0 while the local lock is
 //   free.

@@ -2,13 +2,13 @@
 //
 // A lock gets its block when it is first used, and gives it back when it is destroyed, or
 // initialised again. The block knows its lock's address, so an object whose bytes were copied from
-// another lock gets a block of its own. Blocks are type-stable (platform/blocks.h): what comes late
-// to one that has a new lock, such as a wake, does no harm.
+// another lock gets a block of its own. Blocks are type-stable (platform/blocks.h), so a late
+// access to one that has a new lock, such as a wake, does no harm.
 //
 // Most locks of C++ programs are never destroyed: std::mutex and std::shared_mutex just end. So
-// when blocks run short, each is asked whether its lock is still there (is_lost): whether the
-// object at that address, if there is one, still points to it. A block in which somebody is is not
-// taken, whatever the object says.
+// when blocks run short, is_lost asks for each block whether its lock still exists, which means
+// that the object at that address, if there is one, still points to the block. A block whose lock
+// is not idle is not taken, whatever the object says.
 #pragma once
 
 #include <concepts>
@@ -61,15 +61,15 @@ class SideBlock {
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
 
-  // The lock is destroyed: nobody will use it. at_rest(head) says whether its block is free; one
-  // that is not may still be come to by its holders.
+  // The lock is destroyed: no thread will acquire it. at_rest(head) says whether its block is free;
+  // if it is not, holders may still come to it.
   template <class AtRest>
   void close(AtRest at_rest) noexcept {
     Head* const h = peek();
     // relaxed: the program has ended all other uses. An update: no store may come late.
     block_.exchange(0, relaxed);
     if (h == nullptr || !at_rest(*h)) return;
-    // relaxed: giving it hands it on. Else it is doubted, and that thread will find it lost.
+    // relaxed: give() hands the block on. If this fails, a thread doubts it, and will find it lost.
     if (std::uint64_t mine = address(); h->owner.compare_exchange(mine, 0, relaxed)) {
       Blocks::give(*h);
     }
@@ -114,7 +114,7 @@ class SideBlock {
         return claim_block(mine);
     }
   }
-  // The lock points to this block of its own. Others may find so too; and doubts are over.
+  // The lock points to this block of its own. Other threads may do the same; doubts end here.
   Head& claim_block(Head& h) noexcept {
     for (std::uint64_t owner = h.owner.load(relaxed); owner != address();) {
       // release: that the lock points to it; pairs with is_lost.
@@ -123,11 +123,12 @@ class SideBlock {
     return h;
   }
 
-  // Whether the block was a lock's that is gone. Then it is nobody's now.
+  // Whether the block belonged to a lock that no longer exists. If so, it is nobody's now.
   //
-  // A block that is not free and not just being opened can be pointed to by its own lock alone, and
-  // that never begins to: so what does not point to it once will not. That it is still the same
-  // lock's block, and not the next one's at the same address, is why it is doubted first.
+  // Only its own lock can point to a block that is neither free nor being opened, and a lock never
+  // begins to point to such a block: so if it does not point to it once, it never will. kDoubted is
+  // set first, so that the block is known to be still the same lock's, and not that of the next
+  // lock at the same address.
   static bool is_lost(Head& h) noexcept {
     static_assert(HasSideBlock<Lock, Head>);
     // relaxed: the first look only spares the doubt.
@@ -140,7 +141,7 @@ class SideBlock {
     if (!h.owner.compare_exchange(owner, owner | kDoubted, acquire)) return false;
     std::uint64_t doubted = owner | kDoubted;
     const bool lost = !is_pointed_to() && Lock::is_idle(h);
-    // relaxed: giving it hands it on. If its lock has claimed it meanwhile, it is not lost.
+    // relaxed: give() hands the block on. If its lock has claimed it meanwhile, it is not lost.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
 

@@ -152,7 +152,7 @@ class Clh {
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
     return !held || Nodes::at(holder).state.load(relaxed) == kShut;
   }
-  // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
+  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
   void repair_after_fork(bool held) noexcept {
     const Handle holder = held ? holder_.load(relaxed) : 0;
     if (held) Nodes::at(holder).state.store(kShut, relaxed);
@@ -231,7 +231,7 @@ class Clh {
     }
   }
 
-  // The thread behind sees it, whose node this is from then on.
+  // The thread behind sees it; the node is that thread's from then on.
   static void say(Handle me, std::uint32_t what) noexcept {
     // release: the critical section, or that the node before is in the queue; pairs with wait_for.
     const std::uint32_t was = Nodes::at(me).state.exchange(what, release);

@@ -11,15 +11,14 @@
 //   tail    the newest node; 0: nobody holds the lock or waits
 //   holder  the holder's node
 // Invariants: holder is written by the holder alone. A node in the queue is given back by its
-//   thread, or, if that has given up, by the release that passes over it. While a node is left by
-//   its thread its gate names the lock, so that a thread that finds it, by whatever way, knows the
-//   queue that it is in.
+//   thread, or, if that has given up, by the release that passes over it. The gate of a node whose
+//   thread has given up names the lock, so that a thread that finds the node knows its queue.
 // Fairness: first come, first served; but a thread that takes over a node has its place. A try gets
 //   the lock only when nobody is in the queue.
 // Space: a node for each thread that holds the lock or waits. Nodes of threads that gave up stay in
-//   the queue until a release passes over them, but while the same thread has the lock they are
-//   used again: so there are about as many as threads were there at once, however often they come
-//   back.
+//   the queue until a release passes over them, but while the same thread has the lock, others take
+//   them over. So there are about as many nodes as threads were there at once, however often those
+//   come back.
 // Deviations: the node of the holder is named in the lock, so any thread may release it.
 // Destroy is safe: the last access to the lock is the compare-exchange that leaves the queue empty,
 //   or, if that finds a successor, that compare-exchange too: the rest touches nodes only.
@@ -138,7 +137,7 @@ class alignas(8) Mcs {
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
     return !held || Nodes::at(holder).link.load(relaxed) == 0;
   }
-  // Drops who waits, and the holder, if it is not to stay. The nodes of those are lost.
+  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
   void repair_after_fork(bool held) noexcept {
     const Handle holder = held ? holder_.load(relaxed) : 0;
     if (held) Nodes::at(holder).link.store(0, relaxed);

@@ -5,8 +5,8 @@
 //   locks" (PPoPP 2013), sections 3.1 to 3.3 (the three) and 3.4 (reader indicators).
 // Idea: a reader counts itself in at its node and looks whether a writer is there; if so, it counts
 //   itself out again and waits. A writer takes a cohort mutex, says that it is there, and waits
-//   until nobody is counted in at any node (cohort_writers.h). While writers wait for the mutex it
-//   stays said.
+//   until nobody is counted in at any node (cohort_writers.h). While writers wait for the mutex,
+//   the sign that a writer is there stays.
 // State: in the object a pointer to a block (side_block.h). The block has for each node a reader
 //   indicator (all_readers.h) and the local lock of the mutex; in the head the global lock, the
 //   node of the writer that is in, what a writer waits for, and `state` (cohort_writers.h): whether
@@ -101,8 +101,8 @@ class CohortRwOver
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     Head& h = state_.head();
-    // relaxed, here and in the wait: what is decided by it is who goes first. enter() decides who
-    // is in.
+    // relaxed, here and in the wait: this decides only in which order threads go. enter() decides
+    // which threads are in.
     h.state.fetch_add(Writers::kWaiter, relaxed);
     while (W::until(h.state, relaxed, Writers::kSleepers, Writers::kOverChannel, deadline,
                     Writers::nobody_present)) {

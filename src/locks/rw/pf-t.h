@@ -237,8 +237,8 @@ class PfTOver {
     const std::uint32_t next = turn(v) + (written ? 1 : 0);
     return ((win_.load(relaxed) - next) & kTicketMask) == 0 && (!written || all_left(v));
   }
-  // Drops who waits. Meanwhile holds may end, and the process may fork again: at each step what is
-  // left says the same.
+  // Drops the threads that wait. Meanwhile holds may end, and the process may fork again, so the
+  // state means the same after each step.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
     const std::uint64_t arrivals_at_phase = arrivals_at_phase_.load(relaxed);

@@ -8,7 +8,7 @@
 // Destroy is safe as in glibc.
 // Fork: as in glibc, but that a lock that was held for writing is made anew, and then taken again
 //   if that hold stays. Nobody else can have held it, so only those that waited are dropped.
-//   glibc's counters of readers do not say who waits.
+//   glibc's counters of readers do not say which readers wait.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 // State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
 //   kOpen      readers may use rows
 //   kSectionsInUse  sections may name the lock
-//   kStarting  somebody empties sections that name it, of a lock that is no more
+//   kStarting  a thread empties sections that name it for an earlier lock at this address
 //   kEnded     closed for good
 // The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
 //   meet a writer, or have no place in a row.

@@ -1,6 +1,6 @@
 // A wait policy as shipped, which also gives the machine the line of the lock that waits, and what
-// it waits for. So the machine recognises a lost wake-up, and a mutation can weaken the order that a
-// lock passes to the policy for that line alone.
+// it waits for. So the machine recognises a lost wake-up, and a mutation can weaken the order that
+// a lock passes to the policy for that line alone.
 #pragma once
 
 #include "multicore/explore/platform.h"
