@@ -3,8 +3,8 @@
 
 namespace lockswap {
 
-// On one CPU no two threads run at once, so glibc's short paths are the cheapest. On one memory node
-// BRAVO spares readers the line that they would share, and its writers keep glibc's sleep. On
+// On one CPU no two threads run at once, so glibc's short paths are the cheapest. On one memory
+// node BRAVO spares readers the line that they would share, and its writers keep glibc's sleep. On
 // several nodes, writers that stay on a node also spare the way between nodes.
 struct AutoChoice {
   const char* one_cpu;

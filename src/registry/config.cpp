@@ -159,7 +159,7 @@ void read_pretence(Reader& reader, Config& config) noexcept {
   }
 }
 
-// With a misspelt variable the program would silently run with another configuration than was meant.
+// A misspelt variable would silently leave the program with a configuration that was not meant.
 void reject_unknown(Reader& reader) noexcept {
   for (char** e = environment(); e != nullptr && *e != nullptr && reader.ok(); ++e) {
     if (std::strncmp(*e, "LOCKSWAP_", 9) != 0) continue;
