@@ -4,7 +4,7 @@
 // Readers take the lock and hold it for --read-hold, writers for --write-hold; then they come back
 // at once. Now and then a hold is longer: 200 ms of a reader, 1 s of a writer. As in the kernel
 // that happens once in 200,000 holds times the number of readers (or writers), so hardly ever;
-// --long-one-in sets it. The paper's runs: one writer (its figure 8), none (9 a), and none with
+// --long-one-in sets it. The paper's runs have one writer (its figure 8), none (9 a), and none with
 // --read-hold 0.000005 (9 b).
 //
 // Holds of a millisecond and more sleep, where the kernel's count cycles: that way many readers can

@@ -43,7 +43,7 @@ class SkipListMemory {
       free.pop_back();
       return p;
     }
-    // Not in a walk. Nobody else knows it.
+    // Called outside walks, for memory that no other thread knows.
     void give(void* p, std::size_t bytes) { free_[bytes / kGrain].push_back(p); }
     // It is out of the list.
     void retire(void* p, std::size_t bytes) {
