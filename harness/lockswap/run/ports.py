@@ -1,4 +1,4 @@
-"""Ports on this machine: one that is free, and whether somebody listens on one. Asks the kernel, sends nothing."""
+"""Ports on this machine: one that is free, and whether a process listens on one. Asks the kernel, sends nothing."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ _LOWEST = 10_000
 
 
 def free() -> int:
-    """A port that nobody uses, for TCP and UDP. The kernel does not hand it out to clients meanwhile."""
+    """A port that nobody uses, for TCP and UDP. The kernel does not give it to clients meanwhile."""
     highest = _first_client_port() - 1
     if highest - _LOWEST < 1000:
         highest = 65_535
