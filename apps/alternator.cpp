@@ -9,8 +9,8 @@
 // hand-off takes gives its processor away, and with more threads than processors it does so at
 // once: otherwise each hand-off to a thread that is not running would take a time slice.
 //
-// Prints the lines of common/report.h; an operation is a notification. Exit status 1: a
-// notification got lost. Plain pthread API; --help shows the options.
+// It prints the lines of common/report.h; an operation is a notification. The exit status is 1 if a
+// notification got lost. It uses the plain pthread API; --help shows the options.
 
 #include <sched.h>
 

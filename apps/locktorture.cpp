@@ -14,8 +14,8 @@
 // the rates and the tails, and
 //   read_fairness, write_fairness   among the readers, among the writers
 //   long_holds                      how many there were
-// Exit status 1: the lock let a writer in together with somebody else. Plain pthread API; --help
-// shows the options.
+// The exit status is 1 if the lock let a writer in together with another thread. It uses the plain
+// pthread API; --help shows the options.
 
 #include <cinttypes>
 

@@ -9,9 +9,9 @@
 // --offset 2048 each block lies across two of its segments.)
 //
 // LOCKSWAP_RANGE chooses the lock; those that are made of reader-writer locks cannot be held so
-// often by one thread. Prints the lines of common/report.h. Exit status 1: what is in the slots
-// afterwards is not what was added, or a reader saw a writer's half-done work. --help shows the
-// options.
+// often by one thread. The program prints the lines of common/report.h. The exit status is 1 if the
+// slots' final contents are not what was added, or if a reader saw a writer's half-done work.
+// --help shows the options.
 
 #include <cstdint>
 #include <vector>

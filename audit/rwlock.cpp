@@ -187,7 +187,7 @@ struct Acquire<kMember, kMode, kForm, kCall> {
 
 // --- releasing
 
-// The hold that a release by a thread without one ends: the writer's, else the oldest reader's.
+// If a thread without a hold releases, it ends this one: the writer's, else the oldest reader's.
 Hold* somebodys(const LockEntry& entry) noexcept {
   Hold* last = entry.holds;
   for (Hold* h = entry.holds; h != nullptr; h = h->next) {

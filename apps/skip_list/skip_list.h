@@ -96,7 +96,7 @@ class SkipListBase {
     return n->key == key && is_in(*n);
   }
 
-  // Keys in order, when nobody changes the list. f(key).
+  // Calls f(key) for each key in order; no thread may change the list meanwhile.
   template <class F>
   void for_each(F f) {
     for (Node* n = head_->next(0).load(); n != tail_; n = n->next(0).load())

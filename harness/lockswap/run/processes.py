@@ -75,7 +75,7 @@ class Brood:
         return [seen.process for seen in _descendants() if not seen.zombie and seen.process not in self.before]
 
     def end(self, patience_s: float = 5.0) -> list[Process]:
-        """Kill all of them; those that were there. Programs that somebody waits for must have been waited for."""
+        """Kill all of them; returns those that were there. The caller must have waited for its own programs before."""
         found = alive = self.alive()
         deadline = time.monotonic() + patience_s
         while alive and time.monotonic() < deadline:

@@ -110,7 +110,7 @@ class _RunningServer:
         return None
 
     def how_it_ended(self, when: str) -> Problem:
-        """For an end that nobody asked for."""
+        """Why it ended without being asked to."""
         account = usage.meter(self.run.folder / "meter")
         if "signal" in account:
             return Problem(CRASHED, f"the server died by {signal_name(account['signal'])} {when}")
