@@ -2,15 +2,15 @@
 //
 // Each thread waits for its left neighbour, acquires and releases one lock for reading, and
 // notifies its right neighbour. There are no writers, and no two readers at once: what is measured
-// is how far a lock's reader count has to travel from processor to processor. BRAVO's readers each
-// stay at a slot of their own.
+// is how far a lock's reader count has to travel from processor to processor. Under BRAVO each
+// reader stays at a slot of its own.
 //
-// Waiting is busy-waiting, as in the paper; but a thread that has waited for much longer than a
-// hand-over takes gives its processor away, and with more threads than processors at once: or each
-// hand-over to a thread that is not running would take a time slice.
+// A thread waits busily, as in the paper. But a thread that has waited for much longer than a
+// hand-off takes gives its processor away, and with more threads than processors it does so at
+// once: otherwise each hand-off to a thread that is not running would take a time slice.
 //
-// Prints the lines of common/report.h; an operation is a notification. Exit status 1: a
-// notification got lost. Plain pthread API; --help shows the options.
+// It prints the lines of common/report.h; an operation is a notification. The exit status is 1 if a
+// notification got lost. It uses the plain pthread API; --help shows the options.
 
 #include <sched.h>
 

@@ -8,13 +8,13 @@
 //   disjoint  the thread's own part, which it goes through as many times as there are threads, so
 //             that an operation is the same work at each number of threads
 //   random    from one random slot to another
-// The paper's shares of reads are 1, 0.8 and 0.6. It measured its locks without their fast path and
-// without fairness (7.1); here they have both, as programs have them. And a slot is two words, so
+// The paper's shares of reads are 1, 0.8 and 0.6. Its locks were measured without their fast path
+// and without fairness (7.1); here they have both, as programs have them. A slot is two words, so
 // that a half-done write is seen: a writer stores both, a reader loads both.
 //
-// LOCKSWAP_RANGE chooses the lock; a segment of pnova-rw is one slot. Prints the lines of
-// common/report.h. Exit status 1: what is in the array afterwards is not what was added, or a
-// reader saw a writer's half-done work. --help shows the options.
+// LOCKSWAP_RANGE chooses the lock; a segment of pnova-rw is one slot. The program prints the lines
+// of common/report.h. Its exit status is 1 if the array's final contents are not what was added, or
+// if a reader saw a writer's half-done work. --help shows the options.
 
 #include <algorithm>
 #include <memory>

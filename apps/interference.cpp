@@ -1,8 +1,8 @@
 // interference: readers of many locks, which share one readers table (BRAVO paper, section 5.1).
 //
 // Each thread picks a lock at random from a pool, takes it for reading, does 20 steps of a
-// random-number generator of its own, releases it, and does 100 steps more. Nobody writes. Under
-// BRAVO readers of different locks may meet in one slot of the table (a collision) or in
+// random-number generator of its own, releases it, and does 100 steps more. There are no writers.
+// Under BRAVO readers of different locks may meet in one slot of the table (a collision) or in
 // neighbouring ones (false sharing); a table for each lock would rule that out.
 //
 // --table says what is measured:

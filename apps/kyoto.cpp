@@ -113,7 +113,7 @@ class alignas(128) Worker {
       expect(false, BasicDB::Error::NOREC);
       return;
     }
-    // The key may be gone by now, and the cursor at another one, or nowhere.
+    // The key may have been removed by now, and the cursor may be at another one, or nowhere.
     std::size_t size = 0;
     const std::unique_ptr<char[]> value(cursor->get_value(&size));
     if (value != nullptr && size != mix_.value_size) wrong_result("a cursor's value is too short");

@@ -4,7 +4,7 @@
 // Readers take the lock and hold it for --read-hold, writers for --write-hold; then they come back
 // at once. Now and then a hold is longer: 200 ms of a reader, 1 s of a writer. As in the kernel
 // that happens once in 200,000 holds times the number of readers (or writers), so hardly ever;
-// --long-one-in sets it. The paper's runs: one writer (its figure 8), none (9 a), and none with
+// --long-one-in sets it. The paper's runs have one writer (its figure 8), none (9 a), and none with
 // --read-hold 0.000005 (9 b).
 //
 // Holds of a millisecond and more sleep, where the kernel's count cycles: that way many readers can
@@ -14,8 +14,8 @@
 // the rates and the tails, and
 //   read_fairness, write_fairness   among the readers, among the writers
 //   long_holds                      how many there were
-// Exit status 1: the lock let a writer in together with somebody else. Plain pthread API; --help
-// shows the options.
+// The exit status is 1 if the lock let a writer in together with another thread. It uses the plain
+// pthread API; --help shows the options.
 
 #include <cinttypes>
 

@@ -2,16 +2,16 @@
 // threads have their parts of one file.
 //
 // The first thread holds every third block of 4096 units, exclusively, all the time. An operation
-// acquires a block that follows one of these, by chance, shared to read its slot or exclusive to
-// add 1 to it, and releases it; then the thread does up to 255 no-ops. (Every third, so that those
-// that are held and the others share the lists of sharded-rw, which is made for this: from about
-// 350 that are held on, when its 1024 lists have gone round. With fewer an acquisition is alone in
-// its list. With --offset 2048 each block lies across two of its segments.)
+// acquires a random block that follows one of these, shared to read its slot or exclusive to add 1
+// to it, and releases it; then the thread does up to 255 no-ops. (It is every third block, so that
+// held and other blocks share the lists of sharded-rw, which is made for this: from about 350 held
+// blocks on, which wrap around its 1024 lists. With fewer an acquisition is alone in its list. With
+// --offset 2048 each block lies across two of its segments.)
 //
 // LOCKSWAP_RANGE chooses the lock; those that are made of reader-writer locks cannot be held so
-// often by one thread. Prints the lines of common/report.h. Exit status 1: what is in the slots
-// afterwards is not what was added, or a reader saw a writer's half-done work. --help shows the
-// options.
+// often by one thread. The program prints the lines of common/report.h. The exit status is 1 if the
+// slots' final contents are not what was added, or if a reader saw a writer's half-done work.
+// --help shows the options.
 
 #include <cstdint>
 #include <vector>

@@ -4,9 +4,10 @@
 // gain without writes, and its harm with them. Writes come in a fixed pattern, not at random.
 // --empty calls two empty functions instead: the floor of the loop.
 //
-// Prints the lines of common/report.h; `live_ns` is what to compare on a shared machine. Exit
-// status 1: writers were in together.
-// Plain pthread API: run it with and without the preload, interleaved. --help shows the options.
+// It prints the lines of common/report.h; `live_ns` is what to compare on a shared machine. The
+// exit status is 1 if writers were in together.
+// It uses the plain pthread API: run it with and without the preload, interleaved. --help shows the
+// options.
 
 #include "common/guarded.h"
 #include "common/random.h"

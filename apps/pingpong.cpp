@@ -1,12 +1,12 @@
-// Threads in a ring hand a token on by condition variables: what a wake-up costs.
+// Threads in a ring pass a token on by condition variables: what a wake-up costs.
 //
 // usage: pingpong [THREADS [ROUNDS]]
 //   THREADS  2 to 1000 (default 2): two play ping-pong
 //   ROUNDS   of the token through the ring (default 20000)
-// One mutex; each thread waits on a condition variable of its own until the token is its own, then
-// names the next thread and signals it. So one thread at a time has something to do, and each
-// hand-over is a sleep, a signal, and the way back to the mutex.
-// Prints hand-overs a second, by the clock, and a second of processor time.
+// There is one mutex. Each thread waits on a condition variable of its own until the token is its
+// own, then names the next thread and signals it. So one thread at a time has something to do, and
+// each hand-off is a sleep, a signal, and the way back to the mutex.
+// The program prints hand-offs a second, by the clock and per CPU second.
 //
 // Plain pthread API: run it with and without the preload. To compare locks, interleave the runs.
 

@@ -1,4 +1,4 @@
-// What one thread pays for acquiring and releasing a range when nobody else is there.
+// What one thread pays for acquiring and releasing a range when there is no other thread.
 //
 // usage: range_uncontended exclusive|shared|beside [PAIRS [ROUNDS]]
 //   beside  exclusive, while the thread holds another range of the lock

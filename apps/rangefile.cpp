@@ -11,8 +11,8 @@
 // with its own description. --locks none: nothing, to see that the checks see it. Without --locks:
 // ranges if LOCKSWAP_RANGE is set, else ofd, so that a campaign's baselines are the system's locks.
 //
-// Prints the lines of common/report.h. The file is a new one in the working directory, removed at
-// once. Exit status 1: a checksum or a version was wrong. --help shows the options.
+// It prints the lines of common/report.h. The file is a new one in the working directory, removed
+// at once. The exit status is 1 if a checksum or a version was wrong. --help shows the options.
 
 #include <algorithm>
 #include <array>

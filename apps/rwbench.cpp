@@ -7,8 +7,8 @@
 // is spent outside the lock, so on two processors this shows what a lock harms rather than what it
 // gains.
 //
-// Prints the lines of common/report.h. Exit status 1: the lock let a writer in together with
-// somebody else. Plain pthread API; --help shows the options.
+// It prints the lines of common/report.h. The exit status is 1 if the lock let a writer in together
+// with another thread. It uses the plain pthread API; --help shows the options.
 
 #include <random>
 

@@ -1,4 +1,4 @@
-// What one thread pays for an acquisition and its release when nobody else is there.
+// What one thread pays for an acquisition and its release when there is no other thread.
 //
 // usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS]]
 //   read, write       a reader-writer lock

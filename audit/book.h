@@ -1,5 +1,5 @@
-// The book: which locks there are, who holds them and who waits. A table from a lock's address to
-// its entry, in shards, each under a guard of its own.
+// The book: which locks there are, which threads hold them and which wait. It is a table from a
+// lock's address to its entry, in shards; each shard has a guard of its own.
 //
 // An entry stays until its lock is destroyed or initialised again, so the book grows with the locks
 // in use and no further. Memory comes from the kernel and is reused, never given back.
@@ -33,14 +33,14 @@ struct LockEntry {
   std::uint32_t waiting_writers{};
   std::uint32_t kind{};
   std::uint32_t shared{};
-  std::uint32_t known{1};  // 0: somebody may hold it that is not in the book
+  std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
 };
 
 class Shard {
  public:
   Guard guard;
 
-  // All of these with the guard held.
+  // All of these are called with the guard held.
   LockEntry* find(std::uint64_t address) noexcept;
   LockEntry* add(std::uint64_t address) noexcept;  // a new entry; nullptr: no memory
   void remove(std::uint64_t address) noexcept;     // with its holds, if it is there
@@ -48,7 +48,7 @@ class Shard {
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
   // A new hold; nullptr: no memory.
   Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site) noexcept;
-  // Takes it off its thread's account as well.
+  // The thread's count of holds becomes smaller as well.
   void remove_hold(LockEntry& lock, Hold* hold) noexcept;
   void remove_holds(LockEntry& lock) noexcept;
 

@@ -8,7 +8,7 @@
 
 namespace lockswap::audit {
 
-// In memory of its own, which no other thread touches while the process is copied.
+// The holds lie in memory of their own, which no other thread touches during the fork.
 struct SavedHolds {
   struct One {
     LockEntry lock;

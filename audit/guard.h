@@ -1,5 +1,5 @@
-// A small lock for the audit's own tables: spins never, sleeps on a futex, needs no start-up. What
-// it guards is always short and waits for nothing else but another guard.
+// A small lock for the audit's own tables. It never spins, sleeps on a futex, and needs no
+// start-up. What it guards is always short and waits for nothing else but another guard.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class Guard {
   NativeAtomic<std::uint32_t> word_{};
 };
 
-// Marks this thread as busy with bookkeeping. A signal handler of this thread that finds it so
-// keeps away from all guards, since it could wait for the very thread that it interrupted.
+// Marks this thread as busy with bookkeeping. A signal handler that finds its thread busy keeps
+// away from all guards, since it could wait for the very thread that it interrupted.
 class Busy {
  public:
   Busy() noexcept : was_busy_(me().busy) {

@@ -46,7 +46,7 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
   return entry;
 }
 
-// The entry of a lock in use; looks at its bytes when they can tell something.
+// The entry of a lock in use. Looks at the lock's bytes when they can show something.
 LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
   if (entry == nullptr) {
@@ -187,7 +187,7 @@ struct Acquire<kMember, kMode, kForm, kCall> {
 
 // --- releasing
 
-// The hold that a release by a thread without one ends: the writer's, else the oldest reader's.
+// If a thread without a hold releases, it ends this one: the writer's, else the oldest reader's.
 Hold* somebodys(const LockEntry& entry) noexcept {
   Hold* last = entry.holds;
   for (Hold* h = entry.holds; h != nullptr; h = h->next) {
@@ -210,7 +210,7 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h) noexcept {
   shard.remove_hold(entry, h);
 }
 
-// Before the release itself: after it, the lock may be another thread's, or gone.
+// Called before the release itself: after it, another thread may have the lock, or destroy it.
 void depart(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);

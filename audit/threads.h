@@ -14,7 +14,7 @@ class Threads {
   ThreadRecord* take(const Me& m) noexcept;
   void give(ThreadRecord* record) noexcept;
 
-  // That thread holds one lock less, whoever released it. Nothing happens if it has ended.
+  // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   void took_mutex_from(std::uint32_t tid) noexcept;
 
@@ -22,11 +22,11 @@ class Threads {
   ThreadRecord* free_record() noexcept;
   void add_records() noexcept;
 
-  Guard guard_;  // of the list, and of who has each record
+  Guard guard_;  // of the list, and of which thread has each record
   ThreadRecord* all_{};
 };
 
-// Never below 0, whoever counts at the same time.
+// The count stays at 0 or above, whichever threads change it at the same time.
 inline void lower(NativeAtomic<std::uint64_t>& held) noexcept {
   std::uint64_t seen = held.load(relaxed);
   while (seen != 0 && !held.compare_exchange(seen, seen - 1, relaxed)) {}

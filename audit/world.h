@@ -1,7 +1,7 @@
 // What the audit knows of this process, in one mapping that the kernel empties in each child
 // (MADV_WIPEONFORK, Linux 4.14). So a child, also one of _Fork or clone, finds every guard free and
-// every table empty, whatever other threads were doing; fork takes no guard, and nobody waits for
-// it. A child that shares its parent's memory (vfork, posix_spawn) is no other process here.
+// every table empty, whatever other threads were doing; fork takes no guard, and no thread waits
+// for it. A child that shares its parent's memory (vfork, posix_spawn) is no other process here.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace lockswap::audit {
 
 struct World {
-  NativeAtomic<std::uint32_t> state;  // 0: nobody has been here in this process
+  NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
   std::uint32_t number;               // 1, and one more in each generation of children
   std::uint32_t pid;
   Guard report;  // of the examples

@@ -12,8 +12,7 @@ bool starts_with(const char* name, const char* prefix) noexcept {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
-// The function's name without the underscores of its old twin, which is the same function; nullptr:
-// another function.
+// The function's name, without the underscores of its old second name; nullptr: another function.
 const char* lock_function(const char* name, bool mutexes) noexcept {
   if (name[0] == '_' && name[1] == '_') name += 2;
   const bool is_one =

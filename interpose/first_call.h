@@ -11,8 +11,8 @@
 
 namespace lockswap {
 
-// Runs kStart once; one thread starts, others that come meanwhile wait. Returns false inside
-// itself: when what kStart calls takes a lock.
+// Runs kStart once, in one thread; others that come meanwhile wait. Returns false when the starting
+// thread calls it again, because what kStart calls takes a lock.
 template <void (*kStart)()>
 bool started() noexcept {
   static constinit NativeAtomic<std::uint32_t> starter{0};  // thread id; kOver at the end

@@ -38,7 +38,7 @@ LOCKSWAP_VERSIONED(lockswap_mutex_trylock, pthread_mutex_trylock)
 LOCKSWAP_VERSIONED(lockswap_mutex_timedlock, pthread_mutex_timedlock)
 LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_mutex_clocklock, pthread_mutex_clocklock)
 
-// The twins that old libraries were linked against.
+// The second names of the functions, which old libraries were linked against.
 LOCKSWAP_OLD_ONLY(lockswap_mutex_init, __pthread_mutex_init)
 LOCKSWAP_OLD_ONLY(lockswap_mutex_destroy, __pthread_mutex_destroy)
 LOCKSWAP_OLD_ONLY(lockswap_mutex_lock, __pthread_mutex_lock)

@@ -30,7 +30,7 @@ void* find_symbol_from(const link_map* from, const char* name, const char* versi
 using Visit = void (*)(void* context, const char* name, void* target);
 void visit_references(const link_map& object, Visit visit, void* context) noexcept;
 
-// Calls look(context) while the loader cannot add or remove objects. No dl* function in there.
+// Calls look(context) while the loader cannot add or remove objects; look may call no dl* function.
 void with_stable_list(void (*look)(void*), void* context) noexcept;
 // Calls visit(context, first object) for each namespace that dlmopen made, glibc 2.35 or newer.
 void visit_other_namespaces(void (*visit)(void*, const link_map*), void* context) noexcept;

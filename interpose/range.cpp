@@ -45,7 +45,7 @@ Attributes& attributes(lockswap_range_lock_attr* a) noexcept {
 std::uint32_t bind(RangeFrame& f) noexcept {
   lockswap::ensure_started();
   std::uint32_t kind = 0;
-  // relaxed: whoever is first, all find the same.
+  // relaxed: whichever thread is first, all find the same.
   return f.kind.compare_exchange(kind, active_range.default_kind, lockswap::relaxed)
              ? active_range.default_kind
              : kind;
@@ -54,14 +54,14 @@ std::uint32_t bind(RangeFrame& f) noexcept {
 const RangeOps& ops_of(std::uint32_t kind) noexcept {
   return active_range.ops[(kind & RangeKind::kNumber) - 1];
 }
-// relaxed: the program hands the lock on, or this is the first use.
+// relaxed: the program passes the lock on, or this is the first use.
 std::uint32_t range_kind(const RangeFrame& f) noexcept { return f.kind.load(lockswap::relaxed); }
 const RangeOps& ops_of_any(RangeFrame& f) noexcept {
   const std::uint32_t kind = range_kind(f);
   return ops_of(kind != 0 ? kind : bind(f));
 }
 
-// A lock that nobody has used before.
+// A lock that no thread has used before.
 [[gnu::noinline, gnu::cold]] int acquire_first(RangeFrame& f, RangeHandle& h, std::uint64_t start,
                                                std::uint64_t end, RangeMode mode) noexcept {
   return ops_of(bind(f)).acquire(f, h, start, end, mode);
@@ -139,7 +139,7 @@ LOCKSWAP_EXPORTED int lockswap_range_lock_init(lockswap_range_lock* lock,
   const std::uint32_t kind =
       (a.kind != 0 ? a.kind : active_range.default_kind & ~RangeKind::kOptions) | a.options;
   ops_of(kind).begin(f, a.segment);
-  f.kind.store(kind, lockswap::relaxed);  // relaxed: the program hands the lock on
+  f.kind.store(kind, lockswap::relaxed);  // relaxed: the program passes the lock on
   return 0;
 }
 LOCKSWAP_EXPORTED int lockswap_range_lock_destroy(lockswap_range_lock* lock) {

@@ -16,7 +16,8 @@ void* find_real_symbol(const char* name, const char* version) noexcept {
     if (void* p = find_symbol_from(own->l_next, name, version)) return p;
     if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
   }
-  // Loaded by dlopen or dlmopen, so in the midst of it: the loader's lock is this thread's.
+  // This library was loaded by dlopen or dlmopen, which still runs in this thread: so the thread
+  // has the loader's lock.
   void* p = dlvsym(RTLD_NEXT, name, version);
   return p != nullptr ? p : dlsym(RTLD_NEXT, name);
 }

@@ -13,7 +13,7 @@ struct Functions {
   CondOps old_cond;
 };
 
-// Fills in system_rwlock, system_mutex and what stands beside it, all of it at once and without the
+// Fills in system_rwlock, system_mutex and the tables beside it, all of it at once and without the
 // loader's lock: the first lock call may come while another thread holds that. Returns the name of
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;

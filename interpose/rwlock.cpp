@@ -62,7 +62,7 @@ LOCKSWAP_VERSIONED(lockswap_rwlock_timedwrlock, pthread_rwlock_timedwrlock)
 LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_rwlock_clockwrlock, pthread_rwlock_clockwrlock)
 LOCKSWAP_VERSIONED(lockswap_rwlock_unlock, pthread_rwlock_unlock)
 
-// The twins that old libraries were linked against.
+// The second names of the functions, which old libraries were linked against.
 LOCKSWAP_OLD_ONLY(lockswap_rwlock_init, __pthread_rwlock_init)
 LOCKSWAP_OLD_ONLY(lockswap_rwlock_destroy, __pthread_rwlock_destroy)
 LOCKSWAP_OLD_ONLY(lockswap_rwlock_rdlock, __pthread_rwlock_rdlock)

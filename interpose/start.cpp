@@ -104,7 +104,7 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
-  thread_id();  // so that it is known who survived before there are other threads
+  thread_id();  // the survivor must be known before there are other threads
   range_forked();
   if (config.stats != nullptr) reset_stats();
 }
@@ -131,7 +131,7 @@ __attribute__((destructor)) void on_exit() {
 void ensure_started() noexcept { started<start>(); }
 
 constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, start, EAGAIN>;
-// Inside the start there is one thread, which may take and release what it likes.
+// There is one thread inside the start; it may take and release any mutex there.
 constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, start, 0>;
 constinit CondOps active_cond = kFirstCondCalls<active_cond, start, 0>;
 constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, start, 0>;

@@ -5,7 +5,8 @@
 PYTHON=/usr/bin/python3
 JOBS=$(nproc)
 
-# make_venv: build/venv with the harness's pinned packages and the harness itself; redone when the pins or the place change.
+# make_venv: build/venv with the harness's pinned packages and the harness itself; it is made anew when the pins or the
+# place change.
 make_venv() {
   local venv=$BUILD/venv pins=("$ROOT"/harness/requirements*.txt) stamp args=() file
   stamp=$({ cat "${pins[@]}"; "$PYTHON" --version; echo "$venv"; } | sha256sum)

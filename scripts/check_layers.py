@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the layer order of the C and C++ sources: who may include whom, what is the platform's alone.
+"""Check the layer order of the C and C++ sources: which may include which, what is the platform's alone.
 
     check_layers.py [ROOT]
 

@@ -39,7 +39,7 @@ def listed(script: Path) -> dict[tuple[str, str], int]:
 
 
 def exported(library: Path) -> dict[tuple[str, str], str]:
-    """(name, version) -> place in the sources, or "" where the debug information does not tell."""
+    """(name, version) -> place in the sources, or "" where the debug information does not say."""
     names = {}
     for line in tool("nm", "-D", "-l", "--defined-only", "--with-symbol-versions", str(library)).splitlines():
         symbol, _, place = line.partition("\t")

@@ -66,8 +66,8 @@ print_parts() {
 # run_ctest FOLDER ARGS...
 run_ctest() { nice ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j "$JOBS" "${@:2}"; }
 
-# choose_quarter: which quarter of the conformance cases runs beside those that always run. The commits of a history take
-# turns, so four runs have had all.
+# choose_quarter: which quarter of the conformance cases runs beside those that always run. The commits of a history
+# take turns, so four runs have had all.
 choose_quarter() {
   export CONFORMANCE_QUARTER=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 4))
   say "conformance: quarter $CONFORMANCE_QUARTER of 0 to 3, chosen by the number of commits (all: ./run.sh test --full)"

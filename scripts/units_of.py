@@ -3,8 +3,8 @@
 
     units_of.py BUILD FILE...
 
-A source file stands for itself; a header that none of these includes adds one unit that does. Who includes
-what is taken from ninja's record of the last build; a header that was not built yet is not covered.
+A source file stands for itself; a header that none of these includes adds one unit that does. The includes are
+taken from ninja's record of the last build; a header that was not built yet is not covered.
 """
 
 import json

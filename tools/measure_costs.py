@@ -191,7 +191,7 @@ def wakeups(rounds: int) -> list[dict]:
 
 def startup(rounds: int) -> dict:
     def measure(lock: str) -> float:
-        # 50 runs of `true` in one shell, preloaded each: what loading and starting the library adds.
+        # 50 runs of `true` in one shell, each preloaded: what loading and starting the library adds.
         script = "for i in $(seq 50); do /bin/true; done; times"
         text = output(["/bin/sh", "-c", script], lock)
         user, system = (float(m) * 60 + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", text)[2:4])

@@ -37,7 +37,7 @@ inline std::uint64_t share_of_32_bits(double share) noexcept {
   return static_cast<std::uint64_t>(std::llround(share * 4294967296.0));
 }
 
-// The compiler must make this value, though nobody uses it.
+// The compiler must make this value, though no code uses it.
 template <class T>
 void keep(T value) noexcept {
   asm volatile("" : : "r"(value));

@@ -1,5 +1,5 @@
-// Memory of a skip list's nodes: from a thread's own lists by size, used again when nobody can look
-// at them any more.
+// Memory of a skip list's nodes: each thread has lists of its own by size, and memory is used again
+// once no thread can look at it any more.
 //
 // A node that was taken out of the list may still be walked through, so its bytes wait until all
 // walks that ran then are over (reclaim/epoch.h). Chunks are given back when the memory goes.
@@ -43,7 +43,7 @@ class SkipListMemory {
       free.pop_back();
       return p;
     }
-    // Not in a walk. Nobody else knows it.
+    // Called outside walks, for memory that no other thread knows.
     void give(void* p, std::size_t bytes) { free_[bytes / kGrain].push_back(p); }
     // It is out of the list.
     void retire(void* p, std::size_t bytes) {

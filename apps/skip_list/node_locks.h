@@ -1,8 +1,9 @@
 // orig: the optimistic skip list with a lock in each node.
 //
 // Paper: as skip_list.h, sections 3.2 and 3.3.
-// Who inserts locks the nodes before the new one, from the bottom up; who removes locks the victim
-// first, marks it, and then the nodes before it. All lock greater keys before smaller ones.
+// An insertion locks the nodes before the new one, from the bottom up. A removal locks the victim
+// first, marks it, and then locks the nodes before it. Every thread locks greater keys before
+// smaller ones.
 #pragma once
 
 #include "range/spin_lock.h"

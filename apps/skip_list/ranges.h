@@ -1,9 +1,9 @@
 // range-*: the skip list that locks a range of keys instead of nodes.
 //
 // Paper: A. Kogan, D. Dice, S. Issa, EuroSys 2020, section 6.
-// Who inserts acquires the keys from that of the node before its highest link to its own key; who
-// removes the same, and the victim's key: so nobody inserts behind the victim meanwhile. Whatever
-// links change belong to nodes whose keys are in the range.
+// An insertion acquires the keys from that of the node before its highest link to its own key. A
+// removal acquires the same and the victim's key, so that no thread inserts behind the victim
+// meanwhile. All links that change belong to nodes whose keys are in the range.
 #pragma once
 
 #include "common/report.h"

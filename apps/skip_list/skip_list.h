@@ -2,9 +2,9 @@
 //
 // Paper: M. Herlihy, Y. Lev, V. Luchangco, N. Shavit, "A Simple Optimistic Skiplist Algorithm",
 //   SIROCCO 2007.
-// Idea: a sorted list with shortcuts. A search looks at no lock and is never in anybody's way. Who
-//   inserts or removes searches, locks what it will change, looks whether that is still as it was
-//   found, and changes it, else starts again.
+// Idea: a sorted list with shortcuts. A search looks at no lock and never delays another thread.
+//   An insertion or removal searches, locks what it will change, and checks that this is still as
+//   the search found it. If so it changes it, else it starts again.
 // Invariants: the list of each level is a part of the one below. A node counts as in the set from
 //   fully_linked until marked. A marked node's links do not change.
 // Order: what a thread reads of a node was released by the link that led to it. Marks are seen
@@ -60,7 +60,7 @@ class SkipListBase {
   // Keys from 1 to this.
   static constexpr std::uint32_t kMostKey = std::numeric_limits<std::uint32_t>::max() - 2;
 
-  // A thread's way in. Not longer than the list.
+  // What a thread needs to use the list. It must not outlive the list.
   struct Hand {
     Hand(SkipListBase& list, std::uint64_t seed) : memory(list.memory_), random(seed) {}
     Owner memory;
@@ -96,7 +96,7 @@ class SkipListBase {
     return n->key == key && is_in(*n);
   }
 
-  // Keys in order, when nobody changes the list. f(key).
+  // Calls f(key) for each key in order; no thread may change the list meanwhile.
   template <class F>
   void for_each(F f) {
     for (Node* n = head_->next(0).load(); n != tail_; n = n->next(0).load())
@@ -155,8 +155,8 @@ class SkipListBase {
     }
   }
 
-  // Inserts a key under what `lock(place, levels)` returns, which lets go at its end. False: it is
-  // there already.
+  // Inserts a key under what `lock(place, levels)` returns, whose destructor releases. False: the
+  // key is there already.
   template <class Lock>
   bool insert_under(Hand& hand, std::uint32_t key, Lock lock) {
     const int levels = random_levels(hand.random);
@@ -181,7 +181,7 @@ class SkipListBase {
       search(key, p);
       if (p.found < 0) return true;
       const Node& there = *p.after[p.found];
-      if (is_marked(there)) continue;  // about to go
+      if (is_marked(there)) continue;  // about to be removed
       wait_until_linked(there);
       return false;
     }
@@ -199,7 +199,7 @@ class SkipListBase {
     while (!n.fully_linked.load(std::memory_order_acquire))
       step_aside();
   }
-  // For whoever is in the midst of it.
+  // Gives time to the thread that is changing the node.
   static void step_aside() noexcept { lockswap::Native::step_aside(0); }
   // Whether the links below `levels` are still as found. `victim`: what they lead to.
   static bool still_so(const Place& p, int levels, const Node* victim) noexcept {

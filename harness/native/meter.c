@@ -85,7 +85,7 @@ static int run(const char* out_path, char** command) {
 
 static int guard(const char* parent, char** command) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Dead already: then nobody will be told.
+  // If the parent is dead already, no signal will come.
   if (getppid() != strtol(parent, NULL, 10)) return 125;
   execvp(command[0], command);
   return die(command[0]);

@@ -1,11 +1,12 @@
-// lockswap-stats-on-signal.so, preloaded beside liblockswap.so: a signal that ends the program
-// first makes it write its statistics, then ends it, as if this library were not there: by its
+// lockswap-stats-on-signal.so is preloaded beside liblockswap.so. A signal that ends the program
+// first makes it write its statistics, then ends it as if this library were not there: by its
 // default action, without exit handlers. A program that handles a signal itself, or ignores it,
-// does so.
+// goes on doing so.
 //
 // The program does not find a handler that it did not install: sigaction() and signal() show it the
-// default action, and where it asks for that, it gets what is here. (Python looks whether Ctrl-C
-// has its default action before it takes it over; node sets all signals to theirs.)
+// default action, and where it asks for that, it gets the handler here. (Python looks whether
+// Ctrl-C has its default action before it installs its own handler; node sets all signals to
+// theirs.)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -48,7 +49,7 @@ static int is_deadly(int number) {
   return 0;
 }
 
-// In the thread that the signal meets, on its alternate stack, if it has one.
+// The handler runs in the thread that the signal meets, on its alternate stack, if it has one.
 static struct sigaction ours(void) {
   struct sigaction action = {.sa_handler = end, .sa_flags = SA_ONSTACK};
   sigfillset(&action.sa_mask);

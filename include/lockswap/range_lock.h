@@ -20,9 +20,9 @@
  * business: two threads that wait for each other's ranges wait for ever, as with mutexes; EDEADLK
  * is only about a thread's own. A handle may be copied, and released once.
  *
- * Fork. In the child the one thread keeps its ranges; those of the other threads stay held, by
- * nobody, and whom they had asked to wait goes on being asked (10 ms an acquisition). Make locks
- * anew that other threads were using.
+ * Fork. In the child the one thread keeps its ranges. Those of the other threads stay held, by no
+ * thread; if one of these had asked others to wait, acquisitions still wait, up to 10 ms each. Make
+ * locks anew that other threads were using.
  *
  * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
  * together, and no memory that other threads write. Otherwise a walk over the ranges that begin
@@ -33,12 +33,12 @@
  * segment of the units, in turn. A range that touches n segments is put into n lists, at most 1024:
  * so much it costs, in time and in memory. 8 KiB a lock.
  *
- * The others are there to be compared with. lustre-ex, kernel-rw: a tree under a spin lock; who
- * comes waits behind those that wait, so a thread that holds a range and asks for another may wait
- * for somebody who waits for it. pnova-rw: 256 locks, each for a segment of the units, in turn;
- * rwlock: one lock for all. Both know no ranges but only locks: two ranges of one thread that need
- * the same lock are as two acquisitions of it (EDEADLK, EAGAIN, or a wait for ever, as that lock
- * does), and nothing can be downgraded (ENOTSUP). */
+ * The others are there to be compared with. lustre-ex, kernel-rw: a tree under a spin lock; a new
+ * acquisition waits behind those that wait, so a thread that holds a range and asks for another may
+ * wait for a thread that waits for it. pnova-rw: 256 locks, each for a segment of the units, in
+ * turn; rwlock: one lock for all. Both know no ranges but only locks: two ranges of one thread that
+ * need the same lock are as two acquisitions of it (EDEADLK, EAGAIN, or a wait for ever, as that
+ * lock does), and nothing can be downgraded (ENOTSUP). */
 #ifndef LOCKSWAP_RANGE_LOCK_H
 #define LOCKSWAP_RANGE_LOCK_H
 
@@ -73,7 +73,8 @@ enum {
   LOCKSWAP_RANGE_SHARED = 1 /* list-ex: as exclusive */
 };
 
-/* Who starts again when a reader and a writer come at the same moment (list-rw). */
+/* Which one goes first when a reader and a writer come at the same moment; the other one starts
+ * again (list-rw). */
 enum { LOCKSWAP_RANGE_PREFER_READERS = 0, LOCKSWAP_RANGE_PREFER_WRITERS = 1 };
 
 /* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
@@ -85,8 +86,8 @@ int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
  * letters. EINVAL: there is none of that name.
  * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
-/* 1: threads that fail too often go first. 0: whoever comes at the right moment. EINVAL: neither.
- */
+/* 1: threads that fail too often go first. 0: the thread that comes at the right moment does.
+ * EINVAL: neither. */
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /* EINVAL: neither of the two above. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
@@ -94,7 +95,8 @@ int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int 
  * at most. About as many as a range usually has. EINVAL: 0. Others take no notice. */
 int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
-/* --- A lock's life. `attr` may be NULL. While either runs, no other thread may use the lock. */
+/* --- Making and destroying a lock. `attr` may be NULL. While either runs, no other thread may use
+ * the lock. */
 int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_lock_attr* attr);
 /* EBUSY: a range is held; the lock stays as it is. sharded-rw says so also of a range that touches
  * several segments while its thread has not come back from the release, which is not one step. */
@@ -103,20 +105,20 @@ int lockswap_range_lock_destroy(lockswap_range_lock* lock);
 /* --- Acquire [start, end) as `mode`. On success *range is the handle; on failure it is no range.
  * EINVAL: start >= end, or not a mode. ENOMEM: no memory for the range. */
 
-/* Waits until nobody holds a unit of it in a way that excludes this one. EDEADLK: this thread does;
- * it would wait for ever. */
+/* Waits until no thread holds a unit of it in a way that excludes this one. EDEADLK: this thread
+ * itself does, and would wait for ever. */
 int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                            uint64_t end, int mode);
 /* The units 0 to 2^64 - 2. */
 int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range, int mode);
-/* Does not wait, and asks nobody else to. EBUSY: it would have to, for others or for this thread's
- * own range. (Also when the only one in the way is an acquisition that fails itself; or, in
- * sharded-rw, a range of several segments whose thread has not come back from the release.) */
+/* Does not wait, and asks no other thread to. EBUSY: it would have to, for others or for this
+ * thread's own range. (Also when the only one in the way is an acquisition that fails itself; or,
+ * in sharded-rw, a range of several segments whose thread has not come back from the release.) */
 int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                uint64_t end, int mode);
 /* Waits until a time on CLOCK_REALTIME at most. ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
- * below a second. A range that is free is had however late it is. In the lists, a thread that tries
- * or has a time never asks others to let it go first, however often it fails. */
+ * below a second. A free range is acquired however late it is. In the lists, an acquisition that
+ * tries or has a time never asks others to let it go first, however often it fails. */
 int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, const struct timespec* until);
 /* The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */
@@ -131,11 +133,11 @@ int lockswap_range_release(lockswap_range* range);
 int lockswap_range_downgrade(lockswap_range* range);
 /* Shared becomes exclusive, without a moment in between at which another could write. EBUSY: others
  * are in the way, and it stays shared: another shared range overlaps it (so of two threads that try
- * neither waits for the other; one must release), or has waited since before this one came. Who
- * waits for it goes on waiting. EINVAL also: it is exclusive already. ENOTSUP: all but kernel-rw.
- * In the lists a reader that has walked past a shared range would not look at it again; in the -ex
- * locks no range is shared, whatever was asked for. Cost: twice a look at each range that overlaps.
- */
+ * neither waits for the other; one must release), or has waited since before this one came. A
+ * thread that waits for it goes on waiting. EINVAL also: it is exclusive already. ENOTSUP: all but
+ * kernel-rw. In the lists a reader that has walked past a shared range would not look at it again;
+ * in the -ex locks no range is shared, whatever was asked for. Cost: each range that overlaps is
+ * looked at twice. */
 int lockswap_range_try_upgrade(lockswap_range* range);
 
 /* --- Memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse.

@@ -34,7 +34,7 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
-  thread_id();  // so that it is known who survived before there are other threads
+  thread_id();  // the survivor must be known before there are other threads
   range_forked();
 }
 

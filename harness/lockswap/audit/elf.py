@@ -13,7 +13,7 @@ _GO = (".go.buildinfo", ".note.go.buildid")
 
 
 def hindrances(path: Path) -> list[str]:
-    """Reasons why a preloaded library misses locks of this executable. Of a script none: its processes will tell."""
+    """Reasons why a preloaded library misses locks of this executable. A script has none: its processes will show."""
     found = program.hindrances(path)
     try:
         file = path.open("rb")

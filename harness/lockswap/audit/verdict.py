@@ -13,7 +13,7 @@ NEVER_SEEN = (
     "of condition variables, those with an initialiser alone, and which mutexes are used with them",
     "other locks: spin locks, barriers, semaphores, C11's mtx_ and cnd_, futexes, and what the program builds itself",
 )
-# By what the library hands to glibc.
+# By what the library passes through to glibc.
 _GLIBCS_MUTEXES = {
     "mutex_robust": "robust",
     "mutex_inherit": "priority-inheriting",

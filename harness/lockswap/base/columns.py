@@ -26,7 +26,7 @@ def aligned(rows: Iterable[Sequence[str]], width: int | None) -> list[str]:
 
 
 def described(facts: Iterable[tuple[str, str]], width: int | None) -> list[str]:
-    """A fact a line, with what it is of before it; wrapped under itself on a terminal. Empty facts are left away."""
+    """A fact a line, with what it is of before it; wrapped under itself on a terminal. Empty facts are left out."""
     facts = [(name, text) for name, text in facts if text]
     size = max((len(name) for name, _ in facts), default=0)
     lines = []

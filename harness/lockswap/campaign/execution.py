@@ -171,7 +171,7 @@ class _Execution:
         self._keep_output(f"check-{job.recipe.name}-{lock}", outcome)
         if status in (NO_LOCK, SKIPPED):
             self.unfit[job.recipe.name, lock] = (status, detail)
-        # A crash, hang or wrong result may depend on the thread count: the measured runs will tell.
+        # A crash, hang or wrong result may depend on the thread count: the measured runs will show.
 
     def _warm_up(self, rounds: Rounds) -> None:
         """Runs that fill caches: without lockswap, so that no lock is the one that found them cold."""

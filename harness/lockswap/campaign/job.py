@@ -1,4 +1,4 @@
-"""A job: a workload with what the command line settled for it."""
+"""A job: a workload with what the command line chose for it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +13,7 @@ from lockswap.run import cpus
 
 @dataclass(frozen=True)
 class Job:
-    """A workload with what the command line settled for it."""
+    """A workload with what the command line chose for it."""
 
     recipe: Recipe
     threads: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The plan of a campaign: everything that is settled before the first run."""
+"""The plan of a campaign: everything that is chosen before the first run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

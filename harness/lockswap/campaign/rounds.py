@@ -35,10 +35,10 @@ def turns(number: int, key: Key, locks: list[str], seed: int) -> list[Turn]:
 
 
 class Rounds:
-    """The turns that are still to be taken. Tell it of every row that comes of them. `keys` has each one's locks.
+    """The turns that are still to be taken. Every row that comes of them goes to add(). `keys` has each one's locks.
 
-    `least` rounds of each key at any rate. Then, with `until`, as many as it takes until width() of the key is at most
-    that; keys that are there take no more turns.
+    Each key takes `least` rounds at any rate. Then, with `until`, it takes more until its width() is at most that; keys
+    that are there take no more turns.
     """
 
     def __init__(

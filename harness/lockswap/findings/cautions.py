@@ -30,7 +30,7 @@ def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place
             f"without the rounds in which other programs had the machine the verdict{there} is another one "
             f"({verdicts}): measure again when the machine is quiet"
         )
-    # What a user gains who preloads the library for this lock.
+    # What a user gains by preloading the library for this lock.
     pairs = [(place, workload.ratio(place.threads, lock, place.metric, NONE)) for place in wins]
     lacking = [place.threads for place, ratio in pairs if ratio and ratio.verdict != FASTER]
     if lacking:

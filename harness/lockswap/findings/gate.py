@@ -1,5 +1,5 @@
-"""The gate for a user's CI: is any lock slower than the baseline by more than is allowed? And with or without it: was
-anything measured at all?"""
+"""The gate for a user's CI: is any lock slower than the baseline by more than is allowed? And, also without a gate:
+was anything measured at all?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -47,8 +47,8 @@ def workload_of(info: dict, about: dict[str, Any], rows: Iterable[Row], checks: 
 def add_per_cpu_values(rows: Iterable[Row], metrics: Iterable[MetricInfo], seconds: float | None) -> None:
     """Put the values per CPU second into the rows: from the figure, and from how much of a CPU the run used.
 
-    `seconds` is how long the program was told to run, None if it does a fixed amount of work. It is better than the
-    run's own length, in which the start of the program under load is as well.
+    `seconds` is how long the program was asked to run, None if it does a fixed amount of work. It is better than the
+    run's own length, which includes the start of the program under load.
     """
     figures = [figure for metric in metrics if (figure := metric.per_cpu_figure)]
     for row in rows:

@@ -12,7 +12,7 @@ from typing import Any
 from lockswap.base.errors import UserError
 from lockswap.records.row import COLUMNS, COUNT_COLUMNS, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
-# 2: the column 'twin'. Campaigns of schema 1 had no second run without lockswap.
+# 2: the column `twin`. Campaigns of schema 1 had no second run without lockswap.
 SCHEMA = 2
 READABLE = (1, 2)
 # Where a column of raw.csv is called otherwise than the field of Row.

@@ -22,7 +22,7 @@ from lockswap.report.palette import LockStyle, Palette
 
 
 def write(findings: Findings, out: Path | None = None) -> Path:
-    """Write everything that is derived, into the campaign's folder unless told otherwise; the page's path."""
+    """Write everything that is derived, into the campaign's folder unless `out` names another; the page's path."""
     folder, campaign = findings.folder, findings.campaign
     path = out or folder
     make_folder(path)

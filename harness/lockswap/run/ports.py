@@ -1,16 +1,16 @@
-"""Ports on this machine: one that is free, and whether somebody listens on one. Asks the kernel, sends nothing."""
+"""Ports on this machine: one that is free, and whether a process listens on one. Asks the kernel, sends nothing."""
 
 import random
 import socket
 from pathlib import Path
 
 _LISTEN = "0A"
-# Where servers of nobody else are: above the registered ones that matter, below those that the kernel gives to clients.
+# Ports without other servers: above the registered ones that matter, below those that the kernel gives to clients.
 _LOWEST = 10_000
 
 
 def free() -> int:
-    """A port that nobody uses, for TCP and UDP. The kernel does not hand it out to clients meanwhile."""
+    """A port that no process uses, for TCP and UDP. The kernel does not give it to clients meanwhile."""
     highest = _first_client_port() - 1
     if highest - _LOWEST < 1000:
         highest = 65_535

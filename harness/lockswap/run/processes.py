@@ -18,7 +18,7 @@ class Process:
     name: str = field(default="", compare=False)  # exec changes it
 
     def send(self, number: int) -> None:
-        """Send a signal, if it is still this process; a process that is gone is no error."""
+        """Send a signal, if it is still this process; it is no error if the process has ended."""
         seen = _stat(self.pid)
         if seen is not None and seen.process.started == self.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -46,7 +46,7 @@ def _descendants() -> list[_Seen]:
     numbers = (path.name for path in Path("/proc").glob("[0-9]*"))
     everyone = {seen.process.pid: seen for number in numbers if (seen := _stat(number))}
     ours, found = {os.getpid()}, []
-    # A child may have a smaller number than its parent: go on until nobody is added.
+    # A child may have a smaller number than its parent: go on until none is added.
     while True:
         more = [seen for pid, seen in everyone.items() if seen.parent in ours and pid not in ours]
         if not more:
@@ -56,9 +56,9 @@ def _descendants() -> list[_Seen]:
 
 
 class Brood:
-    """All descendants of this process that came after it was made, also those whose parents are gone.
+    """All descendants of this process that came after it was made, also those whose parents have ended.
 
-    For these, this process becomes the one to which orphans are handed ("child subreaper", Linux 3.4).
+    For these, this process becomes the parent of orphans ("child subreaper", Linux 3.4).
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Brood:
         return [seen.process for seen in _descendants() if not seen.zombie and seen.process not in self.before]
 
     def end(self, patience_s: float = 5.0) -> list[Process]:
-        """Kill all of them; those that were there. Programs that somebody waits for must have been waited for."""
+        """Kill all of them; returns those that were there. The caller must have waited for its own programs before."""
         found = alive = self.alive()
         deadline = time.monotonic() + patience_s
         while alive and time.monotonic() < deadline:

@@ -14,7 +14,7 @@ from lockswap.run.steps import Program, Run
 
 # An interrupted campaign does not wait as long for a polite end.
 _HURRIED_STOP_S = 2.0
-# Workers may need a moment longer than the process that told them to end.
+# Workers may need a moment longer than the process that asked them to end.
 _WORKERS_STOP_S = 2.0
 
 
@@ -59,7 +59,7 @@ def serve(
 
 
 def _taken(ready: Ready) -> str | None:
-    """Why it could not be seen whether the server is ready: somebody else uses its port."""
+    """Why it could not be seen whether the server is ready: another process uses its port."""
     if ready.port and ports.used(ready.port, ready.protocol):
         return f"{ready} is in use already by another program; write {{port}} for a free one"
     return None
@@ -110,7 +110,7 @@ class _RunningServer:
         return None
 
     def how_it_ended(self, when: str) -> Problem:
-        """For an end that nobody asked for."""
+        """Why it ended without being asked to."""
         account = usage.meter(self.run.folder / "meter")
         if "signal" in account:
             return Problem(CRASHED, f"the server died by {signal_name(account['signal'])} {when}")

@@ -34,7 +34,7 @@ def scratch_root() -> str | None:
 
 
 def check_tools(setup: Setup) -> None:
-    """What the command line asked for must be there before the first run, not fail in each."""
+    """What the command line asked for must be there before the first run, so that it does not fail in each."""
     for wanted, tool, package in ((setup.pin, "taskset", "util-linux"), (setup.numactl, "numactl", "numactl")):
         if wanted and shutil.which(tool) is None:
             raise UserError(f"{tool} is not installed; 'apt-get install {package}'")

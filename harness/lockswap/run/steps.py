@@ -16,16 +16,16 @@ _KEPT_OUTPUT = 16 << 20  # of a program that prints without end, the last so man
 class Interrupts:
     """Within, SIGINT and SIGTERM are noted and become KeyboardInterrupt where a wait looks for them.
 
-    So a program is either not started or known, and tidying up is not cut short. Whoever interrupts a second time
-    does not want to wait for polite ends: waits of the tidying up are then over at once. Main thread only.
+    So a program is either not started or known, and the cleanup is not cut short. A user that interrupts a second
+    time does not want to wait for polite ends: waits of the cleanup are then over at once. Main thread only.
     """
 
     def __init__(self) -> None:
         self.count = 0
 
     def __enter__(self) -> "Interrupts":
-        # A signal that this process ignores, as a job in the background does SIGINT, would be ignored by every program
-        # that it starts. One that it handles is not: so it goes on ignoring it, but by a handler.
+        # A program inherits ignored signals, such as SIGINT of a job in the background, but no handled ones. So this
+        # process goes on ignoring such a signal, but by a handler.
         self.before = {
             number: signal.signal(number, _ignore if now is signal.SIG_IGN else self._note)
             for number in (signal.SIGINT, signal.SIGTERM)
@@ -51,7 +51,7 @@ class Interrupts:
         return self._wait(condition, limit, None)
 
     def wait_tidily(self, condition: Callable[[], bool], limit: float, hurried: float = math.inf) -> bool:
-        """The same while tidying up: an interrupt only shortens what is left to `hurried`, a second one ends it."""
+        """The same during the cleanup: an interrupt only shortens what is left to `hurried`, a second one ends it."""
         return self._wait(condition, limit, hurried)
 
     def _wait(self, condition: Callable[[], bool], limit: float, hurried: float | None) -> bool:

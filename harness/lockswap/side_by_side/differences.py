@@ -38,7 +38,7 @@ def find(campaigns: list[Campaign], shared: list[str]) -> list[Difference]:
 
 
 def other_machine(differences: Iterable[Difference]) -> str:
-    """What tells the machines apart, in words; empty if nothing does."""
+    """In which properties the machines differ, in words; empty if in none."""
     return words([line.what for line in differences if line.of_machine and line.differs])
 
 
