@@ -181,8 +181,8 @@ int scenario_main_thread_leaves() {
 }
 
 // ---- first use beside the loader: a thread takes its first locks while another sits in a
-// constructor run by dlopen and waits for it. Whoever asks the loader for anything inside a lock
-// call hangs here.
+// constructor run by dlopen and waits for it. A lock call that asks the loader for anything hangs
+// here.
 
 std::atomic<bool> loading{false}, locked{false};
 

@@ -1,4 +1,4 @@
-// Readers share, a writer excludes: who sees whom, and many threads at once.
+// Readers share and a writer excludes: each form against each other, and many threads at once.
 #include "support.h"
 
 using namespace conformance;

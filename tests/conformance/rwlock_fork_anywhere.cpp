@@ -57,7 +57,8 @@ class Hammer {
 // parent, wherever they were.
 bool in_order(Guarded& g) { return g.first.load() == g.second.load(); }
 
-// What a child finds that held nothing: whatever it is, no call hangs, and who gets in may be in.
+// For a child that held nothing: in whatever state the lock is, no call hangs, and none lets a
+// thread in that must stay out.
 int use(Guarded& g) {
   const timespec past = after(CLOCK_MONOTONIC, kMillisecond);
   for (int i = 0; i < 3; ++i) {

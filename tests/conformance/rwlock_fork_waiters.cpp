@@ -1,8 +1,8 @@
 // fork while other threads wait for a lock: in the child every hold stays, the forking thread's as
 // its own, and nobody waits.
 //
-// glibc's own child hands a lock over to threads that do not exist there, and cannot release what
-// its thread wrote. What it cannot do is asked of the others only.
+// glibc hands a lock off to threads that do not exist in the child, and cannot release there what
+// its thread wrote. Only the other locks are asked for what glibc cannot do.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -85,7 +85,7 @@ def test_hand_overs(wrong):
         {"arrivals": [60, 35, 0], "departures": [60, 35, 0]},
         {"local": [30, 0]},
         {"local": [16, 13]},
-        {"global": 30},  # no hand-over within a node
+        {"global": 30},  # no hand-off within a node
         {"global": 0},
     ],
 )

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     const long least = done;
     write_stats();
     const long most = begun, found = reads_in(argv[1]);
-    // What threads with more than one lock are just handing over may be missed.
+    // A report may miss what a thread that used more than one lock is just passing on.
     if (found < 0 || found > most || (used == 1 && found < least)) {
       printf("report %d has %ld reads, there were %ld to %ld\n", i, found, least, most);
       return 1;

@@ -1,4 +1,4 @@
-// The asymmetric fence, and locks that live on it, also when a filter forbids membarrier midway.
+// The asymmetric fence and the locks that use it, also when a filter forbids membarrier midway.
 #include "platform/barrier.h"
 
 #include <atomic>
