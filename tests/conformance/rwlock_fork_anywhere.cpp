@@ -249,8 +249,8 @@ TEST(ForkAnywhere, SpawnAndExecLeaveTheLocksAlone) {
   expect_works(&lock);
 }
 
-// POSIX leaves open what a lock does that is not process-shared, in memory that is. The child's
-// calls must not take from the parent's threads what they wait for.
+// POSIX leaves open what a private lock does in shared memory. The child's calls must not take from
+// the parent's threads what they wait for.
 TEST(ForkAnywhere, ALockInSharedMemoryGoesOnInTheParent) {
   auto* g = static_cast<Guarded*>(
       mmap(nullptr, sizeof(Guarded), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

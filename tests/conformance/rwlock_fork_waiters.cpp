@@ -84,8 +84,8 @@ void expect_all_forms(L* lock) {
   }
 }
 
-// In a child of a process where this thread holds the lock and a crowd waits for it. `reads`: that
-// the lock has seen before.
+// Runs `body` in a child of a process in which this thread holds the lock and a crowd waits for it.
+// The lock was read `reads` times before.
 void in_child_beside(const char* crowd, int (*acquire)(L*), int reads,
                      const std::function<void(L*)>& body) {
   SCOPED_TRACE(crowd);

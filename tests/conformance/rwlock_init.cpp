@@ -183,7 +183,8 @@ TEST(Init, DestroyedAndInitialisedAgain) {
   }
 }
 
-// Dropped without destroy; the memory becomes other data, then a lock again, by init or by zeroing.
+// A lock is dropped without destroy; its memory becomes other data, then a lock again by init or by
+// zeroing.
 TEST(Init, NeverDestroyed) {
   alignas(8) unsigned char memory[sizeof(pthread_rwlock_t)];
   auto* lock = reinterpret_cast<pthread_rwlock_t*>(memory);

@@ -255,7 +255,7 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
     }
 }
 
-// All waiters give up, then the holder leaves an empty house.
+// All waiters give up, then the holder releases.
 TEST(GiveUp, AllOfThem) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   for (bool holder_writes : {true, false})

@@ -38,7 +38,7 @@ OPTIONS = (
 
 
 class MachineError(Exception):
-    """It did not run, or did not end; says what it said."""
+    """The machine did not run or did not end; the text is its output."""
 
 
 def numbers(text: str) -> list[int]:

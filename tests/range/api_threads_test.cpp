@@ -34,8 +34,8 @@ TEST_P(RangesOfManyThreads, InASteadyStateNothingIsAllocated) {
   EXPECT_EQ(lockswap_range_release(&beside), 0);
 }
 
-// One thread's nodes always come straight back to it, so it never runs out of them; what it takes
-// out of the list are another's. The lists that there are two kinds of have the same pools.
+// One thread's nodes always come straight back to it, so it never runs out of them, while the nodes
+// that it takes out of the list are another thread's. The two kinds of lists have the same pools.
 class NodesOfOthers : public RangeApi {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ class NodesOfOthers : public RangeApi {
   }
 
   static constexpr int kTurns = 1200;
-  // Of two threads that have one or two ranges at a time, each with what may wait in its pools.
+  // The most for two threads with one or two ranges at a time, with the nodes in their pools.
   static constexpr std::uint64_t kMost = 768;
 
   // The test's thread says when the other one does its part.

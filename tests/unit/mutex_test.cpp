@@ -1,4 +1,4 @@
-// What mutexes leave behind: queue nodes of threads that gave up.
+// The queue nodes that threads which gave up leave behind.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
