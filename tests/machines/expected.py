@@ -1,4 +1,4 @@
-"""What the programs must have seen and counted on a machine: a function each, which asserts it of their output."""
+"""For each program a function that asserts what its output must be on a machine."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def unplugged(machine: Machine, lock: str, cpu: int, out: dict[str, Any]) -> Non
 
 
 def hand_over(machine: Machine, out: dict[str, Any]) -> None:
-    """As many of a node in a row as may be, then each other node's writers, then those that are left of the first."""
+    """The first node's writers go, as many in a row as may be, then each other node's, then the rest of the first."""
     (first, *rest), bound, others = nodes(machine), out["bound"], out["others"]
     left = len(out["order"]) - (1 + bound) - others * len(rest)
     assert left > 0

@@ -1,4 +1,4 @@
-"""What is expected of a machine is expected indeed: outputs that are wrong in one place must be refused."""
+"""The expectations of a machine must refuse an output that is wrong in one place."""
 
 from __future__ import annotations
 

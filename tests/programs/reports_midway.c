@@ -1,5 +1,5 @@
-// Calls lockswap_write_stats again and again while threads take locks, and holds each report, in
-// the file REPORTS.<pid>, against what they took meanwhile. Prints how often they did, in the end.
+// Calls lockswap_write_stats again and again while threads take locks, and compares each report, in
+// the file REPORTS.<pid>, with what they took meanwhile. At the end it prints the number of takes.
 //   reports_midway REPORTS LOCKS     locks that each thread goes through, at most 1000
 #define _GNU_SOURCE
 #include <dlfcn.h>
