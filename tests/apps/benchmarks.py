@@ -182,7 +182,7 @@ def test_a_range_needs_less_than_locks_in_nodes() -> None:
 
 
 def test_the_library_counts_the_same_acquisitions() -> None:
-    """What a program says that it did is what reached the lock."""
+    """The acquisitions that a program reports are those that reached the lock."""
     warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
     for line in (
         "pairs --seconds 0.1 --tails 0 --threads 3",

@@ -3,8 +3,7 @@
 // Operations on different keys commute, so each key is looked at by itself (M. Herlihy, J. Wing,
 // "Linearizability", TOPLAS 1990, locality): a key is in the set or not.
 // Idea: J. Wing, C. Gong, "Testing and Verifying Concurrent Objects", JPDC 1993: try every
-// operation
-//   that began before all that are left ended.
+// operation that began before the end of every other one that is left.
 // Cost: at worst exponential in the operations of a key; at most 32 of them.
 #pragma once
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How many instructions an uncontended read, or mutex, takes through the library: no hot path may grow unseen.
+"""Counts the instructions of an uncontended read, or mutex, through the library: no hot path may grow unseen.
 
     instructions.py LIBRARY REGISTRY APPS
 
-Counted by callgrind, so the same on every run, however busy the machine is. Exit status 1 if a lock takes more than
-the bound that it names itself (LockInfo in its header), or names none. To measure all that a lock costs:
+callgrind counts, so the number is the same on every run, however busy the machine is. Exit status 1 if a lock takes
+more than the bound that it names itself (LockInfo in its header), or names none. To measure all that a lock costs:
 tools/measure_costs.py.
 """
 

@@ -1,4 +1,4 @@
-"""tools/measure_bravo.py: when it goes on, which time counts, and what it does not call measured."""
+"""tools/measure_bravo.py: when it continues, which time counts, and which results it does not call measured."""
 
 import itertools
 import sys

@@ -1,5 +1,5 @@
 // The audit's bookkeeping under many threads: locks are initialised, taken, released by others and
-// destroyed at random places, and what was counted must be exact at the end. Built a second time
+// destroyed at random places, and the counts must be exact at the end. It is built a second time
 // under ThreadSanitizer.
 //   audit_stress ROUNDS
 #include <atomic>

@@ -1,6 +1,6 @@
 // Programs for test_audit.py, each of which does one thing that the audit must see, and no other.
 //   audit_cases NAME        prints "done"
-// Nothing here waits for time: a thread that is to block is watched until it does.
+// Nothing here depends on time: the program watches a thread that is to block until it does.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""`lockswap audit`: each finding from a program that shows it and nothing else; what is said of it; real programs."""
+"""`lockswap audit`: each finding from a program that shows only this one, its explanation, and real programs."""
 
 import json
 import os

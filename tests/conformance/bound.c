@@ -1,6 +1,6 @@
-// A program that takes every function at the version its macro says: built once bound to the
-// newest versions (what a fresh build gets) and once, with BOUND_TO_OLD, to the oldest and to the
-// `__` twins (what node and old libraries ask for). symbols.py runs both under LD_DEBUG=bindings.
+// A program that binds every function to the version that its macro says. It is built twice: bound
+// to the newest versions, as a fresh build is, and with BOUND_TO_OLD to the oldest and to the names
+// with `__`, as node and old libraries are. symbols.py runs both under LD_DEBUG=bindings.
 //
 //   bound_new                            uses everything once; status 0 if every value was right
 //   bound_new NAME VERSION [...]         prints the file that dlvsym finds each of them in
@@ -97,7 +97,7 @@ static void use_everything(void) {
   EXPECT(0, pthread_rwlock_init_twin(&l, NULL));
   EXPECT(0, pthread_rwlock_rdlock_twin(&l));
   EXPECT(0, pthread_rwlock_tryrdlock_twin(&l));
-  EXPECT(EBUSY, pthread_rwlock_trywrlock(&l));  // twin and function mean the same lock
+  EXPECT(EBUSY, pthread_rwlock_trywrlock(&l));  // both names mean the same lock
   EXPECT(EBUSY, pthread_rwlock_trywrlock_twin(&l));
   EXPECT(0, pthread_rwlock_unlock_twin(&l));
   EXPECT(0, pthread_rwlock_unlock(&l));
@@ -137,7 +137,7 @@ static void use_mutexes(void) {
 #ifdef BOUND_TO_OLD
   EXPECT(0, pthread_mutex_init_twin(&m, NULL));
   EXPECT(0, pthread_mutex_lock_twin(&m));
-  EXPECT(EBUSY, pthread_mutex_trylock(&m));  // twin and function mean the same mutex
+  EXPECT(EBUSY, pthread_mutex_trylock(&m));  // both names mean the same mutex
   EXPECT(EBUSY, pthread_mutex_trylock_twin(&m));
   EXPECT(0, pthread_mutex_unlock_twin(&m));
   EXPECT(0, pthread_mutex_destroy_twin(&m));

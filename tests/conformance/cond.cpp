@@ -498,7 +498,7 @@ TEST(CondCancel, NoSignalIsLost) {
 
 // --- the end of the object
 
-// As soon as the broadcast is done, its memory goes: with the mutex held, and without.
+// The memory goes as soon as the broadcast is done, with the mutex held and without.
 TEST(CondDestroy, RightAfterBroadcast) {
   for (int round = 0; round < scaled(100); ++round) {
     Mutex m;
@@ -545,7 +545,7 @@ TEST(CondDestroy, RightAfterBroadcast) {
 
 // --- fork
 
-// Waiters do not exist in a child, and take no signal from those that do.
+// Waiters do not exist in a child, and take no signal from the waiters that do.
 TEST(CondFork, WaitersStayInTheParent) {
   if (glibc_mutexes()) GTEST_SKIP() << "glibc: a child counts its parent's waiters";
   Box b;
@@ -576,7 +576,7 @@ TEST(CondFork, WaitersStayInTheParent) {
 
 // --- under load
 
-// A bounded buffer: what is put is taken, once, whatever the forms of waiting.
+// A bounded buffer: each item that is put is taken once, in whatever form the threads wait.
 TEST(CondStress, BoundedBuffer) {
   for (const int type : {PTHREAD_MUTEX_DEFAULT, PTHREAD_MUTEX_RECURSIVE}) {
     constexpr int kRoom = 4;

@@ -1,5 +1,5 @@
-// Locks before main, after main, beside dlopen. The scenarios run by name (rwlock_conformance
-// --lifecycle NAME), each started by a case below.
+// Locks before main, after main and while dlopen runs. A scenario runs by its name
+// (rwlock_conformance --lifecycle NAME); a case below starts each.
 #include "lifecycle.h"
 
 #include <dlfcn.h>
@@ -144,7 +144,7 @@ int scenario_exit_amid_threads() {
   return guarded.violations == 0 ? 0 : 4;
 }
 
-// Main leaves with locks held, threads waiting for them.
+// main returns while it holds locks and threads wait for them.
 int scenario_exit_holding() {
   static L held = PTHREAD_RWLOCK_INITIALIZER;
   if (pthread_rwlock_wrlock(&held) != 0) return 1;
@@ -181,8 +181,8 @@ int scenario_main_thread_leaves() {
 }
 
 // ---- first use beside the loader: a thread takes its first locks while another sits in a
-// constructor run by dlopen and waits for it. Whoever asks the loader for anything inside a lock
-// call hangs here.
+// constructor run by dlopen and waits for it. A lock call that asks the loader for anything hangs
+// here.
 
 std::atomic<bool> loading{false}, locked{false};
 

@@ -1,4 +1,4 @@
-// What needs a process of its own, or a moment outside main: uses of locks before main, at exit,
+// Uses of locks that need a process of their own or a moment outside main: before main, at exit,
 // and in a process without the library.
 #pragma once
 

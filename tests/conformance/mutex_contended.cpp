@@ -85,7 +85,7 @@ TEST(MutexTimed, NeverGivesUpEarly) {
   expect_mutex_free(m);
 }
 
-// A bad deadline matters only to who must wait; a bad clock always.
+// A bad deadline matters only to a thread that must wait; a bad clock always matters.
 TEST(MutexTimed, BadArguments) {
   Mutex m;
   const timespec bad[] = {{0, -1}, {0, 1'000'000'000}};
@@ -157,8 +157,8 @@ TEST(MutexTimed, WhoGivesUpLeavesAQueueThatWorks) {
   }
 }
 
-// A thread that tries again and again while another holds it leaves a mutex that works. (What it
-// leaves of memory: tests/unit/mutex_test.cpp.)
+// A thread that tries again and again while another holds it leaves a mutex that works.
+// (tests/unit/mutex_test.cpp looks at the memory that it leaves behind.)
 TEST(MutexTimed, TimeOutsByTheThousand) {
   Mutex m;
   Actor holder;

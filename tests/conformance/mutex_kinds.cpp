@@ -55,8 +55,8 @@ TEST(MutexKinds, AgainByTheOwner) {
   }
 }
 
-// Whoever it is that holds it: nobody else's unlock may end the hold of a recursive or errorcheck
-// mutex; of the others, it does.
+// The unlock of a thread that is not the owner must not end the hold of a recursive or errorcheck
+// mutex; it ends the hold of any other.
 TEST(MutexKinds, UnlockByAnotherThread) {
   for (const MutexKind& k : kMutexKinds) {
     SCOPED_TRACE(k.name);
@@ -90,8 +90,8 @@ TEST(MutexKinds, NormalOnesPassFromHandToHand) {
   }
 }
 
-// What nobody holds. Of a normal mutex POSIX says nothing; glibc returns 0, and a program that does
-// it by mistake goes on.
+// Unlocks of a mutex that nobody holds. For a normal one POSIX says nothing; glibc returns 0, and a
+// program that does it by mistake goes on.
 TEST(MutexKinds, UnlockOfAFreeOne) {
   for (const MutexKind& k : kMutexKinds) {
     SCOPED_TRACE(k.name);
@@ -177,7 +177,7 @@ TEST(MutexObject, UseAfterDestroyIsRefused) {
   expect_mutex_free(m);
 }
 
-// Over whatever bytes, and again without destroy, of a mutex that is held or that has been moved.
+// init works over any bytes, and again without destroy, on a mutex that is held or was moved.
 TEST(MutexObject, InitMakesANewOne) {
   alignas(16) unsigned char bytes[sizeof(pthread_mutex_t)];
   auto* m = reinterpret_cast<pthread_mutex_t*>(bytes);

@@ -1,4 +1,4 @@
-// What two threads that meet at a mutex are owed: short races, run by the thousand.
+// Short races of two threads that meet at a mutex, run by the thousand.
 #include <sched.h>
 
 #include "mutex_support.h"
@@ -25,8 +25,8 @@ void work(int n) {
 }
 }  // namespace
 
-// The holder releases while another comes with a deadline that is far off. Who sleeps to the end of
-// it hangs the test.
+// The holder releases while another thread comes with a far deadline. A waiter that sleeps until
+// then hangs the test.
 TEST(MutexRaces, NobodySleepsOnAFreeMutex) {
   Mutex m;
   Meeting held, done;
@@ -51,8 +51,8 @@ TEST(MutexRaces, NobodySleepsOnAFreeMutex) {
   expect_mutex_free(m);
 }
 
-// A thread releases and tries, another tries once. If that one gets nothing, then because of the
-// hold before, so the mutex is free for the first.
+// A thread releases and tries; another tries once. Only the earlier hold can make the other's try
+// fail, and then the mutex is free for the first thread.
 TEST(MutexRaces, OneOfTwoTriesGetsIt) {
   Mutex m;
   Meeting held, tried, done;

@@ -1,5 +1,5 @@
-// Cancellation. The lock calls are no cancellation points: a thread that has been cancelled, or is
-// cancelled while it waits in one, comes out of it with what the call says.
+// Cancellation. The lock calls are no cancellation points: a thread that is cancelled before one or
+// while it waits in one returns from it with the call's usual result.
 #include <unistd.h>
 
 #include "support.h"
@@ -9,7 +9,7 @@ using namespace conformance;
 namespace {
 using L = pthread_rwlock_t;
 
-// Every call there is, with a cancellation pending all the while. Nothing may be left held.
+// Makes every call while a cancellation is pending. Nothing may be left held.
 void call_everything() {
   L lock = PTHREAD_RWLOCK_INITIALIZER, made;
   const timespec far = after(CLOCK_REALTIME, 600'000 * kMillisecond),

@@ -1,6 +1,6 @@
-// Destroying a lock as soon as one has it, while the last holder is still on its way out of unlock.
-// From the hand-over on, the object may be gone: here its page is closed, or filled with a pattern
-// that must stay, or turned into another lock at once.
+// A thread destroys a lock as soon as it has it, while the last holder is still inside unlock. From
+// the hand-off on, the object may not exist: here its page is made inaccessible, or filled with a
+// pattern that must stay, or turned into another lock at once.
 #include <memory>
 #include <stdio.h>
 #include <string.h>
@@ -114,8 +114,8 @@ int take_patiently(L* lock, bool write, unsigned form) {
   }
 }
 
-// One thread holds the lock and leaves; the other, who knows that it is the last, takes the lock
-// after it, releases, destroys and ruins.
+// One thread releases the lock; the other, which knows that it is the last, then takes the lock,
+// releases and destroys it, and ruins its page.
 void last_user(bool leaver_writes, bool last_writes) {
   Pages pages;
   std::atomic<Object*> given{nullptr};
@@ -169,7 +169,7 @@ TEST(Destroy, ByAWriterAfterAReader) { last_user(false, true); }
 TEST(Destroy, ByAWriterAfterAWriter) { last_user(true, true); }
 TEST(Destroy, ByAReaderAfterAWriter) { last_user(true, false); }
 
-// The classic: users count themselves out under the lock, whoever is last destroys it.
+// The classic: users count themselves out under the lock, and the last one destroys it.
 TEST(Destroy, ByTheLastOfManyCountedUsers) {
   const int users = spinning() ? 2 : 4;
   Pages pages;

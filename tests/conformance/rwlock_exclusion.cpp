@@ -1,4 +1,4 @@
-// Readers share, a writer excludes: who sees whom, and many threads at once.
+// Readers share and a writer excludes: each form against each other, and many threads at once.
 #include "support.h"
 
 using namespace conformance;
@@ -112,9 +112,9 @@ TEST(Exclusion, EverybodyWhoWaitsIsAdmitted) {
   }
 }
 
-// A reader keeps out the writers of its own lock, and no others: whether it came by a short cut,
-// again, to more locks than a thread has places for, or still waits. A writer that waits for it
-// waits for ever here.
+// A reader keeps out the writers of its own lock and no others, whether it reads by a short cut,
+// recursively, more locks than a thread has places for, or still waits. A writer of another lock
+// that waits for it waits for ever here.
 TEST(Exclusion, AReaderOfOneLockDelaysNoWriterOfAnother) {
   constexpr int kRead = 24;
   static L read[kRead], written, other;

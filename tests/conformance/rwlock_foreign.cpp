@@ -1,8 +1,8 @@
-// A read hold released by another thread, and what that must do to what threads know about their
-// own holds: a thread whose hold somebody else ended holds nothing, whatever it remembers.
+// Read holds that another thread releases. A thread whose hold another thread ended holds nothing,
+// whatever its record says.
 //
-// A write hold released by another thread is not here: glibc cannot do it (its unlock tells a write
-// hold by the calling thread's id, and treats anyone else's as a read), so no program does.
+// A write hold released by another thread is not here: glibc cannot do it (its unlock knows a write
+// hold by the calling thread's id, and takes any other for a read), so no program does it.
 #include <array>
 #include <deque>
 #include <memory>

@@ -128,7 +128,7 @@ TEST(Fork, WriteHoldOfAnotherThreadStays) {
   expect_works(&lock);
 }
 
-// What atfork handlers do: the child makes every lock anew, whoever held it or waited for it.
+// As atfork handlers do, the child makes every lock anew, also one that was held or waited for.
 TEST(Fork, TheChildInitialisesHeldLocksAnew) {
   L read = PTHREAD_RWLOCK_INITIALIZER, written = PTHREAD_RWLOCK_INITIALIZER,
     mine = PTHREAD_RWLOCK_INITIALIZER;

@@ -57,7 +57,8 @@ class Hammer {
 // parent, wherever they were.
 bool in_order(Guarded& g) { return g.first.load() == g.second.load(); }
 
-// What a child finds that held nothing: whatever it is, no call hangs, and who gets in may be in.
+// For a child that held nothing: in whatever state the lock is, no call hangs, and none lets a
+// thread in that must stay out.
 int use(Guarded& g) {
   const timespec past = after(CLOCK_MONOTONIC, kMillisecond);
   for (int i = 0; i < 3; ++i) {
@@ -248,8 +249,8 @@ TEST(ForkAnywhere, SpawnAndExecLeaveTheLocksAlone) {
   expect_works(&lock);
 }
 
-// POSIX leaves open what a lock does that is not process-shared, in memory that is. The child's
-// calls must not take from the parent's threads what they wait for.
+// POSIX leaves open what a private lock does in shared memory. The child's calls must not take from
+// the parent's threads what they wait for.
 TEST(ForkAnywhere, ALockInSharedMemoryGoesOnInTheParent) {
   auto* g = static_cast<Guarded*>(
       mmap(nullptr, sizeof(Guarded), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));

@@ -1,8 +1,8 @@
 // fork while other threads wait for a lock: in the child every hold stays, the forking thread's as
 // its own, and nobody waits.
 //
-// glibc's own child hands a lock over to threads that do not exist there, and cannot release what
-// its thread wrote. What it cannot do is asked of the others only.
+// glibc hands a lock off to threads that do not exist in the child, and cannot release there what
+// its thread wrote. Only the other locks are asked for what glibc cannot do.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,8 +84,8 @@ void expect_all_forms(L* lock) {
   }
 }
 
-// In a child of a process where this thread holds the lock and a crowd waits for it. `reads`: that
-// the lock has seen before.
+// Runs `body` in a child of a process in which this thread holds the lock and a crowd waits for it.
+// The lock was read `reads` times before.
 void in_child_beside(const char* crowd, int (*acquire)(L*), int reads,
                      const std::function<void(L*)>& body) {
   SCOPED_TRACE(crowd);

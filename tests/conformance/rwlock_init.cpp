@@ -1,4 +1,4 @@
-// How a lock comes to be: every way that glibc's object may be set up, copied, moved and dropped.
+// Every way in which glibc's object may be set up, copied, moved and dropped.
 #include <algorithm>
 #include <memory>
 #include <shared_mutex>
@@ -125,9 +125,8 @@ TEST(Init, AgainWithoutDestroy) {
   expect_works(&lock);
 }
 
-// A hold that nobody will ever end dies with the initialisation of the lock: glibc keeps holds in
-// the object alone. Elsewhere kept traces of it (a reader's slot, a thread's record) must not
-// survive.
+// A hold that nobody will ever end ends with the initialisation of the lock: glibc keeps holds in
+// the object alone. Traces of it elsewhere (a reader's slot, a thread's record) must not survive.
 TEST(Init, AgainWhileAReaderThatHasExitedHeldIt) {
   pthread_rwlock_t lock;
   ASSERT_RC(0, pthread_rwlock_init(&lock, nullptr));
@@ -166,7 +165,7 @@ TEST(Init, AgainWhileAWriterHeldIt) {
     writer.run([&] { EXPECT_RC(0, pthread_rwlock_wrlock(&lock)); });
     ASSERT_RC(0, pthread_rwlock_init(&lock, nullptr));
     writer.run([&] {
-      EXPECT_RC(0, pthread_rwlock_tryrdlock(&lock));  // no EDEADLK from a former life
+      EXPECT_RC(0, pthread_rwlock_tryrdlock(&lock));  // no EDEADLK from an earlier generation
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
     });
     expect_works(&lock);
@@ -184,7 +183,8 @@ TEST(Init, DestroyedAndInitialisedAgain) {
   }
 }
 
-// Dropped without destroy; the memory becomes other data, then a lock again, by init or by zeroing.
+// A lock is dropped without destroy; its memory becomes other data, then a lock again by init or by
+// zeroing.
 TEST(Init, NeverDestroyed) {
   alignas(8) unsigned char memory[sizeof(pthread_rwlock_t)];
   auto* lock = reinterpret_cast<pthread_rwlock_t*>(memory);

@@ -1,4 +1,4 @@
-// Cases around the life of the process; what they run is in lifecycle.cpp and early.cpp.
+// Cases around the start and the end of a process; what they run is in lifecycle.cpp and early.cpp.
 #include "lifecycle.h"
 
 using namespace conformance;

@@ -1,4 +1,4 @@
-// What a lock's bytes say to debuggers, what becomes of the kinds, and calls without a deadline.
+// What debuggers read in a lock's bytes, what the kinds do, and calls without a deadline.
 #include <functional>
 #include <map>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Signals: handlers that lock, at every moment of what they interrupt; waits that a signal
-// interrupts; wake-ups that nobody sent.
+// Signals: handlers that lock at every moment of the code that they interrupt, waits that a signal
+// interrupts, and wake-ups that nobody sent.
 #include <limits.h>
 #include <signal.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ void on_signal(int number, void (*handler)(int), int flags) {
   sigaction(number, &action, nullptr);
 }
 
-// Sends signals to `target` at a brisk pace until told to stop.
+// Sends signals to `target` at a brisk pace until its destructor stops it.
 class Pelter {
  public:
   explicit Pelter(pthread_t target)

@@ -1,4 +1,4 @@
-// Threads: very many over time, many at once, those on their way out.
+// Threads: very many over time, many at once, and those that are about to end.
 #include <limits.h>
 
 #include "support.h"

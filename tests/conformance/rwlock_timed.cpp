@@ -255,7 +255,7 @@ TEST(GiveUp, EachPlaceInAQueueBehindAWriter) {
     }
 }
 
-// All waiters give up, then the holder leaves an empty house.
+// All waiters give up, then the holder releases.
 TEST(GiveUp, AllOfThem) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   for (bool holder_writes : {true, false})
@@ -274,7 +274,7 @@ TEST(GiveUp, AllOfThem) {
     }
 }
 
-// Deadlines race with hand-overs: whoever says it has the lock has it, whoever gave up has not.
+// Deadlines race with hand-offs: a thread whose call returns 0 has the lock, any other has not.
 TEST(GiveUp, Hammered) {
   static Guarded guarded;
   std::atomic<long> got{0}, gave_up{0};
@@ -304,7 +304,7 @@ TEST(GiveUp, Hammered) {
   RecordProperty("gave_up", static_cast<int>(gave_up.load()));
 }
 
-// The same among patient threads, which a mislaid wake-up would leave asleep.
+// The same among patient threads, which a lost wake-up would leave asleep.
 TEST(GiveUp, AmongPatientThreads) {
   static Guarded guarded;
   hammer(spinning() ? 4 : 8, scaled(400), [&](int index, std::mt19937& random) {

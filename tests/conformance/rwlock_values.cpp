@@ -27,7 +27,7 @@ constexpr const char* kStateNames[kStates] = {"free",
                                               "other reads and a writer waits",
                                               "self reads and a writer waits"};
 
-// What a call may return in a state. A reader beside a waiting writer may be made to wait
+// The results that a call may have in a state. A reader beside a waiting writer may have to wait
 // (phase-fair locks do, glibc does not): both answers are right, unless the reader holds the lock
 // already.
 enum Answer {

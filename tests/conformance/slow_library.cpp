@@ -1,5 +1,5 @@
-// A library that is loaded by dlopen: its constructor lets the program do something meanwhile, and
-// its data holds locks.
+// A library for dlopen: its constructor calls the program while the loader works, and its data has
+// locks.
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// What the conformance cases share: return codes that print as names, threads that do one thing at
+// The conformance cases share this: return codes that print as names, threads that do one thing at
 // a time on request, and a lock with data that shows a breach of exclusion.
 //
 // The cases see a lock only through <pthread.h>: this directory includes nothing of lockswap. The
@@ -30,7 +30,7 @@ const std::string& mutex_under_test();
 bool lock_is(const char* flag);
 // Mutexes and condition variables are glibc's own.
 bool glibc_mutexes();
-// Bare spinning: with more threads than processors a hand-over may take many time slices, so cases
+// Bare spinning: with more threads than processors a hand-off may take many time slices, so cases
 // with many threads do less work.
 bool spinning();
 // glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot
@@ -94,7 +94,7 @@ class Actor {
   // has used some milliseconds of processor time (it spins). Bounded, so a slow machine only
   // weakens the test: nothing that is asserted afterwards depends on how far the task came.
   void wait_until_asleep() const;
-  // After settling the task is still inside its call.
+  // Gives the task that time; true: it is still inside its call.
   bool blocked() const {
     wait_until_asleep();
     return !done();

@@ -1,6 +1,6 @@
-// The cases of blocks beside locks (side_block.h): to which lock a block belongs while locks end
-// without notice and others run short of blocks. A lock that needs the third block, or a later one,
-// asks all others first.
+// The cases of blocks beside locks (side_block.h). They check to which lock a block belongs while
+// locks end without notice and others run short of blocks. A lock that needs the third block, or a
+// later one, asks all others first.
 //
 // What threads do, as words:
 //   a b c d   acquire and release the lock at that place: a word in its block

@@ -1,11 +1,12 @@
-// glibc's rwlock for the virtual machine: a correct lock with glibc's interface and no more
-// strength than that promises. Its own source cannot run here, so what lies over it
-// (locks/rw/pthread.h and BRAVO) is explored over this one.
+// glibc's rwlock for the virtual machine: a correct lock with glibc's interface, which promises no
+// more than that does. glibc's source cannot run here, so the code above it (locks/rw/pthread.h and
+// BRAVO) is explored over this lock.
 //
-// As glibc's: a reader gets in whenever no writer is in, also while one waits; `writer` in the
-// object names the writer from the moment it is in, and tells its release from a reader's; a thread
-// that writes and locks again gets EDEADLK. Weaker than glibc's: who gets in next is nobody's turn,
-// and a reader synchronises with earlier writers only, a writer with earlier writers and readers.
+// As in glibc, a reader gets in whenever no writer is in, also while one waits; `writer` in the
+// object names the writer from the moment it is in, so an unlock knows which hold it ends; a thread
+// that writes and locks again gets EDEADLK. Unlike in glibc, no order decides which thread gets in
+// next, a reader synchronises with earlier writers only, and a writer with earlier writers and
+// readers.
 #pragma once
 
 #include <cerrno>

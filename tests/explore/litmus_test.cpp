@@ -1,6 +1,6 @@
-// Does the virtual machine's memory allow what its model allows, and nothing else? Litmus tests:
-// tiny programs, of which all outcomes under each model are compared with the exact set that the
-// model defines, worked out by hand. The names are the literature's.
+// The virtual machine's memory must allow what its model allows, and nothing else. Litmus tests are
+// tiny programs; all their outcomes under each model are compared with the exact set that the model
+// defines, worked out by hand. The names are the literature's.
 //
 // Outcomes that C++20 allows and this machine never shows (its limits, see memory.h) are stated as
 // such, so that the limits are tested too.

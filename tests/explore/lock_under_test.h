@@ -102,7 +102,7 @@ class ContractLock final : public LockUnderTest {
   void begin() override {
     begin_zeroed();
     Contract::begin(*f_);
-    // Whose first use is an update of its own, before the doorway.
+    // The first use of such a lock is an update of its own, before the doorway.
     if constexpr (requires { f_->core.use(); }) f_->core.use();
   }
   void begin_zeroed() override {

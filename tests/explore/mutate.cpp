@@ -222,9 +222,9 @@ struct Trial {
   std::string by;
 };
 
-// Most faults show within few executions of some case, so all cases get a short look each before
-// any gets a long one, and one beyond the small bounds. All are bounded by a number and not by
-// time, so that the same orders survive on every machine.
+// Most faults show within few executions of some case, so every case runs shortly before any runs
+// long, once also beyond the small bounds. A number bounds each run, not time, so that the same
+// orders survive on every machine.
 Trial try_mutant(const Mutation& m, const std::vector<const Case*>& cases, const Options& options) {
   struct Round {
     bool small;
@@ -324,7 +324,7 @@ int weaken_each(const std::vector<Case>& cases, const Options& options) {
   int tried = 0, found = 0, survived = 0, wrong = 0;
   for (const Place& p : places) {
     const std::string where = std::string(p.at.file) + ':' + std::to_string(p.at.line);
-    // What survives stronger orders too is one survivor, named by the weakest.
+    // An operation that survives several orders is one survivor, named by the weakest.
     std::vector<Order> survivors;
     for (const Order order : weaker(p.at.op, p.at.declared)) {
       const std::string name = p.name + " -> " + name_of(order);

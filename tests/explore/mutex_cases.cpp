@@ -23,11 +23,11 @@ const MutexScripts kGeneral = {
     // Of the last two tries one gets it: only a hold is in the way of the other.
     {"try-one", {"W u tryW +1 u ?1", "", "tryW +1 u"}},
     {"try-behind", {"W +1 ?2 u tryW +3 u ?3", "?1 timedW! +2", "?2 tryW +3 u"}},
-    // What is free must be had, also by a try and by one who comes late.
+    // A free mutex must be had, also by a try and by a call whose deadline has passed.
     {"idle", {"tryW=0 u lateW=0 u W u +1", "?1 tryW=0 u lateW=0 u"}},
     {"exit", {"W u exit W u", "W u W u"}},
 };
-// Who must time out: the holder waits until it has. Then others come to what it left behind.
+// The thread with ! must time out: the holder waits until it has. Then others come to what it left.
 const MutexScripts kGiveUp = {
     {"timed-out", {"W +1 ?2 u W u", "?1 timedW! +2"}},
     {"timed-out-before", {"W +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
@@ -41,7 +41,7 @@ const MutexScripts kMany = {
     {"4t-timed", {"W u", "timedW u", "timedW u W u", "tryW u timedW u"}},
     {"5t", {"W u", "W u timedW u", "timedW u", "tryW u", "lateW u"}},
 };
-// Who ends with `destroy` knows that the others have the mutex or had it.
+// The thread that ends with `destroy` knows that the others have the mutex or had it.
 const MutexScripts kDestroy = {
     {"destroy", {"W +1 u", "?1 W u destroy"}},
     {"destroy-timed", {"W +1 u", "?1 timedW u W u destroy"}},
@@ -77,7 +77,7 @@ const MutexScripts kZeroed = {
     {"fork-new", {"fork tryW u", "W u | tryW u"}},
 };
 
-// Condition variables. Who signals or puts too little would leave a thread waiting for ever.
+// Condition variables. A script must signal and put enough, or a thread would wait for ever.
 const MutexScripts kCond = {
     {"signal", {"W take u", "W put signal u"}},
     {"signal-outside", {"W take u", "W put u signal"}},

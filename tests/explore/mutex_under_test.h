@@ -1,5 +1,5 @@
-// A mutex as the cases see it, and a condition variable beside it, built from the shipped headers
-// on the exploration platform. Scripts call it as a lock that is only ever written.
+// A mutex and a condition variable as the cases see them, built from the shipped headers on the
+// exploration platform. Scripts call the mutex as a lock that is only acquired for writing.
 #pragma once
 
 #include <cerrno>

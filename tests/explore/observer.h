@@ -1,5 +1,5 @@
-// Watches acquisitions and releases from outside, and holds a lock to what it claims and to what
-// POSIX demands of results:
+// Watches acquisitions and releases from outside, and checks that a lock keeps what it claims and
+// what POSIX demands of results:
 //
 //   phase fairness, writers in order   if the lock's kClaims say so (locks/common/claims.h)
 //   a try or timed form fails          only if another acquisition or hold stood in its way, which

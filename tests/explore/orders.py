@@ -1,5 +1,5 @@
-"""Weakens the memory orders of the locks in turn; those that survive are the ones tests/explore/survivors.toml
-lists, no more and no fewer. Every order in the sources is tried or listed."""
+"""Weakens the memory orders of the locks in turn. Exactly those that tests/explore/survivors.toml lists must survive,
+and every order in the sources must be tried or listed."""
 
 from __future__ import annotations
 

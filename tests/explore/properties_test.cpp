@@ -1,6 +1,5 @@
-// Does exploration see what it says it sees? Toy locks, each of which breaks one property; each
-// must be found under each memory model and each schedule, by the words it is reported with, and
-// its replay string must lead there again.
+// Each toy lock breaks one property. Exploration must find the fault under each memory model and
+// each schedule, report it in the right words, and reach it again by its replay string.
 #include <cstdio>
 #include <sstream>
 #include <string>

@@ -1,4 +1,4 @@
-"""Changes lines of the locks at random, one at a time, and sees whether exploration finds it.
+"""Changes lines of the locks at random, one at a time, and checks that exploration finds each change.
 
 random_changes.py [--seed N] [--count N] BUILD-DIRECTORY
 

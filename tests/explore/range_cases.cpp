@@ -69,7 +69,7 @@ const Script kListExclusive[] = {
      kWalk},
     // A walk that leaves nothing behind but its end.
     {"recycle-try", {"E8-9 E0-1 u E2-3 u E0-1 u u", "tryE0-2 u"}, kWalk},
-    // Who waits for [0, 2) goes on looking at its node, which must not become [4, 5) meanwhile.
+    // The waiter for [0, 2) goes on looking at its node, which must not become [4, 5) meanwhile.
     {"recycle-wait", {"E8-9 E0-2 u E2-3 u E4-5 ?1 u u", "E1-2 u +1"}, kWalk},
     // One thread takes out what another has put in, until it has too much, and the other too
     // little.
@@ -78,7 +78,7 @@ const Script kListExclusive[] = {
      kWalk},
     {"recycle-3", {"E8-9 E0-1 u E2-3 u u", "E4-5 u", "E6-7 u"}},
     {"alone", {"E0-2 u E4-6 u", "E8-9 u E2-3 u"}},
-    // Who takes kAlone away may have seen it in the node's life before.
+    // The thread that takes kAlone away may have seen it in an earlier use of the node.
     {"alone-again", {"E0-1 ?1 u E2-3 ?2 u", "+1 E4-5 +2 u"}},
 };
 const Script kShared[] = {
@@ -127,11 +127,11 @@ const Script kUpgrade[] = {
     // A reader that came before, and waits for a third, has the better right.
     {"upgrade-behind", {"E6-8 u", "S2-7 u", "S0-4 up u"}},
 };
-// Whoever comes is impatient at once.
+// Every thread that comes is impatient at once.
 const Script kFair[] = {
     {"fair-overlap", {"E0-4 u", "E2-6 u", "E3-5 u"}, kQueue},
     {"fair-rw", {"E0-4 u", "S2-6 u", "S3-8 u"}, kQueue},
-    // Who holds a range is let by: the impatient one waits for it.
+    // A thread that holds a range is let past: the impatient one waits for it.
     {"fair-held", {"E0-2 +1 E4-6 u u", "?1 E0-3 u", "?1 E8-9 u"}, kQueue},
 };
 // What is exclusive, shared or tried over several segments; a thread holds one range.

@@ -27,7 +27,7 @@ struct Limits {
 struct Outcome {
   std::uint64_t executions = 0;
   double seconds = 0;      // of processor time
-  bool exhausted = false;  // there are no more, within the bounds; dfs only
+  bool exhausted = false;  // every execution within the bounds was made; dfs only
   std::string failure;     // empty: none found
   std::string replay;
 };

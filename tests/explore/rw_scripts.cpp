@@ -26,7 +26,7 @@ const Scripts kGeneral = {
     {"far-1w1r", {"W u", "farR u"}},
     {"far-2w", {"W u", "farW u"}},
     {"far-1r1w", {"R u", "farW u"}},
-    // What is free must be had, also by a try and by one who comes late.
+    // A free lock must be had, also by a try and by a call whose deadline has passed.
     {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
     {"late", {"W u", "lateR u", "lateW u"}},
     {"exit", {"R u W u exit W u R u", "W u R u"}},
@@ -42,8 +42,7 @@ const Scripts kMany = {
 // Both readers on one of the two CPUs or nodes.
 const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
 // A reader of the first CPU waits for a writer that gives up at the second one, where there is a
-// hold. Another thread releases that hold, and the phases wrap around to the
-// reader's.
+// hold. Another thread releases that hold, and the phases wrap around to the reader's.
 const Script kComesRound = {"foreign-comes-round",
                             {"?1 lateW u free lateW u lateW u", "R +1", "?1 timedR u"}};
 // The thread that ends with `destroy` knows that the other has the lock or had it.
@@ -83,7 +82,7 @@ const Scripts kContract = {
     {"foreign-beside-recursion", {"R +1", "?1 free", "R R u x u", "W u"}},
     {"foreign-then-timed", {"R +1", "?1 free", "timedW u", "timedR u"}},
     {"foreign-write", {"W +1", "?1 free", "R u"}},
-    // The lock dies with the stale record about it; another is born at its address.
+    // The lock ends while a record of it is stale; the next generation begins at its address.
     {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
     {"foreign-reborn-2", {"R R +1 ?2 R u", "?1 free free destroy init +2 W u"}},
     {"foreign-try", {"R +1 ?2 tryR u", "?1 free +2", "tryW u"}},
@@ -118,7 +117,7 @@ const Scripts kFork = {
     {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}},
     {"fork-crowd-r", {"R fork u", "W u | tryW u tryR u", "R u | tryR u"}},
     {"fork-crowd", {"fork", "W u | tryW u", "R u | tryW u tryR u"}},
-    // While the child's threads clear it up, it forks again.
+    // While the child's threads repair the lock, it forks again.
     {"fork-again", {"fork fork tryW u tryR u", "R u | tryR u", "W u | tryW u"}},
     {"fork-again-w", {"W fork fork u W u R u", "R u | tryR! u timedW!", "W u | tryW!"}},
     {"fork-again-r", {"R fork fork u tryW u", "W u | tryW! u tryR u", "R u"}},

@@ -319,7 +319,7 @@ Scenario Case::scenario() const {
   s.setup = [this, world] {
     world->data.reset();
     world->count = 0;
-    // Whoever first finds zeroed memory makes it a lock: an update before the lock's doorway.
+    // The first thread to find zeroed memory makes it a lock: an update before the lock's doorway.
     world->observer.reset(zeroed ? Claims{} : lock->claims());
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };

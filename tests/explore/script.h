@@ -17,7 +17,7 @@
 //   put take see     of a mutex, while it is held: adds 1 to a counter, which is 0 at first; waits
 //                    by the condition variable until it is not 0, and subtracts 1, or does not.
 //                    timedtake latetake fartake: with a deadline, as above. canceltake: a
-//                    cancellation may come. Who gets nothing goes on at its next u
+//                    cancellation may come. A thread that gets nothing goes on at its next u
 //   signal broadcast cdestroy   of the condition variable
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
@@ -44,7 +44,7 @@ struct Case {
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
-  // Not a reader-writer lock: who makes the scenario (range_cases.cpp).
+  // Makes the scenario of what is no reader-writer lock (range_cases.cpp).
   std::function<Scenario()> other = {};
 
   Scenario scenario() const;

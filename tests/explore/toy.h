@@ -1,5 +1,5 @@
-// A textbook lock, one word, with one fault at a time: each breaks one property that exploration
-// must see. `none` has none, but it claims nothing either.
+// A textbook lock of one word, with one fault at a time: each fault breaks one property, and
+// exploration must see it. `none` has no fault, and claims nothing either.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ enum class Fault : std::uint8_t {
   overlap,    // a writer does not wait for readers
   order,      // a release has no order
   no_wake,    // a release wakes nobody
-  stray,      // whoever wakes up believes that it may go on
+  stray,      // a waiter that wakes up believes that it may go on
   stays,      // a writer forgets to leave
   leaks,      // a reader forgets to leave
-  barges,     // claims phase fairness, and lets in whoever comes
+  barges,     // claims phase fairness, and lets in every thread that comes
   disorder,   // claims an order of writers, and has none
   shy,        // a try fails on a lock that was written before
   hasty,      // a timed form does not wait

@@ -13,7 +13,7 @@ class LockUnderTest {
  public:
   virtual ~LockUnderTest() = default;
   virtual void begin() = 0;         // a new lock, always at the same place
-  virtual void begin_zeroed() = 0;  // zeroed memory: whoever calls first makes it a lock
+  virtual void begin_zeroed() = 0;  // zeroed memory: the first call makes it a lock
   virtual int read(How how) = 0;
   virtual int write(How how) = 0;
   virtual int unlock(bool is_write) = 0;

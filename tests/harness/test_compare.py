@@ -274,7 +274,7 @@ def test_until_goes_on_until_the_intervals_are_narrow_or_the_budget_is_spent(cam
 
 
 def test_until_after_an_interrupt_ends_as_it_would_have(lockswap, repo):
-    """The second campaign has the first one's rows of two rounds and a half; both settle by themselves."""
+    """The second campaign has the first one's rows of two rounds and a half; both end by themselves."""
     folder = repo / "results/c"
     options = ("-l", "ba", "--until", "100%", "-r", "6", "--out", "results/c", "--no-report", "--metric", "n: ([0-9]+)")
     program = repo / "build/apps/rwbench"

@@ -1,4 +1,4 @@
-"""`--preload LIB`: an allocator or the like beside our library."""
+"""`--preload LIB` loads an allocator or the like together with our library."""
 
 import csv
 import shutil

@@ -1,4 +1,4 @@
-"""What the page of a campaign says first, and how: verdict, words, locks, outliers, on a desk and on a phone."""
+"""The page of a campaign and what it shows first: verdict, words, locks, outliers, on a desk and on a phone."""
 
 import math
 import re

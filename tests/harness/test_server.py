@@ -1,4 +1,4 @@
-"""Servers under load: a small one of ours, well behaved and in every way that it is not."""
+"""Servers under load: a small one of ours, which behaves well or misbehaves in every way."""
 
 import csv
 import json

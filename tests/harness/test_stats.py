@@ -1,4 +1,4 @@
-"""The interval maths, against independent calculations."""
+"""The arithmetic of intervals agrees with independent calculations."""
 
 import itertools
 import math

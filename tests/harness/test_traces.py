@@ -1,4 +1,4 @@
-"""`--perf-record`: what perf prints is understood, and the runs under it are not those that are measured."""
+"""`--perf-record`: the harness understands what perf prints, and does not measure the runs under it."""
 
 import csv
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The preload library beside others that want to be everywhere: other mallocs, and AddressSanitizer.
+"""The preload library together with others that are preloaded: other mallocs, and AddressSanitizer.
 
     company.py LIBRARY REGISTRY FOLDER
 

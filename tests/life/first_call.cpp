@@ -1,7 +1,7 @@
 // A library that a program is linked to. ld.so runs its constructor before that of a preloaded one.
-// It starts a thread and loads a library (waits.cpp), whose constructor waits for that thread to
-// have taken its first locks. All the while the loader's lock is held: who asks the loader for
-// anything inside a lock call hangs here.
+// The constructor starts a thread and loads a library (waits.cpp), whose constructor waits until
+// that thread has taken its first locks. All the while the loader's lock is held, so a lock call
+// that asks the loader for anything hangs here.
 #include <atomic>
 #include <cstdlib>
 #include <ctime>

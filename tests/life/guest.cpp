@@ -1,8 +1,8 @@
-// A program that allocates, locks and comes to an end in every way that touches both: threads that
-// grow containers under locks, more locks at once than fit into a thread's own memory, timed and
-// try forms, destructors of thread-locals and of keys, C++'s shared mutexes, mutexes and condition
-// variables. Built also with AddressSanitizer. Prints one line that says how much was counted;
-// status 0 if that is right.
+// A program that allocates, locks and ends in every way that touches both: threads that grow
+// containers under locks, more locks at once than fit into a thread's own memory, timed and try
+// forms, destructors of thread-locals and of keys, C++'s shared mutexes, mutexes and condition
+// variables. It is also built with AddressSanitizer. It prints its counts in one line; status 0 if
+// they are right.
 //
 //   guest [overflow]   overflow: writes behind a block first
 #include <atomic>
@@ -65,7 +65,7 @@ std::size_t read_all() {
   return sum;
 }
 
-// Each thread puts one in before it takes one out: there is one for everybody who waits.
+// Each thread puts one in before it takes one out, so there is one for every waiter.
 void pass_along(int i) {
   const std::lock_guard outer(recursive), inner(recursive);
   {

@@ -1,5 +1,5 @@
-// Takes an exactly known number of mutexes and condition variables, in one thread; mutexes.py
-// compares with LOCKSWAP_STATS. Keep the two in step. Prints "done".
+// Takes an exactly known number of mutexes and condition variables in one thread and prints "done".
+// mutexes.py compares with LOCKSWAP_STATS; keep the two in step.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

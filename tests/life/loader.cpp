@@ -1,4 +1,4 @@
-// Libraries that come and go, and functions that are reached by other ways than symbols.
+// Libraries that are loaded and unloaded, and functions that are reached otherwise than by symbols.
 //
 //   loader                               nothing: for what its own libraries do (first_call.cpp)
 //   loader open|deepbind|dlmopen LIB     loads user.c in that way and uses its lock

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Libraries that come and go while the preload library is there, and ways around it.
+"""Libraries that are loaded and unloaded under the preload library, and calls that bypass its symbols.
 
     loader.py LIBRARY REGISTRY FOLDER
 

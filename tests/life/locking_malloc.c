@@ -1,6 +1,6 @@
-// A malloc whose every call takes an rwlock and a mutex, to be preloaded: the worst case of
-// jemalloc's and tcmalloc's. A lock call that allocates comes back here; then it says so and
-// aborts.
+// A malloc for LD_PRELOAD whose every call takes an rwlock and a mutex, which is worse than what
+// jemalloc and tcmalloc do. A lock call that allocates comes back here, and then this one says so
+// and aborts.
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>

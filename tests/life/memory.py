@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Threads and locks that come and go take no memory that glibc's locks do not take.
+"""Threads and locks that begin and end take no more memory than with glibc's locks.
 
     memory.py LIBRARY REGISTRY FOLDER [--full]
 

@@ -1,4 +1,4 @@
-"""Programs under the preload library: what the checks of this folder share."""
+"""Runs programs under the preload library; the checks of this folder share it."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-// A library with a lock of its own, built under two names. Loaded by dlopen, with RTLD_DEEPBIND, by
-// dlmopen, or into the place where its twin has been.
+// A library with a lock of its own, built under two names. It is loaded by dlopen, with
+// RTLD_DEEPBIND, by dlmopen, or into the place where its other copy has been.
 #include <errno.h>
 #include <pthread.h>
 

@@ -44,7 +44,7 @@ def test_each_part_has_a_line_with_its_limit(checkout):
     assert list(table) == [*PARTS, "whole"]
     limits = {name: re.match(r"\d*", rest)[0] for name, rest in table.items()}
     assert limits == dict.fromkeys(PARTS, "") | {
-        "build": "7", "unit and conformance": "8", "exploration": "5", "programs": "6", "harness": "5", "whole": "25",
+        "build": "7", "unit and conformance": "8", "exploration": "14", "programs": "6", "harness": "6", "whole": "25",
     }  # fmt: skip
     assert "failed" not in result.stdout
 

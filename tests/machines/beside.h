@@ -1,6 +1,5 @@
-// The block that the library under test keeps beside a lock of `cohort` or `per-cpu`, looked at
-// from the program: nothing is added to the library for it, since what a block has counts by
-// itself.
+// The program reads the block that the library under test keeps beside a lock of `cohort` or
+// `per-cpu`. The library has nothing added for that: a block's own counters show enough.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""What the programs must have seen and counted on a machine: a function each, which asserts it of their output."""
+"""For each program a function that asserts what its output must be on a machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def view(
     assert out["nodes"] == count
     assert out["smt"] == machine.smt
     assert len(out["node_of_cpu"]) == machine.possible
-    # Of one that is not there the kernel tells no node; any will do.
+    # The kernel knows no node of a CPU that is not there; any will do.
     assert all(n < count for n in out["node_of_cpu"])
     for cpu in online:
         assert out["node_of_cpu"][cpu] == node_at(machine, cpu, online), f"CPU {cpu}"
@@ -128,14 +128,14 @@ def unplugged(machine: Machine, lock: str, cpu: int, out: dict[str, Any]) -> Non
 
 
 def hand_over(machine: Machine, out: dict[str, Any]) -> None:
-    """As many of a node in a row as may be, then each other node's writers, then those that are left of the first."""
+    """The first node's writers go, as many in a row as may be, then each other node's, then the rest of the first."""
     (first, *rest), bound, others = nodes(machine), out["bound"], out["others"]
     left = len(out["order"]) - (1 + bound) - others * len(rest)
     assert left > 0
     assert out["order"] == [first] * (1 + bound) + [n for n in rest for _ in range(others)] + [first] * left
     assert out["thought"] == [nodes(machine).index(n) for n in out["order"]]
     assert out["local"] == [1 + bound + left] + [others] * len(rest)
-    # Once a node, and once again for those that are left; all other hand-overs were local.
+    # Once a node, and once again for those that are left; all other hand-offs were local.
     assert out["global"] == 1 + len(rest) + 1
 
 
@@ -144,8 +144,8 @@ def mixed(machine: Machine, out: dict[str, Any]) -> None:
     assert not out["torn"] and not out["lost"], "a writer was not alone"
     assert len(out["arrivals"]) == len(out["local"]) == parts(machine, "cohort")
     assert out["arrivals"] == out["departures"]
-    assert sum(out["arrivals"]) >= out["reads"] > 0  # who meets a writer counts itself in and out again
+    assert sum(out["arrivals"]) >= out["reads"] > 0  # a reader that meets a writer counts itself in and out again
     assert min(out["arrivals"]) > 0 and min(out["local"]) > 0, "a node was not used"
     assert sum(out["local"]) == out["writes"]
-    # Hand-overs between nodes, and within them; these no more in a row than may be.
+    # There were hand-offs between nodes and within them, the latter no more in a row than may be.
     assert 0 < out["global"] < out["writes"] <= out["global"] * 33

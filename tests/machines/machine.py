@@ -38,7 +38,7 @@ OPTIONS = (
 
 
 class MachineError(Exception):
-    """It did not run, or did not end; says what it said."""
+    """The machine did not run or did not end; the text is its output."""
 
 
 def numbers(text: str) -> list[int]:
@@ -52,7 +52,7 @@ def numbers(text: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Machine:
-    """What qemu is told. The kernel numbers nodes by the order of their first CPUs, and then those that have none."""
+    """A machine to emulate. The kernel numbers nodes by the order of their first CPUs, then those that have none."""
 
     nodes: tuple[str, ...]  # in that order: the CPUs of each, such as "0-3,8"; "": it has memory alone
     smt: int = 1  # hardware threads of a core

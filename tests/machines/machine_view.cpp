@@ -1,5 +1,5 @@
-// What lockswap sees of the machine that it runs on, as one line of JSON: its topology, and, from
-// each CPU that this process may use, where it says that it is.
+// Prints what lockswap sees of the machine as one line of JSON: its topology and, for each CPU that
+// this process may use, the place that lockswap gives for a thread there.
 #include <cstdint>
 #include <cstdio>
 #include <sched.h>

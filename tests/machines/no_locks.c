@@ -1,5 +1,5 @@
-// A library of locks that let everybody in, and are right in everything else that rwlock_stress
-// asks for: its checks of exclusion must notice.
+// A library of locks that let every thread in, and do everything else that rwlock_stress asks for:
+// its checks of exclusion must notice.
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-// Which part of a lock its users come to, on this machine. Runs under the library with
-// LOCKSWAP_RWLOCK=cohort or per-cpu; prints a line of JSON.
+// Shows which part of a lock its users come to on this machine. It runs under the library with
+// LOCKSWAP_RWLOCK=cohort or per-cpu, and prints a line of JSON.
 //
 //   per_node places COUNT   from each CPU that this process may use: COUNT reads, a write
 //   per_node here COUNT     COUNT reads, wherever the system lets this process run
 //   per_node moves          holds whose threads change their node meanwhile
 //   per_node unplug CPU     holds of threads whose CPU is taken away meanwhile (for root)
-//   per_node hand-over      who gets the writers' mutex of `cohort`, of a queue made by hand
+//   `per_node hand-over`    which writers of a prepared queue get the mutex of `cohort`
 //   per_node mixed SECONDS  a thread on each CPU reads and writes: what `cohort` counts
 //
 // Exit status: 0 it was done, whatever it is; 1 it could not be done; 2 bad input.

@@ -1,4 +1,4 @@
-"""What is expected of a machine is expected indeed: outputs that are wrong in one place must be refused."""
+"""The expectations of a machine must refuse an output that is wrong in one place."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_hand_overs(wrong):
         {"arrivals": [60, 35, 0], "departures": [60, 35, 0]},
         {"local": [30, 0]},
         {"local": [16, 13]},
-        {"global": 30},  # no hand-over within a node
+        {"global": 30},  # no hand-off within a node
         {"global": 0},
     ],
 )

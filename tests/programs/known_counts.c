@@ -1,5 +1,5 @@
-// Takes an exactly known number of locks, in one thread; preload.py compares with LOCKSWAP_STATS.
-// Keep the two in step. Prints "done".
+// Takes an exactly known number of locks in one thread, and prints "done". preload.py compares with
+// LOCKSWAP_STATS; keep the two in step.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Calls lockswap_write_stats again and again while threads take locks, and holds each report, in
-// the file REPORTS.<pid>, against what they took meanwhile. Prints how often they did, in the end.
+// Calls lockswap_write_stats again and again while threads take locks, and compares each report, in
+// the file REPORTS.<pid>, with what they took meanwhile. At the end it prints the number of takes.
 //   reports_midway REPORTS LOCKS     locks that each thread goes through, at most 1000
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     const long least = done;
     write_stats();
     const long most = begun, found = reads_in(argv[1]);
-    // What threads with more than one lock are just handing over may be missed.
+    // A report may miss what a thread that used more than one lock is just passing on.
     if (found < 0 || found > most || (used == 1 && found < least)) {
       printf("report %d has %ld reads, there were %ld to %ld\n", i, found, least, most);
       return 1;

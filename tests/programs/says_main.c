@@ -1,4 +1,4 @@
-// Prints "main" and takes no rwlock at all: what came before main is what a test looks at.
+// Prints "main" and takes no rwlock at all: a test looks at the output before that.
 #include <stdio.h>
 
 int main(void) {

@@ -34,8 +34,8 @@ TEST_P(RangesOfManyThreads, InASteadyStateNothingIsAllocated) {
   EXPECT_EQ(lockswap_range_release(&beside), 0);
 }
 
-// One thread's nodes always come straight back to it, so it never runs out of them; what it takes
-// out of the list are another's. The lists that there are two kinds of have the same pools.
+// One thread's nodes always come straight back to it, so it never runs out of them, while the nodes
+// that it takes out of the list are another thread's. The two kinds of lists have the same pools.
 class NodesOfOthers : public RangeApi {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ class NodesOfOthers : public RangeApi {
   }
 
   static constexpr int kTurns = 1200;
-  // Of two threads that have one or two ranges at a time, each with what may wait in its pools.
+  // The most for two threads with one or two ranges at a time, with the nodes in their pools.
   static constexpr std::uint64_t kMost = 768;
 
   // The test's thread says when the other one does its part.
@@ -127,7 +127,7 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereTriesFail) {
   EXPECT_EQ(lockswap_range_release(&beside), 0);
 }
 
-// Who only destroys locks takes out what is left in them.
+// A thread that only destroys locks takes out the nodes that are left in them.
 TEST_P(NodesOfOthers, DoNotPileUpWhereLocksAreDestroyed) {
   lockswap_range_lock other = LOCKSWAP_RANGE_LOCK_INITIALIZER;
   std::thread user([&] {
@@ -153,8 +153,8 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereLocksAreDestroyed) {
   user.join();
 }
 
-// There is always some narrow range that is held. Who waits for all of them gets in if the others
-// let it. Only how long that may take is given up on, long after it must have come to pass.
+// Some narrow range is always held. A thread that waits for all of them gets in only if the others
+// let it. The test gives up only long after that must have happened.
 TEST_P(RangesOfManyThreads, AWideRangeGetsInBesideManyNarrowOnes) {
   constexpr std::uint64_t kNarrow = 12;
   constexpr std::uint64_t kUnits = 4;  // a segment

@@ -1,9 +1,9 @@
-// A fuzzer of range_lock.h: a string of bytes says which thread calls what, one call after the
-// other, and a model says what each must return.
+// A fuzzer of range_lock.h: a string of bytes says which thread makes which call, one call after
+// the other, and a model says what each must return.
 //
-// Calls are never at the same time, so the model is exact: a list of ranges and who holds them. A
-// call that would wait is made in the form that does not. Threads end and others begin in their
-// places, locks are destroyed and made anew with other attributes.
+// Calls never overlap, so the model is exact: a list of ranges and their holders. A call that would
+// wait is made in the form that does not. Threads end and others begin in their places; locks are
+// destroyed and made anew with other attributes.
 //
 //   range_fuzz SEED STRINGS     random strings; status 1 and the string, if the model disagrees
 //   range_fuzz FILE...          a string from each file

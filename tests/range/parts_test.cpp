@@ -1,5 +1,5 @@
-// Parts of the range locks by themselves: the interval tree against a plain list, which segments a
-// range has.
+// Parts of the range locks by themselves: the interval tree against a plain list, and the segments
+// of a range.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -118,8 +118,8 @@ TEST(Segments, AreThoseThatTheRangeTouches) {
             (Numbers{2}));
 }
 
-// A wait policy under which every wait ends at once, with what is in the way just out of it, and
-// something else there instead.
+// A wait policy under which every wait ends at once: the obstacle has just gone, and another one is
+// in its place.
 struct AlwaysSomethingElse {
   static constexpr bool kParks = false;
   static inline int waits = 0;

@@ -31,7 +31,7 @@ class PoolsTest : public testing::Test {
   static void SetUpTestSuite() { ThreadExit::prepare(); }
 };
 
-// Another thread that walks, until it is told to end; it lives on until this object ends.
+// Another thread, which walks until end() is called and exists until this object ends.
 template <class P>
 class Walking {
  public:

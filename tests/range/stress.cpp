@@ -1,6 +1,6 @@
-// Range locks against an oracle: threads acquire random ranges in every form, and each unit says
-// who is in. Built a second time under ThreadSanitizer, which then knows of every access whether
-// the declared memory orders cover it.
+// Range locks against an oracle: threads acquire random ranges in every form, and each unit records
+// which threads are in. It is built a second time under ThreadSanitizer, which checks that the
+// declared memory orders cover every access.
 //
 // usage: range_stress [MILLISECONDS for each lock, wait policy and option]
 #include <algorithm>
@@ -91,7 +91,7 @@ class Thread {
     Held first = acquire(0, kUnits, what);
     if (!first.node) return;
     // A second range behind the first: the order of all threads, so nobody waits for ever, unless
-    // who waits is in the way of others, too.
+    // a waiter is in the way of others, too.
     if (List::kHoldsMany && what % 5 == 0 && first.end < kUnits) {
       Held second = acquire(first.end, kUnits, random_() % 100);
       if (second.node) leave(second);

@@ -1,5 +1,4 @@
-// Mixed threads over several locks for a while, with invariants checked inside the critical
-// sections.
+// Threads use several locks at random for a while and check invariants in the critical sections.
 //
 //   rwlock_stress [--seconds S] [--threads N] [--locks N] [--seed N] [--mix NAME] [--no-foreign]
 //
@@ -65,8 +64,8 @@ struct alignas(8) Cell {
   std::atomic<std::uint64_t> first{0}, second{0};  // equal unless a writer is inside
   std::atomic<int> readers{0}, writers{0};
   std::atomic<std::uint64_t> writes{0};
-  // A cell whose lock is to be made anew must have no other user: each operation counts itself in
-  // first.
+  // Each operation first counts itself in, since a cell whose lock is to be made anew must have no
+  // other user.
   std::atomic<int> users{0};
   std::atomic<bool> closed{false};
 };
@@ -207,7 +206,7 @@ class Worker {
     if (!gone) cell.users.fetch_sub(1);
   }
 
-  // False: the operation's use of the cell is over. True: somebody else will say so.
+  // False: the operation's use of the cell is over. True: the undertaker will end it.
   bool read(Cell& cell, int number) {
     if (!acquire(cell, false)) return false;
     int depth = 1;
@@ -224,7 +223,7 @@ class Worker {
         --depth;
       }
     } while (depth > 1);
-    // The last hold: ended here, or by the undertaker, whose use of the cell goes on with it.
+    // The last hold ends here, or the undertaker ends it together with the use of the cell.
     if (options.foreign && chance(mix_->give)) {
       undertaker.give(&cell);
       return true;
@@ -309,7 +308,7 @@ class Worker {
     return false;
   }
 
-  // Alone with the cell, if that comes to pass soon: destroy, dirt, init (or zeroes).
+  // If this thread is soon alone with the cell: destroy, dirt, init (or zeroes).
   void renew(Cell& cell) {
     if (cell.closed.exchange(true)) return;
     for (int patience = 0; cell.users != 1 && patience < 200; ++patience)

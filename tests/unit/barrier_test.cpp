@@ -1,4 +1,4 @@
-// The asymmetric fence, and locks that live on it, also when a filter forbids membarrier midway.
+// The asymmetric fence and the locks that use it, also when a filter forbids membarrier midway.
 #include "platform/barrier.h"
 
 #include <atomic>
@@ -44,7 +44,7 @@ bool forbid_membarrier(int also) {
          syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-// A filter cannot be taken away again. The status of the child: 0 if `body` returns true.
+// Runs `body` in a child, since a filter cannot be taken away again; 0 if it returns true.
 int in_child(const std::function<bool()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() ? 0 : 1);
@@ -53,8 +53,8 @@ int in_child(const std::function<bool()>& body) {
   return status;
 }
 
-// So many rounds; after two seconds, as few as `least`. On a machine with other work a round, which
-// waits for another thread, may last as long as that work's turn.
+// `most` rounds, but after two seconds only `least`: on a machine with other work a round, which
+// waits for another thread, may last as long as that work's time slice.
 class Rounds {
  public:
   explicit Rounds(int most, int least = 50) : most_(most), least_(least) {}
@@ -73,8 +73,8 @@ enum class Pair {
   none_and_in_all,  // of the two threads' fences
 };
 
-// One thread stores and looks with the light fence between, one with the heavy: never do both miss
-// the other's store. Returns how often they did.
+// One thread stores and loads with the light fence between, the other with the heavy one; they must
+// never both miss the other's store. Returns how often they did.
 int both_missed(int most, Pair pair = Pair::light_and_heavy) {
   struct alignas(128) {
     std::atomic<int> stored{0};

@@ -1,4 +1,4 @@
-// Blocks beside locks: who gets which, when its object is copied, destroyed, or made anew.
+// Blocks beside locks: which lock gets which when its object is copied, destroyed or made anew.
 #include "platform/blocks.h"
 
 #include <array>
@@ -32,7 +32,7 @@ struct alignas(128) Head {
 struct alignas(128) Part {
   std::uint64_t mark;
 };
-struct Idle {  // at any time but for the block that is told
+struct Idle {  // true for every block but one
   static inline Head* but_for = nullptr;
   static bool is_idle(Head& h) { return &h != but_for; }
 };

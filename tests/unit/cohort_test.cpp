@@ -1,4 +1,4 @@
-// The cohort mutex by itself: who gets it next. And that readers of `cohort` are not forgotten.
+// The cohort mutex by itself: which waiter gets it next; and readers of `cohort` must have a turn.
 #include "locks/rw/cohort.h"
 
 #include <atomic>
@@ -104,7 +104,7 @@ TEST(CohortMutex, StaysOnANodeForSoLongAndNoLonger) {
   EXPECT_TRUE(global.idle() && nodes[0].lock.idle() && nodes[1].lock.idle());
 }
 
-// Who has the global lock alone leaves it to whoever waits for that.
+// A thread that has only the global lock passes it on to the thread that waits for that.
 TEST(CohortMutex, WithoutANode) {
   using Plain = Ticket<Native, Park<Native>>;
   using Mutex = Cohorting<Native, Plain, Plain, 1>;
@@ -164,7 +164,7 @@ TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
   Native::set_pretence({});
 }
 
-// A writer waits while this thread reads. Whether another read is let in tells who goes first.
+// A writer waits while this thread reads. Another read gets in if readers go first.
 template <class Lock>
 bool lets_readers_in(int tries) {
   Lock lock;
@@ -192,8 +192,8 @@ bool lets_readers_in(int tries) {
   lock.destroy();
   return in;
 }
-// As above, but of the reads there is always one that came after the writer had looked, or may
-// have. True: the writer stopped that.
+// As above, but some read is always held, so that the writer may never find the lock without
+// readers. Returns true once the writer has stopped new reads.
 template <class Lock>
 bool loses_patience() {
   Lock lock;

@@ -1,5 +1,5 @@
-// How many holds a lock can count: the last one is admitted, the next is refused with EAGAIN, and
-// afterwards the lock is as good as before. The counters are set close to their limits by hand.
+// The limit of holds that a lock counts: the last one is admitted, the next is refused with EAGAIN,
+// and afterwards the lock works as before. The test sets the counters close to their limits.
 #include <cerrno>
 #include <cstdint>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// The mutex and condition variable templates themselves, without the preload, over plain data.
-// Built a second time under ThreadSanitizer, which then knows of every access whether the declared
-// memory orders cover it.
+// The mutex and condition variable templates themselves, without the preload, over plain data. It
+// is built a second time under ThreadSanitizer, which checks that the declared memory orders cover
+// every access.
 //
 // usage: mutex_stress [MILLISECONDS for each mutex and wait policy]
 
@@ -79,7 +79,7 @@ struct Shared {
       Contract::slow_unlock(frame, rest);
     }
   }
-  // False: gives up. Who is patient does not.
+  // False: the wait ended by its deadline. A patient one has none.
   bool wait(Cond& c, bool patient, unsigned what) {
     PlainSleep sleep;
     const Deadline deadline = soon(what % 50);
@@ -140,7 +140,7 @@ void run(const char* name, int milliseconds) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   stop = true;
-  // Who waits without a deadline has seen that, or is in the list now.
+  // A thread that waits without a deadline has seen `stop`, or is in the list now.
   Contract::lock(s.frame);
   s.filled.broadcast();
   s.emptied.broadcast();

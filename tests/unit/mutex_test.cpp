@@ -1,4 +1,4 @@
-// What mutexes leave behind: queue nodes of threads that gave up.
+// The queue nodes that threads which gave up leave behind.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(MutexNodes, ThoseOfTimeOutsAreUsedAgain) {
   EXPECT_LT((after_many_time_outs<Clh<Native, Wait>, ClhNode<Native>>()), 200u);
 }
 
-// A wait that ends by its deadline: of the first to come when the second is there, of that one when
+// Every wait ends by its deadline: the first thread's when the second has come, the second's when
 // the test says so.
 struct Scripted {
   static constexpr bool kParks = false;

@@ -1,5 +1,5 @@
-// Rows of threads (readers/rows.h): who gets which, what is left when threads end, and a lock over
-// them.
+// Rows (readers/rows.h): which thread gets which row, what stays when threads end, and a lock over
+// rows.
 #include "readers/rows.h"
 
 #include <algorithm>
@@ -160,7 +160,7 @@ TEST_F(RowsTest, AThreadMayHoldMoreLocksThanSections) {
   }
 }
 
-// The holds of a thread that ended stay; who comes next does not touch them.
+// The holds of a thread that ended stay; the next thread does not touch them.
 TEST_F(RowsTest, HoldsOfAThreadThatEndedStay) {
   std::vector<std::unique_ptr<Lock>> held;
   for (std::uint32_t i = 0; i < kSections; ++i)
@@ -216,7 +216,7 @@ TEST_F(RowsTest, ALockWhereOneWasHeldIsFree) {
   lock->~Lock();
 }
 
-// Who has the only hold of a lock that another thread released for it, has none.
+// A thread has no hold left after another thread released its only one.
 TEST_F(RowsTest, AReleaseByAnotherThreadEndsTheRows) {
   Lock lock;
   ASSERT_EQ(lock.read(), 0);

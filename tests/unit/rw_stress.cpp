@@ -1,6 +1,6 @@
 // The lock templates themselves, without the preload: threads read and write plain data under each
-// lock and wait policy. Built a second time under ThreadSanitizer, which then knows of every access
-// whether the declared memory orders cover it.
+// lock and wait policy. It is built a second time under ThreadSanitizer, which checks that the
+// declared memory orders cover every access.
 //
 // usage: rw_stress [MILLISECONDS for each lock and wait policy]
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   Native::global<ReadersTable<Native>>() = {slots, 63, 9};
   ThreadExit::prepare();
   prepare_scan();
-  // Each thread on a CPU of its own, three on each node: or the large locks would have few parts.
+  // Each thread has its own CPU, three to a node; otherwise the large locks would have few parts.
   Native::set_pretence({2, 4, 1});
   for (const char* wait : {"park", "yield", "spin"}) {
     std::printf("%s\n", wait);

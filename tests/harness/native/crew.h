@@ -1,4 +1,4 @@
-// Threads that do the same, and how long they take.
+// Runs threads that do the same, and measures how long they take.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// A program under test: THREADS readers take one rwlock COUNT times each; every tenth time as
-// writers.
+// A program under test: each of THREADS readers takes one rwlock COUNT times, every tenth time as a
+// writer.
 //   rwbench THREADS COUNT [--hang | --crash | --wrong | --silent | --nolock | --status N]
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// A program whose time is known: THREADS threads, COUNT times each: acquire, STEPS of arithmetic,
-// release.
+// A program whose time is known: each of THREADS threads makes COUNT rounds of acquire, STEPS of
+// arithmetic, release.
 //   steady THREADS COUNT [write]
 // The stand-in locks slow5 and slow20 add 5 % and 20 % of the same steps to each release, so they
 // make it so much slower, whatever the machine.

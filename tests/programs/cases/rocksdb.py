@@ -40,5 +40,5 @@ def fill(stage: Stage) -> None:
     output = stage.swapped("db_bench", *common, "--use_existing_db=1", "--benchmarks=readseq")
     found = re.search(r"^readseq\s*:.* (\d+) operations", output.stdout + output.stderr, re.MULTILINE)
     stage.need(found, "db_bench did not read")
-    # Each thread draws its keys by itself, so together they are the same ones whoever comes first.
+    # Each thread draws its keys by itself, so together they are the same ones in whatever order the threads run.
     stage.same(found[1])

@@ -30,7 +30,7 @@ def combinations(case: Case, locks: Sequence[str], mutexes: Sequence[str] = ()) 
 
 
 def turn(case: Case, locks: Sequence[str], mutexes: Sequence[str], commit: str) -> list[Under]:
-    """Some of them, others with each commit and for each case, so that all come round."""
+    """Some of them, others with each commit and for each case, so that each has its turn."""
 
     def place(under: Under) -> bytes:
         return hashlib.sha256(f"{commit} {case.name} {under}".encode()).digest()

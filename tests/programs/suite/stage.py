@@ -82,7 +82,7 @@ class Stage:
 
     @property
     def is_root(self) -> bool:
-        """Some servers want to be told that they shall stay it."""
+        """Some servers need an option to go on as root."""
         return os.geteuid() == 0
 
     def port(self) -> int:
