@@ -1,5 +1,5 @@
-// The state of a PF-T lock (pf-t.h): its words and bits, what can be seen of it at a glance, and what
-// is put right in it after a fork.
+// The state of a PF-T lock (pf-t.h): its words and bits, what can be seen of it at a glance, and
+// what is put right in it after a fork.
 //
 // State (24 bytes, zero = free):
 //   word  64 bits: rin (high 32) | wout (24) | 4 bits of the lock's user, sleepers' flags, PRES
