@@ -4,35 +4,24 @@
 #include <fcntl.h>
 
 #include "platform/syscall.h"
+#include "platform/text.h"
 
 namespace lockswap {
 namespace {
 
-// A path of a few parts, without stdio.
-class Path {
- public:
-  explicit Path(const char* root) noexcept { *this << root; }
-  Path& operator<<(const char* s) noexcept {
-    while (*s != 0 && at_ + 1 < sizeof text_)
-      text_[at_++] = *s++;
-    text_[at_] = 0;
+struct Path {
+  explicit Path(const char* root) noexcept { end << root; }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+  template <class T>
+  Path& operator<<(T part) noexcept {
+    end << part;
     return *this;
   }
-  Path& operator<<(std::uint32_t n) noexcept {
-    char digits[11];
-    char* d = digits + 10;
-    *d = 0;
-    do {
-      *--d = static_cast<char>('0' + n % 10);
-      n /= 10;
-    } while (n != 0);
-    return *this << d;
-  }
-  const char* text() const noexcept { return text_; }
 
- private:
-  char text_[256] = "";
-  std::size_t at_ = 0;
+  char text[256];
+  Text end{text, sizeof text};
 };
 
 // Calls on_range(first, last) for each part of a list such as "0-3,8,10-11". False: no such file,
@@ -40,7 +29,7 @@ class Path {
 template <class F>
 bool read_list(const Path& path, F on_range) noexcept {
   const long fd =
-      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.text()), O_RDONLY | O_CLOEXEC);
+      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.text), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   char buffer[512] = {};
   std::uint32_t first = 0, number = 0;

@@ -41,12 +41,9 @@ class WaiterList {
   using Nodes = typename P::template nodes<Node>;
   using Handle = std::uint32_t;
 
-  static constexpr std::uint32_t kOpen = 0;
-  static constexpr std::uint32_t kQueued = 1;
+  // Of gates.
+  enum : std::uint32_t { kOpen = 0, kQueued = 1, kWithdrawing = 4, kChained = 8, kSignalled = 16 };
   static constexpr std::uint32_t kSleeper = 2;
-  static constexpr std::uint32_t kWithdrawing = 4;
-  static constexpr std::uint32_t kChained = 8;
-  static constexpr std::uint32_t kSignalled = 16;
   static constexpr std::uint32_t kChannel = 1;
 
   // 0: the list is empty. relaxed: a caller without the latch takes it for a hint.

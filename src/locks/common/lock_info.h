@@ -16,4 +16,7 @@ struct LockInfo {
   unsigned instructions = 0;
 };
 
+// `kinds` of the locks that prefer neither side.
+inline constexpr const char* kKindsAlternate = "no effect: readers and writers alternate";
+
 }  // namespace lockswap

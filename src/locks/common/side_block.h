@@ -29,6 +29,13 @@ concept BlockHead = requires(Head& head) {
   requires std::same_as<decltype(head.owner), typename P::template atomic<std::uint64_t>>;
 };
 
+// What such a head may begin with, instead of naming the two itself.
+template <Platform P>
+struct BlockStart {
+  typename P::template atomic<std::uint64_t> owner;
+  typename P::template atomic<std::uint32_t> link;
+};
+
 // The lock that has such a block.
 template <class Lock, class Head>
 concept HasSideBlock = requires(Head& head) {
@@ -183,6 +190,13 @@ class BlockLock {
       if (!f(State::part(h, i), i)) return false;
     }
     return true;
+  }
+  // In a forked child: repairs the lock of each part.
+  static void repair_parts(Head& h, bool held) noexcept {
+    each_part(h, [held](Part& part, std::uint32_t) {
+      part.lock.repair_after_fork(held);
+      return true;
+    });
   }
 
   State state_;

@@ -32,10 +32,8 @@ namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
 template <Platform P, class Global>
-struct alignas(128) CohortMutexHead {
-  typename P::template atomic<std::uint32_t> link;
+struct alignas(128) CohortMutexHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> node;
-  typename P::template atomic<std::uint64_t> owner;
   alignas(128) Global global;
 };
 template <class Local>

@@ -253,9 +253,9 @@ inline constexpr LockInfo kBaAsMutex{
 inline constexpr LockInfo kBravoBaAsMutex{
     .summary = "the same: BRAVO changes nothing where nobody reads",
     .source = "Dice and Kogan 2019, listing 1",
-    .fairness = "first come first served",
+    .fairness = kBaAsMutex.fairness,
     .aliases = {"bravo-PF-Q"},
-    .instructions = 90,
+    .instructions = kBaAsMutex.instructions,
 };
 
 }  // namespace lockswap

@@ -31,10 +31,8 @@ namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
 template <Platform P>
-struct alignas(128) PerCpuMutexHead {
-  typename P::template atomic<std::uint32_t> link;
+struct alignas(128) PerCpuMutexHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> held;
-  typename P::template atomic<std::uint64_t> owner;
 };
 template <class Lock>
 struct alignas(128) PerCpuMutexPart {
@@ -59,7 +57,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
           "an MCS lock for each CPU, of which each owner takes all, as writers of a per-CPU lock "
           "do",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU",
-      .fairness = "first come first served",
+      .fairness = Mcs<P, W>::kInfo.fairness,
       .aliases = {"PerCPU"},
       .instructions = 225,
   };
@@ -99,10 +97,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
   void repair_after_fork(bool held) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    each_part(*h, [held](Part& part, std::uint32_t) {
-      part.lock.repair_after_fork(held);
-      return true;
-    });
+    Base::repair_parts(*h, held);
     if (!held) h->held.store(0, relaxed);
   }
 

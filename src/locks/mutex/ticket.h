@@ -9,6 +9,9 @@
 
 namespace lockswap {
 
+inline constexpr const char* kTicketFairness =
+    "first come first served; timed locks only when nobody waits";
+
 template <Platform P, WaitPolicy<P> W>
 class Ticket : public TicketLock<P, W> {
  public:
@@ -16,7 +19,7 @@ class Ticket : public TicketLock<P, W> {
   static constexpr LockInfo kInfo{
       .summary = "ticket lock: a thread that draws a number waits until it is shown",
       .source = "Mellor-Crummey and Scott 1991, section 2.2",
-      .fairness = "first come first served; timed locks only when nobody waits",
+      .fairness = kTicketFairness,
       .instructions = 62,
   };
 
@@ -27,7 +30,7 @@ class Ticket : public TicketLock<P, W> {
 inline constexpr LockInfo kRluAsMutex{
     .summary = "the lock of RLU's writers, a ticket lock",
     .source = "Matveev and others 2015, section 3.5",
-    .fairness = "first come first served; timed locks only when nobody waits",
+    .fairness = kTicketFairness,
     .aliases = {"RLU-backed"},
     .instructions = 62,
 };

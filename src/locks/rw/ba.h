@@ -56,7 +56,7 @@ class Ba : public BaState<P, W> {
       .source = "Brandenburg and Anderson 2010, section 4, PF-Q",
       .fairness =
           "phase-fair, writers first come first served; timed writers only when nobody is in",
-      .kinds = "no effect: readers and writers alternate",
+      .kinds = kKindsAlternate,
       .aliases = {"PF-Q", "PFQ"},
       .instructions = 45,
   };

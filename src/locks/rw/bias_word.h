@@ -32,9 +32,7 @@
 namespace lockswap {
 
 struct BiasWord {
-  static constexpr std::uint64_t kOn = 1;
-  static constexpr std::uint64_t kSlotsInUse = 2;
-  static constexpr std::uint64_t kEnded = 4;
+  enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4 };
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kTime = ~std::uint64_t{63};
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended

@@ -59,7 +59,7 @@ inline constexpr LockInfo kCohortRwNeutralInfo{
     .summary = "cohort that prefers neither readers nor writers",
     .source = "Calciu and others 2013, section 3.1, C-RW-NP",
     .fairness = "after each writer the readers that wait; of writers, those of the node",
-    .kinds = "no effect: readers and writers alternate",
+    .kinds = kKindsAlternate,
     .aliases = {"C-RW-NP"},
     .instructions = 75,
 };

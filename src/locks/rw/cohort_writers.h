@@ -33,10 +33,8 @@ namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
 template <Platform P, class Global>
-struct alignas(128) CohortRwHead {
-  typename P::template atomic<std::uint32_t> link;
+struct alignas(128) CohortRwHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> state;
-  typename P::template atomic<std::uint64_t> owner;
   typename P::template atomic<std::uint32_t> node;
   ReadersAwaited<P> awaited;
   alignas(128) Global global;
@@ -60,9 +58,9 @@ class CohortWriters {
   static constexpr std::uint32_t kSleepers = 2;
   static constexpr std::uint32_t kWriterSleeps = 4;
   static constexpr std::uint32_t kTurn = 8;
-  static constexpr std::uint32_t kPass = 16;
-  static constexpr std::uint32_t kPasses = 0x3f0;
-  static constexpr std::uint32_t kWaiter = 0x400;
+  static constexpr std::uint32_t kPass = 1u << 4;
+  static constexpr std::uint32_t kPasses = 63u << 4;
+  static constexpr std::uint32_t kWaiter = 1u << 10;
   static_assert(kWriters != 0 && kWriters * kPass <= kPasses);
   // Channels of the futex on `state`: until nobody is present, until kTurn is over.
   static constexpr std::uint32_t kOverChannel = 1;

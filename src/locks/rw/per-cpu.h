@@ -40,10 +40,8 @@ namespace lockswap {
 
 // Two lines each: processors fetch them in pairs.
 template <Platform P>
-struct alignas(128) PerCpuHead {
-  typename P::template atomic<std::uint32_t> link;
+struct alignas(128) PerCpuHead : BlockStart<P> {
   typename P::template atomic<std::uint32_t> leaving;
-  typename P::template atomic<std::uint64_t> owner;
 };
 template <Platform P, WaitPolicy<P> W>
 struct alignas(128) PerCpuPart {
@@ -66,9 +64,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   static constexpr LockInfo kInfo{
       .summary = "a BA lock for each CPU: readers take their CPU's, writers all",
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU; Linux's brlock",
-      .fairness =
-          "phase-fair, writers first come first served; timed writers only when nobody is in",
-      .kinds = "no effect: readers and writers alternate",
+      .fairness = Ba<P, W>::kInfo.fairness,
+      .kinds = Ba<P, W>::kInfo.kinds,
       .readers_overtake = true,  // at CPUs that the writer has not come to
       .aliases = {"PerCPU"},
       .instructions = 135,
@@ -168,10 +165,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    each_part(*h, [written](Part& part, std::uint32_t) {
-      part.lock.repair_after_fork(written);
-      return true;
-    });
+    Base::repair_parts(*h, written);
     h->leaving.store(0, relaxed);
   }
 

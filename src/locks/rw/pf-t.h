@@ -55,7 +55,7 @@ class PfTOver : public PfTState<P, W, User> {
       .summary = "phase-fair ticket lock",
       .source = "Brandenburg and Anderson 2010, section 4, PF-T",
       .fairness = "phase-fair, writers first come first served",
-      .kinds = "no effect: readers and writers alternate",
+      .kinds = kKindsAlternate,
       .aliases = {"PFT"},
       .instructions = 45,
   };

@@ -50,10 +50,7 @@ namespace lockswap {
 
 // What this lock asks of its PF-T lock.
 struct RluBits {
-  static constexpr std::uint64_t kOpen = 0x10;
-  static constexpr std::uint64_t kSectionsInUse = 0x20;
-  static constexpr std::uint64_t kStarting = 0x40;
-  static constexpr std::uint64_t kEnded = 0x80;
+  enum : std::uint64_t { kOpen = 0x10, kSectionsInUse = 0x20, kStarting = 0x40, kEnded = 0x80 };
   static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
   // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
   static constexpr Order kAnnounce = seq_cst;
@@ -69,7 +66,7 @@ inline constexpr LockInfo kRluInfo{
     .fairness =
         "writers first come first served; readers that entered before a writer go first, others "
         "wait in line, phase-fair",
-    .kinds = "no effect: readers and writers alternate",
+    .kinds = kKindsAlternate,
     .aliases = {"RLU-backed"},
     .instructions = 87,
 };
@@ -78,7 +75,7 @@ inline constexpr LockInfo kRluAsymInfo{
         "rlu whose readers make no update; each write has the kernel run a barrier (membarrier)",
     .source = "as rlu; Desnoyers and others 2012, section 5",
     .fairness = "as rlu",
-    .kinds = "no effect: readers and writers alternate",
+    .kinds = kKindsAlternate,
     .aliases = {"RLU-backed-asym"},
     .instructions = 95,
 };
