@@ -10,8 +10,8 @@
 #include "audit/places.h"
 #include "audit/world.h"
 #include "platform/syscall.h"
+#include "platform/text.h"
 #include "platform/thread.h"
-#include "registry/text.h"
 
 namespace lockswap::audit {
 namespace {

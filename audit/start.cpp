@@ -11,9 +11,9 @@
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
 #include "interpose/start.h"
+#include "platform/text.h"
 #include "registry/environment.h"
 #include "registry/say.h"
-#include "registry/text.h"
 
 namespace lockswap::audit {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "interpose/objects.h"
-#include "registry/text.h"
+#include "platform/text.h"
 
 namespace lockswap {
 namespace {

@@ -13,6 +13,7 @@
 #include "interpose/real_symbols.h"
 #include "platform/process.h"
 #include "platform/syscall.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
 #include "registry/config.h"
@@ -21,7 +22,6 @@
 #include "registry/rwlocks.h"
 #include "registry/say.h"
 #include "registry/stats.h"
-#include "registry/text.h"
 
 namespace lockswap {
 namespace {

@@ -7,11 +7,11 @@
 #include "interpose/first_call.h"
 #include "platform/process.h"
 #include "platform/system_rwlock.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 #include "registry/config.h"
 #include "registry/range_locks.h"
 #include "registry/say.h"
-#include "registry/text.h"
 
 namespace lockswap {
 namespace {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "platform/syscall.h"
+#include "platform/text.h"
 
 namespace lockswap {
 namespace {
@@ -11,28 +12,19 @@ namespace {
 // A path of a few parts, without stdio.
 class Path {
  public:
-  explicit Path(const char* root) noexcept { *this << root; }
-  Path& operator<<(const char* s) noexcept {
-    while (*s != 0 && at_ + 1 < sizeof text_)
-      text_[at_++] = *s++;
-    text_[at_] = 0;
+  explicit Path(const char* root) noexcept { out_ << root; }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  template <class Part>
+  Path& operator<<(Part part) noexcept {
+    out_ << part;
     return *this;
-  }
-  Path& operator<<(std::uint32_t n) noexcept {
-    char digits[11];
-    char* d = digits + 10;
-    *d = 0;
-    do {
-      *--d = static_cast<char>('0' + n % 10);
-      n /= 10;
-    } while (n != 0);
-    return *this << d;
   }
   const char* text() const noexcept { return text_; }
 
  private:
-  char text_[256] = "";
-  std::size_t at_ = 0;
+  char text_[256];
+  Text out_{text_, sizeof text_};
 };
 
 // Calls on_range(first, last) for each part of a list such as "0-3,8,10-11". False: no such file,

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <iterator>
 
+#include "platform/text.h"
 #include "registry/auto.h"
 #include "registry/environment.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
-#include "registry/text.h"
 
 namespace lockswap {
 namespace {

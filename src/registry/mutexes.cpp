@@ -7,6 +7,7 @@
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
 #include "platform/native.h"
+#include "platform/text.h"
 #include "registry/auto.h"
 #include "registry/cond_ops.h"
 #include "registry/counted_mutex.h"
@@ -14,7 +15,6 @@
 #include "registry/list_words.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake
-#include "registry/text.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 

@@ -2,11 +2,11 @@
 
 #include <cstdio>
 
+#include "platform/text.h"
 #include "registry/config.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
-#include "registry/text.h"
 
 namespace {
 

@@ -7,13 +7,13 @@
 
 #include "locks/common/lock_info.h"
 #include "platform/native.h"
+#include "platform/text.h"
 #include "range/concept.h"
 #include "range/spin_lock.h"
 #include "registry/auto.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
 #include "registry/range_ops.h"
 #include "registry/rwlocks.h"
-#include "registry/text.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 

@@ -7,6 +7,7 @@
 #include "locks/concept.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "platform/text.h"
 #include "readers/readers_table.h"
 #include "registry/auto.h"
 #include "registry/joined.h"
@@ -16,7 +17,6 @@
 #include "registry/rw_rows.h"
 #include "registry/stats.h"
 #include "registry/system_ops.h"
-#include "registry/text.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 

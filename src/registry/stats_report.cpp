@@ -7,10 +7,10 @@
 
 #include "platform/atomic.h"
 #include "platform/syscall.h"
+#include "platform/text.h"
 #include "registry/counts.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
-#include "registry/text.h"
 
 namespace lockswap {
 namespace {

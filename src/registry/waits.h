@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "registry/text.h"
+#include "platform/text.h"
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
