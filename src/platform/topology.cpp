@@ -9,19 +9,22 @@
 namespace lockswap {
 namespace {
 
-struct Path {
-  explicit Path(const char* root) noexcept { end << root; }
+// A path of a few parts, without stdio.
+class Path {
+ public:
+  explicit Path(const char* root) noexcept { out_ << root; }
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
-
-  template <class T>
-  Path& operator<<(T part) noexcept {
-    end << part;
+  template <class Part>
+  Path& operator<<(Part part) noexcept {
+    out_ << part;
     return *this;
   }
+  const char* text() const noexcept { return text_; }
 
-  char text[256];
-  Text end{text, sizeof text};
+ private:
+  char text_[256];
+  Text out_{text_, sizeof text_};
 };
 
 // Calls on_range(first, last) for each part of a list such as "0-3,8,10-11". False: no such file,
@@ -29,7 +32,7 @@ struct Path {
 template <class F>
 bool read_list(const Path& path, F on_range) noexcept {
   const long fd =
-      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.text), O_RDONLY | O_CLOEXEC);
+      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.text()), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   char buffer[512] = {};
   std::uint32_t first = 0, number = 0;

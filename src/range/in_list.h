@@ -54,7 +54,7 @@ class InList {
     if (n == nullptr) return false;
     describe(*n, start, end);
     // relaxed: the compare-exchange publishes it.
-    n->next.store((kReaders && shared ? link::kShared : 0) | link::kHeld, relaxed);
+    n->next.store((kReaders && shared ? link::kShared : link::kNone) | link::kHeld, relaxed);
     std::uint64_t empty = 0;
     // release: the node. acquire: pairs with the release that left the list empty. Nobody else is
     // in the list, so there is nothing to look at again.
@@ -174,7 +174,7 @@ class InList {
     if (result != 0) return result;
     if (stays == nullptr) rest.retreat();
     const std::uint64_t enough =
-        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : 0);
+        link::kReleased | Walk::flags_of(r) | (stays != nullptr ? link::kHeld : link::kNone);
     const auto is_over = [enough](std::uint64_t w) { return (w & enough) != 0; };
     // A wait that ends soon does not look at the clock, and there may be many in a row.
     const bool late = r.deadline != nullptr && P::passed(*r.deadline);

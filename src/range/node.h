@@ -11,19 +11,22 @@ namespace lockswap {
 // A link: the address of the next node, and flags. A node's own link carries the node's flags, so
 // that a thread which changes the link also learns whether the range is still held.
 namespace link {
-// The node is no longer a range, and its link does not change any more.
-inline constexpr std::uint64_t kReleased = 1;
-// A thread may sleep on the node's link until one of the other flags is set. It may stay set.
-inline constexpr std::uint64_t kSleepers = 2;
-// The range is held for reading.
-inline constexpr std::uint64_t kShared = 4;
-// list-rw: the owner has looked again, so it will not give way. The side that is preferred need not
-// set it.
-inline constexpr std::uint64_t kHeld = 16;
-// In a list's head alone: the node was put into an empty list, and only its owner may look at it
-// before another thread has cleared this flag.
-inline constexpr std::uint64_t kAlone = 8;
-inline constexpr std::uint64_t kFlags = 63;
+enum Flags : std::uint64_t {
+  kNone = 0,
+  // The node is no longer a range, and its link does not change any more.
+  kReleased = 1,
+  // A thread may sleep on the node's link until one of the other flags is set. It may stay set.
+  kSleepers = 2,
+  // The range is held for reading.
+  kShared = 4,
+  // list-rw: the owner has looked again, so it will not give way. The side that is preferred need
+  // not set it.
+  kHeld = 16,
+  // In a list's head alone: the node was put into an empty list, and only its owner may look at it
+  // before another thread has cleared this flag.
+  kAlone = 8,
+  kFlags = 63,
+};
 
 template <class Node>
 std::uint64_t of(const Node* n) noexcept {

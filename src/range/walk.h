@@ -61,7 +61,7 @@ class RangeWalk {
   // The first node of a list, for a caller that follows the links itself. In a walk.
   static Node* first_of(Link& head) noexcept { return node(look(head)); }
   static std::uint64_t flags_of(const RangeRequest& r) noexcept {
-    return reads(r) ? link::kShared : 0;
+    return reads(r) ? link::kShared : link::kNone;
   }
 
   // Finds the node's place and puts it there, instead of released nodes that are there.
@@ -98,8 +98,8 @@ class RangeWalk {
       }
       const bool alone = at == &head_ && next == nullptr;
       // relaxed: the next line publishes it.
-      n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : 0), relaxed);
-      const std::uint64_t mine = flags(w) | word(n) | (alone ? link::kAlone : 0);
+      n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : link::kNone), relaxed);
+      const std::uint64_t mine = flags(w) | word(n) | (alone ? link::kAlone : link::kNone);
       if (at->compare_exchange(w, mine, seq_cst)) {
         retire(me_, node(w), next);
         return alone ? Step::alone : Step::in;

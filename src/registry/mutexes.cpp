@@ -15,6 +15,7 @@
 #include "registry/list_words.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake
+#include "registry/named_rows.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 
@@ -106,21 +107,10 @@ Mutexes mutexes() noexcept { return {kMutexes.data(), static_cast<int>(kMutexes.
 
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept {
   if (mutex.chosen != nullptr) return footprint_of(*find_mutex(mutex.chosen(config)), config);
-  if (mutex.block_bytes == nullptr) return sizeof(pthread_mutex_t);
-  Native::set_pretence(config.topology);
-  Native::prepare_topology();
-  return sizeof(pthread_mutex_t) + mutex.block_bytes();
+  return sizeof(pthread_mutex_t) + bytes_beside(mutex, config);
 }
 
-const MutexInfo* find_mutex(const char* name) noexcept {
-  for (const MutexInfo& m : kMutexes) {
-    if (same_name(m.name, name)) return &m;
-    for (const char* const* alias = m.aliases; *alias != nullptr; ++alias) {
-      if (same_name(*alias, name)) return &m;
-    }
-  }
-  return nullptr;
-}
+const MutexInfo* find_mutex(const char* name) noexcept { return row_named(kMutexes, name); }
 
 const MutexInfo* mutex_of(const Config& config) noexcept {
   return config.mutex == nullptr ? nullptr : find_mutex(config.mutex);

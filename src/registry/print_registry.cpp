@@ -46,10 +46,11 @@ void list(const char* name, const char* const* values) {
   std::printf("]");
 }
 
-// What rwlocks and mutexes have in common, but for the brace that closes the row.
+// What follows the name in a row.
+
+// What rwlocks and mutexes have in common.
 template <class Info>
-void begin_row(const Info& lock, bool is_first, const lockswap::Config& config) {
-  field("name", lock.name, is_first ? "\n{" : ",\n{");
+void print_common(const Info& lock, const lockswap::Config& config) {
   list("aliases", lock.aliases);
   char summary[256];
   lockswap::Text text(summary, sizeof summary);
@@ -67,8 +68,8 @@ void begin_row(const Info& lock, bool is_first, const lockswap::Config& config) 
   number("most_instructions", lock.instructions);
 }
 
-void print(const lockswap::RwLockInfo& lock, bool is_first, const lockswap::Config& config) {
-  begin_row(lock, is_first, config);
+void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
+  print_common(lock, config);
   flag("biased", lock.biased);
   flag("asymmetric", lock.asymmetric);
   flag("readers_overtake", lock.readers_overtake);
@@ -84,16 +85,42 @@ void print(const lockswap::RwLockInfo& lock, bool is_first, const lockswap::Conf
   if (lock.claims.phase_fair) claims[n++] = "phase-fair";
   if (lock.claims.fifo_writers) claims[n++] = "fifo-writers";
   list("claims", claims);
-  std::printf("}");
 }
 
-void print(const lockswap::MutexInfo& mutex, bool is_first, const lockswap::Config& config) {
-  begin_row(mutex, is_first, config);
+void print(const lockswap::MutexInfo& mutex, const lockswap::Config& config) {
+  print_common(mutex, config);
   flag("biased", false);
   flag("asymmetric", false);
   field_or_null("under", nullptr);
   field_or_null("same_code_as", mutex.same_code_as);
-  std::printf("}");
+}
+
+void print(const lockswap::WaitInfo& wait, const lockswap::Config&) {
+  field("summary", wait.summary);
+}
+
+void print(const lockswap::RangeLockInfo& lock, const lockswap::Config&) {
+  field("summary", lock.summary);
+  field("source", lock.source);
+  field("fairness", lock.fairness);
+  flag("of_rwlocks", lock.of_rwlocks);
+}
+
+void print(const lockswap::Option& option, const lockswap::Config&) {
+  field("type", option.type);
+  field("default", option.fallback);
+  field("help", option.help);
+}
+
+template <class Table>
+void print_all(const char* name, const Table& table, const lockswap::Config& config) {
+  std::printf(",\n\"%s\":[", name);
+  for (int i = 0; i < table.count; ++i) {
+    field("name", table.rows[i].name, i == 0 ? "\n{" : ",\n{");
+    print(table.rows[i], config);
+    std::printf("}");
+  }
+  std::printf("]");
 }
 
 }  // namespace
@@ -104,36 +131,12 @@ int main() {
   char message[2048];
   // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
   if (!read_config(config, message, sizeof message)) config.topology = {};
-  std::printf("{\"schema\":1,\"version\":\"%s\",\n\"rwlocks\":[", LOCKSWAP_VERSION);
-  for (int i = 0; i < rwlocks().count; ++i)
-    print(rwlocks().rows[i], i == 0, config);
-  std::printf("],\n\"mutexes\":[");
-  for (int i = 0; i < mutexes().count; ++i)
-    print(mutexes().rows[i], i == 0, config);
-  std::printf("],\n\"waits\":[");
-  for (int i = 0; i < waits().count; ++i) {
-    field("name", waits().rows[i].name, i == 0 ? "\n{" : ",\n{");
-    field("summary", waits().rows[i].summary);
-    std::printf("}");
-  }
-  std::printf("],\n\"range_locks\":[");
-  for (int i = 0; i < range_locks().count; ++i) {
-    const RangeLockInfo& lock = range_locks().rows[i];
-    field("name", lock.name, i == 0 ? "\n{" : ",\n{");
-    field("summary", lock.summary);
-    field("source", lock.source);
-    field("fairness", lock.fairness);
-    std::printf(",\"of_rwlocks\":%s}", lock.of_rwlocks ? "true" : "false");
-  }
-  std::printf("],\n\"config\":[");
-  for (int i = 0; i < options().count; ++i) {
-    const Option& o = options().rows[i];
-    field("name", o.name, i == 0 ? "\n{" : ",\n{");
-    field("type", o.type);
-    field("default", o.fallback);
-    field("help", o.help);
-    std::printf("}");
-  }
-  std::printf("]}\n");
+  std::printf("{\"schema\":1,\"version\":\"%s\"", LOCKSWAP_VERSION);
+  print_all("rwlocks", rwlocks(), config);
+  print_all("mutexes", mutexes(), config);
+  print_all("waits", waits(), config);
+  print_all("range_locks", range_locks(), config);
+  print_all("config", options(), config);
+  std::printf("}\n");
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "registry/auto.h"
 #include "registry/joined.h"
 #include "registry/list_words.h"
+#include "registry/named_rows.h"
 #include "registry/rw_forms.h"
 #include "registry/rw_list_headers.h"  // written by lists.cmake
 #include "registry/rw_rows.h"
@@ -119,21 +120,10 @@ Waits waits() noexcept { return {AllWaits::kInfos, static_cast<int>(AllWaits::kC
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
   if (lock.chosen != nullptr) return footprint_of(*find_rwlock(lock.chosen(config)), config);
-  if (lock.block_bytes == nullptr) return sizeof(pthread_rwlock_t);
-  Native::set_pretence(config.topology);
-  Native::prepare_topology();
-  return sizeof(pthread_rwlock_t) + lock.block_bytes();
+  return sizeof(pthread_rwlock_t) + bytes_beside(lock, config);
 }
 
-const RwLockInfo* find_rwlock(const char* name) noexcept {
-  for (const RwLockInfo& lock : kRwLocks) {
-    if (same_name(lock.name, name)) return &lock;
-    for (const char* const* alias = lock.aliases; *alias != nullptr; ++alias) {
-      if (same_name(*alias, name)) return &lock;
-    }
-  }
-  return nullptr;
-}
+const RwLockInfo* find_rwlock(const char* name) noexcept { return row_named(kRwLocks, name); }
 
 const RwLockInfo& rwlock_of(const Config& config) noexcept {
   const RwLockInfo* lock = config.rwlock == nullptr ? nullptr : find_rwlock(config.rwlock);

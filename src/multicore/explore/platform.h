@@ -316,12 +316,9 @@ struct Explored {
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
   // A node is used again as soon as it may; a waiter in the queue is impatient at once.
-  static constexpr std::uint32_t kRangeNodes = 1;
-  static constexpr std::uint32_t kRangePatience = 0;
-  static constexpr std::uint32_t kRangeLists = 3;
+  static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 3;
   // A third reader finds no place.
-  static constexpr std::uint32_t kRows = 2;
-  static constexpr std::uint32_t kRowSections = 1;
+  static constexpr std::uint32_t kRows = 2, kRowSections = 1;
 
   template <class T>
   static T& local() {

@@ -1,0 +1,34 @@
+// What the tables of mutexes and of reader-writer locks have in common.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "platform/native.h"
+#include "platform/text.h"
+#include "registry/config.h"
+
+namespace lockswap {
+
+// nullptr: there is none of that name or alias, in whichever case.
+template <class Info, std::size_t kRows>
+const Info* row_named(const std::array<Info, kRows>& rows, const char* name) noexcept {
+  for (const Info& row : rows) {
+    if (same_name(row.name, name)) return &row;
+    for (const char* const* alias = row.aliases; *alias != nullptr; ++alias) {
+      if (same_name(*alias, name)) return &row;
+    }
+  }
+  return nullptr;
+}
+
+// Bytes beside the pthread object. Reads the topology.
+template <class Info>
+std::size_t bytes_beside(const Info& row, const Config& config) noexcept {
+  if (row.block_bytes == nullptr) return 0;
+  Native::set_pretence(config.topology);
+  Native::prepare_topology();
+  return row.block_bytes();
+}
+
+}  // namespace lockswap
