@@ -239,12 +239,12 @@ def test_list_in_json_has_all_of_it(lockswap, recipe):
 
 
 def test_locks_over_others_are_one_line_a_family():
-    names = ["ba", "per-cpu", "cpu", "rlu", "rlu-asym", "bravo-ba", "bravo-per-cpu", "bravo-rlu-asym", "odd-ba"]
-    names += ["bravo-asym-ba", "bravo-asym-rlu"]
+    names = ["ba", "per-node", "node", "row", "row-asym", "bravo-ba", "bravo-per-node", "bravo-row-asym", "odd-ba"]
+    names += ["bravo-asym-ba", "bravo-asym-row"]
     families = Registry.families([Lock(name, summary=f"bias over {name.removeprefix('bravo-')}") for name in names])
     assert {family.prefix: family.bases for family in families} == {
-        "bravo-": ("ba", "per-cpu", "rlu-asym"),
-        "bravo-asym-": ("ba", "rlu"),
+        "bravo-": ("ba", "per-node", "row-asym"),
+        "bravo-asym-": ("ba", "row"),
     }
     assert listing.summary_of(families[0]) == "bias over <L>"
 
@@ -269,7 +269,7 @@ def test_list_fits_a_terminal_and_does_not_wrap_a_pipe(lockswap, repo):
     rows = [
         {"name": prefix + name, "summary": f"{prefix}{name}, " + "a lock with much to be said of it " * 4}
         for prefix in ("", "bravo-", "bravo-asym-")
-        for name in ("pthread", "auto", "pf-t", "ba", "cohort", "cohort-n", "cohort-rp", "per-cpu", "rlu", "rlu-asym")
+        for name in ("pthread", *(f"lock-{number}" for number in range(9)))
     ]
     program = repo / "build/bin/lockswap-registry"
     real = program.parents[1].resolve()

@@ -5,6 +5,7 @@ import json
 import math
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -155,9 +156,16 @@ def test_other_work_under_the_same_name_is_warned_about(folders, tmp_path):
     assert "machines" not in cautions and "timed" not in cautions
 
 
+def columns_and_lines(monkeypatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", "24")
+
+
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_terminal_is_not_overrun(folders, monkeypatch, capsys, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
+    columns_and_lines(monkeypatch, columns)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     both, three = list(folders.values())[:2], list(folders.values())
     for show in (
         lambda: terminal.show(reading.read(folders["first"]), Path("report.html")),
@@ -169,6 +177,15 @@ def test_the_terminal_is_not_overrun(folders, monkeypatch, capsys, columns):
         assert "Readers that never pause" in out and "More in the report: read-p99.9" in out
         assert max(len(line) for line in out.splitlines()) <= columns
         assert "…" not in out, "something is cut off"
+
+
+def test_in_a_pipe_the_verdict_is_the_last_line(folders, monkeypatch, capsys):
+    columns_and_lines(monkeypatch, 80)
+    found = reading.read(folders["first"])
+    terminal.show(found, Path("report.html"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == found.verdict.sentence and len(lines[-1]) > 80
+    assert max(map(len, lines[:-1])) <= 80
 
 
 def test_its_place_without_out(folders, repo, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ The three prefixes: `plain` has what was installed by component, without the com
 and then moved; `spaced` has spaces in its name. The build tree is hidden from what is tried there, and the network too.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -145,13 +146,20 @@ def test_command_works_through_a_link(trees: dict[str, Path], tmp_path: Path) ->
     assert "bravo" in alone(tmp_path / "ls", "list")
 
 
-def test_run_takes_the_installed_library(trees: dict[str, Path]) -> None:
-    command = [trees["moved"] / "bin/lockswap", "run", "--rwlock", "ba", "--", "/bin/cat", "/proc/self/maps"]
+@pytest.fixture(scope="session")
+def rwlock() -> str:
+    """One that the library brings: the registry says which."""
+    listed = json.loads(call(BUILD / "bin/lockswap-registry"))["rwlocks"]
+    return next(row["name"] for row in listed if row["compared_by_default"] and not row["passes_through"])
+
+
+def test_run_takes_the_installed_library(trees: dict[str, Path], rwlock: str) -> None:
+    command = [trees["moved"] / "bin/lockswap", "run", "--rwlock", rwlock, "--", "/bin/cat", "/proc/self/maps"]
     assert str(trees["moved"] / "lib/liblockswap.so") in alone(*command)
 
 
-def test_run_says_that_the_loader_knows_no_spaces(trees: dict[str, Path]) -> None:
-    said = alone(trees["spaced"] / "bin/lockswap", "run", "--rwlock", "ba", "--", "/bin/true", status=2)
+def test_run_says_that_the_loader_knows_no_spaces(trees: dict[str, Path], rwlock: str) -> None:
+    said = alone(trees["spaced"] / "bin/lockswap", "run", "--rwlock", rwlock, "--", "/bin/true", status=2)
     assert said.count("\n") == 1
     assert "has a space" in said
     assert "move the checkout or the installation" in said
@@ -165,16 +173,18 @@ def test_audit_and_a_benchmark_work_from_the_installation(trees: dict[str, Path]
     assert "rwlock" in said
 
 
-def test_compare_leaves_its_report_in_the_users_folder(trees: dict[str, Path], program: Path, tmp_path: Path) -> None:
+def test_compare_leaves_its_report_in_the_users_folder(
+    trees: dict[str, Path], program: Path, rwlock: str, tmp_path: Path
+) -> None:
     before = files_below(trees["moved"])
-    command = [trees["moved"] / "bin/lockswap", "compare", "--rwlock", "ba", "--repeats", "2", "--name", "mine"]
+    command = [trees["moved"] / "bin/lockswap", "compare", "--rwlock", rwlock, "--repeats", "2", "--name", "mine"]
     alone(*command, "--", program, "2", "2000", env={"HOME": str(tmp_path)}, cwd=tmp_path)
     assert (tmp_path / "lockswap-results/mine/report.html").is_file()
     assert files_below(trees["moved"]) == before
 
 
-def test_what_only_a_checkout_builds_is_said(trees: dict[str, Path], tmp_path: Path) -> None:
-    command = [trees["moved"] / "bin/lockswap", "compare", "--workload", "test-rwlock", "--rwlock", "ba", "--quick"]
+def test_what_only_a_checkout_builds_is_said(trees: dict[str, Path], rwlock: str, tmp_path: Path) -> None:
+    command = [trees["moved"] / "bin/lockswap", "compare", "--workload", "test-rwlock", "--rwlock", rwlock, "--quick"]
     done = subprocess.run(
         command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, capture_output=True, text=True
     )

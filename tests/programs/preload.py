@@ -348,12 +348,12 @@ def test_statistics_on_stderr() -> None:
 def test_processes_behind_a_shell_that_call_nothing_write_nothing() -> None:
     silent, calls = folder / "says_main", folder / "known_counts"
     script = f"{silent}; {calls}; for i in 1 2 3; do {silent}; done; exit 0"
-    written = stats_of(["bash", "-c", script], "ba")
+    written = stats_of(["bash", "-c", script], PLAIN)
     need(sorted(one["program"] for one in written) == ["bash", "known_counts"], f"{written}")
     need([one["calls"] for one in written if one["program"] == "bash"] == [0], f"{written}")
-    (stats,) = stats_of(["bash", "-c", f"exec {silent}"], "ba")
+    (stats,) = stats_of(["bash", "-c", f"exec {silent}"], PLAIN)
     need(stats["program"] == "says_main" and stats["calls"] == 0, f"{stats}")
-    text = run(["bash", "-c", script], RWLOCK="ba", STATS=1).stderr
+    text = run(["bash", "-c", script], RWLOCK=PLAIN, STATS=1).stderr
     need(text.count("calls seen") == 2 and "This is a shell: what it starts reports" in text, f"stderr is {text!r}")
 
 

@@ -86,7 +86,8 @@ def show(findings: Findings, page: Path | None, markdown: bool = False) -> None:
         console.print(listed("!", findings.advice, "yellow"))
     console.print()
     console.print(Text(_where(findings, page), style="bold"), soft_wrap=True)
-    console.print(Text(findings.verdict.sentence, style="bold"), soft_wrap=True)
+    # A program that reads the last line of a pipe gets all of it.
+    console.print(Text(findings.verdict.sentence, style="bold"), soft_wrap=not console.is_terminal)
 
 
 def _markdown(findings: Findings, page: Path | None) -> Iterator[str]:
