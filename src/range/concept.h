@@ -20,13 +20,11 @@ concept RangeLockBasics = requires(Lock& lock, const RangeRequest& request, Rang
   requires std::same_as<decltype(Lock::kCanShare), const bool>;
   // Whether threads may hold several ranges as long as they acquire them in one order.
   requires std::same_as<decltype(Lock::kHoldsMany), const bool>;
-  // 0: the range is held by `out`. Else an error number, and `out` stays what it was: EBUSY
-  // (only_try), ETIMEDOUT, ENOMEM; EDEADLK: the thread holds a range that is in the way.
-  { lock.acquire_range(request, options, out) } -> std::same_as<int>;
-  // By the thread that acquired it. The lock may be gone after the range has become free.
-  lock.release_range(node);
-  // The same without what a fast path tries first. One without a fast path has no other way.
+  // Acquires without what a fast path tries first; the results are those of acquire_range
+  // (stages.h). One without a fast path has no other way.
   { lock.acquire_slowly(request, options, out) } -> std::same_as<int>;
+  // The same for a release.
+  lock.release_slowly(node);
   // Of a range that is held: whether the calling thread acquired it; whether it is shared, if
   // the calling thread did.
   { Lock::is_mine(mine) } -> std::same_as<bool>;
@@ -63,12 +61,11 @@ template <class Lock>
 concept FastRangeLock = RangeLock<Lock> &&
     requires(Lock& lock, std::uint64_t at, bool shared, typename Lock::Node*& out,
              typename Lock::Node* node) {
-  // Nobody else holds a range, and the thread has a node at hand. False: nothing was done, go
-  // on with acquire_slowly.
+  // Nobody else holds a range, and the thread has a node at hand. False: nothing was done, go on
+  // with acquire_slowly.
   { lock.acquire_alone(at, at, shared, out) } -> std::same_as<bool>;
   // False: nothing was done, go on with release_slowly.
   { lock.release_alone(node) } -> std::same_as<bool>;
-  lock.release_slowly(node);
 };
 
 // Optional.

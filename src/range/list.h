@@ -59,17 +59,7 @@ class RangeList {
                               "the thread that comes at the right moment; one that has "
                               "failed eight times goes first"};
 
-  // 0: the range is held, by `n`, which else stays what it was. EBUSY (only_try), ETIMEDOUT,
-  // ENOMEM; EDEADLK: the thread holds a range itself that is in the way.
-  int acquire_range(const RangeRequest& r, RangeOptions options, Node*& n) noexcept {
-    return acquire_alone(r.start, r.end, r.shared, n) ? 0 : acquire_slowly(r, options, n);
-  }
-  // By the thread that acquired it.
-  void release_range(Node* n) noexcept {
-    if (!release_alone(n)) release_slowly(n);
-  }
-
-  // --- the same in two stages, for callers whose fast stage needs no stack frame
+  // --- the fast stage
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {
     if (!List::acquire_alone(head_, start, end, shared, out)) return false;
@@ -86,7 +76,7 @@ class RangeList {
     List::mark_released(n);
   }
 
-  // The slow stage of acquire_range.
+  // --- the slow stage
   [[gnu::noinline]] int acquire_slowly(const RangeRequest& r, RangeOptions options,
                                        Node*& out) noexcept {
     const typename Nodes::Lease lease;

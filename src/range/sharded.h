@@ -67,14 +67,6 @@ class ShardedRanges {
       P::unmap(Lists(there).heads, kMapped);
   }
 
-  // These are as RangeList's.
-  int acquire_range(const RangeRequest& r, RangeOptions options, Node*& n) noexcept {
-    return acquire_alone(r.start, r.end, r.shared, n) ? 0 : acquire_slowly(r, options, n);
-  }
-  void release_range(Node* n) noexcept {
-    if (!release_alone(n)) release_slowly(n);
-  }
-
   // In one segment, whose list is empty.
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {

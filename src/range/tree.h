@@ -70,10 +70,7 @@ class RangeTree {
                               "first come, first served, also behind a waiter that is not in "
                               "the way"};
 
-  // As RangeList's. Options have no meaning here, and there is no fast path.
-  int acquire_range(const RangeRequest& r, RangeOptions options, Node*& out) noexcept {
-    return acquire_slowly(r, options, out);
-  }
+  // Options have no meaning here, and there is no fast path.
   int acquire_slowly(const RangeRequest& r, RangeOptions, Node*& out) noexcept {
     const typename Nodes::Lease lease;
     Node* n = lease.get() == nullptr ? nullptr : Nodes::take(*lease.get());
@@ -92,7 +89,7 @@ class RangeTree {
     }
     return result;
   }
-  void release_range(Node* n) noexcept {
+  void release_slowly(Node* n) noexcept {
     const typename Nodes::Lease lease;
     --held().count;
     remove(*n);

@@ -12,6 +12,7 @@
 #include "range/concept.h"
 #include "range/request.h"
 #include "range/segments.h"
+#include "range/stages.h"
 #include "registry/range_locks.h"
 
 namespace lockswap {
@@ -25,6 +26,10 @@ class RangeNodeOps {
 
   static Lock& lock(RangeFrame& f) noexcept { return *reinterpret_cast<Lock*>(f.state); }
   static Node* node(const RangeHandle& h) noexcept { return static_cast<Node*>(h.node); }
+  // relaxed: a bound lock stays what it is.
+  static RangeOptions options(const RangeFrame& f) noexcept {
+    return RangeKind::options(f.kind.load(relaxed));
+  }
 
   static int acquire(RangeFrame& f, RangeHandle& h, std::uint64_t start, std::uint64_t end,
                      RangeMode mode) {
@@ -50,16 +55,15 @@ class RangeNodeOps {
   }
   [[gnu::noinline]] static int acquire_slowly(RangeFrame& f, RangeHandle& h, std::uint64_t start,
                                               std::uint64_t end, RangeMode mode) {
-    return acquire_rest(f, h, {start, end, mode == RangeMode::shared, false, nullptr});
+    Node* n = nullptr;
+    const bool shared = mode == RangeMode::shared;
+    const int result = lock(f).acquire_slowly({start, end, shared, false, nullptr}, options(f), n);
+    h = {n, &f};
+    return result;
   }
   static int acquire_within(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
-    return acquire_alone(f, h, r.start, r.end, r.shared) ? 0 : acquire_rest(f, h, r);
-  }
-  static int acquire_rest(RangeFrame& f, RangeHandle& h, const RangeRequest& r) {
-    // relaxed: a bound lock stays what it is.
-    const RangeOptions options = RangeKind::options(f.kind.load(relaxed));
     Node* n = nullptr;
-    const int result = lock(f).acquire_slowly(r, options, n);
+    const int result = acquire_range(lock(f), r, options(f), n);
     h = {n, &f};
     return result;
   }
@@ -70,11 +74,8 @@ class RangeNodeOps {
     h.node = nullptr;
     if constexpr (kFastPath) {
       if (lock(*h.lock).release_alone(n)) return 0;
-      return release_slowly(*h.lock, n);
-    } else {
-      lock(*h.lock).release_range(n);
-      return 0;
     }
+    return release_slowly(*h.lock, n);
   }
   [[gnu::noinline]] static int release_slowly(RangeFrame& f, Node* n) {
     lock(f).release_slowly(n);

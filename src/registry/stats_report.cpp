@@ -3,6 +3,7 @@
 #include <cerrno>  // program_invocation_short_name
 #include <cstddef>
 #include <fcntl.h>
+#include <span>
 #include <unistd.h>
 
 #include "platform/atomic.h"
@@ -43,19 +44,20 @@ constexpr Field kFields[] = {
     {"to_glibc", Event::to_glibc},
 };
 
-const char* name_of_lock(const Config& config) noexcept { return rwlock_of(config).name; }
 constexpr Field kMutexFields[] = {
     {"acquisitions", Event::mutex_lock},
     {"failed_tries", Event::mutex_failed_try},
     {"timeouts", Event::mutex_timeout},
     {"to_glibc", Event::mutex_to_glibc},
-};
-constexpr Field kCondFields[] = {
+    // Of condition variables, which no mutex has.
     {"waits", Event::cond_wait},
     {"wait_timeouts", Event::cond_timeout},
     {"signals", Event::cond_signal},
     {"broadcasts", Event::cond_broadcast},
 };
+constexpr auto kOfOneMutex = std::span(kMutexFields).first<4>();
+
+const char* name_of_lock(const Config& config) noexcept { return rwlock_of(config).name; }
 
 // The busiest objects of a kind.
 struct Busiest {
@@ -77,10 +79,10 @@ void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
   out << millionths / 1'000'000 << "." << places;
 }
 
-template <std::size_t kCount, class Get>
-void put_json_counts(Text& out, const Field (&fields)[kCount], Get get) noexcept {
+template <class Get>
+void put_json_counts(Text& out, std::span<const Field> fields, Get get) noexcept {
   for (const Field& f : fields)
-    out << (&f == fields ? "\"" : ",\"") << f.name << "\":" << get(f.event);
+    out << (&f == fields.data() ? "\"" : ",\"") << f.name << "\":" << get(f.event);
 }
 
 template <class Get>
@@ -190,11 +192,9 @@ void put_json_mutexes(Text& out, const Config& config, const Totals& t,
       << "\",\"auto\":" << (config.automatic_mutex ? "true" : "false")
       << ",\"calls\":" << t[Event::mutex_call] << ",\"locks\":" << t.mutexes << ",\n\"totals\":{";
   put_json_counts(out, kMutexFields, total);
-  out << ",";
-  put_json_counts(out, kCondFields, total);
   out << "},\n";
   put_json_busiest(out, top, [&out](const Counts& c) {
-    put_json_counts(out, kMutexFields, [&c](Event e) { return c.get(e); });
+    put_json_counts(out, kOfOneMutex, [&c](Event e) { return c.get(e); });
   });
   out << "}";
 }
@@ -232,8 +232,7 @@ bool is_shell(const char* program) noexcept {
   return false;
 }
 
-template <std::size_t kCount>
-void put_text_counts(Text& out, const Field (&fields)[kCount], const Totals& t) noexcept {
+void put_text_counts(Text& out, std::span<const Field> fields, const Totals& t) noexcept {
   for (const Field& f : fields) {
     if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
   }
@@ -245,7 +244,6 @@ void put_text_mutexes(Text& out, const Config& config, const Totals& t,
   out << "lockswap: mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "") << ": "
       << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";
   put_text_counts(out, kMutexFields, t);
-  put_text_counts(out, kCondFields, t);
   for (std::size_t i = 0; i < top.count; ++i) {
     out << "  mutex ";
     out.hex(top.at[i]->key.load(relaxed))

@@ -25,6 +25,7 @@
 #include "multicore/explore/plain.h"
 #include "multicore/explore/platform.h"
 #include "range/request.h"
+#include "range/stages.h"
 
 namespace lockswap::explore {
 
@@ -57,12 +58,12 @@ class RangeLockUnderTest final : public RangeUnderTest {
   }
   int acquire(int which, const RangeRequest& r, void*& handle) override {
     Node* n = nullptr;
-    const int result = lock(which).acquire_range(r, options_, n);
+    const int result = acquire_range(lock(which), r, options_, n);
     handle = n;
     return result;
   }
   void release(int which, void* handle) override {
-    lock(which).release_range(static_cast<Node*>(handle));
+    release_range(lock(which), static_cast<Node*>(handle));
   }
   void downgrade(int which, void* handle) override {
     if constexpr (Lock::kCanShare) lock(which).downgrade(static_cast<Node*>(handle));

@@ -13,6 +13,7 @@
 #include "range/list.h"
 #include "range/segments.h"
 #include "range/sharded.h"
+#include "range/stages.h"
 #include "wait/park.h"
 
 namespace {
@@ -145,17 +146,17 @@ TYPED_TEST(Deadlines, AreLookedAtBetweenWaitsThatEndSoon) {
   const RangeOptions options{.fair = true, .writers_first = false};
   typename TypeParam::Node* held = nullptr;
   const RangeRequest all{0, 10, false, false, nullptr};
-  ASSERT_EQ(lock.acquire_range(all, options, held), 0);
+  ASSERT_EQ(acquire_range(lock, all, options, held), 0);
   AlwaysSomethingElse::waits = 0;
   int result = -1;
   std::thread([&] {
     const Deadline over = deadline_in(0, 0);
     typename TypeParam::Node* mine = nullptr;
-    result = lock.acquire_range({5, 15, false, false, &over}, options, mine);
+    result = acquire_range(lock, {5, 15, false, false, &over}, options, mine);
   }).join();
   EXPECT_EQ(result, ETIMEDOUT);
   EXPECT_EQ(AlwaysSomethingElse::waits, 0);
-  lock.release_range(held);
+  release_range(lock, held);
   EXPECT_FALSE(lock.busy());
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "platform/native.h"
+#include "range/stages.h"
 #include "registry/range_list_headers.h"  // written by src/lists.cmake
 #include "wait/park.h"
 #include "wait/spin.h"
@@ -115,7 +116,7 @@ class Thread {
     h.shared = random_() % 100 < 60;
     const Deadline soon = deadline_in(Native::now(), 50'000);
     const RangeRequest r{h.start, h.end, h.shared, what % 4 == 1, what % 4 == 2 ? &soon : nullptr};
-    const int result = world_.list.acquire_range(r, options_, h.node);
+    const int result = acquire_range(world_.list, r, options_, h.node);
     h.shared &= List::kCanShare;
     if (result != 0) {
       const int i = result == EBUSY ? 0 : result == ETIMEDOUT ? 1 : result == EDEADLK ? 2 : 3;
@@ -132,7 +133,7 @@ class Thread {
   void own(const Held& h) {
     typename List::Node* n = nullptr;
     const int result =
-        world_.list.acquire_range({h.start, h.start + 1, false, false, nullptr}, options_, n);
+        acquire_range(world_.list, {h.start, h.start + 1, false, false, nullptr}, options_, n);
     world_.expect(result == EDEADLK);
   }
   void leave(Held& h) {
@@ -153,7 +154,7 @@ class Thread {
     }
     for (std::uint64_t u = h.start; u < h.end; ++u)
       world_.expect(world_.units[u].leave(h.shared));
-    world_.list.release_range(h.node);
+    release_range(world_.list, h.node);
   }
 
   World<List>& world_;
