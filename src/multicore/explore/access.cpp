@@ -139,7 +139,7 @@ void Machine::flush_one(int thread) {
   if (location == Memory::kFull) fail("too many writes: the execution is too long");
   if (memory_.poisoned(location))
     fail("a delayed store of T%d meets an object that is gone", thread);
-  note("(a delayed store of T%d reaches %s)", thread, atom_name(location).c_str());
+  if (is_traced()) note("(a delayed store of T%d reaches %s)", thread, atom_name(location).c_str());
   ++writes_;
   idle_rounds_ = 0;
 }
@@ -242,7 +242,7 @@ void Machine::fence(Op op, Order order, const Site& site) {
   order = order_of(op, order, site);
   if (order == seq_cst) drain(current_);
   memory_.fence(current_, order);
-  note("%s %s  %s:%u", name_of(op), name_of(order), file_of(site), site.line());
+  if (is_traced()) note("%s %s  %s:%u", name_of(op), name_of(order), file_of(site), site.line());
 }
 
 void Machine::heavy_fence(const Site& site) {
@@ -251,7 +251,7 @@ void Machine::heavy_fence(const Site& site) {
     drain(thread);
     memory_.fence(thread, seq_cst);
   };
-  note("heavy fence  %s:%u", file_of(site), site.line());
+  if (is_traced()) note("heavy fence  %s:%u", file_of(site), site.line());
   in(current_);
   for (int i = 0; i < count_; ++i) {
     if (i != current_) in(i);

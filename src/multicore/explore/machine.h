@@ -64,7 +64,6 @@ class Machine {
   MemoryModel model = MemoryModel::c11;
   const std::string& failure() const { return failure_; }
   std::uint32_t run_number() const { return run_; }
-  void on_reset(void (*hook)()) { resets_.push_back(hook); }
   void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
@@ -93,6 +92,8 @@ class Machine {
   void expect_doorway() { me().at_doorway = true; }
   std::function<void(int thread)> on_doorway;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  // For the trace, if there is one. Arguments that take time are made only then (is_traced).
+  bool is_traced() const { return trace != nullptr; }
   void note(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   // --- memory
@@ -230,7 +231,6 @@ class Machine {
   std::uint64_t writes_ = 0;
   std::uint32_t run_ = 0;
   std::string failure_;
-  std::vector<void (*)()> resets_;
   std::vector<void (*)(int)> new_threads_;
 };
 

@@ -113,12 +113,14 @@ Condition condition_on(const Pred& pred, int location) {
 }
 
 // One T for each virtual thread, or one for the process; as new in each execution. What belongs to
-// a thread is as new for a thread that follows in its place, too.
+// a thread is as new for a thread that follows in its place, too. An execution renews what it comes
+// to: a run of all cases has many hundred of these, and an execution comes to a few.
 template <class T, int kCopies>
 class Renewed {
  public:
   static T& at(int i) {
     static Renewed copies;
+    if (!kRenewsItself && copies.run_ != machine.run_number()) copies.renew();
     return *std::launder(reinterpret_cast<T*>(copies.bytes_[i]));
   }
 
@@ -130,16 +132,20 @@ class Renewed {
     bytes_ = std::make_unique<Bytes[]>(kCopies);
     static Renewed* self = this;
     renew();
-    if (!kRenewsItself) machine.on_reset(+[] { self->renew(); });
-    if (kCopies == kMaxThreads) machine.on_new_thread(+[](int i) { new (self->bytes_[i]) T{}; });
+    if (kCopies != kMaxThreads) return;
+    machine.on_new_thread(+[](int i) {
+      if (self->run_ == machine.run_number()) new (self->bytes_[i]) T{};
+    });
   }
   void renew() {
+    run_ = machine.run_number();
     for (int i = 0; i < kCopies; ++i)
       new (bytes_[i]) T{};
   }
 
   using Bytes = std::byte[sizeof(T)];
   std::unique_ptr<Bytes[]> bytes_;
+  std::uint32_t run_ = 0;
 };
 
 // Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself (there

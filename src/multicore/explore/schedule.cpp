@@ -80,8 +80,6 @@ void Machine::reset(const Scenario& scenario) {
     t.wait = Thread::Wait::none;
     if (i < count_) t.fiber.reset(&thread_main);
   }
-  for (auto hook : resets_)
-    hook();
 }
 
 void Machine::run_alone(const std::function<void()>& part) {

@@ -84,11 +84,13 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   const int index = choose_write(location, relaxed);
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
-    note("does not sleep: %s has changed", atom_name(location).c_str());
+    if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
     return Parked::woken;
   }
-  note("sleeps on %s, channels %#x%s", atom_name(location).c_str(), channels,
-       may_pass(deadline) ? ", timed" : "");
+  if (is_traced()) {
+    note("sleeps on %s, channels %#x%s", atom_name(location).c_str(), channels,
+         may_pass(deadline) ? ", timed" : "");
+  }
   if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
   t.address = memory_.address_of(location);
   t.channels = channels;
@@ -120,8 +122,10 @@ void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
       t.woken = true;
     }
   }
-  note("wakes channels %#x of %s", channels,
-       location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
+  if (is_traced()) {
+    note("wakes channels %#x of %s", channels,
+         location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
+  }
 }
 
 void Machine::step_aside() {
