@@ -28,17 +28,17 @@ __attribute__((noinline)) void pairs_of(long n, int mode) {
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const bool shared = std::strcmp(what, "shared") == 0;
-  const bool beside = std::strcmp(what, "beside") == 0;
+  const bool holds_another = std::strcmp(what, "beside") == 0;
   const long pairs = argc > 2 ? std::atol(argv[2]) : 1'000'000;
   const long rounds = argc > 3 ? std::atol(argv[3]) : 7;
-  if (argc > 4 || (!shared && !beside && std::strcmp(what, "exclusive") != 0) || pairs <= 0 ||
-      rounds <= 0) {
+  if (argc > 4 || (!shared && !holds_another && std::strcmp(what, "exclusive") != 0) ||
+      pairs <= 0 || rounds <= 0) {
     std::fprintf(stderr, "usage: range_uncontended exclusive|shared|beside [PAIRS [ROUNDS]]\n");
     return 2;
   }
   const int mode = shared ? LOCKSWAP_RANGE_SHARED : LOCKSWAP_RANGE_EXCLUSIVE;
   lockswap_range other;
-  if (beside) lockswap_range_acquire(&lock, &other, 0, 100, LOCKSWAP_RANGE_EXCLUSIVE);
+  if (holds_another) lockswap_range_acquire(&lock, &other, 0, 100, LOCKSWAP_RANGE_EXCLUSIVE);
   pairs_of(pairs / 10 + 1, mode);  // warm: the thread's nodes
   for (long i = 0; i < rounds; ++i) {
     const double start = bench::cpu_ns();

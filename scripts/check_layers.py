@@ -102,8 +102,8 @@ def included_file(root: Path, file: Path, name: str) -> str | None:
     """The file of a layer that an include leads to: spelt from the root, from src/, or from the file's folder."""
     for base in (file.parent, root, root / "src"):
         target = (base / name).resolve()
-        beside = base == file.parent and not name.startswith(".")
-        if target.is_relative_to(root) and (target.exists() or not beside):
+        in_its_folder = base == file.parent and not name.startswith(".")
+        if target.is_relative_to(root) and (target.exists() or not in_its_folder):
             path = target.relative_to(root).as_posix()
             if layer_of(path):
                 return path

@@ -33,17 +33,17 @@ BIND(pthread_rwlock_unlock, OLDEST)
 BIND(pthread_rwlock_clockrdlock, "GLIBC_2.30")
 BIND(pthread_rwlock_clockwrlock, "GLIBC_2.30")
 
-#define TWIN(name)                           \
-  extern int name##_twin(pthread_rwlock_t*); \
-  __asm__(".symver " #name "_twin,__" #name "@" OLDEST);
-TWIN(pthread_rwlock_destroy)
-TWIN(pthread_rwlock_rdlock)
-TWIN(pthread_rwlock_wrlock)
-TWIN(pthread_rwlock_tryrdlock)
-TWIN(pthread_rwlock_trywrlock)
-TWIN(pthread_rwlock_unlock)
-extern int pthread_rwlock_init_twin(pthread_rwlock_t*, const pthread_rwlockattr_t*);
-__asm__(".symver pthread_rwlock_init_twin,__pthread_rwlock_init@" OLDEST);
+#define UNDERSCORED(name)                           \
+  extern int name##_underscored(pthread_rwlock_t*); \
+  __asm__(".symver " #name "_underscored,__" #name "@" OLDEST);
+UNDERSCORED(pthread_rwlock_destroy)
+UNDERSCORED(pthread_rwlock_rdlock)
+UNDERSCORED(pthread_rwlock_wrlock)
+UNDERSCORED(pthread_rwlock_tryrdlock)
+UNDERSCORED(pthread_rwlock_trywrlock)
+UNDERSCORED(pthread_rwlock_unlock)
+extern int pthread_rwlock_init_underscored(pthread_rwlock_t*, const pthread_rwlockattr_t*);
+__asm__(".symver pthread_rwlock_init_underscored,__pthread_rwlock_init@" OLDEST);
 
 BIND(pthread_mutex_trylock, OLDEST)
 BIND(pthread_mutex_timedlock, OLDEST)
@@ -55,15 +55,15 @@ BIND(pthread_cond_wait, OLDEST)
 BIND(pthread_cond_signal, OLDEST)
 BIND(pthread_cond_broadcast, OLDEST)
 BIND(pthread_cond_clockwait, "GLIBC_2.30")
-#define MUTEX_TWIN(name)                    \
-  extern int name##_twin(pthread_mutex_t*); \
-  __asm__(".symver " #name "_twin,__" #name "@" OLDEST);
-MUTEX_TWIN(pthread_mutex_destroy)
-MUTEX_TWIN(pthread_mutex_lock)
-MUTEX_TWIN(pthread_mutex_trylock)
-MUTEX_TWIN(pthread_mutex_unlock)
-extern int pthread_mutex_init_twin(pthread_mutex_t*, const pthread_mutexattr_t*);
-__asm__(".symver pthread_mutex_init_twin,__pthread_mutex_init@" OLDEST);
+#define MUTEX_UNDERSCORED(name)                    \
+  extern int name##_underscored(pthread_mutex_t*); \
+  __asm__(".symver " #name "_underscored,__" #name "@" OLDEST);
+MUTEX_UNDERSCORED(pthread_mutex_destroy)
+MUTEX_UNDERSCORED(pthread_mutex_lock)
+MUTEX_UNDERSCORED(pthread_mutex_trylock)
+MUTEX_UNDERSCORED(pthread_mutex_unlock)
+extern int pthread_mutex_init_underscored(pthread_mutex_t*, const pthread_mutexattr_t*);
+__asm__(".symver pthread_mutex_init_underscored,__pthread_mutex_init@" OLDEST);
 #endif
 
 static int wrong;
@@ -94,17 +94,17 @@ static void use_everything(void) {
   EXPECT(0, pthread_rwlock_unlock(&l));
   EXPECT(0, pthread_rwlock_destroy(&l));
 #ifdef BOUND_TO_OLD
-  EXPECT(0, pthread_rwlock_init_twin(&l, NULL));
-  EXPECT(0, pthread_rwlock_rdlock_twin(&l));
-  EXPECT(0, pthread_rwlock_tryrdlock_twin(&l));
+  EXPECT(0, pthread_rwlock_init_underscored(&l, NULL));
+  EXPECT(0, pthread_rwlock_rdlock_underscored(&l));
+  EXPECT(0, pthread_rwlock_tryrdlock_underscored(&l));
   EXPECT(EBUSY, pthread_rwlock_trywrlock(&l));  // both names mean the same lock
-  EXPECT(EBUSY, pthread_rwlock_trywrlock_twin(&l));
-  EXPECT(0, pthread_rwlock_unlock_twin(&l));
+  EXPECT(EBUSY, pthread_rwlock_trywrlock_underscored(&l));
+  EXPECT(0, pthread_rwlock_unlock_underscored(&l));
   EXPECT(0, pthread_rwlock_unlock(&l));
-  EXPECT(0, pthread_rwlock_wrlock_twin(&l));
+  EXPECT(0, pthread_rwlock_wrlock_underscored(&l));
   EXPECT(EBUSY, pthread_rwlock_tryrdlock(&l));
   EXPECT(0, pthread_rwlock_unlock(&l));
-  EXPECT(0, pthread_rwlock_destroy_twin(&l));
+  EXPECT(0, pthread_rwlock_destroy_underscored(&l));
 #endif
 }
 
@@ -135,12 +135,12 @@ static void use_mutexes(void) {
   EXPECT(0, pthread_mutex_unlock(&m));
   EXPECT(0, pthread_mutex_destroy(&m));
 #ifdef BOUND_TO_OLD
-  EXPECT(0, pthread_mutex_init_twin(&m, NULL));
-  EXPECT(0, pthread_mutex_lock_twin(&m));
+  EXPECT(0, pthread_mutex_init_underscored(&m, NULL));
+  EXPECT(0, pthread_mutex_lock_underscored(&m));
   EXPECT(EBUSY, pthread_mutex_trylock(&m));  // both names mean the same mutex
-  EXPECT(EBUSY, pthread_mutex_trylock_twin(&m));
-  EXPECT(0, pthread_mutex_unlock_twin(&m));
-  EXPECT(0, pthread_mutex_destroy_twin(&m));
+  EXPECT(EBUSY, pthread_mutex_trylock_underscored(&m));
+  EXPECT(0, pthread_mutex_unlock_underscored(&m));
+  EXPECT(0, pthread_mutex_destroy_underscored(&m));
 #endif
 
   // An object of the version's own layout, and one for the function that has only the newer one.

@@ -367,11 +367,11 @@ TEST_F(Foreign, RacingRecursion) {
         sched_yield();
         continue;
       }
-      const bool beside = random() % 2 == 0 && pthread_rwlock_tryrdlock(&guarded.lock) ==
-                                                   0;  // sometimes a holder itself
+      const bool also_reads = random() % 2 == 0 && pthread_rwlock_tryrdlock(&guarded.lock) ==
+                                                       0;  // sometimes a holder itself
       owed.fetch_sub(1);
       EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
-      if (beside) {
+      if (also_reads) {
         guarded.read_inside();
         EXPECT_EQ(0, pthread_rwlock_unlock(&guarded.lock));
       }

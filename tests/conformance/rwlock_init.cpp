@@ -380,8 +380,9 @@ TEST(Init, ManyLocksCostNoMemoryOfTheirOwn) {
     }
   // The large locks have a block beside the object, for as long as they are not destroyed: at
   // most 2 kB on the machines that tests pretend.
-  const std::int64_t beside = lock_is("has_block") ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
-  EXPECT_LT(resident_bytes() - before, beside + (4 << 20))
+  const std::int64_t in_blocks =
+      lock_is("has_block") ? 2048 * static_cast<std::int64_t>(kLocks) : 0;
+  EXPECT_LT(resident_bytes() - before, in_blocks + (4 << 20))
       << "bytes more for " << kLocks << " locks";
 }
 

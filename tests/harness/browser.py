@@ -119,8 +119,8 @@ class Browser:
     def media(self, dark: bool, media: str = "screen") -> None:
         # Without smooth scrolling an element is where it is when it is clicked.
         features = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
-        told = [{"name": name, "value": value} for name, value in features.items()]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": told})
+        emulated = [{"name": name, "value": value} for name, value in features.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": emulated})
 
     def run(self, script: str, *args: object):
         return self.driver.execute_script(script, *args)

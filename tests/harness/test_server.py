@@ -213,8 +213,8 @@ def test_a_load_that_hangs_is_ended(measure):
 @pytest.mark.parametrize("stop", ["TERM", "SIGINT", "KILL"])
 def test_a_server_that_a_signal_kills_is_counted_all_the_same(measure, stop):
     """It leaves without exit handlers; what it would not hear of (SIGKILL) becomes SIGTERM."""
-    told = {"match = '^stopped'": "match = '^listening'", 'stop = "TERM"': f'stop = "{stop}"'}
-    outcome = measure("--plain", "", told, lock="ba", count=True)
+    changes = {"match = '^stopped'": "match = '^listening'", 'stop = "TERM"': f'stop = "{stop}"'}
+    outcome = measure("--plain", "", changes, lock="ba", count=True)
     assert outcome.status == "ok", outcome
     assert outcome.counts.totals["reads"] == 450 and outcome.counts.totals["writes"] == 50
 

@@ -15,7 +15,7 @@ from under import Skip, installed, need, run_tests, under_test
 under = under_test("LIBRARY REGISTRY FOLDER")
 
 
-def beside(other: Path) -> None:
+def runs_with(other: Path) -> None:
     """The same result with the other library alone, and with both in either order, under each lock."""
     alone = under.run_well("guest", lock=None, preload=str(other)).stdout
     for preload in (f"{under.library} {other}", f"{other} {under.library}"):
@@ -30,19 +30,19 @@ def beside(other: Path) -> None:
 
 
 def test_jemalloc() -> None:
-    beside(installed("libjemalloc.so.2"))
+    runs_with(installed("libjemalloc.so.2"))
 
 
 def test_tcmalloc() -> None:
-    beside(installed("libtcmalloc_minimal.so.4"))
+    runs_with(installed("libtcmalloc_minimal.so.4"))
 
 
 def test_mimalloc() -> None:
-    beside(installed("libmimalloc.so.2*"))
+    runs_with(installed("libmimalloc.so.2*"))
 
 
 def test_a_malloc_that_takes_locks() -> None:
-    beside(under.folder / "liblocking_malloc.so")
+    runs_with(under.folder / "liblocking_malloc.so")
 
 
 def asan() -> Path:

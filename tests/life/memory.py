@@ -39,7 +39,7 @@ def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
         own = last[0] - first[0]
         name = lock or "(none)"
         print(f"        {'':24} {name}: {first[0]} kB, then {own:+} kB, {last[2] - first[2]:+} mappings")
-        blocks = under.beside.get(lock, 0) * locks // 1024
+        blocks = under.block_bytes.get(lock, 0) * locks // 1024
         need(own <= max(growth, 0) + PAGES + blocks, f"{name}: {command} grew by {own} kB, under glibc by {growth} kB")
         need(last[0] <= end[0] + FIXED + blocks, f"{name}: {command} takes {last[0]} kB, under glibc {end[0]} kB")
         mapped = last[1] - first[1]
@@ -101,7 +101,7 @@ def test_very_many_locks_held_at_once() -> None:
     held = 1_000_000 if FULL else 100_000
     for lock in [None, "", *under.locks]:
         first, last = memory("held", held, lock=lock)
-        allowed = held * (24 * 4 + under.beside.get(lock, 0)) // 1024 + PAGES
+        allowed = held * (24 * 4 + under.block_bytes.get(lock, 0)) // 1024 + PAGES
         need(last[0] - first[0] <= allowed, f"{lock}: {last[0] - first[0]} kB for {held} holds")
 
 

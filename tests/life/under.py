@@ -36,10 +36,10 @@ class Under:
         # The code behind the lock's name as a mutex, which has queue nodes.
         self.mutex = next(f"mutex:{m['same_code_as']}" for m in mutexes if m["name"] == self.plain)
         # Bytes of a block beside the pthread object, of locks that do not fit into it.
-        self.beside: dict[str, int] = {}
+        self.block_bytes: dict[str, int] = {}
         for listed_locks, names in ((listed["rwlocks"], self.locks), (mutexes, self.mutexes)):
             sizes = [lock["footprint_bytes"] for lock in listed_locks]
-            self.beside |= {name: size - min(sizes) for name, size in zip(names, sizes, strict=True)}
+            self.block_bytes |= {name: size - min(sizes) for name, size in zip(names, sizes, strict=True)}
 
     def run(
         self,

@@ -127,7 +127,7 @@ def unplugged(machine: Machine, lock: str, cpu: int, out: dict[str, Any]) -> Non
     assert out["left"] == [0] * parts(machine, lock)
 
 
-def hand_over(machine: Machine, out: dict[str, Any]) -> None:
+def hand_off(machine: Machine, out: dict[str, Any]) -> None:
     """The first node's writers go, as many in a row as may be, then each other node's, then the rest of the first."""
     (first, *rest), bound, others = nodes(machine), out["bound"], out["others"]
     left = len(out["order"]) - (1 + bound) - others * len(rest)

@@ -5,7 +5,7 @@
 //   per_node here COUNT     COUNT reads, wherever the system lets this process run
 //   per_node moves          holds whose threads change their node meanwhile
 //   per_node unplug CPU     holds of threads whose CPU is taken away meanwhile (for root)
-//   `per_node hand-over`    which writers of a prepared queue get the mutex of `cohort`
+//   `per_node hand-off`    which writers of a prepared queue get the mutex of `cohort`
 //   per_node mixed SECONDS  a thread on each CPU reads and writes: what `cohort` counts
 //
 // Exit status: 0 it was done, whatever it is; 1 it could not be done; 2 bad input.
@@ -22,16 +22,16 @@
 #include <unistd.h>
 #include <vector>
 
-#include "beside.h"
+#include "blocks.h"
 #include "standing.h"
 
 namespace {
 
-using beside::CohortBlock;
+using blocks::CohortBlock;
 using namespace standing;
 
 pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-std::unique_ptr<beside::Parts> parts;
+std::unique_ptr<blocks::Parts> parts;
 
 // --- what is printed
 
@@ -171,7 +171,7 @@ unsigned waiting_writers(const CohortBlock& block) {
 
 // While this thread, on the first node, holds the lock, a few writers of each other node come, then
 // more of the first than may go in a row.
-void hand_over() {
+void hand_off() {
   constexpr unsigned kOthers = 3, kBeyond = 8;
   const auto nodes = cpus_by_node();
   stand_on(nodes.begin()->second[0]);
@@ -264,15 +264,15 @@ constexpr Experiment kExperiments[] = {
     {"here", " COUNT", true, [](double n) { here(static_cast<unsigned>(n)); }},
     {"moves", "", true, [](double) { moves(); }},
     {"unplug", " CPU", true, [](double n) { unplug(static_cast<unsigned>(n)); }},
-    {"hand-over", "", false, [](double) { hand_over(); }},
+    {"hand-off", "", false, [](double) { hand_off(); }},
     {"mixed", " SECONDS", false, mixed},
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  parts = beside::parts_of_this_lock();
-  const bool is_cohort = dynamic_cast<beside::CohortParts*>(parts.get()) != nullptr;
+  parts = blocks::parts_of_this_lock();
+  const bool is_cohort = dynamic_cast<blocks::CohortParts*>(parts.get()) != nullptr;
   const std::string what = argc > 1 ? argv[1] : "";
   const double number = argc > 2 ? std::strtod(argv[2], nullptr) : 0;
   for (const Experiment& e : kExperiments) {

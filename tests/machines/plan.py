@@ -12,7 +12,7 @@ MACHINES = {
     "uneven, a node without CPUs": Machine(("0", "1-3", "4-5", "")),
     "interleaved": Machine(("0,2,4", "1,3,5"), spare=2),
 }
-BESIDE = ("cohort", "per-cpu")  # locks that look at the machine
+WITH_BLOCK = ("cohort", "per-cpu")  # locks that look at the machine
 STRESSED = ("two nodes", "four nodes")
 LOCKS = ("cohort", "per-cpu", "rlu", "rlu-asym", "bravo-cohort", "bravo-per-cpu")
 
@@ -28,10 +28,10 @@ WRONG_NUMBERS = {"interleaved": {"LOCKSWAP_TOPOLOGY": "2x4x1"}}
 def plan(name: str) -> Steps:
     machine, steps = MACHINES[name], Steps()
     _look(machine, steps)
-    for lock in BESIDE:
+    for lock in WITH_BLOCK:
         _use_parts(machine, steps, lock)
     for fault, variables in {"": {}, ", fault": FAULT}.items():
-        steps.add(f"hand-over{fault}", PER_NODE, "hand-over", lock="cohort", **variables)
+        steps.add(f"hand-off{fault}", PER_NODE, "hand-off", lock="cohort", **variables)
         steps.add(f"mixed{fault}", PER_NODE, "mixed", STRESS_S, lock="cohort", **variables)
     if name in WRONG_NUMBERS:
         steps.add("view, wrong numbers", VIEW, **WRONG_NUMBERS[name])

@@ -11,7 +11,7 @@ from machine import Machine, MachineError, numbers
 TWO = Machine.even(2, 4)
 GAP = Machine(("0-1", "", "2-3"))  # node 1 has no CPUs
 
-HAND_OVER = {
+HAND_OFF = {
     "bound": 3,
     "others": 2,
     "order": [0, 0, 0, 0, 1, 1, 0, 0],
@@ -69,8 +69,8 @@ def refused(holds, good: dict, **wrong: object) -> None:
         {"global": 2},
     ],
 )
-def test_hand_overs(wrong):
-    refused(lambda out: expected.hand_over(TWO, out), HAND_OVER, **wrong)
+def test_hand_offs(wrong):
+    refused(lambda out: expected.hand_off(TWO, out), HAND_OFF, **wrong)
 
 
 @pytest.mark.parametrize(

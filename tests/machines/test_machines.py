@@ -9,14 +9,14 @@ import re
 import expected
 import pytest
 from machine import MachineError, missing, run
-from plan import BESIDE, COUNT, LOCKS, MACHINES, OFFLINE, STRESSED, WRONG_NUMBERS, plan
+from plan import COUNT, LOCKS, MACHINES, OFFLINE, STRESSED, WITH_BLOCK, WRONG_NUMBERS, plan
 from steps import Result
 
 pytestmark = pytest.mark.full
 LIMIT_S = 3600
 
 every_machine = pytest.mark.parametrize("name", MACHINES)
-every_lock_beside = pytest.mark.parametrize("lock", BESIDE)
+every_lock_with_block = pytest.mark.parametrize("lock", WITH_BLOCK)
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def test_blocks_have_a_part_for_each_node_or_cpu(name):
 
 
 @every_machine
-@every_lock_beside
+@every_lock_with_block
 def test_readers_and_writers_come_to_the_part_of_their_cpu(name, lock):
     check(expected.places, name, lock, COUNT, step=f"places, {lock}")
     expected.places(MACHINES[name], lock, COUNT, booted(name)[f"places, {lock}, no rseq"].json)
@@ -91,27 +91,27 @@ def test_the_right_number_of_nodes_is_not_enough(name):
 
 
 @every_machine
-@every_lock_beside
+@every_lock_with_block
 def test_programs_bound_by_numactl_stay_at_their_nodes_parts(name, lock):
     for node in expected.nodes(MACHINES[name]):
         check(expected.here, name, lock, node, COUNT, step=f"here {node}, {lock}")
 
 
 @every_machine
-@every_lock_beside
+@every_lock_with_block
 def test_holds_stay_where_they_were_taken_when_their_threads_move(name, lock):
     check(expected.moves, name, lock, step=f"moves, {lock}")
 
 
 @every_machine
-@every_lock_beside
+@every_lock_with_block
 def test_holds_outlive_their_cpu(name, lock):
     check(expected.unplugged, name, lock, MACHINES[name].cpus[-1], step=f"unplug, {lock}")
 
 
 @every_machine
 def test_the_mutex_stays_on_a_node_for_so_long_and_no_longer(name):
-    check(expected.hand_over, name, step="hand-over")
+    check(expected.hand_off, name, step="hand-off")
 
 
 @every_machine

@@ -293,9 +293,9 @@ def test_reports_midway() -> None:
 
 def stats_at_the_end(way: str) -> tuple[int, list[dict]]:
     """How ways_to_end ended beside lockswap-stats-on-signal.so, and its reports."""
-    beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
+    with_reports = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
     with tempfile.TemporaryDirectory() as tmp:
-        result = run([folder / "ways_to_end", way], preload=beside, RWLOCK=PLAIN, STATS=f"{tmp}/stats")
+        result = run([folder / "ways_to_end", way], preload=with_reports, RWLOCK=PLAIN, STATS=f"{tmp}/stats")
         need(result.stderr == "", result.stderr)
         return result.returncode, [json.loads(f.read_text()) for f in Path(tmp).iterdir()]
 
@@ -326,8 +326,8 @@ def test_statistics_of_a_program_that_a_signal_ends() -> None:
 
 def test_ctrl_c_stays_pythons() -> None:
     program = "import os, signal\ntry: os.kill(os.getpid(), signal.SIGINT)\nexcept KeyboardInterrupt: print('heard')"
-    beside = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
-    result = run([sys.executable, "-c", program], preload=beside, RWLOCK=PLAIN, STATS=1)
+    with_reports = f"{library} {library.parent}/bin/lockswap-stats-on-signal.so"
+    result = run([sys.executable, "-c", program], preload=with_reports, RWLOCK=PLAIN, STATS=1)
     need(result.stdout == "heard\n" and "calls seen" in result.stderr, f"{result}")
 
 

@@ -19,8 +19,8 @@ TEST_P(RangesOfManyThreads, InASteadyStateNothingIsAllocated) {
   lockswap_range_counts before{};
   lockswap_range_counts after{};
   // Beside another range: no fast path, so each node is taken out and used again.
-  lockswap_range beside;
-  ASSERT_EQ(lockswap_range_acquire(&lock, &beside, 100, 101, kExclusive), 0);
+  lockswap_range other;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &other, 100, 101, kExclusive), 0);
   for (int i = 0; i < 4000; ++i) {
     if (i == 1000) {
       ASSERT_EQ(lockswap_range_get_counts(&before), 0);
@@ -31,7 +31,7 @@ TEST_P(RangesOfManyThreads, InASteadyStateNothingIsAllocated) {
   }
   ASSERT_EQ(lockswap_range_get_counts(&after), 0);
   EXPECT_EQ(after.nodes, before.nodes);
-  EXPECT_EQ(lockswap_range_release(&beside), 0);
+  EXPECT_EQ(lockswap_range_release(&other), 0);
 }
 
 // One thread's nodes always come straight back to it, so it never runs out of them, while the nodes
@@ -56,7 +56,7 @@ class NodesOfOthers : public RangeApi {
   // The test's thread says when the other one does its part.
   class Turns {
    public:
-    void hand_over() {
+    void hand_off() {
       sem_post(&go_);
       sem_wait(&done_);
     }
@@ -99,16 +99,16 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereOnesOwnComeStraightBack) {
   for (int i = 0; i < kTurns; ++i) {
     lockswap_range r;
     EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 3, kExclusive), 0);
-    turns.hand_over();
+    turns.hand_off();
     EXPECT_EQ(lockswap_range_release(&r), 0);
-    turns.hand_over();
+    turns.hand_off();
   }
   other.join();
 }
 
 TEST_P(NodesOfOthers, DoNotPileUpWhereTriesFail) {
-  lockswap_range beside;
-  ASSERT_EQ(lockswap_range_acquire(&lock, &beside, 2, 100, kExclusive), 0);
+  lockswap_range second;
+  ASSERT_EQ(lockswap_range_acquire(&lock, &second, 2, 100, kExclusive), 0);
   std::thread other([&] {
     for (int i = 0; i < kTurns; ++i) {
       turns.await();
@@ -121,10 +121,10 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereTriesFail) {
     lockswap_range r;
     EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 2, kExclusive), 0);
     EXPECT_EQ(lockswap_range_release(&r), 0);
-    turns.hand_over();
+    turns.hand_off();
   }
   other.join();
-  EXPECT_EQ(lockswap_range_release(&beside), 0);
+  EXPECT_EQ(lockswap_range_release(&second), 0);
 }
 
 // A thread that only destroys locks takes out the nodes that are left in them.
@@ -147,7 +147,7 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereLocksAreDestroyed) {
   ASSERT_EQ(lockswap_range_lock_attr_set_implementation(&attr, GetParam().implementation), 0);
   for (int i = 0; i < kTurns; ++i) {
     ASSERT_EQ(lockswap_range_lock_init(&other, &attr), 0);
-    turns.hand_over();
+    turns.hand_off();
     EXPECT_EQ(lockswap_range_lock_destroy(&other), 0);
   }
   user.join();

@@ -58,8 +58,8 @@ class Walking {
     phase_ = kWalks;
     await(kMayEnd);
     P::epochs().end(*its.get());
-    Phase told = kMayEnd;
-    phase_.compare_exchange_strong(told, kEnded);
+    Phase seen = kMayEnd;
+    phase_.compare_exchange_strong(seen, kEnded);
     await(kMayExit);
   }
 

@@ -99,16 +99,16 @@ def _windows(workload: Workload) -> Iterable[str]:
     """Where too little of the time was live for the figure to stand for it."""
     for metric in workload.metrics:
         for lock in workload.locks:
-            told = [
+            lively = [
                 f"{share(workload.kept(threads, lock, metric))} with {plural(threads, 'thread')} "
                 f"({share(workload.kept(threads, NONE, metric))} under none)"
                 for threads in workload.threads
                 if lock != workload.against and workload.counted(threads, lock, metric).name != metric.name
             ]
-            if told:
+            if lively:
                 yield (
                     f"{lock} is judged on all its time ({metric.instead}), not on live stretches ({metric.name}), as "
-                    f"too little was live under it or {workload.against}. Live under {lock}: {words(told)}."
+                    f"too little was live under it or {workload.against}. Live under {lock}: {words(lively)}."
                 )
 
 

@@ -14,7 +14,7 @@
 #include "platform/native.h"
 #include "wait/park.h"
 
-namespace beside {
+namespace blocks {
 
 using namespace lockswap;
 using Wait = Park<Native>;
@@ -99,4 +99,4 @@ inline std::unique_ptr<Parts> parts_of_this_lock() {
   return nullptr;
 }
 
-}  // namespace beside
+}  // namespace blocks
