@@ -23,7 +23,8 @@ configure() {
   quietly cmake cmake -S "$ROOT" -B "$BUILD" -G Ninja
 }
 
-# build_all [TARGET]: what a user runs; with the target `tests` also what only the tests run.
+# build_all [TARGET]: what a user runs; with the target `tests` also what only the tests run, with `tests_full` also
+# what only the full set of them runs.
 build_all() {
   need_packages build
   make_venv

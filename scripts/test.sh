@@ -83,7 +83,7 @@ run_tests() {
   need_packages build tests workloads
   finish installed
   begin build "${limits[0]}"
-  build_all tests
+  build_all "tests${full:+_full}"
   finish passed
   begin 'programs to test with'
   get_workloads

@@ -120,8 +120,8 @@ def test_a_reader_writer_lock(copy):
     output("python3", copy.root / "tests/explore/coverage.py", copy.build / "bin")
     explore(copy, "core/central/", "central/", "bravo-asym-central/")
 
-    copy.make("tests/unit/rw_stress")
-    said = output(copy.build / "tests/unit/rw_stress", "20")
+    copy.make("tests/unit/rw_stress_tsan")
+    said = output(copy.build / "tests/unit/rw_stress_tsan", "20")
     for name in ("central", "bravo-central"):
         assert said.count(f"ok   {name} ") == 3, said
 
@@ -143,8 +143,8 @@ def test_a_mutex(copy):
     output("python3", copy.root / "tests/explore/coverage.py", copy.build / "bin")
     explore(copy, "mutex/test-and-set/", "cond/test-and-set/")
 
-    copy.make("tests/unit/mutex_stress")
-    said = output(copy.build / "tests/unit/mutex_stress", "20")
+    copy.make("tests/unit/mutex_stress_tsan")
+    said = output(copy.build / "tests/unit/mutex_stress_tsan", "20")
     assert said.count("test-and-set/") == 3, said
 
     copy.make("liblockswap.so")
