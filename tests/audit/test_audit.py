@@ -64,7 +64,20 @@ def test_every_finding_has_a_meaning():
     assert sorted(names) == sorted(MEANINGS) and len(names) > 10
 
 
-CLEAN = ("clean", "no_locks", "fork_clean", "kinds", "shared", "many", "threads", "mutexes", "dlopen", "condvars", "cond_cancelled", "cond_shared")
+CLEAN = (
+    "clean",
+    "no_locks",
+    "fork_clean",
+    "kinds",
+    "shared",
+    "many",
+    "threads",
+    "mutexes",
+    "dlopen",
+    "condvars",
+    "cond_cancelled",
+    "cond_shared",
+)
 
 
 @pytest.mark.parametrize("case", CLEAN)
@@ -271,7 +284,9 @@ def test_its_functions_are_glibc_s_at_each_version():
     glibc = exported(next(Path(word) for word in maps if re.search(r"/libc\.so\.6$", word)))
     ours = exported(BUILD / "liblockswap-audit.so")
     assert ours <= glibc, ours - glibc
-    wanted = re.compile(r"(__)?pthread_(rwlock_(?!attr)|mutex_(init|destroy|unlock|(try|timed|clock)?lock)@|cond_(?!attr))")
+    wanted = re.compile(
+        r"(__)?pthread_(rwlock_(?!attr)|mutex_(init|destroy|unlock|(try|timed|clock)?lock)@|cond_(?!attr))"
+    )
     assert {name for name in glibc if wanted.match(name)} <= ours
 
 
