@@ -83,10 +83,13 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
 
 
 def test_the_quotes_of_the_readme_are_those_of_the_campaign() -> None:
-    quoted = re.findall(r"^    (\w+ \(\w+\) against pthread, .*)$", README.read_text(), re.MULTILINE)
+    text = README.read_text()
+    quoted = re.findall(r"^    (\w+ \(\w+\) against pthread, .*)$", text, re.MULTILINE)
     found = reading.read(ROOT / "results/2026-11-locktorture")
     assert len(quoted) == 2
     assert set(quoted) <= {sentence for said in found.sentences.values() for sentence in said}
+    (take,) = re.findall(r"^    (Take .*?)(?:\.\.\.)?$", text, re.MULTILINE)
+    assert found.verdict.sentence.startswith(take.strip())
 
 
 def test_the_number_of_runs_that_the_index_gives() -> None:

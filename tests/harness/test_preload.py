@@ -192,17 +192,17 @@ def test_no_warning_without_a_reason_and_none_where_none_is_wanted(bare, replace
     assert bare(behind=[locks], **RWLOCK) == ""  # mutexes are not swapped
     assert bare(behind=[clock, locks]) == bare(behind=[clock, locks], LOCKSWAP_RWLOCK="pthread") == ""
     assert bare(behind=[clock], **RWLOCK, LOCKSWAP_VERBOSE="0") == ""
-    assert bare(behind=[clock], **RWLOCK, LOCKSWAP_VERBOSE="1").count("warning") == 1
+    assert bare(behind=[clock], **RWLOCK, LOCKSWAP_VERBOSE="1").count("lockswap: warning:") == 1
 
 
 def test_what_a_shell_starts_does_not_warn_again(bare, replaces):
     clock = replaces("clock", "time")
     said = bare(behind=[clock], command=("sh", "-c", "true & env true; sh -c 'env true; :'; :"), **RWLOCK)
-    assert said.count("warning") == 1
+    assert said.count("lockswap: warning:") == 1
 
 
 def test_run_warns_once(replaces):
     clock = replaces("clock", "clock_gettime")
     command = [ROOT / "build/bin/lockswap", "run", "--rwlock", "ba", "--preload", clock, "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr.count("warning")) == ("", 1)
+    assert (done.stdout, done.stderr.count("lockswap: warning:")) == ("", 1)

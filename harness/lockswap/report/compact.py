@@ -25,15 +25,18 @@ def compact(svg: str, name: str) -> str:
 
 
 def _shorter(tag: str) -> str:
-    """Numbers to a hundredth of a unit, which is less than a pixel; no line ends, no turns by nothing."""
+    """Numbers of no more digits than a screen shows; no line ends, no turns by nothing."""
     tag = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", " ".join(path[0].split())), tag)
     tag = re.sub(r' transform="rotate\(-?0 [^"]*"| id=""', "", tag)
     tag = tag.replace("xlink:href", "href").replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
     tag = re.sub(r"font-family: 'DejaVu Sans'; ?|stroke-dashoffset: 0; ?", "", tag)  # the page has its own font
     tag = re.sub(r' style="[^"]*"', lambda style: re.sub(r"([:;]) ", r"\1", style[0]), tag)
-    if "aria-label" not in tag:
-        tag = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
-    return tag
+    if "aria-label" in tag:
+        return tag
+    # Of a mark's own shape to a hundredth, of places to a tenth.
+    digits = 2 if tag.startswith("<path id=") else 1
+    number = re.compile(rf"\d+\.\d{{{digits + 1},}}")
+    return number.sub(lambda found: f"{float(found[0]):.{digits}f}".rstrip("0").rstrip("."), tag)
 
 
 def _short_ids(svg: str, prefix: str) -> str:
