@@ -92,7 +92,7 @@ void look_before(Misplaced& found, const link_map* own, Swapped swapped) noexcep
     const char* function = is_copy(*m) ? nullptr : defined_lock(*m, swapped);
     if (function == nullptr || may_pass_on(*m)) continue;
     add(found, *m, function,
-        m == first_object() ? " itself, so lockswap never sees those calls; build it without"
+        m == first_object() ? ", so lockswap never sees those calls; build it without"
                             : " itself, passes no call on and is loaded before lockswap, which "
                               "never sees those calls; put "
                               "lockswap before it in LD_PRELOAD, or leave one of the two out");

@@ -184,6 +184,16 @@ def test_a_library_before_it_that_passes_nothing_on_is_warned_of(bare, replaces,
     assert "behind lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
 
 
+def test_a_program_that_has_locks_of_its_own_is_warned_of(bare, tmp_path):
+    source = tmp_path / "own.c"
+    source.write_text("int pthread_mutex_lock(void* m) { return m != 0; }\nint main(void) { return 0; }\n")
+    compile_c(source, tmp_path / "own", "-rdynamic")
+    said = bare(command=(tmp_path / "own",), **MUTEX)
+    assert said.startswith("lockswap: warning: the program itself replaces pthread_mutex_lock")
+    assert "build it without" in said and said.count("\n") == 1
+    assert bare(command=(tmp_path / "own",), **RWLOCK) == ""
+
+
 def test_no_warning_without_a_reason_and_none_where_none_is_wanted(bare, replaces):
     clock, locks = replaces("clock", "gettimeofday"), replaces("locks", "pthread_mutex_lock")
     harmless = replaces("harmless", "pthread_mutex_trylock", calls=True)
