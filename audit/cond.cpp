@@ -1,18 +1,70 @@
-// Two functions of condition variables, counted: they show which clocks and attributes a program
-// uses. The others are left to glibc.
+// A wait is a cancellation point: nothing of ours may stand on the stack with work to do, so each
+// wait is counted before it begins, and the last act is a jump to glibc.
+#include "audit/cond.h"
 
-#include <cerrno>
+#include <cstdint>
+#include <type_traits>
 
+#include "audit/entry.h"
 #include "audit/report.h"
-#include "audit/start.h"
 #include "audit/world.h"
-#include "interpose/exports.h"
-#include "platform/system_mutex.h"
 
 namespace lockswap::audit {
 namespace {
 
-void count_attributes(const pthread_condattr_t* attributes) {
+// glibc's flags in an object of today's layout: bit 0, process-shared; bit 1, the clock.
+constexpr unsigned kShared = 1, kMonotonic = 2;
+// glibc's __kind of a mutex: what keeps it glibc's under lockswap, and "may be elided".
+constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0x80,
+              kElided = 0x100;
+
+struct New {
+  static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
+  static const CondOps& system() noexcept { return system_cond; }
+};
+struct Old {
+  static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
+  static const CondOps& system() noexcept { return system_old_cond; }
+};
+
+bool would_be_swapped(const pthread_mutex_t* m) noexcept {
+  return (m->__data.__kind & (kRobust | kInherit | kProtect | kMutexShared)) == 0;
+}
+
+// glibc knows the owner; that of a process-shared mutex may be another process's thread.
+bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
+  const auto owner = static_cast<std::uint32_t>(mutex->__data.__owner);
+  const int kind = mutex->__data.__kind;
+  if ((kind & kMutexShared) != 0 || (owner == 0 && (kind & kElided) != 0)) return true;
+  return owner == m.tid || (owner != 0 && owner == m.tid_before);
+}
+
+[[gnu::noinline]] void note_wait(Finding what, const pthread_cond_t* c, std::uint64_t site,
+                                 std::uint32_t other_thread) noexcept {
+  note(what, {.lock = c, .site = site, .other_thread = other_thread});
+}
+
+void count_wait(unsigned flags, const pthread_cond_t* c, const pthread_mutex_t* m,
+                std::uint64_t site) noexcept {
+  count(Count::cond_waits);
+  if ((flags & kShared) != 0) count(Count::cond_waits_process_shared);
+  if (me().busy) {  // a signal handler that interrupted the bookkeeping
+    count(Count::unrecorded);
+    return;
+  }
+  if (const Me& mine = known_me(); !is_held_by(mine, m))
+    note_wait(Finding::cond_wait_unheld, c, site, static_cast<std::uint32_t>(m->__data.__owner));
+  if ((flags & kShared) != 0 && would_be_swapped(m))
+    note_wait(Finding::cond_shared_mutex_private, c, site, 0);
+}
+
+void count_clock(clockid_t clock) noexcept {
+  count(Count::cond_timed);
+  if (clock == CLOCK_REALTIME) count(Count::cond_clock_realtime);
+  if (clock == CLOCK_MONOTONIC) count(Count::cond_clock_monotonic);
+}
+
+void count_attributes(const pthread_condattr_t* attributes) noexcept {
   clockid_t clock = CLOCK_REALTIME;
   int shared = PTHREAD_PROCESS_PRIVATE;
   if (attributes == nullptr || pthread_condattr_getclock(attributes, &clock) != 0 ||
@@ -23,30 +75,50 @@ void count_attributes(const pthread_condattr_t* attributes) {
   if (shared == PTHREAD_PROCESS_SHARED) count(Count::cond_process_shared);
 }
 
+template <class Layout>
+struct Ops {
+  static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
+    count(Count::cond_init);
+    if constexpr (std::is_same_v<Layout, New>) count_attributes(attributes);
+    return Layout::system().init(c, attributes);
+  }
+  static int destroy(pthread_cond_t* c) noexcept {
+    count(Count::cond_destroy);
+    return Layout::system().destroy(c);
+  }
+  static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
+    count_wait(Layout::flags(c), c, m, LOCKSWAP_AUDIT_SITE);
+    return Layout::system().wait(c, m);
+  }
+  static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
+    const unsigned flags = Layout::flags(c);
+    count_wait(flags, c, m, LOCKSWAP_AUDIT_SITE);
+    count_clock((flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    return Layout::system().timedwait(c, m, at);
+  }
+  static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                       const timespec* at) noexcept {
+    count_wait(Layout::flags(c), c, m, LOCKSWAP_AUDIT_SITE);
+    count_clock(clock);
+    return Layout::system().clockwait(c, m, clock, at);
+  }
+  static int signal(pthread_cond_t* c) noexcept {
+    const Entry entry(c, LOCKSWAP_AUDIT_SITE);
+    count(Count::cond_signal);
+    return Layout::system().signal(c);
+  }
+  static int broadcast(pthread_cond_t* c) noexcept {
+    const Entry entry(c, LOCKSWAP_AUDIT_SITE);
+    count(Count::cond_broadcast);
+    return Layout::system().broadcast(c);
+  }
+
+  static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
+};
+
 }  // namespace
+
+constinit const CondOps audited_cond = Ops<New>::table;
+constinit const CondOps audited_old_cond = Ops<Old>::table;
+
 }  // namespace lockswap::audit
-
-using namespace lockswap::audit;
-using lockswap::system_cond;
-
-extern "C" {
-
-LOCKSWAP_EXPORTED int lockswap_cond_init(pthread_cond_t* c, const pthread_condattr_t* a) {
-  if (!ensure_started()) return EAGAIN;
-  count(Count::cond_init);
-  count_attributes(a);
-  return system_cond.init(c, a);
-}
-// A cancellation point: nothing of ours may stand on the stack with work to do.
-LOCKSWAP_EXPORTED int lockswap_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m,
-                                              clockid_t clock, const timespec* at) {
-  if (!ensure_started()) return EAGAIN;
-  if (clock == CLOCK_REALTIME) count(Count::cond_clockwait_realtime);
-  if (clock == CLOCK_MONOTONIC) count(Count::cond_clockwait_monotonic);
-  return system_cond.clockwait(c, m, clock, at);
-}
-
-}  // extern "C"
-
-LOCKSWAP_COND(lockswap_cond_init, pthread_cond_init)
-LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_cond_clockwait, pthread_cond_clockwait)

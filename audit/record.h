@@ -33,9 +33,12 @@ namespace lockswap::audit {
   /* acquiring calls by the mutex's kind: one of four, and what else it is */               \
   X(mutex_normal) X(mutex_recursive) X(mutex_errorcheck) X(mutex_adaptive)                  \
   X(mutex_robust) X(mutex_inherit) X(mutex_protect) X(mutex_process_shared)                 \
-  /* condition variables: by attribute; waits by clock */                                   \
-  X(cond_init) X(cond_monotonic) X(cond_process_shared)                                     \
-  X(cond_clockwait_realtime) X(cond_clockwait_monotonic)
+  /* calls of condition variables; what they are by their attributes */                      \
+  X(cond_init) X(cond_destroy) X(cond_monotonic) X(cond_process_shared)                     \
+  /* waits, of any form; those with a deadline, by its clock; on process-shared ones */      \
+  X(cond_waits) X(cond_timed) X(cond_clock_realtime) X(cond_clock_monotonic)                \
+  X(cond_waits_process_shared)                                                              \
+  X(cond_signal) X(cond_broadcast)
 
 #define LOCKSWAP_AUDIT_FINDINGS(X)                                                          \
   X(recursive_read)          /* a thread that reads the lock reads it again */              \
@@ -55,6 +58,8 @@ namespace lockswap::audit {
   X(fork_while_others_hold)  /* another thread did */                                       \
   X(fork_with_waiters)       /* a thread was waiting for a lock, or about to */             \
   X(foreign_mutex_release)   /* a mutex released by another thread than its owner */        \
+  X(cond_wait_unheld)        /* a wait with a mutex that the thread does not hold */        \
+  X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
   X(bound_elsewhere)         /* a library whose calls go around the preload */
 // clang-format on
 
@@ -73,7 +78,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 1;
+inline constexpr std::uint32_t kSchema = 2;
 
 using Word = NativeAtomic<std::uint64_t>;
 

@@ -1,7 +1,9 @@
-#include "audit/start.h"
+
+#include "interpose/start.h"
 
 #include <cstddef>
 
+#include "audit/cond.h"
 #include "audit/fork.h"
 #include "audit/mutex.h"
 #include "audit/report.h"
@@ -10,7 +12,6 @@
 #include "interpose/bypasses.h"
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
-#include "interpose/start.h"
 #include "platform/text.h"
 #include "registry/environment.h"
 #include "registry/say.h"
@@ -35,6 +36,8 @@ void start() noexcept {
   }
   active_rwlock = audited_rwlock;
   active_mutex = audited_mutex;
+  active_cond = audited_cond;
+  active_old_cond = audited_old_cond;
 }
 
 __attribute__((constructor)) void on_load() {
@@ -55,9 +58,6 @@ __attribute__((destructor)) void on_exit() {
 }
 
 }  // namespace
-
-bool ensure_started() noexcept { return started<start>(); }
-
 }  // namespace lockswap::audit
 
 namespace lockswap {
@@ -65,5 +65,7 @@ namespace lockswap {
 constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, audit::start, EAGAIN>;
 // Inside the start no other thread gets past it, and what this one locks there it unlocks there.
 constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, audit::start, 0>;
+constinit CondOps active_cond = kFirstCondCalls<active_cond, audit::start, 0>;
+constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, audit::start, 0>;
 
 }  // namespace lockswap

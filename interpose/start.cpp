@@ -9,6 +9,7 @@
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
+#include "interpose/load_order.h"
 #include "interpose/objects.h"
 #include "interpose/real_symbols.h"
 #include "platform/process.h"
@@ -111,6 +112,7 @@ void in_forked_child() noexcept {
 
 __attribute__((constructor)) void on_load() {
   started<start>();
+  if (config.warns) warn_of_load_order({swaps_rwlocks(), swaps_mutexes()});
   pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 

@@ -86,15 +86,19 @@ def run_command(
 
 
 def _compared_by_default() -> dict[str, str]:
-    """What the registry says, for the help of `compare`."""
+    """What the registry and the installation say, for the help of `compare`."""
     from lockswap.base.paths import Paths
     from lockswap.base.registry import Registry
 
+    paths = Paths.find()
+    found = {request.DEFAULT_FOLDER: paths.results_in_words}
     try:
-        registry = Registry.load(Paths.find())
+        registry = Registry.load(paths)
     except UserError:  # nothing is built
-        return dict.fromkeys((request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "those that the registry names")
-    return {
+        return found | dict.fromkeys(
+            (request.DEFAULT_RWLOCKS, request.DEFAULT_MUTEXES), "those that the registry names"
+        )
+    return found | {
         request.DEFAULT_RWLOCKS: ", ".join(registry.default_rwlocks),
         request.DEFAULT_MUTEXES: ", ".join(registry.default_mutexes),
     }

@@ -31,8 +31,9 @@ constexpr Option kOptions[] = {
      "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
-    {"LOCKSWAP_VERBOSE", "0 or 1", "0",
-     "say on stderr which lock runs, and at exit which libraries bypass it"},
+    {"LOCKSWAP_VERBOSE", "0 or 1", "",
+     "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
+     "unset: warn alone"},
     {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
 };
@@ -198,6 +199,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
   read_pretence(reader, config);
   reader.flag("LOCKSWAP_VERBOSE", config.verbose);
+  config.warns = config.verbose || environment_value("LOCKSWAP_VERBOSE") == nullptr;
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {
     reader.complain("LOCKSWAP_BRAVO_SLOTS", environment_value("LOCKSWAP_BRAVO_SLOTS"))
         << "is not a power of two";

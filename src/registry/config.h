@@ -34,6 +34,7 @@ struct Config {
   std::uint32_t range = 0;             // a kind (range_locks.h); 0 = nothing was asked for
   std::uint32_t range_segment = 4096;  // units
   bool verbose = false;
+  bool warns = true;  // unless LOCKSWAP_VERBOSE=0 says no
   // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.
   const char* stats = nullptr;
 };

@@ -10,6 +10,7 @@
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "registry/counts.h"
+#include "registry/parent.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
 
@@ -331,57 +332,9 @@ void write_file(const char* name, const char* what) noexcept {
   raw_syscall(SYS_close, fd);
 }
 
-// Opens /proc/<parent>/NAME for reading, or reads it as a link into `into`; the kernel's result.
-long parents(const char* name, char* into, std::size_t size) noexcept {
-  char path[48];
-  Text(path, sizeof path) << "/proc/" << static_cast<std::uint64_t>(raw_syscall(SYS_getppid))
-                          << name;
-  const long at = reinterpret_cast<long>(path);
-  if (into == nullptr) return raw_syscall(SYS_openat, AT_FDCWD, at, O_RDONLY | O_CLOEXEC, 0);
-  return raw_syscall(SYS_readlinkat, AT_FDCWD, at, reinterpret_cast<long>(into),
-                     static_cast<long>(size));
-}
-
-// dash leaves by _exit, and so without a report.
-bool parent_is_dash() noexcept {
-  static constexpr char kEnd[] = "/dash";
-  constexpr long kLength = sizeof kEnd - 1;
-  char exe[256];
-  const long n = parents("/exe", exe, sizeof exe);
-  if (n < kLength) return false;
-  for (long i = 0; i < kLength; ++i) {
-    if (exe[n - kLength + i] != kEnd[i]) return false;
-  }
-  return true;
-}
-
 // Whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked about a
-// process above this one: a shell, a shim, a script.
-bool parent_reports() noexcept {
-  static constexpr char kName[] = "LOCKSWAP_STATS=";
-  static constinit char chunk[4096];
-  const long fd = parent_is_dash() ? -1 : parents("/environ", nullptr, 0);
-  if (fd < 0) return false;
-  std::size_t matched = 0;  // characters of the name
-  bool may_match = true;    // whether this variable begins like it
-  bool found = false;
-  for (;;) {
-    const long n = raw_syscall(SYS_read, fd, reinterpret_cast<long>(chunk), sizeof chunk);
-    if (n == -EINTR) continue;
-    if (n <= 0) break;
-    for (long i = 0; i < n && !found; ++i) {
-      may_match = may_match && chunk[i] == kName[matched];
-      if (may_match && ++matched == sizeof kName - 1) found = true;
-      if (chunk[i] == 0) {
-        may_match = true;
-        matched = 0;
-      }
-    }
-    if (found) break;
-  }
-  raw_syscall(SYS_close, fd);
-  return found;
-}
+// process above this one: a shell, a shim, a script. dash leaves by _exit, and so without a report.
+bool parent_reports() noexcept { return !parent_is_dash() && parent_began_with("LOCKSWAP_STATS="); }
 
 bool saw_nothing(const Totals& t, const Bypasses* bypasses) noexcept {
   if (bypasses != nullptr && bypasses->count != 0) return false;

@@ -321,6 +321,79 @@ static void mutexes(void) {
   EXPECT(0, pthread_mutex_unlock(&a));
 }
 
+// A turn goes back and forth: each thread waits as often as it signals, with an initialiser alone.
+static pthread_mutex_t turn_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
+static int turn;
+static void* take_turns(void* mine) {
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  for (int i = 0; i < 5; ++i) {
+    while (turn != (mine != NULL))
+      EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
+    turn = !turn;
+    EXPECT(0, (i == 0 ? pthread_cond_broadcast : pthread_cond_signal)(&turn_changed));
+  }
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  return NULL;
+}
+static void condvars(void) {
+  const struct timespec past = {1, 0};
+  pthread_t other_one = start(take_turns, &turn);
+  take_turns(NULL);
+  pthread_join(other_one, NULL);
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  EXPECT(ETIMEDOUT, pthread_cond_timedwait(&turn_changed, &turn_mutex, &past));
+  EXPECT(ETIMEDOUT, pthread_cond_clockwait(&turn_changed, &turn_mutex, CLOCK_MONOTONIC, &past));
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  EXPECT(0, pthread_cond_destroy(&turn_changed));
+}
+// POSIX cancels a waiting thread: the audit may not stand in between.
+static void* wait_for_ever(void* unused) {
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  turn = 1;
+  for (;;)
+    EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
+  return unused;
+}
+static void cond_cancelled(void) {
+  pthread_t waiter = start(wait_for_ever, NULL);
+  for (int waits = 0; !waits;) {  // until it has given the mutex back
+    EXPECT(0, pthread_mutex_lock(&turn_mutex));
+    waits = turn;
+    EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  }
+  void* result = NULL;
+  EXPECT(0, pthread_cancel(waiter));
+  EXPECT(0, pthread_join(waiter, &result));
+  EXPECT(1, result == PTHREAD_CANCELED);
+}
+static void cond_unheld(void) {
+  const struct timespec past = {1, 0};
+  pthread_cond_timedwait(&turn_changed, &turn_mutex, &past);
+}
+static void one_shared_cond(pthread_mutex_t* m) {
+  const struct timespec past = {1, 0};
+  pthread_cond_t c;
+  pthread_condattr_t a;
+  pthread_condattr_init(&a);
+  pthread_condattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+  pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+  EXPECT(0, pthread_cond_init(&c, &a));
+  EXPECT(0, pthread_mutex_lock(m));
+  EXPECT(ETIMEDOUT, pthread_cond_timedwait(&c, m, &past));
+  EXPECT(0, pthread_mutex_unlock(m));
+  EXPECT(0, pthread_cond_destroy(&c));
+}
+static void cond_shared(void) {
+  pthread_mutex_t m;
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+  EXPECT(0, pthread_mutex_init(&m, &a));
+  one_shared_cond(&m);
+}
+static void cond_mixed(void) { one_shared_cond(&turn_mutex); }
+
 static void* lock_mutex(void* m) {
   EXPECT(0, pthread_mutex_lock(m));
   return NULL;
@@ -380,6 +453,11 @@ static const struct {
     {"many", many},
     {"threads", threads},
     {"mutexes", mutexes},
+    {"condvars", condvars},
+    {"cond_cancelled", cond_cancelled},
+    {"cond_unheld", cond_unheld},
+    {"cond_shared", cond_shared},
+    {"cond_mixed", cond_mixed},
     {"foreign_mutex", foreign_mutex},
     {"deepbind", deepbind},
     {"namespaces", namespaces},

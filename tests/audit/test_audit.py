@@ -46,7 +46,7 @@ def audit(tmp_path):
         assert done.returncode == status, done
         assert stdout is None or done.stdout == stdout
         report = json.loads(out.read_text())
-        assert report["schema"] == 1 and report["safe"] == (not report["look_at"])
+        assert report["schema"] == 2 and report["safe"] == (not report["look_at"])
         assert report["verdict"].startswith("safe: " if report["safe"] else "look at: ")
         assert report["verdict"] in done.stderr
         return report
@@ -64,7 +64,20 @@ def test_every_finding_has_a_meaning():
     assert sorted(names) == sorted(MEANINGS) and len(names) > 10
 
 
-CLEAN = ("clean", "no_locks", "fork_clean", "kinds", "shared", "many", "threads", "mutexes", "dlopen")
+CLEAN = (
+    "clean",
+    "no_locks",
+    "fork_clean",
+    "kinds",
+    "shared",
+    "many",
+    "threads",
+    "mutexes",
+    "dlopen",
+    "condvars",
+    "cond_cancelled",
+    "cond_shared",
+)
 
 
 @pytest.mark.parametrize("case", CLEAN)
@@ -72,7 +85,7 @@ def test_nothing_is_found_where_there_is_nothing(audit, case):
     report = audit(CASES, case, LIBRARY)
     assert found(report) == {}
     assert report["safe"]
-    if case not in ("no_locks", "mutexes", "shared"):
+    if case not in ("no_locks", "mutexes", "shared", "condvars", "cond_cancelled", "cond_shared"):
         assert report["verdict"] == SAFE
 
 
@@ -86,6 +99,7 @@ NOTES = {
     "fork_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
+    "cond_mixed": {"cond_shared_mutex_private": 1},
     "exec": {"recursive_read": 2},
 }
 GRAVE = {
@@ -97,6 +111,7 @@ GRAVE = {
     "init_held": {"init_while_held": 1},
     "copied": {"used_before_seen": 1},
     "in_handler": {"in_signal_handler": 2},
+    "cond_unheld": {"cond_wait_unheld": 1},
     "deepbind": {"bound_elsewhere": 1},
     "namespaces": {"bound_elsewhere": 1},
 }
@@ -175,7 +190,7 @@ def test_mutexes_and_condition_variables(audit):
     counts = report["counts"]
     want = {"mutex_recursive": 2, "mutex_errorcheck": 1, "mutex_adaptive": 1, "mutex_robust": 1, "mutex_inherit": 1}
     want |= {"mutex_busy": 1, "mutex_timeouts": 1, "mutex_trylock": 1, "mutex_clocklock": 1, "cond_monotonic": 1}
-    want |= {"mutex_clock_monotonic": 1, "mutex_clock_realtime": 1, "cond_clockwait_monotonic": 1, "mutex_init": 5}
+    want |= {"mutex_clock_monotonic": 1, "mutex_clock_realtime": 1, "cond_clock_monotonic": 1, "mutex_init": 5}
     assert {name: counts[name] for name in want} == want
     assert report["most_mutexes_held"] == 2
     assert report["verdict"] == (
@@ -185,7 +200,31 @@ def test_mutexes_and_condition_variables(audit):
     assert says["rwlocks"].startswith("not used: no rwlock function was called")
     assert says["mutexes"].startswith("safe: nothing in this run stands against --mutex, 9 acquisitions")
     assert "glibc's stay: 1 robust, 1 priority-inheriting and 1 process-shared" in says["mutexes"]
-    assert says["condvars"].startswith("safe: ")
+    assert says["condvars"].startswith("safe: ") and says["condvars"].endswith(", 1 wait")
+
+
+def test_waits_of_condition_variables_are_counted(audit):
+    report = audit(CASES, "condvars")
+    counts = report["counts"]
+    # How often a thread finds that it is not its turn depends on the order: at least once, at most each time.
+    assert 1 + 2 <= counts["cond_waits"] <= 10 + 2
+    want = {"cond_timed": 2, "cond_clock_realtime": 1, "cond_clock_monotonic": 1, "cond_signal": 8}
+    want |= {"cond_broadcast": 2, "cond_destroy": 1, "cond_init": 0, "cond_waits_process_shared": 0}
+    assert {name: counts[name] for name in want} == want
+    says = report["verdicts"]["condvars"]["says"]
+    assert says.startswith("safe: they follow the mutexes") and f"{counts['cond_waits']} waits" in says
+    assert report["verdict"] == (
+        "safe: nothing in this run stands against swapping the mutexes and condition variables; it uses no rwlocks"
+    )
+    shared = audit(CASES, "cond_shared")
+    assert (shared["counts"]["cond_waits_process_shared"], shared["counts"]["cond_clock_monotonic"]) == (1, 1)
+    assert shared["verdicts"]["condvars"]["says"] == "safe: all waits are on process-shared ones, which stay glibc's"
+    report = audit(CASES, "cond_unheld")
+    assert {kind: one["level"] for kind, one in report["verdicts"].items()} == {
+        "rwlocks": "unused",
+        "mutexes": "unused",
+        "condvars": "look",
+    }
 
 
 def test_each_kind_of_lock_has_a_verdict(audit):
@@ -194,10 +233,10 @@ def test_each_kind_of_lock_has_a_verdict(audit):
         for case in ("no_locks", "clean", "foreign_write", "foreign_mutex")
     }
     assert levels == {
-        "no_locks": {"rwlocks": "unused", "mutexes": "unused", "condvars": "unseen"},
-        "clean": {"rwlocks": "safe", "mutexes": "unused", "condvars": "unseen"},
-        "foreign_write": {"rwlocks": "look", "mutexes": "unused", "condvars": "unseen"},
-        "foreign_mutex": {"rwlocks": "unused", "mutexes": "safe", "condvars": "unseen"},
+        "no_locks": {"rwlocks": "unused", "mutexes": "unused", "condvars": "unused"},
+        "clean": {"rwlocks": "safe", "mutexes": "unused", "condvars": "unused"},
+        "foreign_write": {"rwlocks": "look", "mutexes": "unused", "condvars": "unused"},
+        "foreign_mutex": {"rwlocks": "unused", "mutexes": "safe", "condvars": "unused"},
     }
     report = audit(CASES, "no_locks")
     assert report["verdict"] == "safe: no lock function was called, so a swap would change nothing"
@@ -209,6 +248,7 @@ def test_the_report_for_people_says_what_was_not_looked_at():
     for word in (
         "rwlocks   not used",
         "mutexes   safe",
+        "condvars   1 wait; timed 100 % (1), 1 by CLOCK_MONOTONIC",
         "condvars  safe",
         "not seen  of mutexes",
         "C11's mtx_ and cnd_",
@@ -244,7 +284,9 @@ def test_its_functions_are_glibc_s_at_each_version():
     glibc = exported(next(Path(word) for word in maps if re.search(r"/libc\.so\.6$", word)))
     ours = exported(BUILD / "liblockswap-audit.so")
     assert ours <= glibc, ours - glibc
-    wanted = re.compile(r"(__)?pthread_(rwlock_(?!attr)|mutex_(init|destroy|unlock|(try|timed|clock)?lock)@)")
+    wanted = re.compile(
+        r"(__)?pthread_(rwlock_(?!attr)|mutex_(init|destroy|unlock|(try|timed|clock)?lock)@|cond_(?!attr))"
+    )
     assert {name for name in glibc if wanted.match(name)} <= ours
 
 

@@ -1,6 +1,7 @@
 """`--preload LIB` loads an allocator or the like together with our library."""
 
 import csv
+import os
 import shutil
 import subprocess
 import tomllib
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import compile_c, one_line_error
+from harness_support import ROOT, compile_c, one_line_error
 from lockswap.run import preload_order
 from lockswap.run.preload import ld_preload
 
@@ -135,3 +136,83 @@ def test_a_wrong_one_is_refused_before_the_campaign(lockswap, repo, library, say
     done = lockswap.inside("compare", "--out", "results/c", "--preload", library, "--", program, "1", "1")
     assert says in one_line_error(done)
     assert not (repo / "results/c").exists()
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """bare(BEFORE, BEHIND, variables...): stderr of a program with our library preloaded between these by hand."""
+    library = ROOT / "build/liblockswap.so"
+    if not library.exists():
+        pytest.skip("the library is not built")
+
+    def run(before=(), behind=(), command=("true",), **variables: str) -> str:
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("LOCKSWAP_", "LD_"))}
+        env["LD_PRELOAD"] = ":".join(map(str, [*before, library, *behind]))
+        done = subprocess.run(command, env=env | variables, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (0, "")
+        return done.stderr
+
+    return run
+
+
+RWLOCK, MUTEX = {"LOCKSWAP_RWLOCK": "ba"}, {"LOCKSWAP_MUTEX": "mcs"}
+
+
+def test_without_the_command_the_library_warns_of_a_library_behind_it(bare, replaces):
+    clock, locks = replaces("clock", "clock_gettime"), replaces("locks", "pthread_mutex_lock")
+    said = bare(behind=[clock], **RWLOCK)
+    assert said.startswith(f"lockswap: warning: {clock} replaces clock_gettime itself and is loaded behind lockswap")
+    assert "put it before lockswap in LD_PRELOAD" in said and said.count("\n") == 1
+    said = bare(behind=[locks, clock], **MUTEX)
+    assert said.startswith(f"lockswap: warning: {locks} replaces pthread_mutex_lock itself and is loaded behind")
+    assert "; 1 more of the kind (" in said and said.count("\n") == 1
+
+
+def test_a_library_before_it_that_passes_nothing_on_is_warned_of(bare, replaces, tmp_path):
+    locks = replaces("locks", "pthread_rwlock_wrlock")
+    said = bare(before=[locks], **RWLOCK)
+    assert said.startswith(f"lockswap: warning: {locks} replaces pthread_rwlock_wrlock itself, passes no call on")
+    assert "put lockswap before it" in said and said.count("\n") == 1
+    source = tmp_path / "wraps.c"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <pthread.h>\n"
+        "int pthread_rwlock_wrlock(pthread_rwlock_t* l) {\n"
+        '  return ((int (*)(pthread_rwlock_t*))dlsym(RTLD_NEXT, "pthread_rwlock_wrlock"))(l);\n}\n'
+    )
+    compile_c(source, tmp_path / "libwraps.so", "-shared", "-fPIC")
+    assert bare(before=[tmp_path / "libwraps.so"], **RWLOCK) == ""
+    assert "behind lockswap" in bare(behind=[tmp_path / "libwraps.so"], **RWLOCK)
+
+
+def test_a_program_that_has_locks_of_its_own_is_warned_of(bare, tmp_path):
+    source = tmp_path / "own.c"
+    source.write_text("int pthread_mutex_lock(void* m) { return m != 0; }\nint main(void) { return 0; }\n")
+    compile_c(source, tmp_path / "own", "-rdynamic")
+    said = bare(command=(tmp_path / "own",), **MUTEX)
+    assert said.startswith("lockswap: warning: the program itself replaces pthread_mutex_lock")
+    assert "build it without" in said and said.count("\n") == 1
+    assert bare(command=(tmp_path / "own",), **RWLOCK) == ""
+
+
+def test_no_warning_without_a_reason_and_none_where_none_is_wanted(bare, replaces):
+    clock, locks = replaces("clock", "gettimeofday"), replaces("locks", "pthread_mutex_lock")
+    harmless = replaces("harmless", "pthread_mutex_trylock", calls=True)
+    assert bare(**RWLOCK) == bare(behind=[harmless], **RWLOCK, **MUTEX) == ""
+    assert bare(before=[clock], **RWLOCK) == ""  # as it should be
+    assert bare(behind=[locks], **RWLOCK) == ""  # mutexes are not swapped
+    assert bare(behind=[clock, locks]) == bare(behind=[clock, locks], LOCKSWAP_RWLOCK="pthread") == ""
+    assert bare(behind=[clock], **RWLOCK, LOCKSWAP_VERBOSE="0") == ""
+    assert bare(behind=[clock], **RWLOCK, LOCKSWAP_VERBOSE="1").count("lockswap: warning:") == 1
+
+
+def test_what_a_shell_starts_does_not_warn_again(bare, replaces):
+    clock = replaces("clock", "time")
+    said = bare(behind=[clock], command=("sh", "-c", "true & env true; sh -c 'env true; :'; :"), **RWLOCK)
+    assert said.count("lockswap: warning:") == 1
+
+
+def test_run_warns_once(replaces):
+    clock = replaces("clock", "clock_gettime")
+    command = [ROOT / "build/bin/lockswap", "run", "--rwlock", "ba", "--preload", clock, "--", "true"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr.count("lockswap: warning:")) == ("", 1)

@@ -13,6 +13,7 @@ WAYS = {
     "audit": lambda line: ["audit", "--", *line],
     "run": lambda line: ["run", "--rwlock", "ba", "--", *line],
     "compare": lambda line: [*COMPARE, "--", *line],
+    "--versus": lambda line: [*COMPARE, "--versus", words(line), "--", "true"],
     "--server": lambda line: [*SERVER, "true", "--server", words(line)],
     "--load": lambda line: [*SERVER, words(line), "--server", "./server"],
     "--prepare": lambda line: [*COMPARE, "--prepare", words(line), "--", "true"],

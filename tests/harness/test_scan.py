@@ -107,3 +107,10 @@ def test_bad_input(lockswap, repo, args, says):
 def test_versus_needs_a_command(lockswap, recipe):
     recipe("rw")
     assert "goes with a command after '--'" in one_line_error(lockswap.inside("compare", "--versus", "true"))
+
+
+def test_versus_is_refused_for_servers_and_says_what_else_there_is(lockswap, repo):
+    server = ("--server", "true {port}", "--load", "true")
+    for more in ((), ("--", "true")):
+        said = one_line_error(lockswap.inside("compare", "--versus", "true", *server, *more))
+        assert "not two servers" in said and "'lockswap report A B' sets them side by side" in said

@@ -1,15 +1,17 @@
 """Which lock to take: campaigns whose truth is known, and what is said of them."""
 
 import math
+import re
 
 import pytest
 
 import synthetic
 from lockswap.findings import evidence, loading
 from lockswap.findings.effects import effect, effects
+from lockswap.findings.evidence import Evidence
 from lockswap.findings.measured import Campaign, Place
 from lockswap.findings.measures import MetricInfo
-from lockswap.findings.stats import Ratio
+from lockswap.findings.stats import SLOWER, Ratio
 from lockswap.findings.verdict import KEEP, NOTHING, OPEN, TAKE, TRADE, verdict
 from lockswap.records.folder import Folder
 
@@ -285,7 +287,32 @@ def test_it_depends(tmp_path):
     assert "; pf for b (reads " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
     assert found.sentence.startswith("Take ba for a (reads ")
-    assert found.sentence.endswith("; it is worse, or its runs fail, in b; keep glibc's for b.")
+    assert found.sentence.endswith("; keep glibc's for b, where it is worse.")
+
+
+def test_a_lock_that_looks_worse_somewhere_is_not_worse_in_none(tmp_path, monkeypatch):
+    """Even where chance may have done it: the table shows it as slower."""
+    wins, looks = rw("a", ba=(2, 2)), rw("b", ba=(0.5, 1))
+    campaign = load(tmp_path / "x", wins, looks)
+    monkeypatch.setattr(Evidence, "is_chance", lambda one, places: bool(places) and one.workload.name == "b")
+    found = verdict(campaign)
+    assert [one.kind for one in found.workloads] == [TAKE, OPEN]
+    assert found.sentence.startswith("Take ba for a (") and "worse in none" not in found.sentence
+
+
+def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypatch):
+    campaign = load(tmp_path / "x", rw("a", ba=(2, 0.5)))
+    monkeypatch.setattr(Evidence, "is_chance", lambda _, places: any(place.verdict == SLOWER for place in places))
+    (one,) = verdict(campaign).workloads
+    assert one.kind == TAKE and "A price may be: writes 1.9" in one.sentence
+
+
+def test_a_price_in_brief_says_where_if_the_same_figure_gains(tmp_path):
+    """With one thread twice as good, with two half."""
+    values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [2e6, 5e5]}
+    one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
+    assert (one.kind, one.condition) == (TRADE, "if it runs with 1 thread")
+    assert re.fullmatch(r"ops [12]\.\d+ times lower with 2 threads", one.price)
 
 
 def test_no_lock_for_any(tmp_path):
@@ -305,8 +332,8 @@ def test_rwlocks_and_mutexes_are_judged_apart(tmp_path):
     second.locks, second.against = ["none", "mutex:pthread", "mutex:mcs"], "mutex:pthread"
     assert first.locks == ["none", "pthread", "ba"]
     found = verdict(campaign)
-    assert found.sentence.startswith("Reader-writer locks: Take ba: reads ")
-    assert " Mutexes: Keep glibc's: mutex:mcs gains nothing" in found.sentence
+    assert found.sentence.startswith("Reader-writer locks: take ba: reads ")
+    assert " Mutexes: keep glibc's: mutex:mcs gains nothing" in found.sentence
 
 
 def test_every_kind_of_row(tmp_path):
@@ -330,7 +357,7 @@ RATE, TIME, PLAIN = (
         (TIME, 0.00588, "170 times longer"),
         (TIME, 1.5, "1.50 times shorter"),
         (TIME, 0.96, "4 % longer"),
-        (TIME, 0.0001, "10.0k times longer"),
+        (TIME, 0.0001, "10,000 times longer"),
         (RATE, 2.44, "2.4 times as high"),
         (RATE, 0.5, "2.0 times lower"),
         (RATE, 1.04, "4 % higher"),

@@ -141,6 +141,13 @@ def test_list_works_from_the_installation_alone(trees: dict[str, Path], name: st
     assert "rwbench" in alone(trees[name] / "bin/lockswap", "list", "--json")
 
 
+def test_help_names_the_folder_of_campaigns_that_an_installation_has(trees: dict[str, Path]) -> None:
+    text = " ".join(alone(trees["moved"] / "bin/lockswap", "compare", "--help").split())
+    assert "Default: lockswap-results/NAME here." in text and " results/NAME" not in text
+    there = " ".join(call(ROOT / "build/bin/lockswap", "compare", "--help").split())
+    assert "results/NAME in lockswap's folder for workloads" in there
+
+
 def test_command_works_through_a_link(trees: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "ls").symlink_to(trees["moved"] / "bin/lockswap")
     assert "bravo" in alone(tmp_path / "ls", "list")

@@ -70,7 +70,13 @@ MEANINGS = {
         "lock taken in a signal handler",
         "The handler ran while its thread was inside a lock function: it may wait for the thread that it interrupted. "
         "POSIX does not allow it; under glibc's default it rarely hangs, under fair locks more often.",
-        (RWLOCKS, MUTEXES),
+        (RWLOCKS, MUTEXES, CONDVARS),
+    ),
+    "cond_wait_unheld": Meaning(
+        LOOK,
+        "wait for a condition variable with a mutex that the thread does not hold",
+        "Undefined: the wait releases another thread's mutex, or none, and a signal can be lost. Lock the mutex first.",
+        (CONDVARS,),
     ),
     "bound_elsewhere": Meaning(
         LOOK,
@@ -114,6 +120,13 @@ MEANINGS = {
         "The mutexes of lockswap admit it for normal mutexes, as glibc's do.",
         (MUTEXES,),
     ),
+    "cond_shared_mutex_private": Meaning(
+        NOTE,
+        "waits for a process-shared condition variable with a private mutex",
+        "The condition variable stays glibc's and the mutex does not: under --mutex such a wait looks again every "
+        "millisecond.",
+        (CONDVARS,),
+    ),
 }
 
 
@@ -156,6 +169,10 @@ class Audit:
     def mutex_calls(self) -> int:
         names = "init destroy lock trylock timedlock clocklock unlock"
         return sum(self.counts[f"mutex_{name}"] for name in names.split())
+
+    @cached_property
+    def cond_calls(self) -> int:
+        return sum(self.counts[f"cond_{name}"] for name in ("init", "destroy", "waits", "signal", "broadcast"))
 
     @cached_property
     def findings(self) -> list[Found]:

@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+from collections import Counter
 from dataclasses import asdict
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from lockswap.audit.places import Places
 from lockswap.base.text import plural, share
 from lockswap.report.console import listed, open_console
 
-SCHEMA = 1
+SCHEMA = 2
 _SHOWN = 3  # examples of a finding
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
@@ -149,7 +150,7 @@ def _lines(audit: Audit) -> list[tuple[str, str]]:
         lines.append(("held", f"{held}, written for up to {_time(audit.most('longest_write_ns'))}"))
     if audit.mutex_calls:
         lines.append(("mutexes", _mutexes(audit)))
-    if c["cond_init"] or c["cond_clockwait_realtime"] + c["cond_clockwait_monotonic"]:
+    if audit.cond_calls:
         lines.append(("condvars", _condvars(audit)))
     return lines
 
@@ -158,15 +159,12 @@ def _rwlocks(audit: Audit) -> str:
     c = audit.counts
     if not audit.rwlock_calls:
         return "none: no rwlock function was called"
-    kinds = [
-        f"{c[name]:,} {what}"
-        for name, what in (
-            ("rw_prefer_writer", "PREFER_WRITER"),
-            ("rw_prefer_writer_nonrecursive", "PREFER_WRITER_NONRECURSIVE"),
-            ("rw_process_shared", "process-shared"),
-        )
-        if c[name]
-    ]
+    names = {
+        "rw_prefer_writer": "PREFER_WRITER",
+        "rw_prefer_writer_nonrecursive": "PREFER_WRITER_NONRECURSIVE",
+        "rw_process_shared": "process-shared",
+    }
+    kinds = _counted(c, names)
     extra = f" ({', '.join(kinds)})" if kinds else ""
     return f"{c['rwlocks']:,} seen{extra}; {_many(c['reads'], 'read')}, {_many(c['writes'], 'write')}"
 
@@ -189,14 +187,24 @@ def _mutexes(audit: Audit) -> str:
 
 def _condvars(audit: Audit) -> str:
     c = audit.counts
-    names = {
-        "cond_init": "initialised",
-        "cond_monotonic": "with the monotonic clock",
-        "cond_process_shared": "process-shared",
-        "cond_clockwait_monotonic": "waits by CLOCK_MONOTONIC",
-        "cond_clockwait_realtime": "waits by CLOCK_REALTIME",
-    }
-    return ", ".join(f"{c[name]:,} {what}" for name, what in names.items() if c[name])
+    timed = _of(c["cond_timed"], c["cond_waits"]) + _clocks(audit, "cond", c["cond_timed"])
+    parts = [
+        _many(c["cond_waits"], "wait") + _on_shared(c["cond_waits_process_shared"]),
+        f"timed {timed}",
+        f"{_many(c['cond_signal'], 'signal')}, {_many(c['cond_broadcast'], 'broadcast')}",
+    ]
+    kinds = {"cond_monotonic": "with the monotonic clock", "cond_process_shared": "process-shared"}
+    if c["cond_init"]:
+        parts.append(", ".join([f"{c['cond_init']:,} initialised by a call", *_counted(c, kinds)]))
+    return "; ".join(parts)
+
+
+def _on_shared(waits: int) -> str:
+    return f" ({waits:,} on process-shared ones)" if waits else ""
+
+
+def _counted(counts: Counter, names: dict[str, str]) -> list[str]:
+    return [f"{counts[name]:,} {what}" for name, what in names.items() if counts[name]]
 
 
 def _many(count: int, word: str) -> str:

@@ -10,7 +10,7 @@ SAFE, UNUSED, UNSEEN = "safe", "unused", "unseen"
 NEVER_SEEN = (
     "of mutexes, whether one is destroyed or copied while it is held, or held across a fork, and whether a library's "
     "calls go around the preload",
-    "of condition variables, those with an initialiser alone, and which mutexes are used with them",
+    "of condition variables, whether one is destroyed or copied while a thread waits for it",
     "other locks: spin locks, barriers, semaphores, C11's mtx_ and cnd_, futexes, and what the program builds itself",
 )
 # By what the library passes through to glibc.
@@ -86,7 +86,13 @@ def _mutexes(audit: Audit) -> Verdict:
 
 def _condvars(audit: Audit) -> Verdict:
     c = audit.counts
-    if not c["cond_init"] + c["cond_clockwait_realtime"] + c["cond_clockwait_monotonic"]:
-        return Verdict(UNSEEN, "not looked at: none was initialised by a call; they follow the mutexes")
-    stay = f"; glibc's stay: {c['cond_process_shared']:,} process-shared" if c["cond_process_shared"] else ""
-    return Verdict(SAFE, f"safe: they follow the mutexes, and nothing in this run stands against that{stay}")
+    waits, shared = c["cond_waits"], c["cond_waits_process_shared"]
+    if not audit.cond_calls:
+        return Verdict(UNUSED, "not used: no condition variable function was called")
+    if waits and waits == shared:
+        return Verdict(SAFE, "safe: all waits are on process-shared ones, which stay glibc's")
+    stay = f"; glibc's stay: {shared:,} on process-shared ones" if shared else ""
+    return Verdict(
+        SAFE,
+        f"safe: they follow the mutexes, and nothing in this run stands against that, {plural(waits, 'wait')}{stay}",
+    )

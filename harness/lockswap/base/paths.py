@@ -58,6 +58,16 @@ class Paths:
         return Path("lockswap-results")
 
     @property
+    def results_in_words(self) -> str:
+        """Where campaigns go that --out does not name, for the help."""
+        if self.installed_commit is not None:
+            return "lockswap-results/NAME here"
+        return (
+            "lockswap-results/NAME here for a command or server of your own, results/NAME in lockswap's folder for "
+            "workloads"
+        )
+
+    @property
     def library(self) -> Path:
         return self._built(self._libraries / "liblockswap.so")
 

@@ -6,8 +6,6 @@ from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 
-_ONLY_NONE = f"'{NONE}' is the program without lockswap, so it goes with no other lock; glibc's is '{PTHREAD}'"
-
 
 def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
     """From names that people typed; UserError if there is no such lock."""
@@ -15,9 +13,18 @@ def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
     other = None if mutex is None else registry.mutex(mutex)
     if NONE in (one, other):
         if one and other and one != other:
-            raise UserError(_ONLY_NONE)
+            raise _only_none(one == NONE)
         return Choice(NONE)
     return Choice(one or PTHREAD, other)
+
+
+def _only_none(rwlock: bool) -> UserError:
+    """'none' was said of rwlocks, or else of mutexes, beside a lock of the other kind."""
+    option, what = ("--rwlock", "rwlocks") if rwlock else ("--mutex", "mutexes")
+    return UserError(
+        f"'{NONE}' for {what} is the program without lockswap, so it goes with no other lock: leave {option} out, and "
+        f"{what} stay glibc's; 'lockswap audit -- CMD' shows which locks a program takes"
+    )
 
 
 def parse(registry: Registry, text: str) -> Choice:
@@ -46,7 +53,7 @@ def named(registry: Registry, rwlocks: list[str], mutexes: list[str], pairs: boo
     """
     first, second = _named(rwlocks, registry.rwlock), _named(mutexes, registry.mutex)
     if (first == [] and any(second)) or (second == [] and any(first)):
-        raise UserError(_ONLY_NONE)
+        raise _only_none(first == [])
     if pairs and not (rwlocks and mutexes):
         raise UserError("--pairs combines rwlocks with mutexes: name both, as in -l ba -m mcs --pairs")
     both = [Choice(one or PTHREAD, other) for one in first for other in second]

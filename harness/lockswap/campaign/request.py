@@ -22,8 +22,8 @@ RUNS = "How runs are made"
 VERDICTS = "What decides"
 RECORDS = "What is recorded, and where"
 
-# In help texts, for what the registry says; see HeadedCommand.
-DEFAULT_RWLOCKS, DEFAULT_MUTEXES = "<rwlocks>", "<mutexes>"
+# In help texts, for what the registry and the installation say; see HeadedCommand.
+DEFAULT_RWLOCKS, DEFAULT_MUTEXES, DEFAULT_FOLDER = "<rwlocks>", "<mutexes>", "<folder>"
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
 PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
 
@@ -255,8 +255,7 @@ class Request:
     )
     out: Path | None = _option(
         RECORDS, "--out", stored=False, type=click.Path(path_type=Path), metavar="DIR",
-        help="The campaign's folder. Default: lockswap-results/NAME here for a command or server of your own, "
-        "results/NAME in lockswap's folder for workloads.",
+        help=f"The campaign's folder. Default: {DEFAULT_FOLDER}.",
     )  # fmt: skip
     markdown: bool = _option(
         RECORDS, "--markdown", unsaid=False, stored=False, is_flag=True,

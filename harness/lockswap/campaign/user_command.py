@@ -34,7 +34,12 @@ def user_job(request: Request) -> tuple[list[Job], list[str]] | None:
 
 
 def _check_options(request: Request) -> None:
-    if request.versus and (request.server or not request.command):
+    if request.versus and request.server:
+        raise UserError(
+            "--versus compares two commands, not two servers: measure each server in a campaign of its own (--name), "
+            "and 'lockswap report A B' sets them side by side"
+        )
+    if request.versus and not request.command:
         raise UserError("--versus goes with a command after '--': lockswap compare --versus './old' -- ./new")
     if request.server and request.command:
         raise UserError("give either --server with --load, or a command after '--', not both")

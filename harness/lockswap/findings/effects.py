@@ -100,8 +100,8 @@ def _number(factor: float, percent: bool) -> str:
         return f"{100 * (factor - 1):.1g}" if factor < 1.01 else f"{100 * (factor - 1):.0f}"
     if math.isinf(factor):
         return "any number of"
-    if factor >= 1000:
+    if factor >= 1e6:
         return si(factor)
     if factor >= 100:
-        return f"{float(f'{factor:.2g}'):.0f}"
+        return f"{float(f'{factor:.2g}'):,.0f}"
     return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}" if factor >= 2 else f"{factor:.2f}"

@@ -51,11 +51,15 @@ def verdict(campaign: Campaign) -> Verdict:
         text = whole.sentence(mine, _records(workloads, max(1, measured)), glibcs(workloads[0]))
         if len(groups) > 1:
             kinds = kinds_of([against, *locks])
-            text = f"{words(name for kind, name in CALLED.items() if kind in kinds).capitalize()}: {text}"
+            text = f"{words(name for kind, name in CALLED.items() if kind in kinds).capitalize()}: {_lower(text)}"
         sentences.append(text)
     if not sentences:
         sentences = ["Can't tell: the campaign has no workload."]
-    return Verdict(" ".join(sentences), [found[workload.name] for workload in campaign.workloads], _by_lock(campaign))
+    return Verdict(sentences, [found[workload.name] for workload in campaign.workloads], _by_lock(campaign))
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _by_lock(campaign: Campaign) -> list[OfLock]:
@@ -77,9 +81,13 @@ def _records(workloads: list[Workload], measured: int) -> dict[str, Record]:
     for workload in workloads:
         for one in evidence.of(workload, measured):
             record = found.setdefault(one.lock, Record())
-            if one.losses or one.failure:
+            if one.failure:
+                record.failures.append(workload.name)
+            elif one.losses:
                 record.losses.append(workload.name)
-            elif one.wins:
+            elif any(place.verdict == SLOWER for place in one.places):
+                record.doubts.append(workload.name)
+            if one.wins and not one.losses and not one.failure:
                 record.wins.append(workload.name)
                 record.score += one.score
     return found
@@ -152,7 +160,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
         parts = [f"Take {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
     else:
         parts = [f"Take {best.lock}: {gain}."]
-        parts.append(f"The price: {price}." if price else _no_price(workload))
+        parts.append(f"The price: {price}." if price else _no_price(workload, best))
     parts += _two_clocks(workload, best)
     parts += _equally_good(best, found)
     parts += _out(found)
@@ -162,8 +170,10 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     return WorkloadVerdict(workload.name, kind, " ".join(parts), best.lock, *in_brief, condition, worth)
 
 
-def _no_price(workload: Workload) -> str:
+def _no_price(workload: Workload, best: Evidence) -> str:
     """What was looked at, lest 'no price' be taken for more."""
+    if looks_worse := [place for place in best.places if place.verdict == SLOWER]:
+        return f"A price may be: {said(workload, looks_worse)}; so much comes about by chance, too."
     names = [metric.name for metric in workload.metrics if workload.happens(metric)]
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
@@ -187,8 +197,11 @@ def _names(places: list[Place], names: set[str]) -> str:
     return words(dict.fromkeys(place.metric.name for place in places if place.metric.name in names))
 
 
-def said(workload: Workload, places: list[Place], brief: bool = False) -> str:
-    """'reads 2.4 to 3.1 times as high (each at least 2.2) with 2 and 4 threads'; a part for each figure and side."""
+def said(workload: Workload, places: list[Place], brief: bool = False, where: bool | None = None) -> str:
+    """'reads 2.4 to 3.1 times as high (each at least 2.2) with 2 and 4 threads'; a part for each figure and side.
+
+    `where`: with the thread counts; if nothing is said, unless it is brief.
+    """
     parts = []
     for _, group in groupby(places, key=lambda place: (place.metric.name, place.verdict)):
         group = list(group)
@@ -197,7 +210,8 @@ def said(workload: Workload, places: list[Place], brief: bool = False) -> str:
         for endless in (False, True):
             some = [place for place in group if (place.ratio.estimate in (0, math.inf)) == endless]
             if some:
-                there = "" if brief else _where(workload, [place.threads for place in some])
+                wanted = not brief if where is None else where
+                there = _where(workload, [place.threads for place in some]) if wanted else ""
                 how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
                 parts.append(f"{metric.name} {how}{there}")
     return (", " if brief else "; ").join(parts)
@@ -209,7 +223,10 @@ def _where(workload: Workload, threads: list[int]) -> str:
 
 
 def _price(workload: Workload, best: Evidence, brief: bool = False) -> str:
-    parts = [said(workload, places, brief) for places in (best.losses, best.worse) if places]
+    # A figure that is better at some thread counts and worse at others says at which.
+    both = {place.metric.name for place in best.losses} & {place.metric.name for place in best.wins}
+    parts = [said(workload, best.losses, brief, where=True if both else None)] if best.losses else []
+    parts += [said(workload, best.worse, brief)] if best.worse else []
     dear = [other for place in best.wins if (other := best.other_figure(place)) and other.verdict == SLOWER]
     if dear:
         parts.append(said(workload, dear, brief))

@@ -41,9 +41,13 @@ class OfLock:
 
 @dataclass(frozen=True)
 class Verdict:
-    sentence: str  # may be several
+    sentences: list[str]  # one for each kind of locks; each may be several
     workloads: list[WorkloadVerdict]  # in the order of the campaign's
     locks: list[OfLock] = field(default_factory=list)  # the same the other way round: those under test, in their order
+
+    @property
+    def sentence(self) -> str:
+        return " ".join(self.sentences)
 
 
 @dataclass
@@ -51,7 +55,9 @@ class Record:
     """One lock over the workloads."""
 
     wins: list[str] = field(default_factory=list)  # names of workloads
-    losses: list[str] = field(default_factory=list)  # it loses there, or its runs fail
+    losses: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # its runs fail there
+    doubts: list[str] = field(default_factory=list)  # it looks worse there, but chance may have done it
     score: float = 0.0
 
 
@@ -74,18 +80,29 @@ def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str
                 "ruled out. Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it."
             )
         return f"{keep.capitalize()}: no lock is shown to be better in any workload{_also(rest[1:])}."
-    never_losing = [lock for lock, record in records.items() if record.wins and not record.losses]
+    never_losing = [
+        lock
+        for lock, record in records.items()
+        if record.wins and not (record.losses or record.failures or record.doubts)
+    ]
     if never_losing:
         best = max(never_losing, key=lambda lock: (len(records[lock].wins), records[lock].score))
         return _one_lock(best, records[best].wins, found, rest)
     locks = list(dict.fromkeys(one.lock for one in taken))
     if len(locks) > 1:
         return f"It depends on the program: {'; '.join([*map(_choice, taken), *rest])}."
-    named = {one.workload for one in taken}
-    lost = [name for name in records[locks[0]].losses if name not in named]
-    but = [f"it is worse, or its runs fail, in {words(lost)}"] if lost else []
     said = words(_choice(one).removeprefix(f"{locks[0]} for ") for one in taken)
-    return f"Take {locks[0]} for {'; '.join([said, *but, *rest])}."
+    return f"Take {locks[0]} for {'; '.join([said, *_but(records[locks[0]], by_kind, rest, keep)])}."
+
+
+def _but(record: Record, by_kind: dict[str, list[WorkloadVerdict]], rest: list[str], keep: str) -> list[str]:
+    """Of the one lock that is taken: the workloads in which it is not."""
+    named = {one.workload for kind in (TAKE, TRADE) for one in by_kind[kind]}
+    lost, failed = ([name for name in names if name not in named] for names in (record.losses, record.failures))
+    fails = [f"its runs fail in {words(failed)}"] if failed else []
+    if lost and lost == [one.workload for one in by_kind[KEEP]]:
+        return [f"{keep} for {words(lost)}, where it is worse", *fails, *rest[1:]]
+    return [*([f"it is worse in {words(lost)}"] if lost else []), *fails, *rest]
 
 
 def _one_lock(lock: str, names: list[str], found: list[WorkloadVerdict], rest: list[str]) -> str:

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lockswap.base.choice import MUTEX_PTHREAD, NONE, PTHREAD
+from lockswap.report.compact import compact
 from lockswap.report.marks import OF_LOCK
 from lockswap.report.palette import STYLE, THEME, LockStyle
 
@@ -99,19 +100,17 @@ def _finish(figure: Figure, with_png: bool) -> tuple[str, bytes]:
 
 
 def _themed(svg: str, name: str, alt: str) -> str:
-    """For the page: no XML head, colours as variables, ids that are unique in the page."""
+    """For the page: no XML head, colours as variables, ids that are unique in the page, and no more than is seen."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
     for variable, (light, _) in THEME.items():
         svg = svg.replace(light, f"var(--{variable})")
     svg = re.sub(rf'id="{OF_LOCK}(.+?)--\d+"', r'data-lock="\1"', svg)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r'(xlink:href="|url\()#', rf"\g<1>#{name}-", svg)
     # The page sets the size; the view box keeps the proportions.
     svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
     alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+    return compact(svg, name).replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
 
 
 def _legend(figure: Figure, locks: list[str], styles: Mapping[str, LockStyle]) -> None:

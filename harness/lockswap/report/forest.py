@@ -1,6 +1,7 @@
 """Ratios with their intervals, a line each, on a logarithmic axis: a forest plot."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from lockswap.report.palette import BAND, INK, MUTED, LockStyle
 
 # Ratios beyond this are drawn at the edge, with an arrow.
 _FARTHEST = 64.0
+_TITLE = 34  # characters of a line: it begins behind the names of the locks
 _NARROWEST = 1.3  # the axis reaches at least so far to both sides
 
 
@@ -42,8 +44,8 @@ class ForestGroup:
 
 
 def height(groups: list[ForestGroup]) -> float:
-    """In inches."""
-    return 0.27 * sum(len(group.lines) for group in groups) + 0.33 * len(groups) + 1.05
+    """In inches, with a title of two lines."""
+    return 0.27 * sum(len(group.lines) for group in groups) + 0.33 * len(groups) + 1.2
 
 
 def draw(axis: Axes, groups: list[ForestGroup], title: str, sides: tuple[str, str] = ("worse", "better")) -> None:
@@ -87,7 +89,7 @@ def draw(axis: Axes, groups: list[ForestGroup], title: str, sides: tuple[str, st
     axis.grid(visible=False, axis="y")
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
-    axis.set_title(title)
+    axis.set_title(textwrap.fill(title, _TITLE))
     for text, side, shift in ((f"← {sides[0]}", "right", -7), (f"{sides[1]} →", "left", 7)):
         axis.annotate(
             text, (1, 0), xycoords=("data", "axes fraction"), xytext=(shift, -21), textcoords="offset points", ha=side,
@@ -162,7 +164,8 @@ def _ticks(low: float, high: float) -> list[float]:
     """Few, round ticks: powers of two on wide axes, tenths on narrow ones."""
     if high / low > 3.5:
         powers = [2.0**power for power in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)]
-        return [tick for tick in powers if math.log2(tick) % 2 == 0] if len(powers) > 6 else powers
+        every = 3 if len(powers) > 9 else 2 if len(powers) > 6 else 1
+        return [tick for tick in powers if math.log2(tick) % every == 0]
     fine = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)
     coarse = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
     chosen = fine if high / low < 1.9 else coarse

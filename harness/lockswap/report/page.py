@@ -1,6 +1,7 @@
 """What every page has: the template engine, the theme, the filters."""
 
 import base64
+import gzip
 import math
 from collections.abc import Mapping
 
@@ -44,11 +45,11 @@ def render(template: str, styles: Mapping[str, LockStyle], /, **variables: objec
         "interval": claims.interval,
         "short": lambda ratio, metric: effects.short(metric, ratio.estimate) if metric else text.times(ratio.estimate),
         "change_interval": change.interval,
-        "noise": lambda floor: text.share(floor - 1),
+        "noise": lambda floor: text.share(floor - 1) if floor < 2 else text.times(floor),
         "words": text.words,
         "tally_words": answer.tally_words,
-        "key": lambda value: "Infinity" if value == math.inf else value,
-        "base64": lambda data: base64.b64encode(data.encode()).decode(),
+        "key": lambda value: "Infinity" if value == math.inf else f"{value:.6g}",
+        "gzip": lambda data: base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode(),
     }
     environment.tests["search"] = lambda value, part: part in value
     environment.globals |= {

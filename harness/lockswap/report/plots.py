@@ -20,7 +20,7 @@ from lockswap.report import forest
 from lockswap.report.axes import top
 from lockswap.report.figure import Panel, Plot, plot
 from lockswap.report.marks import mark
-from lockswap.report.palette import MUTED, LockStyle
+from lockswap.report.palette import INK, MUTED, LockStyle
 
 # Beyond this ratio of the largest median to the smallest the small ones would vanish on a linear axis.
 _LINEAR_REACH = 15
@@ -164,15 +164,15 @@ def _against_threads(axis: Axes, workload: Workload, styles: Styles, value: Valu
     logarithmic, limit = _scale(axis, spreads, everything)
     for x, lock, spread in drawn:
         if spread.high > limit:
-            _mark_beyond(axis, x, spread.high, lock, styles[lock])
+            _mark_beyond(axis, x, spread.high, lock)
     return logarithmic
 
 
-def _mark_beyond(axis: Axes, x: float, value: float, lock: str, style: LockStyle) -> None:
+def _mark_beyond(axis: Axes, x: float, value: float, lock: str) -> None:
     """A run above the end of the axis: an arrow there, with its value."""
     text = axis.annotate(
         f"↑ {si(value)}", (x, 1), xycoords=("data", "axes fraction"), xytext=(0, -1), textcoords="offset points",
-        ha="center", va="top", fontsize=8.5, color=style.color, fontweight="bold", annotation_clip=False,
+        ha="center", va="top", fontsize=8.5, color=INK, fontweight="bold", annotation_clip=False,
     )  # fmt: skip
     mark(text, lock)
 

@@ -50,9 +50,10 @@ def run(
         for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"):
             env.pop(key, None)
     env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others, before)
-    if choice.variables:
-        for warning in preload_order.warnings(env["LD_PRELOAD"], paths.library):
+    if choice.variables and (warnings := preload_order.warnings(env["LD_PRELOAD"], paths.library)):
+        for warning in warnings:
             print(f"lockswap: warning: {warning}", file=sys.stderr)
+        env.setdefault("LOCKSWAP_VERBOSE", "0")  # the library need not say it again
 
     # Python ignores these two; an ignored signal would stay ignored in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -1,0 +1,146 @@
+#include "interpose/load_order.h"
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+#include "interpose/objects.h"
+#include "platform/text.h"
+#include "registry/environment.h"
+#include "registry/parent.h"
+#include "registry/say.h"
+
+namespace lockswap {
+namespace {
+
+constexpr const char* kRwlocks[] = {
+    "pthread_rwlock_rdlock",      "pthread_rwlock_wrlock",      "pthread_rwlock_unlock",
+    "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock",
+};
+constexpr const char* kMutexes[] = {
+    "pthread_mutex_lock",      "pthread_mutex_unlock", "pthread_mutex_trylock",
+    "pthread_mutex_timedlock", "pthread_cond_wait",    "pthread_cond_timedwait",
+    "pthread_cond_signal",
+};
+constexpr const char* kClocks[] = {"clock_gettime", "gettimeofday", "time"};
+// Which every sanitizer's runtime has. They replace the clock, too, and pass it on.
+constexpr char kSanitizer[] = "__sanitizer_set_report_path";
+
+template <class Names>
+const char* first_defined(const link_map& object, const Names& names) noexcept {
+  for (const char* name : names) {
+    if (find_symbol(object, name, nullptr) != nullptr) return name;
+  }
+  return nullptr;
+}
+
+const char* defined_lock(const link_map& object, Swapped swapped) noexcept {
+  const char* name = swapped.rwlocks ? first_defined(object, kRwlocks) : nullptr;
+  return name == nullptr && swapped.mutexes ? first_defined(object, kMutexes) : name;
+}
+
+const char* defined_clock(const link_map& object) noexcept {
+  if (find_symbol(object, kSanitizer, nullptr) != nullptr) return nullptr;
+  return first_defined(object, kClocks);
+}
+
+const char* file_name(const link_map& object) noexcept {
+  const char* slash = std::strrchr(object.l_name, '/');
+  return slash != nullptr ? slash + 1 : object.l_name;
+}
+
+// glibc's own. What stands behind them in the search of symbols replaces nothing of them.
+bool is_glibcs(const link_map& object) noexcept {
+  const char* name = file_name(object);
+  for (const char* of_glibc : {"libc.so.", "libpthread.so.", "librt.so."}) {
+    if (std::strncmp(name, of_glibc, std::strlen(of_glibc)) == 0) return true;
+  }
+  return false;
+}
+
+// Whether it asks the loader for the function behind its own, or calls it by its other name.
+bool may_pass_on(const link_map& object) noexcept {
+  bool yes = false;
+  const auto look = [](void* found, const char* name, void*) {
+    if (std::strcmp(name, "dlsym") == 0 || std::strcmp(name, "dlvsym") == 0 ||
+        std::strncmp(name, "__pthread_", std::strlen("__pthread_")) == 0) {
+      *static_cast<bool*>(found) = true;
+    }
+  };
+  visit_references(object, look, &yes);
+  return yes;
+}
+
+struct Misplaced {
+  const link_map* object;
+  const char* function;
+  const char* what;  // is wrong, and what to do
+  std::uint64_t count;
+};
+
+void add(Misplaced& found, const link_map& object, const char* function,
+         const char* what) noexcept {
+  if (found.count++ == 0) {
+    found.object = &object;
+    found.function = function;
+    found.what = what;
+  }
+}
+
+void look_before(Misplaced& found, const link_map* own, Swapped swapped) noexcept {
+  for (const link_map* m = first_object(); m != own; m = m->l_next) {
+    const char* function = is_copy(*m) ? nullptr : defined_lock(*m, swapped);
+    if (function == nullptr || may_pass_on(*m)) continue;
+    add(found, *m, function,
+        m == first_object() ? ", so lockswap never sees those calls; build it without"
+                            : " itself, passes no call on and is loaded before lockswap, which "
+                              "never sees those calls; put "
+                              "lockswap before it in LD_PRELOAD, or leave one of the two out");
+  }
+}
+
+void look_behind(Misplaced& found, const link_map* own, Swapped swapped) noexcept {
+  for (const link_map* m = own->l_next; m != nullptr && !is_glibcs(*m); m = m->l_next) {
+    if (is_copy(*m)) continue;
+    if (const char* function = defined_lock(*m, swapped); function != nullptr) {
+      add(found, *m, function,
+          " itself and is loaded behind lockswap, so its own is never called; put it before "
+          "lockswap in LD_PRELOAD");
+    } else if (function = defined_clock(*m); function != nullptr) {
+      add(found, *m, function,
+          " itself and is loaded behind lockswap, whose timed waits go by the true clock and may "
+          "end at once or never; put it before lockswap in LD_PRELOAD");
+    }
+  }
+}
+
+// Whether the shell or script that started this process was preloaded with it too, and so has said
+// it already.
+bool is_said(const link_map& object) noexcept {
+  const char* preloaded = environment_value("LD_PRELOAD");
+  if (preloaded == nullptr || object.l_name[0] == 0) return false;
+  return std::strstr(preloaded, file_name(object)) != nullptr &&
+         (parent_began_with("LOCKSWAP_RWLOCK=") || parent_began_with("LOCKSWAP_MUTEX="));
+}
+
+}  // namespace
+
+void warn_of_load_order(Swapped swapped) noexcept {
+  const link_map* own = own_object();
+  if (own == nullptr) return;  // brought by dlmopen
+  if (!swapped.rwlocks && !swapped.mutexes) return;
+  Misplaced found{};
+  look_before(found, own, swapped);
+  look_behind(found, own, swapped);
+  if (found.count == 0 || is_said(*found.object)) return;
+  static constinit char line[1024];
+  Text text(line, sizeof line);
+  text << "lockswap: warning: "
+       << (found.object->l_name[0] != 0 ? found.object->l_name : "the program itself")
+       << " replaces " << found.function << found.what;
+  if (found.count > 1) text << "; " << found.count - 1 << " more of the kind";
+  text << " (LOCKSWAP_VERBOSE=0: no warnings)\n";
+  say(line);
+}
+
+}  // namespace lockswap

@@ -1,0 +1,100 @@
+"""The campaigns under results/ that are committed: complete, small, of no machine, and what the README quotes."""
+
+import csv
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from harness_support import ROOT
+from lockswap.findings import reading
+from lockswap.findings.stats import Ratio
+
+MOST_BYTES = 3 * 1000 * 1000
+README = ROOT / "README.md"
+
+
+def kept() -> list[Path]:
+    """Folders with a committed file (or one that git would take)."""
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "results"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return sorted({ROOT / "results" / Path(name).parts[1] for name in names if len(Path(name).parts) > 2})
+
+
+def files(campaign: Path) -> list[Path]:
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", campaign]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [ROOT / name for name in names]
+
+
+def test_there_is_one() -> None:
+    assert ROOT / "results/2026-11-six-locks" in kept()
+
+
+@pytest.mark.parametrize("campaign", kept(), ids=lambda path: path.name)
+def test_it_is_complete_and_small(campaign: Path) -> None:
+    names = {file.name for file in files(campaign)}
+    assert names >= {"campaign.toml", "env.json", "checks.json", "raw.csv", "report.html"}
+    assert sum(file.stat().st_size for file in files(campaign)) <= MOST_BYTES
+    about = tomllib.loads((campaign / "campaign.toml").read_text())
+    assert about["finished"] and about["name"] == campaign.name
+    assert campaign.name in (ROOT / "results/README.md").read_text()
+
+
+@pytest.mark.parametrize("campaign", kept(), ids=lambda path: path.name)
+def test_it_has_no_path_and_no_name_of_a_machine(campaign: Path) -> None:
+    env = json.loads((campaign / "env.json").read_text())
+    assert "host" not in " ".join(env).lower() and "node" not in env
+    for file in files(campaign):
+        if file.suffix in (".toml", ".json", ".csv", ".html", ".txt"):
+            text = re.sub(r"base64,[\w+/=]*", "", file.read_text())
+            found = re.findall(r"(?<![\w.])/(?:home|root|work|tmp|var|usr/local|mnt|srv)/[\w./-]+", text)
+            assert not found, f"{file.name}: {found[:3]}"
+
+
+@pytest.mark.parametrize("campaign", kept(), ids=lambda path: path.name)
+def test_its_report_says_what_its_data_say(campaign: Path) -> None:
+    """A report of an earlier version would say other words than this one."""
+    page = re.sub(r"&#39;", "'", (campaign / "report.html").read_text())
+    for sentence in reading.read(campaign).verdict.sentences:
+        assert sentence in page
+
+
+def shown(ratio: Ratio | None) -> str:
+    return f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}): {ratio.verdict}" if ratio else ""
+
+
+def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
+    campaign = reading.read(ROOT / "results/2026-11-six-locks").campaign
+    (workload,) = [one for one in campaign.workloads if one.name == "test-rwlock"]
+    reads = next(metric for metric in workload.metrics if metric.name == "reads")
+    rows = re.findall(r"^\| (.+) M \| (.*) \| ([\d,]+) \|$", README.read_text(), re.MULTILINE)
+    assert len(rows) == 6
+    for first, ratio, writes in rows:
+        name, median = first.split(" | ")
+        lock = "pthread" if name == "glibc" else name.strip("`")
+        cell = workload.cell(8, lock)
+        assert f"{cell.metric('reads').median / 1e6:.1f}" == median
+        assert f"{cell.metric('writes').median:,.0f}" == writes
+        assert ratio.strip() == ("" if lock == "pthread" else shown(workload.ratio(8, lock, reads)))
+
+
+def test_the_quotes_of_the_readme_are_those_of_the_campaign() -> None:
+    text = README.read_text()
+    quoted = re.findall(r"^    (\w+ \(\w+\) against pthread, .*)$", text, re.MULTILINE)
+    found = reading.read(ROOT / "results/2026-11-locktorture")
+    assert len(quoted) == 2
+    assert set(quoted) <= {sentence for said in found.sentences.values() for sentence in said}
+    (take,) = re.findall(r"^    (Take .*?)(?:\.\.\.)?$", text, re.MULTILINE)
+    assert found.verdict.sentence.startswith(take.strip())
+
+
+def test_the_number_of_runs_that_the_index_gives() -> None:
+    with (ROOT / "results/2026-11-six-locks/raw.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    text = (ROOT / "results/README.md").read_text()
+    assert f"{len(rows):,} runs" in text and all(row["status"] == "ok" for row in rows)
+    assert f"{sum(row['disturbed'] == '1' for row in rows)} runs had less" in text

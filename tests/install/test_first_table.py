@@ -1,0 +1,22 @@
+"""From `git clone` to the first table of one's own program: the README's first block, done and counted."""
+
+import first_table
+import pytest
+
+
+def test_the_block_has_few_commands_and_ends_in_a_comparison_of_three_locks() -> None:
+    line = first_table.commands((first_table.ROOT / "README.md").read_text())
+    assert line[0].startswith("git clone ") and first_table.BUILD in line
+    assert len(line) <= first_table.MOST_COMMANDS
+    assert " compare " in line[-1]
+
+
+def test_it_leads_to_a_table() -> None:
+    """With the build of this tree, and a round instead of seven."""
+    first_table.main(built=True, more=" --repeats 1 --no-report")
+
+
+@pytest.mark.full
+def test_it_takes_four_minutes_at_most() -> None:
+    """With a build of its own, without the compiler's cache."""
+    first_table.main(built=False)
