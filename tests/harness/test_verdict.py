@@ -307,6 +307,15 @@ def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypa
     assert one.kind == TAKE and "A price may be: writes 1.9" in one.sentence
 
 
+def test_a_gain_in_brief_says_where_if_it_is_not_everywhere(tmp_path):
+    """Only with two threads."""
+    values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [1e6, 2e6]}
+    one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
+    assert one.kind == TAKE and re.fullmatch(r"ops [12]\.\d+ times as high with 2 threads", one.gain)
+    one = judged(tmp_path / "y", rw(ba=(2, 2)))
+    assert "thread" not in one.gain
+
+
 def test_a_price_in_brief_says_where_if_the_same_figure_gains(tmp_path):
     """With one thread twice as good, with two half."""
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [2e6, 5e5]}

@@ -6,6 +6,7 @@ well: among the comparisons of a whole campaign some do.
 """
 
 import math
+from collections import Counter
 from itertools import groupby
 
 from lockswap.base.choice import BASELINES, CALLED, NONE, kinds_of
@@ -152,6 +153,9 @@ def _first_failure(cells: list) -> tuple[str, str]:
     return found[0] if found else ("not measured", "no run was made")
 
 
+_IF_IT_RUNS = "if it runs"
+
+
 def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[Evidence]) -> WorkloadVerdict:
     gain, price = said(workload, best.wins), _price(workload, best)
     condition = _condition(workload, best)
@@ -166,7 +170,10 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     parts += _out(found)
     parts += _overturn(worth)
     kind = TRADE if best.losses else TAKE
-    in_brief = said(workload, best.wins, brief=True), _price(workload, best, brief=True)
+    # A gain with some thread counts alone says with which, unless the condition does.
+    places = Counter(place.metric.name for place in best.wins)
+    where = min(places.values()) < len(workload.threads) and not condition.startswith(_IF_IT_RUNS)
+    in_brief = said(workload, best.wins, brief=True, where=where), _price(workload, best, brief=True)
     return WorkloadVerdict(workload.name, kind, " ".join(parts), best.lock, *in_brief, condition, worth)
 
 
@@ -189,7 +196,7 @@ def _condition(workload: Workload, best: Evidence) -> str:
         return f"if {_names(best.wins, won - lost)} count more than {_names(best.losses, lost - won)}"
     threads = {place.threads for place in best.wins} - {place.threads for place in best.losses}
     if threads:
-        return f"if it runs{workload.where(sorted(threads)) or ' like this'}"
+        return f"{_IF_IT_RUNS}{workload.where(sorted(threads)) or ' like this'}"
     return "if what it gains counts more than what it costs"
 
 
