@@ -17,7 +17,7 @@ const Site& Machine::site_of(Op op, const Site& site) {
   return of_caller ? me().caller.site : site;
 }
 
-Order Machine::order_of(Op op, Order order, const Site& site) {
+Order Machine::mutated_order(Op op, Order order, const Site& site) {
   // The order that a lock hands to a wait policy is one, whichever way the policy looks.
   if (op == Op::load && me().caller.set) op = Op::await;
   if (sites != nullptr && order != relaxed) {
@@ -93,14 +93,15 @@ std::uint64_t Machine::load(int location, Order order, const Site& site) {
     return mutation->value;
   }
   if (const std::uint64_t* own = memory_.forwarded(current_, location); own != nullptr) {
-    trace_access(Op::load, location, order, site, "-> %#lx (its own)", *own);
+    if (is_traced()) trace_access(Op::load, location, order, site, "-> %#lx (its own)", *own);
     return *own;
   }
   const int index = choose_write(location, order);
   memory_.read(current_, location, index, order);
   const std::uint64_t v = memory_.value(location, index);
-  trace_access(Op::load, location, order, site, "-> %#lx%s", v,
-               index != memory_.newest(location) ? " (stale)" : "");
+  if (is_traced())
+    trace_access(Op::load, location, order, site, "-> %#lx%s", v,
+                 index != memory_.newest(location) ? " (stale)" : "");
   return v;
 }
 
@@ -123,15 +124,16 @@ void Machine::store(int location, std::uint64_t value, Order order, const Site& 
     } else if (behind_others || (left_.stale > 0 && search.choose(2) == 1)) {
       if (!behind_others) --left_.stale;
       if (!memory_.delay(current_, location, value, order)) fail("too many writes by one thread");
-      trace_access(Op::store, location, order, site, "= %#lx (delayed)", value);
+      if (is_traced()) trace_access(Op::store, location, order, site, "= %#lx (delayed)", value);
       return;
     }
   }
   const int newest = memory_.newest(location);
   const int before = choose_place(location, order);
   append(location, before, value, order, false);
-  trace_access(Op::store, location, order, site, "= %#lx%s", value,
-               before != newest ? " (before newer ones)" : "");
+  if (is_traced())
+    trace_access(Op::store, location, order, site, "= %#lx%s", value,
+                 before != newest ? " (before newer ones)" : "");
 }
 
 void Machine::flush_one(int thread) {
@@ -192,8 +194,9 @@ void Machine::finish_update(Op op, int location, int read, std::uint64_t value, 
   const std::uint64_t old = memory_.value(location, read);
   memory_.read(current_, location, read, order);
   append(location, read, value, order, true);
-  trace_access(op, location, order, site, "%#lx -> %#lx%s", old, value,
-               between ? " (before newer ones)" : "");
+  if (is_traced())
+    trace_access(op, location, order, site, "%#lx -> %#lx%s", old, value,
+                 between ? " (before newer ones)" : "");
   if (me().at_doorway) {
     me().at_doorway = false;
     on_doorway(current_);
@@ -223,8 +226,10 @@ bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint6
     return true;
   }
   memory_.read(current_, location, index, relaxed);
-  trace_access(Op::compare_exchange, location, relaxed, site, "fails, expected %#lx, found %#lx%s",
-               expected, seen, index != newest ? " (stale)" : "");
+  if (is_traced())
+    trace_access(Op::compare_exchange, location, relaxed, site,
+                 "fails, expected %#lx, found %#lx%s", expected, seen,
+                 index != newest ? " (stale)" : "");
   expected = seen;
   return false;
 }
@@ -272,8 +277,6 @@ std::string Machine::atom_name(int location) const {
 }
 
 void Machine::trace_access(Op op, int location, Order order, const Site& site, const char* f, ...) {
-  if (trace == nullptr) [[likely]]
-    return;
   char what[96];
   va_list args;
   va_start(args, f);

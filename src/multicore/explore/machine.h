@@ -192,7 +192,12 @@ class Machine {
     ++mutated;
     return true;
   }
-  Order order_of(Op op, Order order, const Site& site);
+  Order order_of(Op op, Order order, const Site& site) {
+    if (mutation == nullptr && sites == nullptr) [[likely]]
+      return order;
+    return mutated_order(op, order, site);
+  }
+  Order mutated_order(Op op, Order order, const Site& site);
   const Site& site_of(Op op, const Site& site);
 
   Order begin_access(Op op, int location, Order order, const Site& site);

@@ -63,8 +63,9 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   }
   if (index != newest) --left_.stale;
   memory_.read(current_, c.location, index, order);
-  trace_access(Op::await, c.location, order, site, "-> %#lx%s", memory_.value(c.location, index),
-               index != newest ? " (stale)" : "");
+  if (is_traced())
+    trace_access(Op::await, c.location, order, site, "-> %#lx%s", memory_.value(c.location, index),
+                 index != newest ? " (stale)" : "");
   return true;
 }
 
