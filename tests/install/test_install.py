@@ -142,9 +142,10 @@ def test_list_works_from_the_installation_alone(trees: dict[str, Path], name: st
 
 
 def test_help_names_the_folder_of_campaigns_that_an_installation_has(trees: dict[str, Path]) -> None:
-    text = " ".join(alone(trees["moved"] / "bin/lockswap", "compare", "--help").split())
+    wide = {"COLUMNS": "300"}  # lines are broken at hyphens, too
+    text = " ".join(alone(trees["moved"] / "bin/lockswap", "compare", "--help", env=wide).split())
     assert "Default: lockswap-results/NAME here." in text and " results/NAME" not in text
-    there = " ".join(call(ROOT / "build/bin/lockswap", "compare", "--help").split())
+    there = " ".join(call(ROOT / "build/bin/lockswap", "compare", "--help", env=os.environ | wide).split())
     assert "results/NAME in lockswap's folder for workloads" in there
 
 
