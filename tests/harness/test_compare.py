@@ -192,6 +192,19 @@ def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign
     assert "8 runs, about 0:28" in done.stderr  # 2 seconds each, with three to count
 
 
+def test_a_program_is_recorded_without_what_lies_above_the_users_folder(lockswap, repo):
+    """So that a campaign can be given away: the path to the folder is the machine's."""
+    (repo / "prog").symlink_to(repo / "build/apps/rwbench")
+    for program, recorded in (("./prog", "./prog"), ("build/apps/rwbench", "build/apps/rwbench")):
+        options = ["--no-report", "-r", "1", "-l", "ba", "--out", "c"]
+        done = lockswap("compare", *options, "--versus", f"{program} 1 8", "--", program, "1", "9")
+        assert done.returncode == 0, done.stderr
+        text = (repo / "c/campaign.toml").read_text()
+        (work,) = tomllib.loads(text)["workload"]
+        assert (work["command"][0], work["versus"][0]) == (recorded, recorded) and str(repo) not in text
+        shutil.rmtree(repo / "c")
+
+
 def test_a_campaign_lies_where_its_user_is(lockswap, recipe, repo, tmp_path):
     recipe("rw")
     here = tmp_path / "here"

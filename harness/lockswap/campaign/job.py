@@ -7,7 +7,7 @@ from typing import Any
 from lockswap.base.choice import BASELINES, PTHREAD, RANGE, Choice
 from lockswap.recipes.recipe import Recipe
 from lockswap.recipes.server import Server
-from lockswap.records.scrub import scrub
+from lockswap.records.scrub import from_here
 from lockswap.run import cpus
 
 
@@ -44,7 +44,7 @@ class Job:
             "source": recipe.source,
             "measures": recipe.measures,
             "note": recipe.note,
-            "command": [scrub(word) for word in recipe.command],
+            "command": [from_here(word) for word in recipe.command],
             "params": dict(self.params),
             "threads": list(self.threads),
             "threads_label": recipe.threads_label,
@@ -53,7 +53,7 @@ class Job:
             "own": self.user_command,
             "locks": list(self.locks),
             "against": self.against,
-            **({"versus": [scrub(word) for word in self.versus]} if self.versus else {}),
+            **({"versus": [from_here(word) for word in self.versus]} if self.versus else {}),
             **({"server": _describe(recipe.server)} if recipe.server else {}),
             "metric": [
                 {key: value for key, value in asdict(metric).items() if value is not None} for metric in recipe.metrics
@@ -62,7 +62,7 @@ class Job:
 
 
 def _describe(server: Server) -> dict[str, Any]:
-    return asdict(server) | {"command": [scrub(word) for word in server.command]}
+    return asdict(server) | {"command": [from_here(word) for word in server.command]}
 
 
 def few(threads: tuple[int, ...]) -> tuple[int, ...]:
