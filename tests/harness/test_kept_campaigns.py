@@ -71,7 +71,7 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
     campaign = reading.read(ROOT / "results/2026-11-six-locks").campaign
     (workload,) = [one for one in campaign.workloads if one.name == "test-rwlock"]
     reads = next(metric for metric in workload.metrics if metric.name == "reads")
-    rows = re.findall(r"^\| (.+) M \| (.*) \| ([\d,]+) \|$", README.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (.+) M \| (.*)\| ([\d,]+) \|$", README.read_text(), re.MULTILINE)
     assert len(rows) == 6
     for first, ratio, writes in rows:
         name, median = first.split(" | ")
