@@ -1,5 +1,5 @@
 // What a program does to its threads that decides whether they can run: it stops them in signal
-// handlers, or gives them real-time policies. Locks that are handed over to a certain thread, first
+// handlers, or gives them real-time policies. Locks that are handed off to a certain thread, first
 // come first served, take no notice of either.
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // The exported functions that create keys of thread-specific data. The library has taken one of the
-// process's 1024 keys (ThreadExit, platform/thread.h); where the program would be refused for want of
-// one, it gets that. The other functions of keys are glibc's own.
+// process's 1024 keys (ThreadExit, platform/thread.h); where the program would be refused for want
+// of one, it gets that. The other functions of keys are glibc's own.
 
 #include <cerrno>
 #include <pthread.h>

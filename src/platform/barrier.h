@@ -4,8 +4,8 @@
 //
 // A seccomp filter may forbid the call at any time. From then on the light side pays. The threads
 // whose heavy fences fail first have every processor visited (visit.h): each thread that ran there
-// has been switched out then, and sees that it has to pay. Where such visits are forbidden too, they
-// rest for many times as long as a store takes to be seen.
+// has been switched out then, and sees that it has to pay. Where such visits are forbidden too,
+// they rest for many times as long as a store takes to be seen.
 #pragma once
 
 #include <cstdint>

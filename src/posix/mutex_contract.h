@@ -212,7 +212,8 @@ class MutexContract {
 
   using Adopted = Adoption<P, kKinds, kMark>;
 
-  // The calling thread's id; 0: that is not the word, or the thread has not asked for its id in this process.
+  // The calling thread's id; 0: that is not the word, or the thread has not asked for its id in
+  // this process.
   [[gnu::always_inline]] static std::uint32_t id_at(std::uint64_t plain) noexcept {
     const MutexSelf& self = P::template local<MutexSelf>();
     if (self.plain != plain) return 0;

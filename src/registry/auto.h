@@ -3,7 +3,7 @@
 
 namespace lockswap {
 
-// Below is always glibc's, whatever the machine. Every other lock here is handed over: a release
+// Below is always glibc's, whatever the machine. Every other lock here is handed off: a release
 // gives it to a certain thread. A thread that cannot run then (a collector has stopped it, or a
 // debugger, or a thread of higher priority) keeps it from all others; and where the thread that
 // would let it run needs the lock itself, for ever. Programs that are right under glibc's locks,

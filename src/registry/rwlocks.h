@@ -39,7 +39,7 @@ struct RwLockInfo {
   bool passes_through() const noexcept { return passed_to[0] != nullptr; }
   // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
   // auto.h.
-  bool hands_over() const noexcept { return !passes_through() && !over_glibc && chosen == nullptr; }
+  bool hands_off() const noexcept { return !passes_through() && !over_glibc && chosen == nullptr; }
 };
 
 struct RwLocks {

@@ -1,6 +1,6 @@
-// A program whose threads are stopped by a signal, as a garbage collector does it: the handler waits
-// in sigsuspend until the collector lets the thread go on. Some are stopped while they wait for a
-// lock; its holder releases it; then another thread, the collector, wants it.
+// A program whose threads are stopped by a signal, as a garbage collector does it: the handler
+// waits in sigsuspend until the collector lets the thread go on. Some are stopped while they wait
+// for a lock; its holder releases it; then another thread, the collector, wants it.
 //
 //   stopped KIND N SECONDS   N threads are stopped while they wait. KIND is what they and the
 //                            collector want:

@@ -4,7 +4,7 @@
     stopped.py LIBRARY REGISTRY FOLDER [--full]
 
 Under glibc's locks the next thread that wants it gets it. The same holds under `auto`, on each machine. The locks
-that the registry says are handed over are stuck until the stopped thread goes on, and work then; the documents say so.
+that the registry says are handed off are stuck until the stopped thread goes on, and work then; the documents say so.
 --full: each wait policy and more threads, else one of these by turns. Exit status 1 if a test fails.
 """
 
@@ -49,8 +49,8 @@ def test_each_lock_does_what_the_registry_says() -> None:
     for kind, prefix, table in (("mutex", "mutex:", "mutexes"), ("write", "", "rwlocks")):
         for turn, row in enumerate(LISTED[table]):
             for wait in waits(turn):
-                want = "stuck" if row["hands_over"] else "went on"
-                seconds = SURE if row["hands_over"] else PATIENCE
+                want = "stuck" if row["hands_off"] else "went on"
+                seconds = SURE if row["hands_off"] else PATIENCE
                 said = outcome(kind, 3 if FULL else 1, seconds, lock=prefix + row["name"], LOCKSWAP_WAIT=wait)
                 need(said == want, f"{table} {row['name']}, {wait}: {said}, the registry says {want}")
 

@@ -10,7 +10,7 @@
 //                           queues   waits for a mutex, then on a condition variable, for the main
 //                                    thread
 //   churn keyless N HOW   the same in a program that has all keys of thread-specific data
-//   churn keys HOW        creates keys until there are no more, and prints how many there were; HOW
+//   churn keys HOW        creates keys until it is refused, and prints how many there were; HOW
 //                         is pthread or tss
 //   churn locks N         N locks, each used once
 //   churn mutexes N       N mutexes and condition variables, each used once
