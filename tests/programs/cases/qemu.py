@@ -25,8 +25,8 @@ OPTIONS = (
     "qemu",
     packages=["qemu-system-x86", "cpio"],
     unpacked=["linux-image-cloud-amd64", "busybox-static"],
-    acquisitions=0,
-    mutexes=1000,
+    acquisitions=20,
+    mutexes=100_000,
     limit=1800,
 )
 def qemu(stage: Stage) -> None:
