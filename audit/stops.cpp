@@ -12,7 +12,7 @@
 #include "audit/world.h"
 #include "interpose/exports.h"
 #include "interpose/real_symbols.h"
-#include "platform/policy.h"
+#include "platform/real_time.h"
 
 namespace lockswap::audit {
 namespace {

@@ -8,7 +8,7 @@
 #include "audit/fork.h"
 #include "audit/report.h"
 #include "platform/memory.h"
-#include "platform/policy.h"
+#include "platform/real_time.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"

@@ -12,8 +12,8 @@
 #include "platform/concept.h"
 #include "platform/futex.h"
 #include "platform/memory.h"
-#include "platform/policy.h"
 #include "platform/process.h"
+#include "platform/real_time.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
 #include "platform/system_rwlock.h"
@@ -109,11 +109,8 @@ struct Native {
       return;
     }
     // 16 us, doubling up to 1 ms
-    nap(1'000L << (round < kYields + 6 ? 4 + round - kYields : 10));
-  }
-  static void nap(long ns) noexcept {
-    const timespec time{0, ns};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&time), 0);
+    const timespec nap{0, 1'000L << (round < kYields + 6 ? 4 + round - kYields : 10)};
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
   }
 
   // Pauses in which a thread that is running does its next few steps.
@@ -131,7 +128,7 @@ struct Native {
       const std::uint32_t is_long = pause == Pause::spin ? kLongSpin : kLongYield;
       if (pause != Pause::nap && round % is_long == 0) naps = has_real_time_policy();
       if (naps) {
-        nap(50'000);
+        nap_in_real_time();
       } else if (spins) {
         relax();
       } else {

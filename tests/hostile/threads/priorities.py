@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "life"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "life"))
 
 from under import Skip, need, run_tests, under_test
 

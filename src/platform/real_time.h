@@ -1,6 +1,7 @@
-// The scheduling policy of the calling thread.
+// Threads with real-time policies, which keep others off the processor.
 #pragma once
 
+#include <ctime>
 #include <sched.h>
 
 #include "platform/syscall.h"
@@ -18,6 +19,12 @@ inline bool is_real_time(long policy) noexcept {
 inline bool has_real_time_policy() noexcept {
   const long policy = raw_syscall(SYS_sched_getscheduler, 0);
   return policy >= 0 && is_real_time(policy);
+}
+
+// What such a thread does between two looks at what a thread of lower priority may have to change.
+inline void nap_in_real_time() noexcept {
+  const timespec nap{0, 50'000};
+  raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
 }
 
 }  // namespace lockswap

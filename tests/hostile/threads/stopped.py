@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "life"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "life"))
 
 from under import need, run_tests, under_test
 

@@ -1,6 +1,6 @@
 // Wait policies that never sleep, beside real-time policies: on one processor the kernel lets no
 // thread run while one of higher priority looks, or yields.
-#include "platform/policy.h"
+#include "platform/real_time.h"
 
 #include <atomic>
 #include <cstring>
