@@ -5,6 +5,7 @@
 #include "audit/report.h"
 #include "audit/world.h"
 #include "platform/memory.h"
+#include "platform/thread.h"
 
 namespace lockswap::audit {
 
@@ -81,6 +82,7 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept { drop_saved(me()); }
 
 void after_fork_in_child() noexcept {
+  ThreadExit::forked();
   empty_world_of_parent();
   if (!me().busy) known_me();
 }

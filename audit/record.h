@@ -60,6 +60,8 @@ namespace lockswap::audit {
   X(foreign_mutex_release)   /* a mutex released by another thread than its owner */        \
   X(cond_wait_unheld)        /* a wait with a mutex that the thread does not hold */        \
   X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
+  X(stopped_in_lock_call)    /* a handler waited in sigsuspend, its thread in such a call */\
+  X(real_time_thread)        /* a thread with a real-time policy */                         \
   X(bound_elsewhere)         /* a library whose calls go around the preload */
 // clang-format on
 

@@ -1,13 +1,16 @@
 #include "audit/world.h"
 
 #include <cstring>
+#include <ctime>
 
 #include <sys/mman.h>
 
 #include "audit/fork.h"
 #include "audit/report.h"
 #include "platform/memory.h"
+#include "platform/real_time.h"
 #include "platform/syscall.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 
 namespace lockswap::audit {
@@ -31,8 +34,11 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
     if (is_forked()) reopen_record();
     w.state.store(kReady, release);  // pairs with the loads of known_me and below
   }
-  while (w.state.load(acquire) != kReady)
-    raw_syscall(SYS_sched_yield);
+  while (w.state.load(acquire) != kReady) {
+    // Not a yield: the other thread may have a lower real-time priority than this one.
+    const timespec nap{0, 100'000};
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+  }
 }
 
 [[gnu::noinline]] void make_known(World& w, Me& m) noexcept {
@@ -43,6 +49,7 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
   m.process = w.number;
   if (m.saved != nullptr) restore_holds(m);
+  if (has_real_time_policy()) note_real_time(pthread_self());
 }
 
 void on_thread_exit() noexcept {
@@ -73,6 +80,21 @@ Me& known_me() noexcept {
   if (m.process != w.number) [[unlikely]]
     make_known(w, m);
   return m;
+}
+
+void note_real_time(pthread_t thread) noexcept {
+  char name[64];  // the kernel's has 16
+  int policy = 0;
+  sched_param p{};
+  if (pthread_getname_np(thread, name, sizeof name) != 0) name[0] = 0;
+  pthread_getschedparam(thread, &policy, &p);
+  char whole[128];
+  Text(whole, sizeof whole) << "thread " << name << ", "
+                            << (policy == SCHED_FIFO ? "SCHED_FIFO"
+                                : policy == SCHED_RR ? "SCHED_RR"
+                                                     : "SCHED_DEADLINE")
+                            << ", priority " << static_cast<std::uint64_t>(p.sched_priority);
+  note(Finding::real_time_thread, {.lock = nullptr, .site = 0, .name = whole});
 }
 
 void empty_world_of_parent() noexcept {

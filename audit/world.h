@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
 
 #include "audit/book.h"
 #include "audit/guard.h"
@@ -29,11 +30,17 @@ World& world() noexcept;
 // empty it.
 void prepare_world() noexcept;
 
+// Some thread was made known in this process.
+inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
+
 // The calling thread, made known at its first call in this process. Not while it is busy.
 Me& known_me() noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
 inline bool is_forked() noexcept { return world().number > 1; }
+
+// Of a thread whose policy is known to be one.
+void note_real_time(pthread_t thread) noexcept;
 
 // In a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;

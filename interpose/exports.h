@@ -21,6 +21,9 @@
 #define LOCKSWAP_VERSIONED_SINCE_2_30(function, name) \
   LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34")     \
   LOCKSWAP_SYMVER(function, name, "@GLIBC_2.30")
+#define LOCKSWAP_VERSIONED_SINCE_2_28(function, name) \
+  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34")     \
+  LOCKSWAP_SYMVER(function, name, "@GLIBC_2.28")
 #define LOCKSWAP_OLDEST_IS_DEFAULT(function, name) \
   LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST)
 #define LOCKSWAP_OLD_ONLY(function, name) LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 
 #include "platform/atomic.h"
 #include "platform/syscall.h"
@@ -26,7 +27,9 @@ bool started() noexcept {
   }
   while ((seen = starter.load(acquire)) != kOver) {
     if (seen == me) return false;
-    raw_syscall(SYS_sched_yield);
+    // Not a yield: the starting thread may have a lower real-time priority than this one.
+    const timespec nap{0, 100'000};
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
   }
   return true;
 }

@@ -9,19 +9,6 @@ namespace lockswap {
 
 namespace {
 
-// The next function of this name behind this library: at this version, else at any. nullptr: there
-// is none.
-void* find_real_symbol(const char* name, const char* version) noexcept {
-  if (const link_map* own = own_object(); own != nullptr) {
-    if (void* p = find_symbol_from(own->l_next, name, version)) return p;
-    if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
-  }
-  // This library was loaded by dlopen or dlmopen, which still runs in this thread: so the thread
-  // has the loader's lock.
-  void* p = dlvsym(RTLD_NEXT, name, version);
-  return p != nullptr ? p : dlsym(RTLD_NEXT, name);
-}
-
 template <class Find>
 void fill_in(CondOps& r, const char* version, const Find& set) noexcept {
   set(r.init, "pthread_cond_init", version);
@@ -68,9 +55,20 @@ const char* fill_in(Functions& f, Find find) noexcept {
 
 }  // namespace
 
+void* find_real_function(const char* name, const char* version) noexcept {
+  if (const link_map* own = own_object(); own != nullptr) {
+    if (void* p = find_symbol_from(own->l_next, name, version)) return p;
+    if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
+  }
+  // This library was loaded by dlopen or dlmopen, which still runs in this thread: so the thread
+  // has the loader's lock.
+  void* p = dlvsym(RTLD_NEXT, name, version);
+  return p != nullptr ? p : dlsym(RTLD_NEXT, name);
+}
+
 const char* resolve_real_symbols() noexcept {
   static constinit Functions found{};
-  const char* missing = fill_in(found, &find_real_symbol);
+  const char* missing = fill_in(found, &find_real_function);
   system_rwlock = found.rwlock;
   system_mutex = found.mutex;
   system_cond = found.cond;

@@ -18,6 +18,10 @@ struct Functions {
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
 
+// The function of this name behind this library, at this version or at any; nullptr: there is none.
+// It takes no lock either, unless this library was loaded by dlopen.
+void* find_real_function(const char* name, const char* version) noexcept;
+
 // Another copy of this library that the program's calls reach before this one. Two copies must not
 // both keep readers tables, so this one sends what comes to it there: fills in `functions`, all of
 // it. False: there is none.

@@ -74,7 +74,7 @@ void start() noexcept {
   resolve_auto(config);
   if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {
     if (config.automatic) {
-      config.rwlock = auto_rwlock_of_ours();
+      config.rwlock = auto_rwlock_of_glibc();
     } else {
       Text(message, sizeof message)
           << "lockswap: " << config.rwlock
@@ -105,6 +105,7 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
+  ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
   if (config.stats != nullptr) reset_stats();

@@ -34,6 +34,7 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
+  ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
 }

@@ -3,9 +3,9 @@
 // (membarrier, Linux 4.14): 0.6 us if there is none, some 12 us otherwise.
 //
 // A seccomp filter may forbid the call at any time. From then on the light side pays. The threads
-// whose heavy fences fail first visit every processor themselves: each thread that ran there has
-// been switched out then, and sees that it has to pay. Where such visits are forbidden too, they
-// rest for many times as long as a store takes to be seen.
+// whose heavy fences fail first have every processor visited (visit.h): each thread that ran there
+// has been switched out then, and sees that it has to pay. Where such visits are forbidden too,
+// they rest for many times as long as a store takes to be seen.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "platform/atomic.h"
 #include "platform/scan.h"
 #include "platform/syscall.h"
+#include "platform/visit.h"
 
 namespace lockswap {
 
@@ -38,7 +39,7 @@ class Barrier {
     if (state_.load(acquire) != kReplaced && !call() && !again()) force();
     fence(seq_cst);
   }
-  // The same for pairs whose other side must never pay: the caller visits every processor whenever
+  // The same for pairs whose other side must never pay: every processor is visited whenever
   // the kernel refuses, which takes a while.
   static void in_all() noexcept {
     fence(seq_cst);
@@ -64,21 +65,10 @@ class Barrier {
     rest();
     state_.store(kReplaced, release);  // all threads pay now; pairs with heavy
   }
-  // Runs on every processor in turn, so each thread that ran there has been switched out. Where
-  // that is forbidden, it rests instead.
+  // Each thread that is running has been switched out once. Where that is forbidden, it rests
+  // instead.
   [[gnu::noinline]] static void visit() noexcept {
-    constexpr long kMost = 8192;
-    std::uint64_t before[kMost / 64] = {}, one[kMost / 64] = {};
-    const long size =
-        raw_syscall(SYS_sched_getaffinity, 0, sizeof before, reinterpret_cast<long>(before));
-    bool moved = false;
-    for (long cpu = 0; cpu < size * 8; ++cpu) {
-      one[cpu / 64] = std::uint64_t{1} << (cpu % 64);
-      moved |= raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(one)) == 0;
-      one[cpu / 64] = 0;
-    }
-    if (size > 0) raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(before));
-    if (!moved) rest();
+    if (!Visit::all_processors()) rest();
   }
   static void rest() noexcept {
     const timespec nap{0, 20'000'000};

@@ -13,6 +13,7 @@
 #include "platform/futex.h"
 #include "platform/memory.h"
 #include "platform/process.h"
+#include "platform/real_time.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
 #include "platform/system_rwlock.h"
@@ -114,19 +115,27 @@ struct Native {
 
   // Pauses in which a thread that is running does its next few steps.
   static constexpr std::uint32_t kMoment = 64;
+  // Looks after which a thread asks for its scheduling policy: about a millisecond of either.
+  static constexpr std::uint32_t kLongSpin = 1u << 14;
+  static constexpr std::uint32_t kLongYield = 1u << 10;
 
   template <class A, class Pred>
   static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) noexcept {
+    bool naps = false;  // it has a real-time policy, so neither a spin nor a yield lets others run
     for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
       const bool spins = pause == Pause::spin || (pause == Pause::nap && round <= kMoment);
-      if (spins) {
+      const std::uint32_t is_long = pause == Pause::spin ? kLongSpin : kLongYield;
+      if (pause != Pause::nap && round % is_long == 0) naps = has_real_time_policy();
+      if (naps) {
+        nap_in_real_time();
+      } else if (spins) {
         relax();
       } else {
         step_aside(pause == Pause::yield ? 0 : round - kMoment - 1);
       }
       // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
-      const bool look = !spins || round % 64 == 0;
+      const bool look = !spins || naps || round % 64 == 0;
       if (deadline != nullptr && look && has_passed(*deadline)) return pred(atom.load(order));
     }
     return true;

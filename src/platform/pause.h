@@ -4,6 +4,8 @@
 namespace lockswap {
 
 enum class Pause {
+  // Neither lets a thread of lower priority run that the kernel keeps back for this one: if this
+  // thread turns out to have a real-time policy, it sleeps for a moment between two looks.
   spin,   // the processor's pause instruction
   yield,  // give the processor to another thread
   // For what another thread is about to do, whatever else happens: a moment's spin, then yield,

@@ -8,6 +8,7 @@
 
 #include <climits>  // PTHREAD_DESTRUCTOR_ITERATIONS
 #include <cstdint>
+#include <ctime>
 #include <pthread.h>
 
 #include "platform/atomic.h"
@@ -97,10 +98,16 @@ inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid
 // So the hooks run in every round, and after the last one nothing is kept any more. (A thread that
 // arms them for the first time in such a destructor counts too few rounds: what it takes in the
 // very last one is lost.)
+//
+// A process has 1024 keys of thread-specific data, and one of them is taken here, until the program
+// needs it (give_up_key). From then on no thread is armed any more, so none keeps anything that
+// must be given back. A thread that was armed before keeps what it had, which is a few nodes, a row
+// and a table of records; that is lost when it ends, and cannot grow.
 class ThreadExit {
   struct State {
     bool armed;
     std::uint8_t rounds;  // that have begun
+    std::uint8_t inside;  // how many uses of the key have begun: a signal handler's, too
   };
 
  public:
@@ -108,9 +115,34 @@ class ThreadExit {
 
   // At start-up, by one thread. Idempotent.
   static void prepare() noexcept {
-    if (usable_) return;
-    usable_ = pthread_key_create(&key_, &run) == 0 && key_ < kKeysWithoutMalloc;
+    if (state_.load(relaxed) != kNone || pthread_key_create(&key_, &run) != 0) return;
+    if (key_ < kKeysWithoutMalloc) {
+      state_.store(kUsable, relaxed);
+    } else {
+      pthread_key_delete(key_);
+    }
   }
+
+  // Deletes the key, so that the program can create one more. False: there is none to be given up.
+  // A thread that uses the key at this moment is waited for, but not for ever: a signal handler may
+  // have stopped it there.
+  [[gnu::noinline]] static bool give_up_key() noexcept {
+    // seq_cst, here and in Use: a Dekker pair. Either the thread that is about to use the key sees
+    // that it may not, or it is seen here.
+    KeyState usable = kUsable;
+    if (!state_.compare_exchange(usable, kGivenUp, seq_cst)) return false;
+    for (int i = 0; users_.load(seq_cst) != 0; ++i) {
+      if (i == kMostNaps) {
+        state_.store(kUsable, relaxed);
+        return false;
+      }
+      const timespec nap{0, 1'000'000};
+      raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+    }
+    return pthread_key_delete(key_) == 0;
+  }
+  // In a forked child: the other threads that used the key do not exist here.
+  static void forked() noexcept { users_.store(per_thread<State>.inside, relaxed); }
 
   // At any time, by any thread. Idempotent. False: there are too many hooks.
   static bool add(Hook hook) noexcept {
@@ -124,33 +156,60 @@ class ThreadExit {
   }
 
   // Asks that the hooks run when the calling thread exits. False: they will not (their last round
-  // has come, or no key was free), so keep nothing that must be given back.
+  // has come, or no key was free, or the program has it now), so keep nothing that must be given
+  // back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
     if (is_armed()) [[likely]]
       return true;
-    if (!usable_ || s.rounds == kRounds) return false;
-    s.armed = pthread_setspecific(key_, &s) == 0;
+    // relaxed: Use looks again.
+    if (state_.load(relaxed) != kUsable || s.rounds == kRounds) return false;
+    s.armed = Use(s).set(&s);
     return s.armed;
   }
 
   static bool is_armed() noexcept { return per_thread<State>.armed; }
 
  private:
+  enum KeyState : std::uint8_t { kNone, kUsable, kGivenUp };
   static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
   // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
   static constexpr pthread_key_t kKeysWithoutMalloc = 32;
+  static constexpr int kMostNaps = 20;  // of a millisecond
+
+  // While one exists, the key is not deleted.
+  class Use {
+   public:
+    explicit Use(State& s) noexcept : s_(s) {
+      ++s_.inside;
+      users_.fetch_add(1, seq_cst);  // the Dekker pair with give_up_key
+    }
+    ~Use() {
+      users_.fetch_sub(1, release);  // pairs with give_up_key: the key's use is over
+      --s_.inside;
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    // False: the number is the program's by now, or may be soon.
+    bool set(const void* value) const noexcept {
+      return state_.load(seq_cst) == kUsable && pthread_setspecific(key_, value) == 0;
+    }
+
+   private:
+    State& s_;
+  };
 
   static void run(void* p) {
     auto* s = static_cast<State*>(p);
-    s->armed = ++s->rounds < kRounds && pthread_setspecific(key_, s) == 0;
+    s->armed = ++s->rounds < kRounds && Use(*s).set(s);
     for (const auto& h : hooks_) {
       if (const Hook hook = h.load(relaxed); hook != nullptr) hook();
     }
   }
 
   static inline constinit pthread_key_t key_ = 0;
-  static inline constinit bool usable_ = false;
+  static inline constinit NativeAtomic<KeyState> state_{kNone};
+  static inline constinit NativeAtomic<std::uint32_t> users_{0};  // that are inside a Use
   static constexpr int kMostHooks = 32;  // 9 in the library, all of a test's templates in the test
   static inline constinit NativeAtomic<Hook> hooks_[kMostHooks] = {};
 };

@@ -45,8 +45,9 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
   { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
 };
 
-// kOwnBits: the bits beside the stamp that the word of an adopted object may have.
-template <Platform P, std::uint64_t kOwnBits>
+// kOwnBits: the bits beside the stamp that the word of an adopted object may have. kMark: bits that
+// it has besides, always: where something else may lie in the word's place, what that never has.
+template <Platform P, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
 class Adoption {
  public:
   using Word = typename P::template atomic<std::uint64_t>;
@@ -56,7 +57,7 @@ class Adoption {
   // This process has adopted the object.
   [[gnu::always_inline]] static bool is_done(const Word& word) noexcept {
     // acquire: pairs with the release in adopt, by the thread that repaired the object.
-    return P::is_process(word.load(acquire) & ~kOwnBits);
+    return P::is_process((word.load(acquire) & ~kOwnBits) - kMark);
   }
 
   // For a thread that found that is_done is false. Several threads may be here at once.
@@ -77,7 +78,7 @@ class Adoption {
       // thread has changed the word another one may be faster, and use the object while
       // needs_no_repair looks at it.
       if (owner.is_new(v)) {
-        if (word.compare_exchange(v, mine | owner.first_bits(), relaxed)) return;
+        if (word.compare_exchange(v, mine | kMark | owner.first_bits(), relaxed)) return;
       } else if (owner.needs_no_repair(v)) {
         if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
       } else if (P::is_shared(&word)) {

@@ -7,9 +7,13 @@
 // State: the frame's owner, again, and the contract word:
 //
 //     bits 31..39  the stamp of the process that adopted the mutex (adoption.h); 0: fresh memory
+//     bit   2      kMark: always, once it is adopted
 //     bits  0..1   kRecursive or kErrorcheck; 0: a normal or adaptive mutex, which is "plain"
 //
-//   The word of an adopted plain mutex is its stamp and nothing else, which is one comparison.
+//   The word of an adopted plain mutex is its stamp and kMark, which is one comparison. In a robust
+//   or priority-inheriting mutex, which is glibc's, a pointer lies there while it is held: to the
+//   list of its owner's mutexes, with bit 0 as a flag. No such pointer has kMark, so that one
+//   comparison, which does not look at the kind, never takes such a mutex for ours.
 // Stages: fast_lock, slow_lock, fast_unlock, slow_unlock; rw_contract.h has the table of levels.
 // Invariants: the owner is set after the lock below is acquired, and cleared before it is released.
 // Fork: in a child the hold stays: it is the calling thread's if the thread that forked had it,
@@ -32,6 +36,12 @@
 #include "posix/adoption.h"
 
 namespace lockswap {
+
+// A thread's id, beside the contract word that a plain mutex has in its process.
+struct MutexSelf {
+  std::uint64_t plain;
+  std::uint32_t id;
+};
 
 template <Platform P, MutexCore Core, EventCounter Count>
 class MutexContract {
@@ -56,17 +66,20 @@ class MutexContract {
   }
   // Under pthread_mutex_init, on an object that is zero but for its kind: nobody else may use it.
   static void begin(Frame& f) noexcept {
-    f.contract.store(P::process() | our_kind(f), relaxed);  // the program hands the object on
+    f.contract.store(P::process() | kMark | our_kind(f),
+                     relaxed);  // the program hands the object on
   }
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
   // A normal or adaptive mutex that this process has adopted.
-  static bool is_plain(const Frame& f) noexcept { return Adoption<P, 0>::is_done(f.contract); }
+  static bool is_plain(const Frame& f) noexcept {
+    return Adoption<P, 0, kMark>::is_done(f.contract);
+  }
   // Of a plain mutex.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f) noexcept {
-    // relaxed: the word does not change; it is the stamp.
-    const std::uint32_t me = P::tid_at(f.contract.load(relaxed));
+    // relaxed: the word does not change.
+    const std::uint32_t me = id_at(f.contract.load(relaxed));
     return me != 0 ? fast_lock(f, me) : kNotBegun;
   }
   // Of a mutex that the calling thread, whose id this is, does not own.
@@ -87,7 +100,7 @@ class MutexContract {
     } else {
       f.core.lock();  // without a fast stage, only kNotBegun leads here
     }
-    own(f, P::tid());
+    own(f, my_id());
   }
   // Of a plain mutex by any thread; of another one's last hold by its owner.
   [[gnu::always_inline]] static std::uint32_t fast_unlock(Frame& f) noexcept {
@@ -108,8 +121,8 @@ class MutexContract {
   // The calling thread's id; 0: the mutex is not adopted, or the thread has not asked for its id.
   [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
     // acquire: pairs with the release in Adoption::adopt.
-    const std::uint64_t stamp = f.contract.load(acquire) & ~std::uint64_t{kKinds};
-    return P::is_process(stamp) ? P::tid_at(stamp) : 0;
+    const std::uint64_t plain = f.contract.load(acquire) & ~std::uint64_t{kKinds};
+    return P::is_process(plain - kMark) ? id_at(plain) : 0;
   }
   // It is a mutex that looks at its owner, and that is the thread of this id.
   static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
@@ -134,14 +147,14 @@ class MutexContract {
   // --- all kinds, adopted; 0 or an errno
 
   static int lock(Frame& f) noexcept {
-    const std::uint32_t me = P::tid();
+    const std::uint32_t me = my_id();
     if (is_owned(f, me)) return lock_again(f);
     f.core.lock();
     own(f, me);
     return 0;
   }
   static int try_lock(Frame& f) noexcept {
-    const std::uint32_t me = P::tid();
+    const std::uint32_t me = my_id();
     if (kind_in(f) == kRecursive && is_mine(f, me)) return lock_again(f);
     if (!f.core.try_lock()) {
       Count::on(&f, Event::mutex_failed_try);
@@ -153,7 +166,7 @@ class MutexContract {
   // valid(deadline) is asked only if it must wait, as by glibc: EINVAL.
   template <class Valid>
   static int lock_until(Frame& f, const Deadline* deadline, const Valid& valid) noexcept {
-    const std::uint32_t me = P::tid();
+    const std::uint32_t me = my_id();
     if (is_owned(f, me)) return lock_again(f);
     if (!f.core.try_lock()) {
       if (!valid(*deadline)) return EINVAL;
@@ -167,7 +180,7 @@ class MutexContract {
   }
   static int unlock(Frame& f) noexcept {
     if (kind_in(f) != 0) {
-      if (!is_mine(f, P::tid())) return EPERM;
+      if (!is_mine(f, my_id())) return EPERM;
       if (unlock_again(f)) return 0;
     }
     if (const std::uint32_t rest = fast_unlock(f); rest != 0) slow_unlock(f, rest);
@@ -193,9 +206,30 @@ class MutexContract {
   static constexpr std::uint32_t kRecursive = 1;
   static constexpr std::uint32_t kErrorcheck = 2;
   static constexpr std::uint32_t kKinds = kRecursive | kErrorcheck;
+  static constexpr std::uint64_t kMark = 4;
+  static_assert(((kKinds | kMark) & P::kStampMask) == 0);
   static constexpr std::uint32_t kMostAgain = ~0u - 1;  // glibc's counter starts at 1
 
-  using Adopted = Adoption<P, kKinds>;
+  using Adopted = Adoption<P, kKinds, kMark>;
+
+  // The calling thread's id; 0: that is not the word, or the thread has not asked for its id in
+  // this process.
+  [[gnu::always_inline]] static std::uint32_t id_at(std::uint64_t plain) noexcept {
+    const MutexSelf& self = P::template local<MutexSelf>();
+    if (self.plain != plain) return 0;
+    if (self.id == 0) __builtin_unreachable();  // they are set together: one branch less
+    return self.id;
+  }
+  static std::uint32_t my_id() noexcept {
+    MutexSelf& self = P::template local<MutexSelf>();
+    const std::uint64_t plain = P::process() | kMark;
+    if (self.plain != plain) {
+      self.id = P::tid();
+      signal_fence();  // a handler that finds the word finds the id
+      self.plain = plain;
+    }
+    return self.id;
+  }
 
   // The kind in glibc's field, as the contract word has it.
   static std::uint64_t our_kind(const Frame& f) noexcept {

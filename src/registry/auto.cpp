@@ -11,13 +11,13 @@ namespace {
 const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
   Native::set_pretence(config.topology);
   Native::prepare_topology();
-  if (topology.allowed == 1) return choice.one_cpu;
-  return topology.nodes == 1 ? choice.one_node : choice.several_nodes;
+  return topology.allowed == 1 ? choice.one_cpu : choice.several_cpus;
 }
 
 }  // namespace
 
 const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlock, config); }
+const char* auto_rwlock_of_glibc() noexcept { return kAutoRwlock.one_cpu; }
 const char* auto_rwlock_of_ours() noexcept { return kAutoBesideNoGlibc; }
 const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
 

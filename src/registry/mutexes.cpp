@@ -30,9 +30,7 @@ namespace lockswap {
 
 namespace {
 
-constexpr auto kAutoSummary =
-    joined<128>("our choice: ", kAutoMutex.one_node, " on one memory node, ",
-                kAutoMutex.several_nodes, " on several");
+constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoMutex.several_cpus);
 
 constexpr MutexInfo kFirst[] = {
     {.name = "pthread",

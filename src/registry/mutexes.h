@@ -27,6 +27,8 @@ struct MutexInfo {
   unsigned instructions = 0;           // as LockInfo's
 
   bool passes_through() const noexcept { return code == nullptr && chosen == nullptr; }
+  // A release gives it to a certain thread that waits, also if that one cannot run: see auto.h.
+  bool hands_off() const noexcept { return code != nullptr; }
 };
 
 struct Mutexes {

@@ -51,10 +51,14 @@ class RwLockOps {
 
   static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
     Count::on(l, Event::call);
+    // Elsewhere first: if it is refused, the old object stays as it is.
+    pthread_rwlock_t fresh;
+    // Zeroes, then sets shared and kind. None of it depends on the address.
+    if (const int error = system_rwlock.init(&fresh, attributes); error != 0) return error;
     Contract::before_init(frame(l));
-    const int error = system_rwlock.init(l, attributes);  // zeroes, then sets shared and kind
-    if (error == 0 && frame(l).shared == 0) Contract::begin(frame(l));
-    return error;
+    *l = fresh;
+    if (frame(l).shared == 0) Contract::begin(frame(l));
+    return 0;
   }
   static int destroy(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) return system_rwlock.destroy(l);

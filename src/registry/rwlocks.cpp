@@ -48,9 +48,8 @@ namespace line {
 #include "registry/rw_list.def"
 #undef RW_LOCK
 
-constexpr auto kAutoSummary =
-    joined<128>("our choice: ", kAutoRwlock.one_cpu, " on one CPU, ", kAutoRwlock.one_node,
-                " on one memory node, ", kAutoRwlock.several_nodes, " on several");
+constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoRwlock.one_cpu, " on one CPU, ",
+                                          kAutoRwlock.several_cpus, " on several");
 
 // What is not a line of the list, since there is no code of ours to it.
 constexpr RwLockInfo kFirst[] = {

@@ -37,6 +37,9 @@ struct RwLockInfo {
   unsigned instructions = 0;         // as LockInfo's
 
   bool passes_through() const noexcept { return passed_to[0] != nullptr; }
+  // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
+  // auto.h.
+  bool hands_off() const noexcept { return !passes_through() && !over_glibc && chosen == nullptr; }
 };
 
 struct RwLocks {
@@ -66,6 +69,8 @@ const RwLockInfo& rwlock_of(const Config& config) noexcept;
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
 // What `auto` stands for where BRAVO finds no free bytes beside glibc's state.
+const char* auto_rwlock_of_glibc() noexcept;
+// What to choose instead of a lock that needs those bytes.
 const char* auto_rwlock_of_ours() noexcept;
 // At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;

@@ -306,7 +306,9 @@ class Turn {
     for (std::uint64_t seen = 0; !whose_.compare_exchange(seen, me, acquire);) {
       if (seen == me) return false;
       if (seen >> 32 != pid) continue;
-      raw_syscall(SYS_sched_yield);
+      // Not a yield: the other thread may have a lower real-time priority than this one.
+      const timespec nap{0, 100'000};
+      raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
       seen = 0;
     }
     return true;

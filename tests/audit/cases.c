@@ -189,6 +189,56 @@ static void in_handler(void) {
   pthread_join(reader, NULL);
 }
 
+static volatile sig_atomic_t goes_on;
+static void stop(int number) {
+  (void)number;
+  sigset_t others;
+  sigfillset(&others);
+  sigdelset(&others, SIGUSR2);
+  handled = 1;
+  while (!goes_on)
+    sigsuspend(&others);
+}
+static void go_on(int number) { goes_on = number; }
+static void stopped(void) {
+  struct sigaction handles = {.sa_handler = stop};
+  sigaddset(&handles.sa_mask, SIGUSR2);
+  EXPECT(0, sigaction(SIGUSR1, &handles, NULL));
+  signal(SIGUSR2, go_on);
+  write_lock(&lock);
+  pthread_t reader = start(read_lock, &lock);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  pthread_kill(reader, SIGUSR1);
+  UNTIL(handled);
+  pthread_kill(reader, SIGUSR2);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(reader, NULL);
+}
+
+static void* write_in_real_time(void* l) {
+  write_once(l);
+  const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+  EXPECT(0, pthread_setname_np(pthread_self(), "changes"));
+  EXPECT(0, pthread_setschedparam(pthread_self(), SCHED_RR, &lowest));
+  return write_once(l);
+}
+static void* write_as_worker(void* l) {
+  EXPECT(0, pthread_setname_np(pthread_self(), "worker"));
+  return write_once(l);
+}
+static void real_time(void) {
+  const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+  pthread_attr_t a;
+  pthread_t thread;
+  EXPECT(0, pthread_attr_init(&a));
+  EXPECT(0, pthread_attr_setinheritsched(&a, PTHREAD_EXPLICIT_SCHED));
+  EXPECT(0, pthread_attr_setschedpolicy(&a, SCHED_FIFO));
+  EXPECT(0, pthread_attr_setschedparam(&a, &lowest));
+  EXPECT(0, pthread_create(&thread, &a, write_as_worker, &lock));
+  EXPECT(0, pthread_join(thread, NULL));
+  run(write_in_real_time, &lock);
+}
+
 static void in_child(void (*work)(void)) {
   pid_t child = fork();
   if (child == 0) {
@@ -443,6 +493,8 @@ static const struct {
     {"reset_held", reset_held},
     {"copied", copied},
     {"in_handler", in_handler},
+    {"stopped", stopped},
+    {"real_time", real_time},
     {"fork_holding", fork_holding},
     {"fork_others", fork_others},
     {"fork_waiters", fork_waiters},

@@ -112,6 +112,7 @@ GRAVE = {
     "copied": {"used_before_seen": 1},
     "in_handler": {"in_signal_handler": 2},
     "cond_unheld": {"cond_wait_unheld": 1},
+    "stopped": {"stopped_in_lock_call": 1},
     "deepbind": {"bound_elsewhere": 1},
     "namespaces": {"bound_elsewhere": 1},
 }
@@ -132,6 +133,20 @@ def test_what_must_be_looked_at_is_in_the_verdict(audit, case):
     assert not report["safe"]
     for finding in report["findings"]:
         assert (finding["title"] in report["verdict"]) == (finding["level"] == "look")
+
+
+def real_time_is_allowed() -> bool:
+    tried = subprocess.run(["chrt", "--fifo", "1", "true"], capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+@pytest.mark.skipif(not real_time_is_allowed(), reason="real-time policies are not allowed here")
+def test_threads_with_real_time_policies_are_named(audit):
+    report = audit(CASES, "real_time")
+    assert found(report) == {"real_time_thread": 2}
+    assert report["safe"]
+    names = [example["other_place"]["file"] for example in report["findings"][0]["examples"]]
+    assert names == ["thread worker, SCHED_FIFO, priority 1", "thread changes, SCHED_RR, priority 1"]
 
 
 def test_a_program_that_waits_for_itself_and_is_killed_is_still_told_about(audit):

@@ -1,5 +1,7 @@
 // The kinds of mutexes and their exact errors.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
@@ -337,4 +339,76 @@ TEST(MutexGlibcs, WhatIsForThemRefusesOthers) {
   EXPECT_RC(EINVAL, pthread_mutex_getprioceiling(m, &ceiling));
   EXPECT_RC(EINVAL, pthread_mutex_setprioceiling(m, 1, &ceiling));
   expect_mutex_free(m);
+}
+
+// The attributes contradict each other, for this glibc: what it refuses leaves the object alone.
+TEST(MutexKinds, AnInitThatIsRefusedLeavesTheMutexAlone) {
+  pthread_mutexattr_t a;
+  ASSERT_RC(0, pthread_mutexattr_init(&a));
+  ASSERT_RC(0, pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_PROTECT));
+  ASSERT_RC(0, pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
+  for (const MutexKind& k : kMutexKinds) {
+    SCOPED_TRACE(k.name);
+    Mutex m(k.type);
+    ASSERT_RC(0, pthread_mutex_lock(m));
+    ASSERT_RC(ENOTSUP, pthread_mutex_init(m, &a));
+    Actor other;
+    other.run([&] { EXPECT_RC(EBUSY, pthread_mutex_trylock(m)); });
+    EXPECT_RC(0, pthread_mutex_unlock(m));
+    expect_mutex_free(m);
+    EXPECT_RC(0, pthread_mutex_destroy(m));
+  }
+  ASSERT_RC(0, pthread_mutexattr_destroy(&a));
+}
+
+// A robust mutex that is held has a pointer to the next one where a mutex of ours has its contract
+// word. It may be any address that the program maps, so also one that looks like that word.
+TEST(MutexKinds, ARobustMutexIsGlibcsWhateverItsNeighboursAddress) {
+  // The words that mutexes of ours have, if these are ours.
+  constexpr std::size_t kWord = 24, kNext = offsetof(pthread_mutex_t, __data.__list.__next);
+  static_assert(kWord == offsetof(pthread_mutex_t, __data.__list.__prev));
+  for (const MutexKind& k : kMutexKinds) {
+    SCOPED_TRACE(k.name);
+    Mutex normal(k.type);
+    ASSERT_RC(0, pthread_mutex_lock(normal));
+    ASSERT_RC(0, pthread_mutex_unlock(normal));
+    std::uint64_t word = 0;
+    std::memcpy(&word, reinterpret_cast<char*>(normal.get()) + kWord, sizeof word);
+    // Pointers have 47 bits and are multiples of 8; a list entry may have bit 0 set.
+    const std::uint64_t wanted = (word & ((std::uint64_t{1} << 40) - 1)) & ~std::uint64_t{7};
+    if (wanted == 0) continue;  // glibc's
+    constexpr std::size_t kPage = 4096;
+    const std::uint64_t start = (wanted - kNext) & ~std::uint64_t{kPage - 1};
+    void* const pages = mmap(reinterpret_cast<void*>(start), 2 * kPage, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ASSERT_EQ(pages, reinterpret_cast<void*>(start)) << "something lies there";
+    auto* const neighbour = reinterpret_cast<pthread_mutex_t*>(wanted - kNext);
+    for (const int protocol : {PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT}) {
+      pthread_mutexattr_t a;
+      ASSERT_RC(0, pthread_mutexattr_init(&a));
+      ASSERT_RC(0, pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
+      ASSERT_RC(0, pthread_mutexattr_setprotocol(&a, protocol));
+      pthread_mutex_t robust;
+      ASSERT_RC(0, pthread_mutex_init(&robust, &a));
+      ASSERT_RC(0, pthread_mutex_init(neighbour, &a));
+      // The later one comes first in the list.
+      ASSERT_RC(0, pthread_mutex_lock(&robust));
+      ASSERT_RC(0, pthread_mutex_lock(neighbour));
+      std::uint64_t pointer = 0;
+      std::memcpy(&pointer, reinterpret_cast<char*>(&robust) + kWord, sizeof pointer);
+      EXPECT_EQ(pointer & ~std::uint64_t{7}, wanted);
+      Actor other;
+      other.run([&] { EXPECT_RC(EBUSY, pthread_mutex_trylock(&robust)); });
+      EXPECT_RC(0, pthread_mutex_unlock(&robust));
+      other.run([&] {
+        EXPECT_RC(0, pthread_mutex_trylock(&robust));
+        EXPECT_RC(0, pthread_mutex_unlock(&robust));
+      });
+      EXPECT_RC(0, pthread_mutex_unlock(neighbour));
+      EXPECT_RC(0, pthread_mutex_destroy(&robust));
+      EXPECT_RC(0, pthread_mutex_destroy(neighbour));
+      ASSERT_RC(0, pthread_mutexattr_destroy(&a));
+    }
+    munmap(pages, 2 * kPage);
+  }
 }

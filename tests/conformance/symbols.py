@@ -16,7 +16,10 @@ import tempfile
 from pathlib import Path
 
 # Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp.
-FUNCTION = re.compile(r"(__)?pthread_(rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+")
+FUNCTION = re.compile(
+    r"(__)?pthread_((rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+|key_create)"
+    r"|tss_create"
+)
 ALLOWED_EXTRA = re.compile(r"lockswap_\w+")
 NEWEST_GLIBC = (2, 34)  # the library must load wherever the functions' newest versions exist
 

@@ -9,6 +9,9 @@
 //                           mutexes  holds 12 mutexes at once, times out on a condition variable
 //                           queues   waits for a mutex, then on a condition variable, for the main
 //                                    thread
+//   churn keyless N HOW   the same in a program that has all keys of thread-specific data
+//   churn keys HOW        creates keys until it is refused, and prints how many there were; HOW
+//                         is pthread or tss
 //   churn locks N         N locks, each used once
 //   churn mutexes N       N mutexes and condition variables, each used once
 //   churn gone N          N locks and mutexes that are used once and then freed without a word, as
@@ -29,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 #define EXPECT(value, call)                                               \
@@ -185,7 +189,64 @@ static void run_thread(void* (*body)(void*)) {
   }
 }
 
-static int churn_threads(long n, const char* how) {
+// ---- keys
+
+static pthread_key_t keys[PTHREAD_KEYS_MAX + 1];
+static long ends[PTHREAD_KEYS_MAX + 1];
+
+static void at_end(void* value) { ++ends[(long)value]; }
+static long create_keys(int as_tss) {
+  for (long n = 0;; ++n) {
+    if (as_tss) {
+      const int result = tss_create(&keys[n], at_end);
+      if (result == thrd_error) return n;
+      EXPECT(thrd_success, result);
+    } else {
+      const int error = pthread_key_create(&keys[n], at_end);
+      if (error == EAGAIN) return n;
+      EXPECT(0, error);
+    }
+  }
+}
+static int churn_keys(int as_tss) {
+  use_many();
+  printf("%ld\n", create_keys(as_tss));
+  EXPECT(0, pthread_key_delete(keys[7]));
+  EXPECT(0, pthread_key_create(&keys[7], NULL));
+  use_many();
+  return 0;
+}
+
+// It has used locks before the program took the last key.
+static void* sees_its_values(void* count) {
+  use_many();
+  use_mutexes(NULL);
+  pthread_barrier_wait(&meeting);
+  pthread_barrier_wait(&meeting);
+  const long n = *(const long*)count;
+  for (long i = 0; i < n; ++i) {
+    EXPECT(1, pthread_getspecific(keys[i]) == NULL);
+    EXPECT(0, pthread_setspecific(keys[i], (void*)(i + 1)));
+  }
+  use_many();
+  use_mutexes(NULL);
+  return NULL;
+}
+static void take_all_keys(void) {
+  static long n;
+  pthread_t early;
+  use_many();
+  EXPECT(0, pthread_create(&early, NULL, sees_its_values, &n));
+  pthread_barrier_wait(&meeting);
+  n = create_keys(0);
+  pthread_barrier_wait(&meeting);
+  EXPECT(PTHREAD_KEYS_MAX - 1, (int)n);  // one is there already
+  EXPECT(0, pthread_join(early, NULL));
+  for (long i = 0; i < n; ++i)
+    EXPECT(1, (int)ends[i + 1]);
+}
+
+static int churn_threads(long n, const char* how, int has_all_keys) {
   const struct {
     const char* name;
     void* (*body)(void*);
@@ -197,6 +258,7 @@ static int churn_threads(long n, const char* how) {
   if (body == NULL) return 2;
   EXPECT(0, pthread_key_create(&key, in_destructor));
   EXPECT(0, pthread_barrier_init(&meeting, NULL, 2));
+  if (has_all_keys) take_all_keys();
   for (long i = 0; i < n; ++i) {
     if (i == n / 10) print_memory();
     run_thread(body);
@@ -356,7 +418,11 @@ static int churn_deep(int foreign) {
 int main(int argc, char** argv) {
   const long n = argc > 2 ? atol(argv[2]) : 0;
   int status = 2;
-  if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0) status = churn_threads(n, argv[3]);
+  if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0)
+    status = churn_threads(n, argv[3], 0);
+  if (n >= 10 && argc == 4 && strcmp(argv[1], "keyless") == 0)
+    status = churn_threads(n, argv[3], 1);
+  if (argc == 3 && strcmp(argv[1], "keys") == 0) status = churn_keys(strcmp(argv[2], "tss") == 0);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "mutexes") == 0) status = churn_mutexes(n);
   if (n >= 10 && argc == 3 && strcmp(argv[1], "gone") == 0) status = churn_gone(n);
@@ -365,7 +431,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
   if (status == 2)
     fprintf(stderr,
-            "usage: churn threads N HOW | locks N | mutexes N | gone N | ended N | held N | "
+            "usage: churn threads N HOW | keyless N HOW | keys HOW | locks N | mutexes N | gone N "
+            "| ended N | held N | "
             "deep [foreign]\n");
   return status;
 }

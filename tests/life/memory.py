@@ -75,6 +75,22 @@ def test_threads_that_wait_for_mutexes_and_condition_variables() -> None:
     compare("threads", THREADS // 20, "queues", mutexes=True)
 
 
+def test_threads_of_a_program_that_has_all_keys() -> None:
+    # What their destructors of thread-specific data would have given back is nowhere.
+    compare("keyless", THREADS // 4, "many")
+    compare("keyless", THREADS // 20, "waits")
+    compare("keyless", THREADS // 4, "mutexes", mutexes=True)
+    compare("keyless", THREADS // 20, "queues", mutexes=True)
+
+
+def test_the_program_gets_as_many_keys_as_under_glibc() -> None:
+    for how in ("pthread", "tss"):
+        want = int(under.run_well("churn", "keys", how, lock=None).stdout)
+        for lock in ["", *under.locks, *under.mutexes]:
+            keys = int(under.run_well("churn", "keys", how, lock=lock).stdout)
+            need(keys == want, f"{lock or '(none)'}: {keys} keys by {how}, under glibc {want}")
+
+
 def test_mutexes_used_once() -> None:
     compare("mutexes", 100_000, locks=67_000, mutexes=True)
 

@@ -113,7 +113,7 @@ def test_names_are_case_blind_and_have_aliases() -> None:
 
 def test_auto_says_what_it_took() -> None:
     taken = set()
-    for topology in ("1x1x1", "1x8x2", "2x8x2"):
+    for topology in ("1x1x1", "1x8x2", "2x8x2"):  # how many nodes there are makes no difference
         listed = json.loads(run([registry], preload="", TOPOLOGY=topology).stdout)["rwlocks"]
         lock = next(row["summary"].rpartition("; here ")[2] for row in listed if row["chooses"])
         taken.add(lock)
@@ -126,7 +126,7 @@ def test_auto_says_what_it_took() -> None:
             run([folder / "known_counts"], STATS=f"{tmp}/stats", **chosen)
             (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
             need(stats["rwlock"] == lock and stats["auto"], str(stats))
-    need(len(taken) == 3, f"auto took {taken}")
+    need(len(taken) == 2, f"auto took {taken}")
 
 
 def forbid_membarrier() -> None:

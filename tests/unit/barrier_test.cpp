@@ -8,6 +8,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <sched.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -151,6 +152,41 @@ TEST_F(BarrierTest, AFilterThatComesLaterDoesNoHarm) {
               }),
               0);
   }
+}
+
+// Another thread moves the one that has the processors visited: it stays where it was put.
+TEST_F(BarrierTest, TheAffinityOfTheCallerIsLeftAlone) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs two processors";
+  const auto stays = [&all] {
+    const pid_t visitor = gettid();
+    std::atomic<int> visits{0};
+    std::atomic<bool> wrong{false};
+    // Before the filter. It moves the visitor while that is in the midst of visits.
+    std::thread mover([&] {
+      for (int cpu = 0; visits.load() < 100; cpu = (cpu + 1) % CPU_SETSIZE) {
+        if (!CPU_ISSET(cpu, &all)) continue;
+        cpu_set_t one, now;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        if (sched_setaffinity(visitor, sizeof one, &one) != 0) wrong = true;
+        for (const int begun = visits.load(); visits.load() < begun + 2;) {
+          if (sched_getaffinity(visitor, sizeof now, &now) != 0 || !CPU_EQUAL(&one, &now))
+            wrong = true;
+          std::this_thread::yield();
+        }
+      }
+    });
+    if (!forbid_membarrier(-1)) wrong = true;
+    while (visits.load() < 200) {
+      Barrier::in_all();
+      ++visits;
+    }
+    mover.join();
+    return !wrong;
+  };
+  EXPECT_EQ(in_child(stays), 0);
 }
 
 // --- the same through locks

@@ -170,8 +170,8 @@ TEST_F(ConfigTest, AutoIsALockOfTheTable) {
   EXPECT_EQ(choice("1x1x1"), "pthread");
   EXPECT_EQ(choice("1x1x2"), "bravo-pthread");
   EXPECT_EQ(choice("1x64x2"), "bravo-pthread");
-  EXPECT_EQ(choice("2x1x1"), "bravo-cohort");
-  EXPECT_EQ(choice("4x18x2"), "bravo-cohort");
+  EXPECT_EQ(choice("2x1x1"), "bravo-pthread");
+  EXPECT_EQ(choice("4x18x2"), "bravo-pthread");
   // What is named is what runs.
   setenv("LOCKSWAP_RWLOCK", "ba", 1);
   ASSERT_TRUE(read());

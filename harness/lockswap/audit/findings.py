@@ -85,6 +85,21 @@ MEANINGS = {
         "rest would be broken by a swap, locks of its own stay glibc's. Load it without, or make sure that it shares "
         "none.",
     ),
+    "stopped_in_lock_call": Meaning(
+        LOOK,
+        "thread stopped by a signal inside a lock function",
+        "Its handler waited in sigsuspend, as garbage collectors have it. If such a thread waits for a lock, a release "
+        "hands it off to it, and all others wait until it goes on; where the thread that lets it go on needs the "
+        "lock, it hangs. `auto`, `pthread` and `bravo-pthread` belong to whichever thread comes: take these.",
+        (RWLOCKS, MUTEXES),
+    ),
+    "real_time_thread": Meaning(
+        NOTE,
+        "threads with real-time policies",
+        "`auto`, `pthread` and `bravo-pthread` wake the waiter of the highest priority first, as glibc does. Locks "
+        "that serve first come, first served ignore priorities: such a thread waits for all that came before it.",
+        (RWLOCKS, MUTEXES),
+    ),
     "recursive_read": Meaning(NOTE, "recursive reads", "The locks of lockswap admit them, all but `pthread-wp`."),
     "recursive_read_writer_waiting": Meaning(
         NOTE,

@@ -5,8 +5,9 @@
 //  12..15  again     of a recursive mutex: how many more times its owner has locked it
 //  16..19  kind      glibc's: the type, and flags that make the whole object glibc's
 //  20..23  spins     glibc's, for kinds that are not ours: left alone
-//  24..31  contract  mutex_contract.h's: the stamp of the process that adopted the mutex, and its
-//                    kind; all 0 in fresh memory
+//  24..31  contract  mutex_contract.h's: the stamp of the process that adopted the mutex, a mark
+//                    that no pointer has, and its kind; all 0 in fresh memory. glibc's robust
+//                    mutexes have a pointer there
 //  32..39  spare
 //
 // All zeroes is a free mutex, and so are the other static initialisers, which set the kind alone.

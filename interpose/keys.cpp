@@ -1,0 +1,72 @@
+// The exported functions that create keys of thread-specific data. The library has taken one of the
+// process's 1024 keys (ThreadExit, platform/thread.h); where the program would be refused for want
+// of one, it gets that. The other functions of keys are glibc's own.
+
+#include <cerrno>
+#include <pthread.h>
+#include <threads.h>
+
+#include "interpose/exports.h"
+#include "interpose/real_symbols.h"
+#include "platform/atomic.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+namespace {
+
+using CreateKey = int (*)(pthread_key_t*, void (*)(void*));
+using CreateTss = int (*)(tss_t*, tss_dtor_t);
+
+// Libraries create keys in their constructors, perhaps before this library's own has run; so each
+// function is looked for at its first call.
+template <class F>
+class RealFunction {
+ public:
+  constexpr RealFunction(const char* name, const char* version) noexcept
+      : name_(name), version_(version) {}
+  // nullptr: there is none.
+  F get() noexcept {
+    F f = found_.load(relaxed);  // relaxed: each thread would find the same
+    if (f == nullptr) {
+      f = reinterpret_cast<F>(find_real_function(name_, version_));
+      found_.store(f, relaxed);
+    }
+    return f;
+  }
+
+ private:
+  const char* name_;
+  const char* version_;
+  NativeAtomic<F> found_{nullptr};
+};
+
+constinit RealFunction<CreateKey> create_key("pthread_key_create", LOCKSWAP_OLDEST);
+constinit RealFunction<CreateTss> create_tss("tss_create", "GLIBC_2.28");
+
+}  // namespace
+}  // namespace lockswap
+
+extern "C" {
+
+LOCKSWAP_EXPORTED int lockswap_key_create(pthread_key_t* key, void (*destructor)(void*)) {
+  const auto create = lockswap::create_key.get();
+  if (create == nullptr) return EAGAIN;
+  const int error = create(key, destructor);
+  if (error != EAGAIN || !lockswap::ThreadExit::give_up_key()) return error;
+  return create(key, destructor);
+}
+
+// C11's. It does not say why it fails, other than for memory.
+LOCKSWAP_EXPORTED int lockswap_tss_create(tss_t* key, tss_dtor_t destructor) {
+  const auto create = lockswap::create_tss.get();
+  if (create == nullptr) return thrd_error;
+  const int error = create(key, destructor);
+  if (error != thrd_error || !lockswap::ThreadExit::give_up_key()) return error;
+  return create(key, destructor);
+}
+
+}  // extern "C"
+
+LOCKSWAP_VERSIONED(lockswap_key_create, pthread_key_create)
+LOCKSWAP_VERSIONED(lockswap_key_create, __pthread_key_create)
+LOCKSWAP_VERSIONED_SINCE_2_28(lockswap_tss_create, tss_create)
