@@ -18,11 +18,14 @@
 namespace lockswap {
 
 template <class P>
-concept PlatformTime = requires(const Deadline& deadline) {
+concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseconds) {
   // Nanoseconds that never run backwards.
   { P::now() } -> std::same_as<std::uint64_t>;
   // Whether the deadline is over.
   { P::passed(deadline) } -> std::same_as<bool>;
+  // A deadline for waits that something else ends, as a rule. The explorer lets it pass only when
+  // no thread can go on otherwise.
+  { P::deadline_in(nanoseconds) } -> std::same_as<Deadline>;
 };
 
 template <class P>
@@ -47,9 +50,10 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
   // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
-  // may no longer exist.
-  P::unpark(&word, channels);
-  P::unpark(&long_word, channels);
+  // may no longer exist. How many slept: each of them is on its way out of the kernel now. A thread
+  // that is about to sleep, or sits in a signal handler, is not among them.
+  { P::unpark(&word, channels) } -> std::same_as<std::uint32_t>;
+  { P::unpark(&long_word, channels) } -> std::same_as<std::uint32_t>;
 };
 
 template <class P>

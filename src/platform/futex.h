@@ -32,9 +32,12 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
 
 // Wakes all that sleep on `word` on one of `channels`. Does not read the word: its memory may be
 // gone already, which costs at most a stray wake-up elsewhere (or EFAULT, which is ignored).
-inline void futex_wake(const void* word, std::uint32_t channels) noexcept {
-  raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
-              INT_MAX, 0, 0, static_cast<long>(channels));
+// Returns how many were asleep.
+inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexcept {
+  const long n =
+      raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
+                  INT_MAX, 0, 0, static_cast<long>(channels));
+  return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
 
 // Whether the word at that address is `value`. The address may be anything, also of memory that no

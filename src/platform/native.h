@@ -12,6 +12,7 @@
 #include "platform/concept.h"
 #include "platform/futex.h"
 #include "platform/memory.h"
+#include "platform/policy.h"
 #include "platform/process.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
@@ -41,6 +42,7 @@ struct Native {
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_at(std::uint64_t stamp) noexcept { return thread_id_at(stamp); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
+  static std::uint32_t priority_of(std::uint32_t tid) noexcept { return realtime_priority(tid); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }
@@ -87,6 +89,9 @@ struct Native {
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }
   static bool passed(const Deadline& d) noexcept { return has_passed(d); }
+  static Deadline deadline_in(std::uint64_t ns) noexcept {
+    return lockswap::deadline_in(monotonic_ns(), ns);
+  }
   static constexpr std::uint32_t kReadsPerClock = 16;
 
   // --- waiting
@@ -144,8 +149,8 @@ struct Native {
            futex_word_is(address + 4, static_cast<std::uint32_t>(value >> 32));
   }
   template <class A>
-  static void unpark(const A* atom, std::uint32_t channels) noexcept {
-    futex_wake(atom, channels);
+  static std::uint32_t unpark(const A* atom, std::uint32_t channels) noexcept {
+    return futex_wake(atom, channels);
   }
 
   // --- the asymmetric fence

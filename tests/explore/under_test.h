@@ -2,12 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "locks/common/claims.h"
 #include "multicore/explore/machine.h"
 #include "observer.h"
 
 namespace lockswap::explore {
+
+// What may come upon a thread that sleeps on a condition variable, right before it falls asleep or
+// right after.
+struct Interruption {
+  bool cancellable = false;
+  // A signal handler, which runs once.
+  std::function<void()> handler = {};
+};
 
 class LockUnderTest {
  public:
@@ -26,7 +35,7 @@ class LockUnderTest {
   virtual Claims claims() const = 0;
 
   // Of a mutex: the condition variable that is used with it.
-  virtual int cond_wait(How, bool) { machine.fail("it has no condition variable"); }
+  virtual int cond_wait(How, const Interruption&) { machine.fail("it has no condition variable"); }
   virtual void cond_signal() { machine.fail("it has no condition variable"); }
   virtual void cond_broadcast() { machine.fail("it has no condition variable"); }
   virtual void cond_destroy() { machine.fail("it has no condition variable"); }
