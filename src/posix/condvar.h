@@ -115,8 +115,9 @@ class Condvar {
     for (Handle h = list_.head(); h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
-      at_once = at_once || node.mutex.load(relaxed) == kNoRelay ||
-                (next != 0 && List::priority_of(node) != 0);
+      // One that is alone has nobody to go before.
+      const std::uint32_t priority = next != 0 ? List::priority_of(node) : 0;
+      at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
       if (!chain.add(h)) continue;
       list_.join(node.prev.load(relaxed), next);
       chain.link(h);

@@ -110,8 +110,10 @@ const MutexScripts kCond = {
 };
 // A waiter that sits in a signal handler until all the others are back. Event 8: another is back.
 const MutexScripts kCondStop = {
-    {"stop-signal", {"W +1 stopsee u", "?1 W +2 see u +9", "?2 W put u signal"}, &kNoStray},
-    {"stop-signal-2", {"W +1 see u +9", "?1 W +2 stopsee u", "?2 W put u signal"}, &kNoStray},
+    {"stop-signal", {"W +1 stopsee signal u", "?1 W +2 see u +9", "?2 W put u signal"}, &kNoStray},
+    {"stop-signal-2",
+     {"W +1 see signal u +9", "?1 W +2 stopsee u", "?2 W put u signal"},
+     &kNoStray},
     {"stop-broadcast", {"W +1 stopsee u", "?1 W see u +9", "W put u broadcast"}, &kNoStray},
     {"stop-relay",
      {"W +1 stopsee u", "?1 W +2 see u +8", "?2 W +3 see u ?8 +9", "?3 W put broadcast u"},
@@ -145,13 +147,15 @@ const MutexScripts kCondFork = {
      &kNoStray},
     {"handler-forks-timed", {"W forktimedsee u W timedsee u", "| W timedsee u"}, &kNoStray},
     {"handler-forks-beside",
-     {"W forksee u", "W see u | W put signal u", "W put broadcast u | W see u"},
+     {"W forksee u", "W see u | W put broadcast u", "W put broadcast u | W see u"},
      &kNoStrayNoStale},
     {"handler-forks-relay",
-     {"W +1 forksee u", "?1 W +2 see u |", "?2 W +3 see u |", "?3 W put broadcast u | W put u"},
+     {"W +1 forksee u", "?1 W +2 see u |", "?2 W +3 see u |",
+      "?3 W put broadcast u | W put u broadcast"},
      &kNoStrayNoStale},
     {"handler-forks-relay-2",
-     {"W +2 see u |", "?2 W +1 forksee u", "?1 W +3 see u |", "?3 W put broadcast u | W put u"},
+     {"W +2 see u |", "?2 W +1 forksee u", "?1 W +3 see u |",
+      "?3 W put broadcast u | W put u broadcast"},
      &kNoStrayNoStale},
 };
 const MutexScripts kManyCond = {
