@@ -33,7 +33,8 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
                                    const typename P::template atomic<std::uint64_t>& long_word,
                                    Pause pause, Order order, bool (*pred)(std::uint32_t),
                                    bool (*long_pred)(std::uint64_t), const Deadline* deadline,
-                                   std::uint32_t low_half, std::uint32_t channels) {
+                                   std::uint32_t low_half, std::uint32_t channels,
+                                   std::uint64_t nanoseconds) {
   // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
   // False: the deadline has passed first; nullptr, or no argument: there is none.
   { P::await(pause, word, order, pred) } -> std::same_as<bool>;
@@ -49,6 +50,9 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
+  // The same on all channels, for so long at most, as deadline_in has it; without a look at the
+  // clock.
+  { P::park_for(word, low_half, nanoseconds) } -> std::same_as<Parked>;
   // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
   // may no longer exist. How many slept: each of them is on its way out of the kernel now. A thread
   // that is about to sleep, or sits in a signal handler, is not among them.

@@ -144,6 +144,10 @@ struct Native {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     return futex_wait(&atom, low_half, channels, deadline);
   }
+  template <class A>
+  static Parked park_for(const A& atom, std::uint32_t low_half, std::uint64_t ns) noexcept {
+    return futex_wait_for(&atom, low_half, ns);
+  }
   static bool word_is(std::uint64_t address, std::uint64_t value) noexcept {
     return futex_word_is(address, static_cast<std::uint32_t>(value)) &&
            futex_word_is(address + 4, static_cast<std::uint32_t>(value >> 32));

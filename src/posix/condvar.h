@@ -251,8 +251,7 @@ class Condvar {
       if (!announce_sleep(node, v)) continue;
       const Handle relay = node.relay.load(relaxed);  // relaxed: came with the gate
       const Handle seen = Chain::progress(relay);
-      const Deadline soon = P::deadline_in(Chain::kPatience);
-      const Parked parked = P::park(node.gate, v | List::kSleeper, List::kChannel, &soon);
+      const Parked parked = P::park_for(node.gate, v | List::kSleeper, Chain::kPatience);
       if (parked == Parked::timed_out && Chain::progress(relay) == seen) {
         Chain::rescue(relay, seen, node);
       }

@@ -114,6 +114,8 @@ struct Unused {
   template <class A>
   static lockswap::Parked park(const A&, std::uint32_t, std::uint32_t, const Deadline*);
   template <class A>
+  static lockswap::Parked park_for(const A&, std::uint32_t, std::uint64_t);
+  template <class A>
   static std::uint32_t unpark(const A*, std::uint32_t);
 };
 struct Checked : Unused {

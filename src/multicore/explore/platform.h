@@ -403,6 +403,12 @@ struct Explored {
     return machine.park(atom.location(), low_half, channels, deadline, s);
   }
   template <class A>
+  static Parked park_for(const A& atom, std::uint32_t low_half, std::uint64_t,
+                         Site s = Site::current()) {
+    const Deadline* const idle = machine.deadline(Machine::When::idle);
+    return machine.park(atom.location(), low_half, ~std::uint32_t{0}, idle, s);
+  }
+  template <class A>
   static std::uint32_t unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
     return machine.unpark(atom, channels, s);
   }
