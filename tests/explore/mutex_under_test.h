@@ -66,10 +66,10 @@ class ExploredSleep {
   template <class A>
   Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
              const Deadline* deadline, Site s = Site::current()) {
-    handle();
+    if (interruption_.before) handle();
     if (comes()) return Slept::cancelled;
     const Parked parked = machine.park(atom.location(), low_half, channels, deadline, s);
-    handle();
+    if (interruption_.after) handle();
     if (comes()) return Slept::cancelled;
     return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;
   }
@@ -78,12 +78,16 @@ class ExploredSleep {
   struct Left {
     int n = 0;
   };
+  struct Handled {
+    bool so = false;
+  };
   void handle() {
-    if (!interruption_.handler || machine.search.choose(2) == 0) return;
+    bool& handled = Explored::global<Handled>().so;
+    if (!interruption_.handler || handled || machine.search.choose(2) == 0) return;
+    handled = true;
     machine.note("runs a signal handler ...");
     interruption_.handler();
     machine.note("... and returns from it");
-    interruption_.handler = {};
   }
   bool comes() {
     Left& used = Explored::global<Left>();

@@ -60,7 +60,8 @@ struct Step {
   enum Must { any, succeed, fail } must = any;
   int number = 0;            // set, wait: the event; acquire, take: where to go on if it failed
   bool cancellable = false;  // take
-  bool stops = false;        // take
+  bool stops = false;        // take: before it sleeps
+  bool halts = false;        // take: when it has been woken
   bool forks = false;        // take
   bool subtracts = false;    // take
 };
@@ -88,6 +89,9 @@ Steps parse(const std::string& script) {
     }
     if (w.starts_with("stop")) {
       s.stops = true;
+      w.erase(0, 4);
+    } else if (w.starts_with("halt")) {
+      s.halts = true;
       w.erase(0, 4);
     } else if (w.starts_with("fork") && w != "fork") {
       s.forks = true;
@@ -181,14 +185,21 @@ void wait_for_event(World& w, int number) {
 
 Interruption interruption_of(const Step& s, LockUnderTest& lock, World& w) {
   constexpr int kLetGo = 9;
-  if (s.stops) return {false, [&w] { wait_for_event(w, kLetGo); }};
-  if (!s.forks) return {s.cancellable, {}};
-  return {false, [&lock, &w] {
-            // A hold of a thread that is gone would never end.
-            if (lock.write(How::only_try) != 0) return;
-            machine.fork([&w] { w.observer.forks(); });
-            if (lock.unlock(true) != 0) machine.fail("a child cannot release its hold");
-          }};
+  Interruption i{.cancellable = s.cancellable};
+  if (s.stops || s.halts) {
+    i.handler = [&w] { wait_for_event(w, kLetGo); };
+    i.before = s.stops;
+    i.after = s.halts;
+  }
+  if (s.forks) {
+    i.handler = [&lock, &w] {
+      // A hold of a thread that is gone would never end.
+      if (lock.write(How::only_try) != 0) return;
+      machine.fork([&w] { w.observer.forks(); });
+      if (lock.unlock(true) != 0) machine.fail("a child cannot release its hold");
+    };
+  }
+  return i;
 }
 
 void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {

@@ -14,8 +14,9 @@ namespace lockswap::explore {
 // right after.
 struct Interruption {
   bool cancellable = false;
-  // A signal handler, which runs once.
+  // A signal handler, which runs once in an execution, and when.
   std::function<void()> handler = {};
+  bool before = true, after = true;
 };
 
 class LockUnderTest {
