@@ -72,6 +72,8 @@ template <class P>
 concept PlatformSizes = requires {
   // How often in a row a lock prefers one side before the other side has its turn.
   requires P::kMostInARow >= 1;
+  // How many waiters of a condition variable a broadcast wakes at once; more make a relay.
+  requires P::kMostAwake >= 1;
   // How many threads can have a row, and how many sections a row has: for as many reads at once
   // (readers/rows.h).
   requires P::kRows >= 1;

@@ -80,6 +80,7 @@ struct Native {
   static std::uint32_t node() noexcept { return current_node(); }
 
   static constexpr std::uint32_t kMostInARow = 32;
+  static constexpr std::uint32_t kMostAwake = 5;
   static constexpr std::uint32_t kRangeNodes = 128;
   static constexpr std::uint32_t kRangePatience = 8;
   static constexpr std::uint32_t kRangeLists = 1024;

@@ -321,6 +321,7 @@ struct Explored {
   static std::uint32_t cpu() { return machine.place(2); }
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
+  static constexpr std::uint32_t kMostAwake = 2;
   // A node is used again as soon as it may; a waiter in the queue is impatient at once.
   static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 3;
   // A third reader finds no place.
