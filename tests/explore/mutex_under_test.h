@@ -66,7 +66,9 @@ class ExploredSleep {
   template <class A>
   Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
              const Deadline* deadline, Site s = Site::current()) {
-    if (interruption_.before) handle();
+    // A thread that comes back may have been woken already, though it has not seen that.
+    if (interruption_.before && !slept_) handle();
+    slept_ = true;
     if (comes()) return Slept::cancelled;
     const Parked parked = machine.park(atom.location(), low_half, channels, deadline, s);
     if (interruption_.after) handle();
@@ -99,6 +101,7 @@ class ExploredSleep {
   }
 
   Interruption interruption_;
+  bool slept_ = false;
 };
 
 // A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it, and a condition

@@ -10,8 +10,8 @@
 
 namespace lockswap::explore {
 
-// What may come upon a thread that sleeps on a condition variable, right before it falls asleep or
-// right after.
+// What may come upon a thread that sleeps on a condition variable, right before it falls asleep for
+// the first time or right after it wakes up.
 struct Interruption {
   bool cancellable = false;
   // A signal handler, which runs once in an execution, and when.
