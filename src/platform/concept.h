@@ -18,11 +18,14 @@
 namespace lockswap {
 
 template <class P>
-concept PlatformTime = requires(const Deadline& deadline) {
+concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseconds) {
   // Nanoseconds that never run backwards.
   { P::now() } -> std::same_as<std::uint64_t>;
   // Whether the deadline is over.
   { P::passed(deadline) } -> std::same_as<bool>;
+  // A deadline for waits that something else ends, as a rule. The explorer lets it pass only when
+  // no thread can go on otherwise.
+  { P::deadline_in(nanoseconds) } -> std::same_as<Deadline>;
 };
 
 template <class P>
@@ -30,7 +33,8 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
                                    const typename P::template atomic<std::uint64_t>& long_word,
                                    Pause pause, Order order, bool (*pred)(std::uint32_t),
                                    bool (*long_pred)(std::uint64_t), const Deadline* deadline,
-                                   std::uint32_t low_half, std::uint32_t channels) {
+                                   std::uint32_t low_half, std::uint32_t channels,
+                                   std::uint64_t nanoseconds) {
   // Looks at the atom, in the given order, until pred(its value) holds, pausing in between.
   // False: the deadline has passed first; nullptr, or no argument: there is none.
   { P::await(pause, word, order, pred) } -> std::same_as<bool>;
@@ -46,10 +50,14 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.
   { P::park(word, low_half, channels, deadline) } -> std::same_as<Parked>;
   { P::park(long_word, low_half, channels, deadline) } -> std::same_as<Parked>;
+  // The same on all channels, for so long at most, as deadline_in has it; without a look at the
+  // clock.
+  { P::park_for(word, low_half, nanoseconds) } -> std::same_as<Parked>;
   // Wakes all threads that sleep on one of these channels. It does not read the atom, whose memory
-  // may no longer exist.
-  P::unpark(&word, channels);
-  P::unpark(&long_word, channels);
+  // may no longer exist. How many slept: each of them is on its way out of the kernel now. A thread
+  // that is about to sleep, or sits in a signal handler, is not among them.
+  { P::unpark(&word, channels) } -> std::same_as<std::uint32_t>;
+  { P::unpark(&long_word, channels) } -> std::same_as<std::uint32_t>;
 };
 
 template <class P>

@@ -8,7 +8,7 @@
 namespace lockswap {
 
 template <class P>
-concept PlatformThreads = requires(std::uint64_t stamp, void (*hook)()) {
+concept PlatformThreads = requires(std::uint64_t stamp, std::uint32_t tid, void (*hook)()) {
   // A number that no two live threads share; input for hashing.
   { P::self() } -> std::same_as<std::uint64_t>;
   // The kernel's id of the calling thread.
@@ -18,6 +18,9 @@ concept PlatformThreads = requires(std::uint64_t stamp, void (*hook)()) {
   // The same without the stamp; 0: the thread has never asked for its id. Between a fork and the
   // thread's next call of tid it may be the id that the thread had before.
   { P::tid_if_known() } -> std::same_as<std::uint32_t>;
+  // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is
+  // another one, or the system does not say. A system call.
+  { P::priority_of(tid) } -> std::same_as<std::uint32_t>;
   // Runs the hook whenever a thread exits that has asked for it. False: it will not run, so the
   // thread must keep nothing.
   { P::on_thread_exit(hook) } -> std::same_as<bool>;
@@ -69,6 +72,8 @@ template <class P>
 concept PlatformSizes = requires {
   // How often in a row a lock prefers one side before the other side has its turn.
   requires P::kMostInARow >= 1;
+  // How many waiters of a condition variable a broadcast wakes at once; more make a relay.
+  requires P::kMostAwake >= 1;
   // How many threads can have a row, and how many sections a row has: for as many reads at once
   // (readers/rows.h).
   requires P::kRows >= 1;

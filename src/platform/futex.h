@@ -30,11 +30,24 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
   return r == -ETIMEDOUT ? Parked::timed_out : Parked::woken;
 }
 
+// The same on all channels, for so many nanoseconds at most. It reads no clock.
+inline Parked futex_wait_for(const void* word, std::uint32_t expected, std::uint64_t ns) noexcept {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const timespec time{static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+  const long r =
+      raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT | FUTEX_PRIVATE_FLAG,
+                  expected, reinterpret_cast<long>(&time));
+  return r == -ETIMEDOUT ? Parked::timed_out : Parked::woken;
+}
+
 // Wakes all that sleep on `word` on one of `channels`. Does not read the word: its memory may be
 // gone already, which costs at most a stray wake-up elsewhere (or EFAULT, which is ignored).
-inline void futex_wake(const void* word, std::uint32_t channels) noexcept {
-  raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
-              INT_MAX, 0, 0, static_cast<long>(channels));
+// Returns how many were asleep.
+inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexcept {
+  const long n =
+      raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
+                  INT_MAX, 0, 0, static_cast<long>(channels));
+  return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
 
 // Whether the word at that address is `value`. The address may be anything, also of memory that no

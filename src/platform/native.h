@@ -12,6 +12,7 @@
 #include "platform/concept.h"
 #include "platform/futex.h"
 #include "platform/memory.h"
+#include "platform/policy.h"
 #include "platform/process.h"
 #include "platform/real_time.h"
 #include "platform/scan.h"
@@ -42,6 +43,7 @@ struct Native {
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_at(std::uint64_t stamp) noexcept { return thread_id_at(stamp); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
+  static std::uint32_t priority_of(std::uint32_t tid) noexcept { return realtime_priority(tid); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }
@@ -79,6 +81,7 @@ struct Native {
   static std::uint32_t node() noexcept { return current_node(); }
 
   static constexpr std::uint32_t kMostInARow = 32;
+  static constexpr std::uint32_t kMostAwake = 5;
   static constexpr std::uint32_t kRangeNodes = 128;
   static constexpr std::uint32_t kRangePatience = 8;
   static constexpr std::uint32_t kRangeLists = 1024;
@@ -88,6 +91,9 @@ struct Native {
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }
   static bool passed(const Deadline& d) noexcept { return has_passed(d); }
+  static Deadline deadline_in(std::uint64_t ns) noexcept {
+    return lockswap::deadline_in(monotonic_ns(), ns);
+  }
   static constexpr std::uint32_t kReadsPerClock = 16;
 
   // --- waiting
@@ -148,13 +154,17 @@ struct Native {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     return futex_wait(&atom, low_half, channels, deadline);
   }
+  template <class A>
+  static Parked park_for(const A& atom, std::uint32_t low_half, std::uint64_t ns) noexcept {
+    return futex_wait_for(&atom, low_half, ns);
+  }
   static bool word_is(std::uint64_t address, std::uint64_t value) noexcept {
     return futex_word_is(address, static_cast<std::uint32_t>(value)) &&
            futex_word_is(address + 4, static_cast<std::uint32_t>(value >> 32));
   }
   template <class A>
-  static void unpark(const A* atom, std::uint32_t channels) noexcept {
-    futex_wake(atom, channels);
+  static std::uint32_t unpark(const A* atom, std::uint32_t channels) noexcept {
+    return futex_wake(atom, channels);
   }
 
   // --- the asymmetric fence

@@ -27,6 +27,13 @@ struct CondOps {
   int (*broadcast)(pthread_cond_t*);
 };
 
+// What condition variables of ours ask of mutexes besides.
+struct MutexOfConds {
+  bool (*is_ours)(pthread_mutex_t*);  // it is not glibc's
+  // Of one of ours: a thread begins to wait on a condition variable with it, or has it again.
+  void (*count_waiter)(pthread_mutex_t*, bool begins);
+};
+
 inline constinit MutexOps system_mutex{};
 inline constinit CondOps system_cond{};
 // Of programs linked before glibc 2.3.2, with an object of another layout; no clockwait. On

@@ -4,24 +4,26 @@
 //   threads" (DEC SRC 35, 1989), and M. Burrows' nsync; the relay of a broadcast takes the place of
 //   their moving of waiters to the mutex, which would need the mutex's help.
 // Idea: a waiter puts its node into the list while it has the mutex, releases the mutex, and sleeps
-//   until a signal or a broadcast takes the node out. Woken all at once, the waiters of a broadcast
-//   would only queue up for the mutex (the thundering herd), so a broadcast wakes the first, and
-//   each wakes the next when it has the mutex: a relay.
+//   until a signal or a broadcast takes the node out. The waiters of a broadcast wake up in a relay
+//   (relay.h), which depends on no single one of them.
 // State (24 bytes, zero = nobody waits; node = 32-bit handle): fits into the condition variables of
 //   programs linked before glibc 2.3.2 as well.
 //   contract  bits 31 to 39, the stamp of the process that adopted the object (adoption.h)
 //   list      the waiters, with a table of a node's states: waiter_list.h
-//   passing   how many waiters a signal took out that may still have to pass it on
+//   passing   how many waiters a signal took out that may still have to pass it on; kByPriority
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
 //   passes on the signal that it was given. A waiter whose deadline has passed withdraws only if
-//   nobody has taken its node out.
-// Fairness: first come, first served, for the wake-ups; then the mutex's.
+//   nobody has taken its node out. A signal that was given to a waiter which is not asleep, and so
+//   may sit in a signal handler, is given to the next one as well.
+// Fairness: first come, first served, for the wake-ups; then the mutex's. Where waiters have
+//   real-time policies the one of the highest priority is the next, and a broadcast wakes all.
 // Space: a node for each waiter.
 // Destroy is safe right after a signal or broadcast: a waiter that was taken out touches the object
 //   no more, unless it is `passing`; a waiter that withdraws stays in the list until it has the
 //   latch. destroy() waits for both, as glibc's does: the second kind waits for the latch only, the
 //   first only has to be woken and to run.
-// Fork: nobody waits in a child. The first call that finds the parent's stamp empties the list.
+// Fork: nobody waits in a child but a thread whose signal handler forked. The first call that finds
+//   the parent's stamp empties the list, and ends that thread's wait for no reason.
 #pragma once
 
 #include <cerrno>
@@ -32,6 +34,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/adoption.h"
+#include "posix/relay.h"
 #include "posix/waiter_list.h"
 #include "wait/concept.h"
 
@@ -43,6 +46,7 @@ template <Platform P, WaitPolicy<P> W>
 class Condvar {
   static_assert(W::kParks);
   using List = WaiterList<P, W>;
+  using Chain = Relay<P, W>;
   using Node = typename List::Node;
   using Nodes = typename List::Nodes;
   using Handle = typename List::Handle;
@@ -53,6 +57,9 @@ class Condvar {
     bool cancelled = false;  // the mutex is locked, go on with the cancellation
   };
 
+  // In place of a mutex's address: its waiters are not to wait for each other.
+  static constexpr std::uint64_t kNoRelay = 0;
+
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
@@ -61,85 +68,62 @@ class Condvar {
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
                const Lock& lock) noexcept {
     adopt();
+    const std::uint64_t process = P::process();
     const Handle me = Nodes::take();
     Node& node = Nodes::at(me);
-    // relaxed, both: the latch hands the node on.
-    node.mutex.store(mutex, relaxed);
-    node.gate.store(List::kQueued, relaxed);
-    list_.append(me);
+    join_list(me, mutex);
 
     Outcome o;
     o.error = unlock();
     const bool unlocked = o.error == 0;  // else the mutex was not the caller's
     Exit exit;
     if (unlocked) {
-      exit = sleep_in_list(me, sleep, deadline, o);
+      exit = sleep_in_list(node, sleep, deadline, o);
     } else {
-      exit = list_.withdraw(me) ? Exit::withdrawn : sleep_in_relay(node);
+      exit = withdraw(node) ? Exit::withdrawn : sleep_in_relay(node);
     }
     if (exit == Exit::signalled) {
       if (o.cancelled || !unlocked) signal();  // it goes to another waiter
-      passing_.fetch_sub(1, release);          // release: the last access; pairs with at_rest
+      // release: the last access; pairs with at_rest. In a child the waiter is not counted.
+      if (P::process() == process) passing_.fetch_sub(1, release);
     }
     if (unlocked) {
       if (const int error = lock(); error != 0) o.error = error;
     }
-    // relaxed: the link came with the gate.
-    if (const Handle next = node.link.load(relaxed); exit == Exit::relayed && next != 0) {
-      List::open(Nodes::at(next));
+    // relaxed: it came with the gate. 0: no relay opened the gate, but a repair.
+    if (const Handle relay = node.relay.load(relaxed); exit == Exit::opened && relay != 0) {
+      Chain::pass_on(relay);
+      Chain::leave(relay);
+    } else {
+      Nodes::give(me);
     }
-    Nodes::give(me);
     return o;
   }
 
+  // A waiter that matters has released the mutex, by the program's own doing.
   void signal() noexcept {
-    // A waiter that matters has released the mutex, by the program's own doing.
-    if (list_.head() == 0) return;
-    adopt();
-    list_.latch();
-    // relaxed, here and in the loop: the latch hands it on. Before a waiter subtracts.
-    passing_.fetch_add(1, relaxed);
-    Handle h = list_.head();
-    std::uint32_t gate = 0;
-    while (h != 0) {
-      // Read first: once the node is taken out, its thread may give it to another.
-      const Handle prev = Nodes::at(h).prev.load(relaxed);
-      const Handle next = Nodes::at(h).link.load(relaxed);
-      if (List::take_out(Nodes::at(h), List::kSignalled, gate)) {
-        list_.join(prev, next);
-        break;
-      }
-      h = next;
-    }
-    if (h == 0) passing_.fetch_sub(1, relaxed);
-    list_.unlatch();
-    if (h != 0 && (gate & List::kSleeper) != 0) W::wake(&Nodes::at(h).gate, List::kChannel);
+    while (list_.head() != 0 && !signal_one()) {}
   }
 
   void broadcast() noexcept {
     if (list_.head() == 0) return;  // as in signal
-    adopt();
-    list_.latch();
-    Handle first = 0, last = 0;  // of a relay: waiters with the same mutex
+    latch();
+    // relaxed, here and in the loop: the latch hands it on.
+    bool at_once = (passing_.fetch_and(~kByPriority, relaxed) & kByPriority) != 0;
+    Chain chain;
     Handle next;
     for (Handle h = list_.head(); h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
-      std::uint32_t gate;
-      if (!List::take_out(node, List::kChained, gate)) continue;
-      // Its thread stays here until it is let go on.
+      // One that is alone has nobody to go before.
+      const std::uint32_t priority = next != 0 ? List::priority_of(node) : 0;
+      at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
+      if (!chain.add(h)) continue;
       list_.join(node.prev.load(relaxed), next);
-      node.link.store(0, relaxed);  // relaxed, and the next line's: handed on by open
-      if (last != 0 && Nodes::at(last).mutex.load(relaxed) == node.mutex.load(relaxed)) {
-        Nodes::at(last).link.store(h, relaxed);
-      } else {
-        if (first != 0) List::open(Nodes::at(first));
-        first = h;
-      }
-      last = h;
+      chain.link(h);
     }
     list_.unlatch();
-    if (first != 0) List::open(Nodes::at(first));
+    chain.start(at_once);
   }
 
   // Waits for threads that still touch the object; if threads wait on it, for them as well, as
@@ -150,12 +134,15 @@ class Condvar {
       P::step_aside(round);
   }
   bool at_rest() const noexcept {
-    return list_.at_rest() && passing_.load(acquire) == 0;  // acquire: pairs with the end of wait
+    // acquire: pairs with the end of wait.
+    return list_.at_rest() && (passing_.load(acquire) & ~kByPriority) == 0;
   }
 
  private:
   // How a waiter came out of the list.
-  enum class Exit : std::uint8_t { withdrawn, signalled, relayed };
+  enum class Exit : std::uint8_t { withdrawn, signalled, opened };
+  // In `passing`: waiters of real-time policies may be in the list.
+  static constexpr std::uint32_t kByPriority = 1u << 31;
 
   using Adopted = Adoption<P, 0>;
   // For Adoption. relaxed, all: the fork handed on what threads did.
@@ -178,9 +165,67 @@ class Condvar {
       Adopted::adopt(contract_, AdoptedCondvar{*this});
   }
 
-  template <class Sleep>
-  Exit sleep_in_list(Handle me, Sleep& sleep, const Deadline* deadline, Outcome& o) noexcept {
+  // A child may find the latch in the hands of a thread that it does not have.
+  void latch() noexcept {
+    adopt();
+    while (!list_.latch())
+      adopt();
+  }
+
+  void join_list(Handle me, std::uint64_t mutex) noexcept {
     Node& node = Nodes::at(me);
+    // relaxed, all: the latch hands the node on.
+    node.mutex.store(mutex, relaxed);
+    node.tid.store(P::tid(), relaxed);
+    node.relay.store(0, relaxed);
+    node.gate.store(List::kQueued, relaxed);
+    // Asked without the latch, where others wait as far as one can see.
+    node.priority.store(List::kNotAsked, relaxed);
+    if (list_.head() != 0) List::priority_of(node);
+    latch();
+    const bool has_company = list_.append(me);
+    if (has_company && List::priority_of(node) != 0) passing_.fetch_or(kByPriority, relaxed);
+    list_.unlatch();
+  }
+
+  // False: the one that was signalled may not run, and others wait.
+  bool signal_one() noexcept {
+    latch();
+    // relaxed, all: the latch hands it on. Before a waiter subtracts.
+    const bool by_priority = (passing_.fetch_add(1, relaxed) & kByPriority) != 0;
+    std::uint32_t highest = 0, gate = 0;
+    Handle h;
+    do {
+      h = list_.next_in_line(by_priority, highest);
+    } while (h != 0 && !take_out(h, gate));
+    if (h == 0) passing_.fetch_sub(1, relaxed);
+    if (by_priority && highest == 0) passing_.fetch_and(~kByPriority, relaxed);
+    const bool others = list_.head() != 0;
+    list_.unlatch();
+    if (h == 0) return true;
+    const bool woken =
+        (gate & List::kSleeper) != 0 && W::wake(&Nodes::at(h).gate, List::kChannel) != 0;
+    return woken || !others;
+  }
+  bool take_out(Handle h, std::uint32_t& gate) noexcept {
+    // Read first: once the node is taken out, its thread may give it to another.
+    const Handle prev = Nodes::at(h).prev.load(relaxed);
+    const Handle next = Nodes::at(h).link.load(relaxed);
+    if (!List::take_out(Nodes::at(h), List::kSignalled, gate)) return false;
+    list_.join(prev, next);
+    return true;
+  }
+  // False: a signal or a broadcast has taken the node out, or a child's repair.
+  bool withdraw(Node& node) noexcept {
+    if (!List::begin_to_withdraw(node)) return false;
+    latch();
+    list_.remove(node);
+    list_.unlatch();
+    return true;
+  }
+
+  template <class Sleep>
+  Exit sleep_in_list(Node& node, Sleep& sleep, const Deadline* deadline, Outcome& o) noexcept {
     for (;;) {
       std::uint32_t v = node.gate.load(relaxed);  // relaxed: sleep_in_relay acquires
       if ((v & List::kQueued) == 0) break;
@@ -188,21 +233,28 @@ class Condvar {
       const Slept slept = sleep.park(node.gate, v | List::kSleeper, List::kChannel, deadline);
       if (slept == Slept::woken) continue;
       o.cancelled = slept == Slept::cancelled;
-      if (!list_.withdraw(me)) break;  // too late
+      if (!withdraw(node)) break;  // too late
       if (!o.cancelled) o.error = ETIMEDOUT;
       return Exit::withdrawn;
     }
     return sleep_in_relay(node);
   }
   // The node is taken out. To wait for the relay is to wait for the mutex: no cancellation, no
-  // deadline.
+  // deadline but that of a guard.
   static Exit sleep_in_relay(Node& node) noexcept {
     for (;;) {
-      // acquire: pairs with take_out and open.
+      // acquire: pairs with take_out, open and wake_as_guard.
       std::uint32_t v = node.gate.load(acquire);
-      if ((v & List::kChained) == 0) return v == List::kSignalled ? Exit::signalled : Exit::relayed;
+      if ((v & List::kChained) == 0) {
+        return v == List::kSignalled ? Exit::signalled : Exit::opened;
+      }
       if (!announce_sleep(node, v)) continue;
-      P::park(node.gate, v | List::kSleeper, List::kChannel, nullptr);
+      const Handle relay = node.relay.load(relaxed);  // relaxed: came with the gate
+      const Handle seen = Chain::progress(relay);
+      const Parked parked = P::park_for(node.gate, v | List::kSleeper, Chain::kPatience);
+      if (parked == Parked::timed_out && Chain::progress(relay) == seen) {
+        Chain::rescue(relay, seen, node);
+      }
     }
   }
   // False: the gate is no longer v.

@@ -187,10 +187,17 @@ class MutexContract {
     return 0;
   }
 
-  // EBUSY: somebody holds it. Else nobody may use it any more.
+  // A thread that holds the mutex waits on a condition variable from now on, or no longer.
+  static void add_waiter(Frame& f) noexcept {
+    f.waiters.fetch_add(1, relaxed);  // relaxed: a destroyer that matters comes by the program
+  }
+  static void remove_waiter(Frame& f) noexcept { f.waiters.fetch_sub(1, relaxed); }  // the same
+
+  // EBUSY: somebody holds it, or waits on a condition variable with it. Else nobody may use it any
+  // more.
   static int destroy(Frame& f) noexcept {
     // relaxed: a holder that matters is there by the program's own doing.
-    if (f.owner.load(relaxed) != 0 || !f.core.idle()) return EBUSY;
+    if ((f.owner.load(relaxed) | f.waiters.load(relaxed)) != 0 || !f.core.idle()) return EBUSY;
     if constexpr (EndingCore<Core>) f.core.destroy();
     f.contract.store(0, relaxed);
     f.kind = mutex_kind::kDestroyed;  // as glibc: further calls are its, and get EINVAL
@@ -259,12 +266,13 @@ class MutexContract {
     // There is nothing but a hold that may stay as it is.
     bool needs_no_repair(std::uint64_t v) const noexcept {
       const bool held = is_held();
-      return f.core.needs_no_repair(held) &&
+      return f.core.needs_no_repair(held) && f.waiters.load(relaxed) == 0 &&
              (!held || owner_after_fork(v) == f.owner.load(relaxed));
     }
     [[gnu::noinline]] std::uint64_t repair_after_fork(std::uint64_t v) const noexcept {
       const bool held = is_held();
       f.core.repair_after_fork(held);
+      f.waiters.store(0, relaxed);
       if (held) {
         f.owner.store(owner_after_fork(v), relaxed);
       } else {

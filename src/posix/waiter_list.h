@@ -8,18 +8,23 @@
 //                                                   cancellation or time-out: kWithdrawing
 //     kWithdrawing   takes its node out itself      -
 //     kSignalled     is out of the list, goes on    -
-//     kChained       is out, waits for the relay    the thread before it in the relay: kOpen
+//     kChained       is out, waits for the relay    another member of the relay (relay.h): kOpen
 //     kOpen          is out, goes on                -
-//   and kSleeper beside kQueued and kChained: the thread sleeps.
+//   and kSleeper beside kQueued and kChained: the thread sleeps; kGuard beside kChained: relay.h.
 //
 // Invariants: only the latch's holder changes the list. The nodes in the list are those with
-//   kQueued or kWithdrawing. A thread that takes another's node out does not touch it afterwards,
-//   but for a wake of its address.
+//   kQueued or kWithdrawing; a child's repair opens those that its parent left (drop_all). A thread
+//   that signals another's node does not touch it afterwards, but for a wake of its address; nodes
+//   of a relay stay its members' until the last of them has left.
+// Priorities: a waiter says its real-time priority when it joins others. The first of a list does
+//   not ask for its own, which costs a system call and matters only once others are there; another
+//   thread that needs it then asks for it.
 #pragma once
 
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/clock.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
 
@@ -30,7 +35,13 @@ struct alignas(64) CondNode {
   typename P::template atomic<std::uint32_t> link;  // the arena's; next in the list, in the relay
   typename P::template atomic<std::uint32_t> prev;  // in the list
   typename P::template atomic<std::uint32_t> gate;
-  typename P::template atomic<std::uint64_t> mutex;  // its address
+  typename P::template atomic<std::uint32_t> tid;       // of its thread
+  typename P::template atomic<std::uint64_t> mutex;     // its address, or 0: Condvar::kNoRelay
+  typename P::template atomic<std::uint32_t> priority;  // 0: none; WaiterList::kNotAsked
+  // Of a relay (relay.h): the first node; and in that one, which comes next, and its users.
+  typename P::template atomic<std::uint32_t> relay;
+  typename P::template atomic<std::uint32_t> left;
+  typename P::template atomic<std::uint32_t> users;
 };
 
 // W: how to wait for the latch.
@@ -44,7 +55,10 @@ class WaiterList {
   // Of gates.
   enum : std::uint32_t { kOpen = 0, kQueued = 1, kWithdrawing = 4, kChained = 8, kSignalled = 16 };
   static constexpr std::uint32_t kSleeper = 2;
+  static constexpr std::uint32_t kGuard = 32;
   static constexpr std::uint32_t kChannel = 1;
+  // Of priorities.
+  static constexpr std::uint32_t kNotAsked = ~std::uint32_t{0};
 
   // 0: the list is empty. relaxed: a caller without the latch takes it for a hint.
   Handle head() const noexcept { return head_.load(relaxed); }
@@ -54,21 +68,35 @@ class WaiterList {
 
   // In a forked child. relaxed, all: the fork handed on what threads did.
   bool needs_no_repair() const noexcept { return (head() | latch_.load(relaxed)) == 0; }
+  // Opens all nodes: one may be that of the thread that forked, in a signal handler that came upon
+  // its wait, and whose wait ends here for no reason. Whatever another thread was doing to the list
+  // when the process forked, each node that is in it is reached from the head.
   void drop_all() noexcept {
+    Handle next;
+    for (Handle h = head(); h != 0; h = next) {
+      next = Nodes::at(h).link.load(relaxed);
+      open(Nodes::at(h));
+    }
     tail_.store(0, relaxed);
     latch_.store(0, relaxed);
     head_.store(0, relaxed);  // the last: until then signals look here
   }
 
-  void latch() noexcept {
+  // False: a deadline has passed. It exists for a child: the latch may be one that another thread
+  // of the parent had, in which case somebody has to repair the object first.
+  bool latch() noexcept {
     std::uint32_t free = 0;
     // acquire: pairs with unlatch.
     while (!latch_.compare_exchange(free, kLatched, acquire)) {
+      const Deadline soon = P::deadline_in(kLatchPatience);
       // relaxed: the compare-exchange acquires.
-      W::until(latch_, relaxed, kSleepers, kChannel, nullptr,
-               [](std::uint32_t v) { return v == 0; });
+      if (!W::until(latch_, relaxed, kSleepers, kChannel, &soon,
+                    [](std::uint32_t v) { return v == 0; })) {
+        return false;
+      }
       free = 0;
     }
+    return true;
   }
   // Afterwards the object may be gone.
   void unlatch() noexcept {
@@ -79,9 +107,21 @@ class WaiterList {
 
   // --- by a waiter
 
-  // relaxed, all of a node in the list: the latch hands it on.
-  void append(Handle me) noexcept {
-    latch();
+  // By a thread that is about to give up. False: a signal or a broadcast has taken the node out.
+  static bool begin_to_withdraw(Node& node) noexcept {
+    std::uint32_t v = node.gate.load(relaxed);
+    do {
+      if ((v & kQueued) == 0) return false;
+      // relaxed: the latch orders what follows.
+    } while (!node.gate.compare_exchange(v, kWithdrawing, relaxed));
+    return true;
+  }
+
+  // --- by the thread that has the latch. relaxed, all of a node in the list: the latch hands it
+  // on.
+
+  // True: the list was not empty.
+  bool append(Handle me) noexcept {
     const Handle last = tail_.load(relaxed);
     Nodes::at(me).link.store(0, relaxed);
     Nodes::at(me).prev.store(last, relaxed);
@@ -91,23 +131,40 @@ class WaiterList {
     } else {
       head_.store(me, relaxed);  // signals look here without the latch
     }
-    unlatch();
+    return last != 0;
   }
-  // False: a signal or a broadcast has taken the node out.
-  bool withdraw(Handle me) noexcept {
-    Node& node = Nodes::at(me);
-    std::uint32_t v = node.gate.load(relaxed);
-    do {
-      if ((v & kQueued) == 0) return false;
-      // relaxed: the latch orders what follows.
-    } while (!node.gate.compare_exchange(v, kWithdrawing, relaxed));
-    latch();
+  // Ends a withdrawal.
+  void remove(Node& node) noexcept {
+    // relaxed: only a repair, which the thread has seen then, has changed it meanwhile.
+    if (node.gate.load(relaxed) != kWithdrawing) return;
     join(node.prev.load(relaxed), node.link.load(relaxed));
-    unlatch();
-    return true;
   }
 
-  // --- by the thread that has the latch
+  // The node's thread's, from whichever thread.
+  static std::uint32_t priority_of(Node& node) noexcept {
+    std::uint32_t p = node.priority.load(relaxed);
+    if (p == kNotAsked) {
+      p = P::priority_of(node.tid.load(relaxed));
+      node.priority.store(p, relaxed);
+    }
+    return p;
+  }
+  // The node that a signal is for: the oldest one, or of those with the highest priority the
+  // oldest. 0: no thread waits. `highest`: its priority, if that was asked for.
+  Handle next_in_line(bool by_priority, std::uint32_t& highest) const noexcept {
+    Handle best = 0;
+    for (Handle h = head(); h != 0; h = Nodes::at(h).link.load(relaxed)) {
+      Node& node = Nodes::at(h);
+      if ((node.gate.load(relaxed) & kWithdrawing) != 0) continue;
+      if (!by_priority) return h;
+      const std::uint32_t p = priority_of(node);
+      if (best == 0 || p > highest) {
+        best = h;
+        highest = p;
+      }
+    }
+    return best;
+  }
 
   // Changes the gate of a node, for the list to be joined without it. False: the node's thread
   // withdraws. `was`: the gate before.
@@ -134,19 +191,19 @@ class WaiterList {
     }
   }
 
-  // --- the relay of a broadcast
-
-  // Lets the next thread go on. The node may be another's afterwards: a late wake is only a stray
-  // one.
-  static void open(Node& node) noexcept {
+  // Lets the node's thread go on. True: it slept, and has been woken, so that it runs now or as
+  // soon as it may. Else it was open, or has not gone to sleep, or sits in a signal handler.
+  static bool open(Node& node) noexcept {
     // release: the links of the relay; pairs with Condvar::sleep_in_relay.
     const std::uint32_t was = node.gate.exchange(kOpen, release);
-    if ((was & kSleeper) != 0) W::wake(&node.gate, kChannel);
+    return (was & kSleeper) != 0 && W::wake(&node.gate, kChannel) != 0;
   }
 
  private:
   static constexpr std::uint32_t kLatched = 1;
   static constexpr std::uint32_t kSleepers = 2;
+  // The latch is held for some ten instructions.
+  static constexpr std::uint64_t kLatchPatience = 10'000'000;  // ns
 
   typename P::template atomic<std::uint32_t> latch_{};
   typename P::template atomic<Handle> head_{};

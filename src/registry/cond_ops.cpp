@@ -19,12 +19,57 @@ namespace {
 using Cond = Condvar<Native, Park<Native>>;
 
 constinit MutexOps mutex_functions{};
-using IsOurs = bool (*)(pthread_mutex_t*);
-constinit IsOurs is_our_mutex = nullptr;
+constinit MutexOfConds mutex_of_conds{};
 
 // glibc's: bit 0, process-shared; bit 1, the clock.
 constexpr unsigned kShared = 1;
 constexpr unsigned kMonotonic = 2;
+
+// The mutex of a wait. While a thread waits with it the mutex counts it, so that to destroy it
+// gives EBUSY: glibc's as well as ours, robust ones aside, where glibc does not look either.
+class WaitersMutex {
+ public:
+  explicit WaitersMutex(pthread_mutex_t* m) noexcept
+      : m_(m), ours_(mutex_of_conds.is_ours(m)), process_(Native::process()) {}
+
+  bool is_ours() const noexcept { return ours_; }
+  // For Condvar::wait. A thread that waits with one that hands priorities on may not wait for other
+  // waiters.
+  std::uint64_t key() const noexcept {
+    const bool hands_on = (m_->__data.__kind & (kInherits | kProtects)) != 0;
+    return hands_on ? Cond::kNoRelay : reinterpret_cast<std::uintptr_t>(m_);
+  }
+  int unlock() noexcept {
+    count(true);  // before: afterwards nothing keeps another thread from destroying it
+    const int error = mutex_functions.unlock(m_);
+    if (error != 0) count(false);
+    return error;
+  }
+  int lock() noexcept {
+    const int error = mutex_functions.lock(m_);
+    if (error == 0) count(false);
+    return error;
+  }
+
+ private:
+  // glibc's, of kinds.
+  static constexpr int kRobust = 16, kInherits = 32, kProtects = 64;
+
+  void count(bool begins) const noexcept {
+    if (ours_) {
+      // A child's repair has forgotten the waiters of the parent.
+      if (Native::process() == process_) mutex_of_conds.count_waiter(m_, begins);
+    } else if (m_->__data.__owner == static_cast<int>(Native::tid()) &&
+               (m_->__data.__kind & kRobust) == 0) {
+      // Its own wait would leave the thread among the mutex's users.
+      begins ? ++m_->__data.__nusers : --m_->__data.__nusers;
+    }
+  }
+
+  pthread_mutex_t* m_;
+  bool ours_;
+  std::uint64_t process_;
+};
 
 Cond& state(pthread_cond_t* c) noexcept { return *reinterpret_cast<Cond*>(c); }
 
@@ -64,10 +109,10 @@ struct Ops {
     if (deadline != nullptr && !is_valid_time(deadline->at)) return EINVAL;
     if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
     CancellableSleep sleep;
-    const auto unlock = [m] { return mutex_functions.unlock(m); };
-    const auto lock = [m] { return mutex_functions.lock(m); };
-    const auto key = reinterpret_cast<std::uintptr_t>(m);
-    const Cond::Outcome o = state(c).wait(key, sleep, deadline, unlock, lock);
+    WaitersMutex mutex(m);
+    const auto unlock = [&mutex] { return mutex.unlock(); };
+    const auto lock = [&mutex] { return mutex.lock(); };
+    const Cond::Outcome o = state(c).wait(mutex.key(), sleep, deadline, unlock, lock);
     if (o.cancelled) sleep.go_on();
     return o.error;
   }
@@ -100,15 +145,16 @@ struct Ops {
   static int wait_for_glibcs(pthread_cond_t* c, pthread_mutex_t* m,
                              const Deadline* deadline) noexcept {
     const CondOps& system = Layout::system();
-    if (!is_our_mutex(m)) {
+    WaitersMutex mutex(m);
+    if (!mutex.is_ours()) {
       return deadline == nullptr ? system.wait(c, m)
                                  : system.clockwait(c, m, deadline->clock, &deadline->at);
     }
     constexpr long kSoon = 1'000'000;  // ns
-    if (const int error = mutex_functions.unlock(m); error != 0) return error;
+    if (const int error = mutex.unlock(); error != 0) return error;
     const timespec nap{0, kSoon};
     raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-    const int error = mutex_functions.lock(m);
+    const int error = mutex.lock();
     if (error != 0) return error;
     pthread_testcancel();
     return deadline != nullptr && has_passed(*deadline) ? ETIMEDOUT : 0;
@@ -119,9 +165,9 @@ struct Ops {
 
 }  // namespace
 
-bool prepare_conds(const MutexOps& mutexes, IsOurs is_ours) noexcept {
+bool prepare_conds(const MutexOps& mutexes, const MutexOfConds& of_conds) noexcept {
   mutex_functions = mutexes;
-  is_our_mutex = is_ours;
+  mutex_of_conds = of_conds;
   return Cond::prepare();
 }
 

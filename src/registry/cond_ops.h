@@ -8,8 +8,8 @@ namespace lockswap {
 
 // Functions for objects as programs have them since glibc 2.3.2, and for those of before, which
 // hold nothing but our state and have no attributes. Their waits release and acquire mutexes by
-// `mutexes`, which must be filled in by then; is_ours(mutex): it is not glibc's.
-bool prepare_conds(const MutexOps& mutexes, bool (*is_ours)(pthread_mutex_t*)) noexcept;
+// `mutexes`, which must be filled in by then.
+bool prepare_conds(const MutexOps& mutexes, const MutexOfConds& of_conds) noexcept;
 extern const CondOps cond_ops;
 extern const CondOps old_cond_ops;
 

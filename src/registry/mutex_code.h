@@ -21,7 +21,7 @@ constexpr MutexCodes mutex_codes_of() {
     const auto code = []<class Count>() -> MutexCode {
       using Contract = MutexContract<Native, CoreOf<Native, Wait<Native>>, Count>;
       using Ops = MutexLockOps<Contract, Count>;
-      return {&Ops::table, &Contract::prepare, &Ops::is_ours};
+      return {&Ops::table, &Contract::prepare, {&Ops::is_ours, &Ops::count_waiter}};
     };
     codes.of[wait][0] = code.template operator()<CountNothing>();
     codes.of[wait][1] = code.template operator()<CountInTable>();

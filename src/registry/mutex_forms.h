@@ -11,7 +11,7 @@ namespace lockswap {
 struct MutexCode {
   const MutexOps* ops;
   bool (*prepare)();
-  bool (*is_ours)(pthread_mutex_t*);
+  MutexOfConds of_conds;
 };
 struct MutexCodes {
   MutexCode of[AllWaits::kCount][2];

@@ -118,7 +118,10 @@ class MutexLockOps {
 
  public:
   // For condition variables.
-  static bool is_ours(pthread_mutex_t* m) noexcept { return ours(m); }
+  static bool is_ours(pthread_mutex_t* m) noexcept { return Contract::is_ours(frame(m)); }
+  static void count_waiter(pthread_mutex_t* m, bool begins) noexcept {
+    begins ? Contract::add_waiter(frame(m)) : Contract::remove_waiter(frame(m));
+  }
 
   static constexpr MutexOps table{init, destroy, lock, trylock, timedlock, clocklock, unlock};
 };

@@ -22,7 +22,7 @@ concept WaitsOn = requires(Atom& atom, const Atom* address, Order order,
   { W::until(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
   // By any thread, after a change of the atom in which `flag` was set. It never reads the atom,
   // whose memory may no longer exist. The channels, a set of bits, are those whose waiters must
-  // look again.
+  // look again. A policy that sleeps returns how many it woke (PlatformWaiting's unpark).
   W::wake(address, channel);
 };
 

@@ -40,8 +40,8 @@ struct Park {
     }
   }
   template <class A>
-  static void wake(const A* atom, std::uint32_t channels) noexcept {
-    P::unpark(atom, channels);
+  static std::uint32_t wake(const A* atom, std::uint32_t channels) noexcept {
+    return P::unpark(atom, channels);
   }
 };
 

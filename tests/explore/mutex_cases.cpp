@@ -108,6 +108,63 @@ const MutexScripts kCond = {
     {"fork-signal", {"W fork u W put signal u", "W see u | W see u"}, &kNoStray},
     {"fork-in-signal", {"fork tryW put u signal", "W see u", "W put u signal"}},
 };
+// A waiter that sits in a signal handler until all the others are back. Event 8: another is back.
+const MutexScripts kCondStop = {
+    {"stop-signal", {"W +1 stopsee signal u", "?1 W +2 see u +9", "?2 W put u signal"}, &kNoStray},
+    {"stop-signal-2",
+     {"W +1 see signal u +9", "?1 W +2 stopsee u", "?2 W put u signal"},
+     &kNoStray},
+    {"stop-broadcast", {"W +1 stopsee u", "?1 W see u +9", "W put u broadcast"}, &kNoStray},
+    {"stop-relay",
+     {"W +1 stopsee u", "?1 W +2 see u +8", "?2 W +3 see u ?8 +9", "?3 W put broadcast u"},
+     &kNoStrayNoStale},
+    {"stop-relay-2",
+     {"W +1 see u +8", "?1 W +2 stopsee u", "?2 W +3 see u ?8 +9", "?3 W put broadcast u"},
+     &kNoStrayNoStale},
+    {"stop-relay-3",
+     {"W +1 see u +8", "?1 W +2 see u ?8 +9", "?2 W +3 stopsee u", "?3 W put broadcast u"},
+     &kNoStrayNoStale},
+    {"halt-broadcast", {"W +1 haltsee u", "?1 W see u +9", "W put u broadcast"}, &kNoStray},
+    {"halt-relay",
+     {"W +1 haltsee u", "?1 W +2 see u +8", "?2 W +3 see u ?8 +9", "?3 W put broadcast u"},
+     &kNoStrayNoStale},
+    {"relay",
+     {"W +1 see u", "?1 W +2 see u", "?2 W +3 see u", "?3 W put broadcast u cdestroy"},
+     &kNoStrayNoStale},
+};
+// Signals are for the highest priority; event 8 comes by nobody else.
+const MutexScripts kCondPriority = {
+    {"priority", {"W +1 see u", "?1 fifo2 W +2 see u +8", "?2 W put signal u ?8 W signal u"}},
+    {"priority-first", {"fifo2 W +1 see u +8", "?1 W +2 see u", "?2 W put signal u ?8 W signal u"}},
+    {"priority-timed",
+     {"W +1 see signal u", "?1 fifo2 W +2 timedsee signal u", "?2 W put u signal"},
+     &kNoStray},
+    {"priority-broadcast",
+     {"W +1 see u", "?1 fifo2 W +2 see u", "?2 W +3 see u", "?3 W put broadcast u"},
+     &kNoStrayNoStale},
+};
+// A waiter whose signal handler forks: the wait goes on in the child, or ends for no reason.
+const MutexScripts kCondFork = {
+    {"handler-forks", {"W forksee u", "W put u broadcast | W put u broadcast"}, &kNoStray},
+    {"handler-forks-signal",
+     {"W forksee u", "W put u signal | W put u signal cdestroy"},
+     &kNoStray},
+    {"handler-forks-timed", {"W forktimedsee u W timedsee u", "| W timedsee u"}, &kNoStray},
+    {"handler-forks-behind",
+     {"W +1 see u |", "?1 W forktimedsee u W see u", "W put u broadcast | W put u signal"},
+     &kNoStray},
+    {"handler-forks-beside",
+     {"W forksee u", "W see u | W put broadcast u", "W put broadcast u | W see u"},
+     &kNoStrayNoStale},
+    {"handler-forks-relay",
+     {"W +1 forksee u", "?1 W +2 see u |", "?2 W +3 see u |",
+      "?3 W put broadcast u | W put u broadcast"},
+     &kNoStrayNoStale},
+    {"handler-forks-relay-2",
+     {"W +2 see u |", "?2 W +1 forksee u", "?1 W +3 see u |",
+      "?3 W put broadcast u | W put u broadcast"},
+     &kNoStrayNoStale},
+};
 const MutexScripts kManyCond = {
     {"4t", {"W take u", "W take u", "W put signal u", "W put u signal"}},
     {"4t-timed",

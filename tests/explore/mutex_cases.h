@@ -21,6 +21,7 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 // Where smaller scripts look at orders, or at stray wake-ups.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kNoStray{1, 1, 0, 1};
+constexpr Bounds kNoStrayNoStale{1, 0, 0, 0};
 
 struct MutexScript {
   const char* name;
@@ -38,6 +39,9 @@ extern const MutexScripts kRecursive;
 extern const MutexScripts kFork;
 extern const MutexScripts kZeroed;
 extern const MutexScripts kCond;
+extern const MutexScripts kCondStop;
+extern const MutexScripts kCondPriority;
+extern const MutexScripts kCondFork;
 extern const MutexScripts kManyCond;
 
 class MutexBuilder {
@@ -105,6 +109,10 @@ class MutexBuilder {
     static MutexLock<Core, Wait> contract;
     for (const MutexScript& s : kCond)
       add_case(name, &contract, s);
+    for (const MutexScripts* scripts : {&kCondStop, &kCondPriority, &kCondFork}) {
+      for (const MutexScript& s : *scripts)
+        add_case(name, &contract, s);
+    }
     for (const MutexScript& s : kManyCond)
       add_case(name, &contract, s).sampled = true;
   }

@@ -57,32 +57,51 @@ class MutexCore final : public MutexUnderTest {
   Core* core_ = nullptr;
 };
 
-// Sleeps as the real one does, between two moments at which a cancellation may come.
+// Sleeps as the real one does, between two moments at which a cancellation or a signal may come.
 class ExploredSleep {
  public:
+  explicit ExploredSleep(const Interruption& interruption) : interruption_(interruption) {}
   static inline int cancellations = 0;  // that there may be in one execution
 
   template <class A>
   Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
              const Deadline* deadline, Site s = Site::current()) {
+    // A thread that comes back may have been woken already, though it has not seen that.
+    if (interruption_.before && !slept_) handle();
+    slept_ = true;
     if (comes()) return Slept::cancelled;
     const Parked parked = machine.park(atom.location(), low_half, channels, deadline, s);
+    if (interruption_.after) handle();
     if (comes()) return Slept::cancelled;
     return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;
   }
-  bool cancellable = false;
 
  private:
   struct Left {
     int n = 0;
   };
+  struct Handled {
+    bool so = false;
+  };
+  void handle() {
+    bool& handled = Explored::global<Handled>().so;
+    if (!interruption_.handler || handled || machine.search.choose(2) == 0) return;
+    handled = true;
+    machine.note("runs a signal handler ...");
+    interruption_.handler();
+    machine.note("... and returns from it");
+  }
   bool comes() {
     Left& used = Explored::global<Left>();
-    if (!cancellable || used.n == cancellations || machine.search.choose(2) == 0) return false;
+    if (!interruption_.cancellable || used.n == cancellations || machine.search.choose(2) == 0)
+      return false;
     ++used.n;
     machine.note("is cancelled");
     return true;
   }
+
+  Interruption interruption_;
+  bool slept_ = false;
 };
 
 // A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it, and a condition
@@ -160,9 +179,8 @@ class MutexLock final : public MutexUnderTest {
   }
   Claims claims() const override { return Contract::kClaims; }
 
-  int cond_wait(How how, bool cancellable) override {
-    ExploredSleep sleep;
-    sleep.cancellable = cancellable;
+  int cond_wait(How how, const Interruption& interruption) override {
+    ExploredSleep sleep(interruption);
     const auto o = c_->wait(
         key(), sleep, deadline_for(how), [this] { return unlock(true); },
         [this] { return write(How::wait); });

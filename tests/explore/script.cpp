@@ -51,6 +51,7 @@ enum class Do {
   signal,
   broadcast,
   destroy_cond,
+  set_priority,
 };
 struct Step {
   Do what;
@@ -59,6 +60,9 @@ struct Step {
   enum Must { any, succeed, fail } must = any;
   int number = 0;            // set, wait: the event; acquire, take: where to go on if it failed
   bool cancellable = false;  // take
+  bool stops = false;        // take: before it sleeps
+  bool halts = false;        // take: when it has been woken
+  bool forks = false;        // take
   bool subtracts = false;    // take
 };
 using Steps = std::vector<Step>;
@@ -82,6 +86,16 @@ Steps parse(const std::string& script) {
     } else if (w.size() > 1 && w.ends_with("!")) {
       s.must = Step::fail;
       w.pop_back();
+    }
+    if (w.starts_with("stop")) {
+      s.stops = true;
+      w.erase(0, 4);
+    } else if (w.starts_with("halt")) {
+      s.halts = true;
+      w.erase(0, 4);
+    } else if (w.starts_with("fork") && w != "fork") {
+      s.forks = true;
+      w.erase(0, 4);
     }
     if (w.starts_with("try")) {
       s.how = How::only_try;
@@ -135,6 +149,9 @@ Steps parse(const std::string& script) {
       s.what = Do::signal;
     } else if (w == "broadcast") {
       s.what = Do::broadcast;
+    } else if (w.size() == 5 && w.starts_with("fifo")) {
+      s.what = Do::set_priority;
+      s.number = w[4] - '0';
     } else if (w == "cdestroy") {
       s.what = Do::destroy_cond;
     } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
@@ -161,6 +178,29 @@ struct World {
 };
 
 void access(World& w, bool is_write) { is_write ? w.data.write() : w.data.read(); }
+
+void wait_for_event(World& w, int number) {
+  Explored::await(Pause::spin, w.events[number], acquire, [](std::uint32_t v) { return v != 0; });
+}
+
+Interruption interruption_of(const Step& s, LockUnderTest& lock, World& w) {
+  constexpr int kLetGo = 9;
+  Interruption i{.cancellable = s.cancellable};
+  if (s.stops || s.halts) {
+    i.handler = [&w] { wait_for_event(w, kLetGo); };
+    i.before = s.stops;
+    i.after = s.halts;
+  }
+  if (s.forks) {
+    i.handler = [&lock, &w] {
+      // A hold of a thread that is gone would never end.
+      if (lock.write(How::only_try) != 0) return;
+      machine.fork([&w] { w.observer.forks(); });
+      if (lock.unlock(true) != 0) machine.fail("a child cannot release its hold");
+    };
+  }
+  return i;
+}
 
 void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
   for (std::size_t i = 0; i < steps.size();) {
@@ -210,8 +250,7 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         world.events[s.number].store(1, release);
         break;
       case Do::wait:
-        Explored::await(Pause::spin, world.events[s.number], acquire,
-                        [](std::uint32_t v) { return v != 0; });
+        wait_for_event(world, s.number);
         break;
       case Do::exit:
         machine.end_and_begin_thread();
@@ -236,7 +275,7 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         int error = 0;
         while (error == 0 && world.count == 0) {
           machine.note("waits on the condition variable ...");
-          error = lock.cond_wait(s.how, s.cancellable);
+          error = lock.cond_wait(s.how, interruption_of(s, lock, world));
           machine.note("... %s", error == 0 ? "woken" : "gives up");
           world.data.write();
         }
@@ -255,6 +294,9 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         }
         break;
       }
+      case Do::set_priority:
+        Explored::set_priority(static_cast<std::uint32_t>(s.number));
+        break;
       case Do::signal:
         machine.note("signals");
         lock.cond_signal();

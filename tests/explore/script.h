@@ -18,6 +18,10 @@
 //                    by the condition variable until it is not 0, and subtracts 1, or does not.
 //                    timedtake latetake fartake: with a deadline, as above. canceltake: a
 //                    cancellation may come. A thread that gets nothing goes on at its next u
+//                    stoptake halttake: a signal handler may come that waits for event 9, before
+//                    the thread sleeps or when it has been woken. forktake: one that forks, as
+//                    `fork`, if it gets the mutex by a try
+//   fifo3            the thread has real-time priority 3 from now on
 //   signal broadcast cdestroy   of the condition variable
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once

@@ -2,12 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "locks/common/claims.h"
 #include "multicore/explore/machine.h"
 #include "observer.h"
 
 namespace lockswap::explore {
+
+// What may come upon a thread that sleeps on a condition variable, right before it falls asleep for
+// the first time or right after it wakes up.
+struct Interruption {
+  bool cancellable = false;
+  // A signal handler, which runs once in an execution, and when.
+  std::function<void()> handler = {};
+  bool before = true, after = true;
+};
 
 class LockUnderTest {
  public:
@@ -26,7 +36,7 @@ class LockUnderTest {
   virtual Claims claims() const = 0;
 
   // Of a mutex: the condition variable that is used with it.
-  virtual int cond_wait(How, bool) { machine.fail("it has no condition variable"); }
+  virtual int cond_wait(How, const Interruption&) { machine.fail("it has no condition variable"); }
   virtual void cond_signal() { machine.fail("it has no condition variable"); }
   virtual void cond_broadcast() { machine.fail("it has no condition variable"); }
   virtual void cond_destroy() { machine.fail("it has no condition variable"); }

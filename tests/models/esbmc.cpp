@@ -96,6 +96,7 @@ struct Unused {
   static void permit(T*);
   static std::uint64_t self(), process(), process_mark(), now();
   static std::uint32_t tid(), tid_at(std::uint64_t), tid_if_known();
+  static std::uint32_t priority_of(std::uint32_t);
   static bool on_thread_exit(void (*)());
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
   static bool is_process(std::uint64_t);
@@ -104,15 +105,19 @@ struct Unused {
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();
   static std::uint32_t cpus(), node_count(), cpu(), node();
-  static constexpr std::uint32_t kMostInARow = 1, kRows = 1, kRowSections = 1, kReadsPerClock = 1;
+  static constexpr std::uint32_t kMostInARow = 1, kMostAwake = 1, kRows = 1, kRowSections = 1,
+                                 kReadsPerClock = 1;
   static bool passed(const Deadline&);
+  static Deadline deadline_in(std::uint64_t);
   template <class A, class Pred>
   static bool await(lockswap::Pause, const A&, Order, Pred, const Deadline* = nullptr);
   static void step_aside(unsigned);
   template <class A>
   static lockswap::Parked park(const A&, std::uint32_t, std::uint32_t, const Deadline*);
   template <class A>
-  static void unpark(const A*, std::uint32_t);
+  static lockswap::Parked park_for(const A&, std::uint32_t, std::uint64_t);
+  template <class A>
+  static std::uint32_t unpark(const A*, std::uint32_t);
 };
 struct Checked : Unused {
   template <class T>

@@ -8,7 +8,8 @@
 //  24..31  contract  mutex_contract.h's: the stamp of the process that adopted the mutex, a mark
 //                    that no pointer has, and its kind; all 0 in fresh memory. glibc's robust
 //                    mutexes have a pointer there
-//  32..39  spare
+//  32..35  waiters   threads that wait on condition variables with this mutex
+//  36..39  spare
 //
 // All zeroes is a free mutex, and so are the other static initialisers, which set the kind alone.
 #pragma once
@@ -33,7 +34,8 @@ struct MutexFrame {
   std::uint32_t kind = 0;
   std::uint32_t spins = 0;
   typename P::template atomic<std::uint64_t> contract{};
-  std::uint64_t spare = 0;
+  typename P::template atomic<std::uint32_t> waiters{};
+  std::uint32_t spare = 0;
 };
 
 // The bits of `kind`, by glibc's nptl; pthread.h has the types, but not the flags.

@@ -126,12 +126,13 @@ class Machine {
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, const Site& site);
-  void unpark(const void* address, std::uint32_t channels, const Site& site);
+  std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site);
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside();
   bool passed(const Deadline& deadline);
   // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
-  enum class When : std::uint8_t { some_time, over, far };
+  // `idle`: it passes only when no thread can go on otherwise, and each time anew.
+  enum class When : std::uint8_t { some_time, over, far, idle };
   const Deadline* deadline(When when);
   bool deadline_is_over() { return me().expired; }
 
@@ -164,6 +165,8 @@ class Machine {
     Condition condition;        // await
     Order order;                // await
     bool timed;                 // await, parked
+    bool idle;                  // the same, with a deadline that passes when nobody can go on
+    bool idle_over;             // which has passed
     const void* address;        // parked
     std::uint32_t channels;     // parked
     bool woken;                 // parked

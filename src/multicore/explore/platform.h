@@ -321,6 +321,7 @@ struct Explored {
   static std::uint32_t cpu() { return machine.place(2); }
   static std::uint32_t node() { return machine.place(2); }
   static constexpr std::uint32_t kMostInARow = 1;
+  static constexpr std::uint32_t kMostAwake = 2;
   // A node is used again as soon as it may; a waiter in the queue is impatient at once.
   static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 3;
   // A third reader finds no place.
@@ -342,6 +343,12 @@ struct Explored {
   static std::uint32_t tid() { return tid_of(machine.process(), machine.current()); }
   static std::uint32_t tid_at(std::uint64_t) { return tid(); }
   static std::uint32_t tid_if_known() { return tid(); }
+  static std::uint32_t priority_of(std::uint32_t tid) {
+    return global<Priorities>().of[tid % kThreadsInIds];
+  }
+  static void set_priority(std::uint32_t priority) {
+    global<Priorities>().of[machine.current()] = priority;
+  }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
@@ -378,6 +385,7 @@ struct Explored {
     return global<Clock>().now += tick;
   }
   static bool passed(const Deadline& d) { return machine.passed(d); }
+  static Deadline deadline_in(std::uint64_t) { return *machine.deadline(Machine::When::idle); }
   static constexpr std::uint32_t kReadsPerClock = 1;
 
   static std::uint32_t spin_budget() { return 0; }
@@ -396,8 +404,14 @@ struct Explored {
     return machine.park(atom.location(), low_half, channels, deadline, s);
   }
   template <class A>
-  static void unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
-    machine.unpark(atom, channels, s);
+  static Parked park_for(const A& atom, std::uint32_t low_half, std::uint64_t,
+                         Site s = Site::current()) {
+    const Deadline* const idle = machine.deadline(Machine::When::idle);
+    return machine.park(atom.location(), low_half, ~std::uint32_t{0}, idle, s);
+  }
+  template <class A>
+  static std::uint32_t unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
+    return machine.unpark(atom, channels, s);
   }
 
   // For pairs of which one side is hot: the heavy fence is a seq_cst fence in every thread, the
@@ -454,8 +468,12 @@ struct Explored {
   }
 
  private:
+  struct Priorities {
+    std::uint32_t of[kMaxThreads] = {};
+  };
+  static constexpr std::uint32_t kThreadsInIds = 100;
   static std::uint32_t tid_of(int process, int thread) {
-    return 100u +
+    return kThreadsInIds +
            static_cast<std::uint32_t>(10'000 * process + 100 * machine.generation(thread) + thread);
   }
 };

@@ -72,7 +72,7 @@ void Machine::reset(const Scenario& scenario) {
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];
     memory_.thread(i).now.clock(i) = 1;
-    t.finished = t.expired = t.woken = t.timed = t.at_doorway = false;
+    t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
     t.generation = 0;
     t.place = static_cast<unsigned>(i);
     t.exit_hooks.clear();
@@ -127,7 +127,7 @@ void Machine::fork(const std::function<void()>& at_fork) {
   for (int i = 0; i < count_; ++i) {
     if (i == current_) continue;
     Thread& t = threads_[i];
-    t.finished = t.expired = t.woken = t.timed = t.at_doorway = false;
+    t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
     ++t.generation;
     t.exit_hooks.clear();
     t.caller = Caller{};
@@ -228,7 +228,7 @@ bool Machine::ready(int thread) const {
     case Thread::Wait::await:
       return t.condition(newest_for(thread, t.condition.location)) || (t.timed && t.expired);
     case Thread::Wait::parked:
-      return t.woken || (t.timed && t.expired);
+      return t.woken || (t.timed && t.expired) || t.idle_over;
     case Thread::Wait::aside:
       return writes_ != t.writes_seen;
   }
@@ -322,6 +322,7 @@ bool Machine::let_time_pass() {
       t.expired = true;
       changed |= t.timed && t.wait != Thread::Wait::none;
     }
+    if (t.idle && t.wait == Thread::Wait::parked) changed = t.idle_over = true;
   }
   if (changed) {
     note("time passes: all deadlines are over");

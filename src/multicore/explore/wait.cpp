@@ -9,7 +9,12 @@ namespace {
 const Deadline kSomeTime{CLOCK_MONOTONIC, {}};
 const Deadline kNever{CLOCK_MONOTONIC, {std::numeric_limits<time_t>::max(), 0}};
 
-bool may_pass(const Deadline* d) { return d != nullptr && d->at.tv_sec != kNever.at.tv_sec; }
+const Deadline kIdle{CLOCK_MONOTONIC, {std::numeric_limits<time_t>::max() - 1, 0}};
+
+bool is_idle(const Deadline* d) { return d != nullptr && d->at.tv_sec == kIdle.at.tv_sec; }
+bool may_pass(const Deadline* d) {
+  return d != nullptr && d->at.tv_sec != kNever.at.tv_sec && !is_idle(d);
+}
 }  // namespace
 
 // The thread's deadline passes now, which may cost budget.
@@ -96,11 +101,18 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   t.address = memory_.address_of(location);
   t.channels = channels;
   t.timed = may_pass(deadline);
+  t.idle = is_idle(deadline);
   t.woken = false;
   t.wait = Thread::Wait::parked;
   let_others();
   t.wait = Thread::Wait::none;
+  const bool idle_over = t.idle_over;
+  t.idle = t.idle_over = false;
   if (t.woken) return Parked::woken;
+  if (idle_over) {
+    note("has waited for long enough");
+    return Parked::timed_out;
+  }
   const bool by_chance = left_.spurious > 0;
   const bool by_time = t.timed && (t.expired || left_.timeouts > 0);
   if (by_time && (!by_chance || search.choose(2) == 0)) {
@@ -112,14 +124,16 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   return Parked::woken;
 }
 
-void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
+std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
   point();
   drain(current_);
   const int location = memory_.find(address);
   if (location != Memory::kFull) memory_.wake_sees(current_, location);
+  std::uint32_t woken = 0;
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
     if (t.wait == Thread::Wait::parked && t.address == address && (t.channels & channels) != 0) {
+      if (!t.woken) ++woken;
       t.woken = true;
     }
   }
@@ -127,6 +141,7 @@ void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
     note("wakes channels %#x of %s", channels,
          location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
   }
+  return woken;
 }
 
 void Machine::step_aside() {
@@ -150,8 +165,8 @@ bool Machine::passed(const Deadline& deadline) {
 }
 
 const Deadline* Machine::deadline(When when) {
-  me().expired = when == When::over;
-  return when == When::far ? &kNever : &kSomeTime;
+  if (when != When::idle) me().expired = when == When::over;
+  return when == When::idle ? &kIdle : when == When::far ? &kNever : &kSomeTime;
 }
 
 }  // namespace lockswap::explore

@@ -21,8 +21,11 @@ struct WaitAt {
     return done;
   }
   template <class A>
-  static void wake(const A* atom, std::uint32_t channels, Site s = Site::current()) {
-    if (!machine.wake_dropped(s)) W::wake(atom, channels);
+  static auto wake(const A* atom, std::uint32_t channels, Site s = Site::current()) {
+    using Result = decltype(W::wake(atom, channels));
+    // One that is left out counts as one that found a sleeper.
+    if (machine.wake_dropped(s)) return static_cast<Result>(1);
+    return W::wake(atom, channels);
   }
 };
 
