@@ -9,12 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 
 #include <linux/membarrier.h>
 
 #include "platform/atomic.h"
 #include "platform/scan.h"
+#include "platform/step_aside.h"
 #include "platform/syscall.h"
 
 namespace lockswap {
@@ -80,10 +80,7 @@ class Barrier {
     if (size > 0) raw_syscall(SYS_sched_setaffinity, 0, size, reinterpret_cast<long>(before));
     if (!moved) rest();
   }
-  static void rest() noexcept {
-    const timespec nap{0, 20'000'000};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-  }
+  static void rest() noexcept { nap(20'000'000); }
 
   static bool works() noexcept {
 #if defined(__x86_64__)
