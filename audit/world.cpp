@@ -45,7 +45,7 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   const Busy busy;
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
-  m.tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  m.tid = system_thread_id();
   m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
   m.process = w.number;
   if (m.saved != nullptr) restore_holds(m);

@@ -3,10 +3,10 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <ctime>
 
 #include "platform/atomic.h"
-#include "platform/syscall.h"
+#include "platform/identity.h"
+#include "platform/step_aside.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 
@@ -16,10 +16,10 @@ namespace lockswap {
 // thread calls it again, because what kStart calls takes a lock.
 template <void (*kStart)()>
 bool started() noexcept {
-  static constinit NativeAtomic<std::uint32_t> starter{0};  // thread id; kOver at the end
-  constexpr std::uint32_t kOver = ~0u;
-  const auto me = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
-  std::uint32_t seen = 0;
+  static constinit NativeAtomic<std::uint64_t> starter{0};  // the thread; kOver at the end
+  constexpr std::uint64_t kOver = ~std::uint64_t{0};
+  const std::uint64_t me = thread_identity();
+  std::uint64_t seen = 0;
   if (starter.compare_exchange(seen, me, acquire)) {
     kStart();
     starter.store(kOver, release);  // pairs with the acquire load below
@@ -28,8 +28,7 @@ bool started() noexcept {
   while ((seen = starter.load(acquire)) != kOver) {
     if (seen == me) return false;
     // Not a yield: the starting thread may have a lower real-time priority than this one.
-    const timespec nap{0, 100'000};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+    nap(100'000);
   }
   return true;
 }

@@ -70,6 +70,9 @@ void start() noexcept {
                                   << "; glibc 2.30 or newer is needed";
     refuse(message);
   }
+  // The kernel is asked now what has to be asked: a filter may come later.
+  Process::stamp();
+  thread_id();
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {

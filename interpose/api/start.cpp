@@ -6,6 +6,7 @@
 
 #include "interpose/first_call.h"
 #include "platform/process.h"
+#include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 #include "platform/text.h"
 #include "platform/thread.h"
@@ -26,6 +27,10 @@ void start() noexcept {
       pthread_rwlock_tryrdlock,   pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
       pthread_rwlock_wrlock,      pthread_rwlock_trywrlock,   pthread_rwlock_timedwrlock,
       pthread_rwlock_clockwrlock, pthread_rwlock_unlock};
+  system_mutex.lock = pthread_mutex_lock;
+  system_mutex.unlock = pthread_mutex_unlock;
+  Process::stamp();
+  thread_id();
   if (const char* why = prepare_range(config); why != nullptr) {
     Text(message, sizeof message) << "lockswap: LOCKSWAP_RANGE: " << why;
     refuse(message);

@@ -175,6 +175,13 @@ concept TellsBeforeDrain = RwCore<Core> && requires(Core& core, void (&before_dr
   core.write_lock(before_drain);
 };
 
+// Optional, for a core whose read_arrive leaves everything to read_wait and whose has_readers says
+// yes to be on the safe side: a better guess.
+template <class Core>
+concept GuessesReaders = RwCore<Core> && requires(const Core& glimpse) {
+  { glimpse.seems_read() } -> std::same_as<bool>;
+};
+
 // --- mutexes
 
 template <class Core>

@@ -4,22 +4,25 @@
 // memory is never given back and never becomes another type, so a late wake-up or a late look at a
 // node that has changed hands is harmless.
 //
-// Address space is reserved once, without memory behind it, and opened a chunk at a time. Each
-// thread keeps a few free nodes to itself; the rest lie on one lock-free stack.
+// Memory is mapped a chunk at a time (arena_chunks.h). Each thread keeps a few free nodes to
+// itself; the rest lie on one lock-free stack.
 #pragma once
 
-#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/arena_chunks.h"
 #include "platform/atomic.h"
-#include "platform/memory.h"
+#include "platform/step_aside.h"
 #include "platform/thread.h"
 
 namespace lockswap {
 
 template <class T>
 struct SizeOf {
+  static constexpr std::size_t kUnit = sizeof(T);
+  static_assert(std::has_single_bit(kUnit));
   static constexpr std::size_t bytes() noexcept { return sizeof(T); }
 };
 
@@ -28,34 +31,28 @@ struct SizeOf {
 // Each thread keeps up to kKept free ones: as many as it takes at once, as a rule.
 template <class T, class Size = SizeOf<T>, std::uint32_t kKept = 4>
 class Arena {
+  using Chunks = ArenaChunks<Size>;
+
  public:
   using Handle = std::uint32_t;  // 0 is no node
 
-  // Runs at start-up, in one thread, and reserves address space only. False: there is none.
-  static bool prepare() noexcept {
-    if (base_ != nullptr) return true;
-    for (std::uint32_t n = kMostNodes; n >= kChunkNodes && base_ == nullptr; n /= 4) {
-      if (n * Size::bytes() > kMostBytes) continue;
-      base_ = static_cast<std::byte*>(map_pages(n * Size::bytes(), PROT_NONE));
-      capacity_ = n;
-    }
-    return base_ != nullptr && ThreadExit::add(&on_thread_exit);
-  }
+  // Runs at start-up, in one thread, and maps the first chunk. False: there is no memory.
+  static bool prepare() noexcept { return Chunks::prepare() && ThreadExit::add(&on_thread_exit); }
 
-  static T& at(Handle h) noexcept { return *reinterpret_cast<T*>(base_ + h * Size::bytes()); }
-  // The handle of what lies at that address, or 0 if no node does. Any address may be asked for.
-  static Handle handle_at(std::uint64_t address) noexcept {
-    const std::uint64_t offset = address - reinterpret_cast<std::uintptr_t>(base_);
-    const std::uint64_t h = offset / Size::bytes();
-    // relaxed: as in fresh, a number orders nothing.
-    const bool is_node = offset % Size::bytes() == 0 && h < next_.load(relaxed) && h < capacity_;
-    return is_node ? static_cast<Handle>(h) : 0;
-  }
+  [[gnu::always_inline]] static T& at(Handle h) noexcept { return *static_cast<T*>(Chunks::at(h)); }
+  static Handle handle_of(const T& node) noexcept { return Chunks::handle_of(&node); }
+  // Whether a node that was given out lies at that address, which may be any number.
+  static bool is_node(std::uint64_t address) noexcept { return Chunks::is_node(address); }
 
-  // Never fails: at the limit of memory or nodes it waits until one is given back.
+  // Never fails: while memory is refused it waits until there is some, or a node is given back.
   static Handle take() noexcept {
     const Handle h = take_kept();
     return h != 0 ? h : take_shared();
+  }
+  // 0: no node is free, and memory is refused.
+  static Handle try_take() noexcept {
+    const Handle h = take_used();
+    return h != 0 ? h : Chunks::fresh();
   }
   static void give(Handle h) noexcept {
     if (!keep(h)) [[unlikely]]
@@ -67,12 +64,12 @@ class Arena {
     const Handle h = take_kept();
     return h != 0 ? h : pop();
   }
-  static std::uint32_t capacity() noexcept { return capacity_; }
-  // All nodes that were ever given out have handles below this, and their memory is there.
-  static Handle end() noexcept {
-    const std::uint64_t opened = std::uint64_t{opened_.load(acquire)} * kChunkNodes;  // with fresh
-    const std::uint64_t numbers = std::min(next_.load(relaxed), capacity_);
-    return static_cast<Handle>(std::min(opened, numbers));
+  // How many nodes were ever given out.
+  static std::uint64_t given_out() noexcept { return Chunks::given_out(); }
+  // Calls f(node) for each of them, and may miss the newest.
+  template <class F>
+  static void each(const F& f) noexcept {
+    Chunks::each([&f](void* node) { f(*static_cast<T*>(node)); });
   }
 
   // The same for hot paths, without a call: these two use only the nodes that the thread keeps to
@@ -118,33 +115,13 @@ class Arena {
     std::uint32_t count;
     Handle kept[kKept];
   };
-  static constexpr std::uint32_t kMostNodes = 1u << 24;
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 40;
-  static constexpr std::uint32_t kChunkNodes = 4096;
 
   [[gnu::noinline]] static Handle take_shared() noexcept {
-    for (;;) {
+    for (unsigned round = 0;; ++round) {
       if (Handle h = pop(); h != 0) return h;
-      if (Handle h = fresh(); h != 0) return h;
-      raw_syscall(SYS_sched_yield);
+      if (Handle h = Chunks::fresh(); h != 0) return h;
+      step_aside(round);
     }
-  }
-
-  static Handle fresh() noexcept {
-    // relaxed: handing out numbers orders nothing; the pages are opened before the node is used.
-    if (next_.load(relaxed) >= capacity_) return 0;
-    const Handle h = next_.fetch_add(1, relaxed);
-    if (h >= capacity_) return 0;
-    // The thread with the first number of a chunk opens the chunk. A later number may be used
-    // before, so any thread that finds its chunk closed opens it: opening twice is harmless.
-    const std::uint32_t chunk = h / kChunkNodes;
-    if (opened_.load(acquire) <= chunk) {  // pairs with the store below
-      const std::size_t bytes = kChunkNodes * Size::bytes();
-      if (!open_pages(base_ + chunk * bytes, bytes)) return 0;
-      std::uint32_t seen = opened_.load(relaxed);
-      while (seen == chunk && !opened_.compare_exchange(seen, chunk + 1, release)) {}
-    }
-    return h;
   }
 
   static Handle pop() noexcept {
@@ -176,11 +153,7 @@ class Arena {
     mine.busy = 0;
   }
 
-  static inline constinit std::byte* base_ = nullptr;
-  static inline constinit std::uint32_t capacity_ = 0;
-  static inline constinit NativeAtomic<std::uint32_t> next_{1};
-  static inline constinit NativeAtomic<std::uint32_t> opened_{0};  // chunks
-  static inline constinit NativeAtomic<std::uint64_t> free_{0};    // tag, handle
+  static inline constinit NativeAtomic<std::uint64_t> free_{0};  // tag, handle
 };
 
 }  // namespace lockswap

@@ -9,12 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 
 #include <linux/membarrier.h>
 
 #include "platform/atomic.h"
 #include "platform/scan.h"
+#include "platform/step_aside.h"
 #include "platform/syscall.h"
 #include "platform/visit.h"
 
@@ -70,10 +70,7 @@ class Barrier {
   [[gnu::noinline]] static void visit() noexcept {
     if (!Visit::all_processors()) rest();
   }
-  static void rest() noexcept {
-    const timespec nap{0, 20'000'000};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-  }
+  static void rest() noexcept { nap(20'000'000); }
 
   static bool works() noexcept {
 #if defined(__x86_64__)

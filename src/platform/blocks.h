@@ -22,9 +22,12 @@ class Blocks {
   static_assert(sizeof(Head) % alignof(Part) == 0);
 
  public:
-  // At start-up, by one thread. Reserves address space only. False: there is none.
+  // At start-up, by one thread. False: there is no memory.
   static bool prepare(std::uint32_t parts) noexcept {
-    if (parts_ == 0) parts_ = parts;
+    if (parts_ == 0) {
+      parts_ = parts;
+      sweep_at_.store(first_sweep(), relaxed);  // relaxed: there is one thread
+    }
     return Heads::prepare();
   }
   static std::uint32_t parts() noexcept { return parts_; }
@@ -32,54 +35,59 @@ class Blocks {
     return sizeof(Head) + parts * sizeof(Part);
   }
 
-  // Never fails: at the limit of memory it waits until a block is given back. If no block is free,
-  // and there are twice as many as were in use when it last searched, it searches: it calls
-  // reclaim(head) for each block; true: that call has made the block nobody's, so it is free.
+  // Never fails: while memory is refused it waits until there is some, or a block is given back. If
+  // no block is free, and there are twice as many as were in use when it last searched, or memory
+  // is refused, it searches: it calls reclaim(head) for each block; true: that call has made the
+  // block nobody's, so it is free.
   template <class Reclaim>
   static Head& take(const Reclaim& reclaim) noexcept {
     auto h = Heads::take_used();
     // relaxed: at worst two threads do it at once.
-    if (h == 0 && Heads::end() >= sweep_at_.load(relaxed)) {
+    if (h == 0 && Heads::given_out() >= sweep_at_.load(relaxed)) {
       sweep(reclaim);
-      h = Heads::take_used();
     }
-    return Heads::at(h != 0 ? h : Heads::take());
+    while (h == 0 && (h = Heads::try_take()) == 0) {
+      sweep(reclaim);
+      if ((h = Heads::take_used()) == 0) step_aside(kLongNap);
+    }
+    return Heads::at(h);
   }
-  static void give(Head& head) noexcept { Heads::give(Heads::handle_at(address_of(&head))); }
+  static void give(Head& head) noexcept { Heads::give(Heads::handle_of(head)); }
   static Part& part(Head& head, std::uint32_t i) noexcept {
     return reinterpret_cast<Part*>(&head + 1)[i];
   }
   // Whether there is a block at that address, which may be any number.
-  static bool is_block(std::uint64_t address) noexcept { return Heads::handle_at(address) != 0; }
+  static bool is_block(std::uint64_t address) noexcept { return Heads::is_node(address); }
 
  private:
   struct Size {
+    static constexpr std::size_t kUnit = alignof(Head);
     static std::size_t bytes() noexcept { return bytes_with(parts_); }
   };
   using Heads = Arena<Head, Size, 1>;  // they are large, and rarely taken
 
-  static constexpr std::uint32_t kFirstSweep = 4096;  // a millisecond's work
+  static constexpr unsigned kLongNap = 64;  // a round of step_aside: a search is dear
+
+  // A millisecond's work, or 4 MB of blocks, whichever is less.
+  static std::uint64_t first_sweep() noexcept {
+    return std::clamp<std::uint64_t>((4u << 20) / bytes_with(parts_), 64, 4096);
+  }
 
   template <class Reclaim>
   static void sweep(const Reclaim& reclaim) noexcept {
-    const typename Heads::Handle end = Heads::end();
-    std::uint32_t in_use = 0;
-    for (typename Heads::Handle h = 1; h < end; ++h) {
-      if (reclaim(Heads::at(h))) {
-        Heads::give(h);
+    std::uint64_t in_use = 0;
+    Heads::each([&](Head& head) {
+      if (reclaim(head)) {
+        Heads::give(Heads::handle_of(head));
       } else {
         ++in_use;
       }
-    }
-    sweep_at_.store(std::min(std::max(kFirstSweep, 2 * in_use), Heads::capacity()), relaxed);
-  }
-
-  static std::uint64_t address_of(const Head* head) noexcept {
-    return reinterpret_cast<std::uintptr_t>(head);
+    });
+    sweep_at_.store(std::max(first_sweep(), 2 * in_use), relaxed);
   }
 
   static inline constinit std::uint32_t parts_ = 0;
-  static inline constinit NativeAtomic<std::uint32_t> sweep_at_{kFirstSweep};
+  static inline constinit NativeAtomic<std::uint64_t> sweep_at_{0};
 };
 
 }  // namespace lockswap

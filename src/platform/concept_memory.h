@@ -87,11 +87,11 @@ concept PlatformState = requires {
 // look or a late wake at a node in other hands does no harm.
 template <class N, class T>
 concept TypeStableNodes = requires(std::uint32_t handle) {
-  // At start-up, by one thread. False: there is no address space.
+  // At start-up, by one thread. False: there is no memory.
   { N::prepare() } -> std::same_as<bool>;
   // The node of a handle that take or take_kept has given out. 0 is no node.
   { N::at(handle) } -> std::same_as<T&>;
-  // Never fails: at the limit of memory it waits until a node is given back.
+  // Never fails: while memory is refused it waits until there is some, or a node is given back.
   { N::take() } -> std::same_as<std::uint32_t>;
   N::give(handle);
   // For fast paths: what the calling thread keeps to itself, without a call. 0, or false: nothing
@@ -108,14 +108,14 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
 template <class B, class Head, class Part>
 concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t address,
                                     bool (*reclaim)(Head&)) {
-  // At start-up, by one thread. False: there is no address space.
+  // At start-up, by one thread. False: there is no memory.
   { B::prepare(i) } -> std::same_as<bool>;
   { B::parts() } -> std::same_as<std::uint32_t>;
   { B::part(head, i) } -> std::same_as<Part&>;
   // The bytes of a block with so many parts.
   { B::bytes_with(i) } -> std::same_as<std::size_t>;
-  // Never fails. When blocks run short it asks reclaim(head) of each block; true: that call has
-  // made it nobody's, so it is free.
+  // Never fails: while memory is refused it waits. When blocks run short it asks reclaim(head) of
+  // each block; true: that call has made it nobody's, so it is free.
   { B::take(reclaim) } -> std::same_as<Head&>;
   B::give(head);
   // Whether a block lies at that address, which may be any number.
@@ -132,7 +132,7 @@ concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t 
   { P::map(bytes) } -> std::same_as<void*>;
   P::unmap(pages, bytes);
   // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
-  // relaxed; two system calls.
+  // relaxed; two system calls. True also where the kernel does not say.
   { P::word_is(word, word) } -> std::same_as<bool>;
   // From now on only wakes of the object's address may follow, until permit makes it the
   // caller's. The explorer checks that; production does nothing.

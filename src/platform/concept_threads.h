@@ -49,6 +49,8 @@ concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, cons
   { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;
   // Whether other processes see what is stored at the address. Dear.
   { P::is_shared(address) } -> std::same_as<bool>;
+  // Of the system's own lock: whether a thread reads it, or waits to, which is a hint.
+  { P::system_is_read(lock) } -> std::same_as<bool>;
   // Of the system's own lock, in a forked child: whether a thread is in for writing; and making
   // it anew, with nobody waiting, held by the writer if `written` (system_rwlock.h).
   { P::system_is_written(lock) } -> std::same_as<bool>;

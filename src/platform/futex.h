@@ -52,10 +52,13 @@ inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexce
 
 // Whether the word at that address is `value`. The address may be anything, also of memory that no
 // longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
+// True also where the kernel doesn't say, as under a filter.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
-  return raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG,
-                     0, 0, reinterpret_cast<long>(&nobody), static_cast<long>(value)) >= 0;
+  const long r =
+      raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0,
+                  0, reinterpret_cast<long>(&nobody), static_cast<long>(value));
+  return r != -EAGAIN && r != -EFAULT;
 }
 
 }  // namespace lockswap

@@ -13,26 +13,24 @@
 
 namespace lockswap {
 
-// Zeroed pages, or nullptr. `bytes` is rounded up to whole pages by the kernel.
-inline void* map_pages(std::size_t bytes, int protection = PROT_READ | PROT_WRITE) noexcept {
+// Zeroed pages, or nullptr. `bytes` is rounded up to whole pages by the kernel, which takes the
+// pages at `wish` if nothing lies there.
+inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) noexcept {
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 #if defined(LOCKSWAP_TSAN)
   // It must see that these are new, or takes what a thread that has ended did there for a race.
-  void* const p = mmap(nullptr, bytes, protection, kHow, -1, 0);
+  void* const p = mmap(reinterpret_cast<void*>(wish), bytes, kAccess, kHow, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 #else
-  const long r = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), protection, kHow, -1, 0);
+  const long r = raw_syscall(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes), kAccess,
+                             kHow, -1, 0);
   return r < 0 && r > -4096 ? nullptr : reinterpret_cast<void*>(r);
 #endif
 }
 
 inline void unmap_pages(void* p, std::size_t bytes) noexcept {
   raw_syscall(SYS_munmap, reinterpret_cast<long>(p), static_cast<long>(bytes));
-}
-
-inline bool open_pages(void* p, std::size_t bytes) noexcept {
-  return raw_syscall(SYS_mprotect, reinterpret_cast<long>(p), static_cast<long>(bytes),
-                     PROT_READ | PROT_WRITE) == 0;
 }
 
 // Whether other processes see what is stored at `p`, which has been written to (MAP_SHARED memory).

@@ -17,6 +17,7 @@
 #include "platform/real_time.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
+#include "platform/step_aside.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
@@ -60,6 +61,7 @@ struct Native {
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
+  static bool system_is_read(const pthread_rwlock_t* l) noexcept { return is_read(l); }
   static bool system_is_written(const pthread_rwlock_t* l) noexcept { return is_written(l); }
   static void system_renew(pthread_rwlock_t* l, bool written) noexcept { renew(l, written); }
 
@@ -108,16 +110,7 @@ struct Native {
 #endif
   }
 
-  static void step_aside(unsigned round) noexcept {
-    constexpr unsigned kYields = 16;
-    if (round < kYields) {
-      raw_syscall(SYS_sched_yield);
-      return;
-    }
-    // 16 us, doubling up to 1 ms
-    const timespec nap{0, 1'000L << (round < kYields + 6 ? 4 + round - kYields : 10)};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-  }
+  static void step_aside(unsigned round) noexcept { lockswap::step_aside(round); }
 
   // Pauses in which a thread that is running does its next few steps.
   static constexpr std::uint32_t kMoment = 64;

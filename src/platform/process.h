@@ -3,7 +3,8 @@
 //
 // A process has a stamp: a number that none of its last 254 ancestors has. It lies in a page that
 // the kernel empties in each child (MADV_WIPEONFORK, Linux 4.14), so _Fork and clone are noticed as
-// fork is. Where the kernel does not do that, the handler of pthread_atfork empties the page.
+// fork is. Where the kernel does not do that, or a filter refuses it, the handler of pthread_atfork
+// empties the page.
 // A child that shares its parent's memory (vfork, posix_spawn) is no new process here.
 #pragma once
 
@@ -52,7 +53,7 @@ class Process {
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {
-    if (!emptied_by_kernel_.load(relaxed)) page_.stamp.store(0, relaxed);
+    if (asked_kernel_.load(relaxed) == kDoesNot) page_.stamp.store(0, relaxed);
   }
 
  private:
@@ -70,10 +71,13 @@ class Process {
 #endif
 
   [[gnu::noinline]] static std::uint64_t choose() noexcept {
-    // Before there is a stamp: a child may be forked at any time.
-    const long error =
-        raw_syscall(SYS_madvise, reinterpret_cast<long>(&page_), sizeof page_, MADV_WIPEONFORK);
-    emptied_by_kernel_.store(error == 0, relaxed);
+    // Before there is a stamp: a child may be forked at any time. A child has inherited the answer,
+    // and needs no call. relaxed: threads that come here together ask the same.
+    if (asked_kernel_.load(relaxed) == kNotYet) {
+      const long error =
+          raw_syscall(SYS_madvise, reinterpret_cast<long>(&page_), sizeof page_, MADV_WIPEONFORK);
+      asked_kernel_.store(error == 0 ? kEmpties : kDoesNot, relaxed);
+    }
     // Threads that get here together take a number each, and one of them is used.
     const std::uint64_t number = last_.fetch_add(1, relaxed) % (kNumbers - 1) + 1;
     std::uint64_t seen = 0;
@@ -86,7 +90,9 @@ class Process {
   };
   static inline constinit Page page_{};
   static inline constinit NativeAtomic<std::uint32_t> last_{0};
-  static inline constinit NativeAtomic<bool> emptied_by_kernel_{false};
+  // Whether the kernel empties the page in a child.
+  enum : std::uint32_t { kNotYet, kEmpties, kDoesNot };
+  static inline constinit NativeAtomic<std::uint32_t> asked_kernel_{kNotYet};
 };
 
 }  // namespace lockswap

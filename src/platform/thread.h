@@ -12,8 +12,9 @@
 #include <pthread.h>
 
 #include "platform/atomic.h"
+#include "platform/identity.h"  // IWYU pragma: export
 #include "platform/process.h"
-#include "platform/syscall.h"
+#include "platform/system_tid.h"
 
 namespace lockswap {
 
@@ -21,20 +22,8 @@ namespace lockswap {
 template <class T>
 __attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
 
-// Different for any two threads that live at once, constant over a thread's life, free to read: the
-// thread control block's address.
-inline std::uintptr_t thread_identity() noexcept {
-#if defined(__x86_64__)
-  std::uintptr_t self;
-  asm("movq %%fs:0, %0" : "=r"(self));
-  return self;
-#else
-  return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-#endif
-}
-
 // The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth. It is
-// asked for once in a thread's life, and again after a fork.
+// asked for once in a thread's life, and again after a fork (system_tid.h).
 struct CachedTid {
   std::uint32_t value;
   std::uint64_t process;  // the stamp of the process that it is of
@@ -69,7 +58,7 @@ class Survivor {
 
 [[gnu::noinline]] inline std::uint32_t ask_thread_id() noexcept {
   CachedTid& cached = per_thread<CachedTid>;
-  const auto id = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  const std::uint32_t id = system_thread_id();
   if (cached.value != 0) Survivor::is(cached, id);
   cached = {id, Process::stamp()};
   return id;

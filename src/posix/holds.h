@@ -12,7 +12,8 @@
 //   While the table is being changed it is marked busy, and a handler's hold goes unrecorded.
 //   While entries of it are looked at (Use), a handler's holds go into it and out again, but it
 //   does not move.
-//   An unrecorded hold is safe: its release counts as one by another thread (marked.h).
+// An unrecorded hold, of a handler or for want of memory: the caller marks the lock (marked.h), so
+//   that the thread, which no longer knows that it reads, may read it again while a writer waits.
 #pragma once
 
 #include <cstddef>
@@ -71,17 +72,17 @@ class Holds {
     return used_ == 0 ? nullptr : find_in_table(key);
   }
 
-  // Remembers a hold, if it can; if not, its release will count as one by another thread.
-  void add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
+  // Remembers a hold. False: it can't.
+  bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key != 0) continue;
       h.key = key;
       in_order();
       h.stamp = stamp;
       h.token = token;
-      return;
+      return true;
     }
-    add_to_table(HoldRecord{key, stamp, token, 0});
+    return add_to_table(HoldRecord{key, stamp, token, 0});
   }
 
   // Drops the entries in the thread that are no longer true.
@@ -129,13 +130,15 @@ class Holds {
     return nullptr;
   }
 
-  [[gnu::noinline]] void add_to_table(HoldRecord hold) noexcept {
-    if (busy_) return;
+  [[gnu::noinline]] bool add_to_table(HoldRecord hold) noexcept {
+    if (busy_) return false;
     busy_ = true;
     in_order();
-    if (used_ * 2 < capacity_ || grow()) insert(hold);
+    const bool fits = used_ * 2 < capacity_ || grow();
+    if (fits) insert(hold);
     in_order();
     busy_ = false;
+    return fits;
   }
 
   void insert(HoldRecord hold) noexcept {

@@ -126,7 +126,7 @@ class RwContract {
     if (patience.only_try) return try_read(f, holds);
     const Attempt a = Lock::fast_read(f);
     if (!Lock::is_in(a)) return slow_read(f, holds, a, patience.deadline);
-    holds.add(f.key(), Word::stamp_of(f), Lock::token_of(a));
+    remember(f, holds, Lock::token_of(a));
     return 0;
   }
 
@@ -224,10 +224,17 @@ class RwContract {
     return nullptr;
   }
 
+  // The thread has acquired a read hold. Without a record of it, only a marked lock would let the
+  // thread read again while a writer waits; and the release would mark the lock anyhow.
+  static void remember(Frame& f, Holds<P>& holds, std::uint32_t token) noexcept {
+    if (!holds.add(f.key(), Word::stamp_of(f), token)) [[unlikely]]
+      MarkedLock::mark(f);
+  }
+
   static int try_read(Frame& f, Holds<P>& holds) noexcept {
     std::uint32_t token = 0;
     if (!Lock::try_read_lock(f, token)) return busy<Count>(&f);
-    holds.add(f.key(), Word::stamp_of(f), token);
+    remember(f, holds, token);
     return 0;
   }
 
@@ -241,7 +248,7 @@ class RwContract {
       }
       if (!Lock::read_wait(f, a, deadline)) return timed_out<Count>(&f);
     }
-    holds.add(f.key(), Word::stamp_of(f), Lock::token_of(a));
+    remember(f, holds, Lock::token_of(a));
     return 0;
   }
 

@@ -52,6 +52,12 @@ struct ReadersTable {
   }
 };
 
+// What it costs a revoker to look at a whole table in which its lock is not named: measured once,
+// at start-up. One for the process.
+struct ScanCost {
+  std::uint64_t ns;
+};
+
 // Which table a lock's readers use: the library's locks share one. (apps/interference.cpp gives
 // each its own, to see what sharing costs.)
 template <Platform P>

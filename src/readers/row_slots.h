@@ -55,8 +55,8 @@ class RowSlots {
   static void heavy_fence() noexcept { Access::heavy_fence(); }
 
   template <class Frame>
-  static bool wait(const Frame& f, const Deadline* deadline) noexcept {
-    return Access::wait(domain_of(f), deadline, [] {});
+  static bool wait(const Frame& f, const Deadline* deadline, const auto& before_wait) noexcept {
+    return Access::wait(domain_of(f), deadline, before_wait);
   }
   template <class Frame>
   static bool is_any(const Frame& f) noexcept {

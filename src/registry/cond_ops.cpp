@@ -9,7 +9,7 @@
 #include "platform/cancel.h"
 #include "platform/clock.h"
 #include "platform/native.h"
-#include "platform/syscall.h"
+#include "platform/step_aside.h"
 #include "posix/condvar.h"
 #include "wait/park.h"
 
@@ -152,8 +152,7 @@ struct Ops {
     }
     constexpr long kSoon = 1'000'000;  // ns
     if (const int error = mutex.unlock(); error != 0) return error;
-    const timespec nap{0, kSoon};
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+    nap(kSoon);
     const int error = mutex.lock();
     if (error != 0) return error;
     pthread_testcancel();

@@ -131,7 +131,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   Native::set_pretence(config.topology);
   const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
   if (!code.prepare() || !prepare_conds(*code.ops, code.of_conds)) {
-    why = "no address space for queue nodes; raise the limit (ulimit -v)";
+    why = "no memory for queue nodes; raise the limit (ulimit -v)";
     return false;
   }
   choice = {code.ops, &cond_ops, &old_cond_ops};

@@ -94,6 +94,12 @@ Block* my_block() noexcept {
   return mine.block;
 }
 
+void empty(Counts& c) noexcept {
+  c.key.store(0, relaxed);
+  for (Word& w : c.n)
+    w.store(0, relaxed);
+}
+
 // --- a copy of all counts
 
 std::uint64_t hand_overs(Word Block::*which, Order order) noexcept {
@@ -150,17 +156,16 @@ bool prepare_stats() noexcept {
 
 void reset_stats() noexcept {
   if (all_locks == nullptr) return;
-  raw_syscall(SYS_madvise, reinterpret_cast<long>(all_locks), kLocks * sizeof(Counts),
-              MADV_DONTNEED);
+  const bool emptied = raw_syscall(SYS_madvise, reinterpret_cast<long>(all_locks),
+                                   kLocks * sizeof(Counts), MADV_DONTNEED) == 0;
+  for (std::size_t i = 0; !emptied && i < kLocks; ++i)
+    empty(all_locks[i]);
   // Blocks of threads that do not exist here are free; the thread that forked keeps its own.
   for (Block* b = blocks.load(acquire); b != nullptr; b = b->next) {
     b->begun.store(0, relaxed);
     b->ended.store(0, relaxed);
-    for (Counts& c : b->counts) {
-      c.key.store(0, relaxed);
-      for (Word& w : c.n)
-        w.store(0, relaxed);
-    }
+    for (Counts& c : b->counts)
+      empty(c);
     if (b != per_thread<MyBlock>.block) b->used.store(0, relaxed);
   }
 }

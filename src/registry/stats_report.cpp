@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include "platform/atomic.h"
+#include "platform/process.h"
+#include "platform/step_aside.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
+#include "platform/thread.h"
 #include "registry/counts.h"
 #include "registry/parent.h"
 #include "registry/rwlocks.h"
@@ -301,14 +304,13 @@ class Turn {
  public:
   // False: this very thread is writing a report, and a signal handler or a debugger wants another.
   bool take() noexcept {
-    const std::uint64_t pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-    const std::uint64_t me = pid << 32 | static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    const std::uint64_t process = Process::stamp() / Process::kStampTop;
+    const std::uint64_t me = process << 32 | thread_id();
     for (std::uint64_t seen = 0; !whose_.compare_exchange(seen, me, acquire);) {
       if (seen == me) return false;
-      if (seen >> 32 != pid) continue;
+      if (seen >> 32 != process) continue;
       // Not a yield: the other thread may have a lower real-time priority than this one.
-      const timespec nap{0, 100'000};
-      raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+      nap(100'000);
       seen = 0;
     }
     return true;

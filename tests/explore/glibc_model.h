@@ -25,6 +25,9 @@ class GlibcModel {
   // From now on the system's functions are these, and the lock is a free one.
   static void install() {
     Explored::global<State>();
+    Explored::system_is_read = [](const pthread_rwlock_t*) {
+      return state().word.load(relaxed) >= kReader;
+    };
     Explored::system_is_written = is_written;
     Explored::system_renew = renew;
     system_rwlock = {nullptr, nullptr,   rdlock,  tryrdlock,   nullptr, clockrdlock,

@@ -101,7 +101,8 @@ struct Unused {
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
   static bool is_process(std::uint64_t);
   static std::uint32_t survivor(std::uint32_t, std::uint64_t);
-  static bool is_shared(const void*), system_is_written(const pthread_rwlock_t*);
+  static bool is_shared(const void*);
+  static bool system_is_read(const pthread_rwlock_t*), system_is_written(const pthread_rwlock_t*);
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();
   static std::uint32_t cpus(), node_count(), cpu(), node();

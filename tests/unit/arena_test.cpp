@@ -1,10 +1,14 @@
 #include "platform/arena.h"
 
+#include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <set>
 #include <thread>
+#include <unistd.h>
 #include <vector>
+
+#include <sys/resource.h>
 
 namespace lockswap {
 namespace {
@@ -82,6 +86,81 @@ TEST_F(ArenaTest, ThreadsThatEndGiveTheirNodeBack) {
     }).join();
   }
   EXPECT_EQ(highest, before);
+}
+
+// Each of these has nodes of its own.
+template <int>
+struct OtherNode {
+  NativeAtomic<std::uint32_t> link;
+  std::uint32_t mark;
+};
+
+TEST_F(ArenaTest, ChunksGoElsewhereWhereSomethingLies) {
+  using Others = Arena<OtherNode<1>>;
+  ASSERT_TRUE(Others::prepare());
+  std::vector<void*> in_the_way;
+  std::vector<std::uint32_t> handles;
+  while (handles.size() < 1'000'000) {
+    // The place of the next chunk, each time.
+    void* const there = map_pages(4096, ChunkPlace::get());
+    ASSERT_NE(there, nullptr);
+    in_the_way.push_back(there);
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint32_t h = Others::take();
+      ASSERT_NE(h, 0u);
+      ASSERT_EQ(Others::at(h).mark, 0u);
+      Others::at(h).mark = static_cast<std::uint32_t>(handles.size());
+      handles.push_back(h);
+    }
+  }
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    ASSERT_EQ(Others::at(handles[i]).mark, i);
+    ASSERT_EQ(Others::handle_of(Others::at(handles[i])), handles[i]);
+    ASSERT_TRUE(Others::is_node(reinterpret_cast<std::uintptr_t>(&Others::at(handles[i]))));
+    ASSERT_FALSE(Others::is_node(reinterpret_cast<std::uintptr_t>(&Others::at(handles[i])) + 4));
+  }
+  EXPECT_EQ(Others::given_out(), handles.size());
+  std::uint64_t seen = 0;
+  Others::each([&seen](OtherNode<1>&) { ++seen; });
+  EXPECT_EQ(seen, handles.size());
+  for (void* p : in_the_way)
+    unmap_pages(p, 4096);
+}
+
+void set_data_limit(rlim_t bytes) {
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &limit), 0);
+  limit.rlim_cur = std::min(bytes, limit.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
+}
+
+// A try that fails must use nothing up. There are some 400,000 tries a second, more than a billion
+// in an hour, which is all the handles that there are.
+TEST_F(ArenaTest, AShortageOfMemoryUsesNoHandlesUp) {
+  using Others = Arena<OtherNode<2>>;
+  ASSERT_TRUE(Others::prepare());
+  constexpr std::uint64_t kWanted = 100'000;
+  std::vector<std::uint32_t> handles(kWanted);
+  std::atomic<bool> go{false};
+  std::thread taker([&] {
+    while (!go) {}
+    for (auto& h : handles)
+      h = Others::take();
+  });
+  set_data_limit(4096);
+  go = true;
+  std::uint64_t before = 0, now = 1;
+  for (; before != now; now = Others::given_out()) {  // until it waits
+    before = now;
+    usleep(50'000);
+  }
+  EXPECT_LT(now, kWanted);
+  usleep(200'000);
+  EXPECT_EQ(Others::given_out(), now);
+  set_data_limit(RLIM_INFINITY);
+  taker.join();
+  EXPECT_EQ(Others::given_out(), kWanted);
+  EXPECT_EQ(std::set<std::uint32_t>(handles.begin(), handles.end()).size(), kWanted);
 }
 
 }  // namespace

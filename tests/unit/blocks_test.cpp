@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include "locks/common/events.h"
 #include "locks/common/side_block.h"
 #include "locks/mutex/cohort.h"
@@ -35,6 +37,10 @@ struct alignas(128) Part {
 struct Idle {  // true for every block but one
   static inline Head* but_for = nullptr;
   static bool is_idle(Head& h) { return &h != but_for; }
+};
+template <class H>
+struct OtherIdle {
+  static bool is_idle(H&) { return true; }
 };
 using Lock = SideBlock<Native, Idle, Head, Part>;
 constexpr std::uint32_t kParts = 3;
@@ -210,6 +216,26 @@ TEST_F(BlocksTest, MemoryThatIsGoneIsNotTouched) {
     unmap_pages(locks, bytes);
   }
   EXPECT_LE(used.size(), 4u * kMany);
+}
+
+// Where no memory is to be had, lost blocks are looked for though there are few.
+TEST_F(BlocksTest, AShortageOfMemoryFindsTheBlocksOfLocksThatEnded) {
+  struct alignas(128) OtherHead : Head {};
+  using Others = SideBlock<Native, OtherIdle<OtherHead>, OtherHead, Part>;
+  ASSERT_TRUE(Others::Blocks::prepare(kParts));
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  const rlimit none{4096, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &none), 0);
+  Others passing;
+  std::array<OtherHead*, 1000> heads;
+  for (auto& head : heads) {
+    head = &passing.head();
+    std::memset(static_cast<void*>(&passing), 0, sizeof passing);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  const std::set<OtherHead*> used(heads.begin(), heads.end());
+  EXPECT_LT(used.size(), 1000u);
 }
 
 // Threads that come to locks of their own, while others sweep.

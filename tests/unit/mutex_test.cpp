@@ -1,5 +1,4 @@
 // The queue nodes that threads which gave up leave behind.
-#include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
@@ -26,21 +25,9 @@ Deadline soon() {
   return {CLOCK_MONOTONIC, t};
 }
 
-// A new node's handle is the number of nodes that there are.
-template <class Node>
-std::uint32_t nodes_there_are() {
-  using Nodes = Arena<Node>;
-  std::vector<std::uint32_t> taken(64);
-  for (auto& h : taken)
-    h = Nodes::take();
-  for (const auto h : taken)
-    Nodes::give(h);
-  return *std::max_element(taken.begin(), taken.end());
-}
-
 // Threads that come back again and again while another holds the lock.
 template <class Lock, class Node>
-std::uint32_t after_many_time_outs() {
+std::uint64_t after_many_time_outs() {
   ThreadExit::prepare();
   EXPECT_TRUE(Lock::prepare());
   constexpr int kThreads = 4, kTimeOuts = 500;
@@ -59,7 +46,7 @@ std::uint32_t after_many_time_outs() {
   for (auto& t : threads)
     t.join();
   EXPECT_EQ(0, got);
-  const std::uint32_t nodes = nodes_there_are<Node>();
+  const std::uint64_t nodes = Arena<Node>::given_out();
   lock.unlock();
   EXPECT_TRUE(lock.idle());
   return nodes;

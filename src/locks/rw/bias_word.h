@@ -4,7 +4,9 @@
 //   bit 1      kSlotsInUse: slots may name the lock
 //   bit 2      kEnded: the bias has ended for good
 //   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
-//   bits 6..   a time, P::now in steps of 64 ns: with kOn, since when it is on; else InhibitUntil
+//   bits 6..62 a time, P::now in steps of 64 ns: with kOn or kRevoked, since when it is on, or was
+//              (0: since the lock was first read); else InhibitUntil
+//   bit 63     kRevoked: by a writer that met no reader and did not look at the clock
 //
 //   state      bits                 fast_read  consider_bias  suspend      revoke       end_bias
 //   unused     0                    core       -> starting,   -            -            -> ended
@@ -14,13 +16,16 @@
 //                                                                          and goes on
 //   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
 //                                                                          -> inhibited
+//                                                                          or revoked
+//   revoked    kRevoked             core       -> inhibited   -            -            -> ending
 //   inhibited  a time               core       if it is over, -            -            -> ending
 //                                              -> on
 //   ending     kEnded, kSlotsInUse  core       -              -            scans, and   scans, and
 //                                                                          -> ended     -> ended
 //   ended      kEnded               core       -              -            -            -
 //
-//   consider_bias  a reader that got the underlying lock, unless a writer waits for it
+//   consider_bias  a reader that got the underlying lock, unless a writer waits for it; of a bias
+//                  that is revoked or inhibited, a reader that met another thread there
 //   suspend        a writer that waits for readers of the underlying lock
 //   revoke         a writer that has the underlying lock; if it gives up: suspended -> on
 //   end_bias       a release without a token (release_any_slot)
@@ -34,7 +39,8 @@ namespace lockswap {
 struct BiasWord {
   enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4 };
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
-  static constexpr std::uint64_t kTime = ~std::uint64_t{63};
+  static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kTime = ~(kRevoked | std::uint64_t{63});
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
   // If the bias never was on, slots that name this address are of an earlier lock.
@@ -70,6 +76,17 @@ struct BiasWord {
         paid ? 0 : std::min(((bias & kInhibitShift) >> kInhibitShiftAt) + 1, kMostInhibitShift);
     const std::uint64_t inhibit_until = r.end + (r.cost() * guard << shift);
     return (inhibit_until & kTime) | shift << kInhibitShiftAt;
+  }
+
+  static bool is_revoked(std::uint64_t bias) noexcept { return (bias & kRevoked) != 0; }
+  // The word after a revocation of `bias` that met nobody.
+  static std::uint64_t revoked(std::uint64_t bias) noexcept {
+    return (bias & (kTime | kInhibitShift)) | kRevoked;
+  }
+  // That word once a thread looks at the clock, as if the revocation had ended now.
+  static std::uint64_t inhibited(std::uint64_t bias, std::uint64_t now, std::uint64_t cost,
+                                 std::uint64_t guard) noexcept {
+    return inhibited(bias, {now - cost, now - cost, now}, guard);
   }
 
  private:

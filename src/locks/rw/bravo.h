@@ -18,7 +18,8 @@
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process, or a row a thread.
 // Deviations: the inhibited time grows while the bias does not pay: see BiasWord::inhibited.
-//   Readers on the slow path do not each read the clock: see consider_bias.
+//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that has
+//   met another one reads it at all: see Look.
 //   A writer that has to wait for such readers suspends the bias before, not after: see write_lock.
 //   Try forms: readers try the slots first; a writer looks at the slots before it disturbs anybody.
 // Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
@@ -38,6 +39,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "readers/concept.h"
+#include "readers/readers_table.h"
 #include "readers/table_slots.h"
 #include "wait/concept.h"
 
@@ -90,17 +92,20 @@ class Bravo {
       Count::on(&f, why);
       return true;
     }
+    const Look look = kArrivesLater ? Look::none : look_around(f);
     a = f.core.read_arrive();
     Count::on(&f, why);
     if (!Reads::is_in(a)) return false;
     a = core_token(a);
-    consider_bias(f);
+    consider_bias(f, look);
     return true;
   }
   static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
+    // A reader that has to wait has met a writer.
+    const Look look = kArrivesLater ? look_around(f) : is_turn() ? Look::met : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    consider_bias(f);
+    consider_bias(f, look);
     return true;
   }
   static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
@@ -114,9 +119,9 @@ class Bravo {
     token = 0;
     if (a >= kRaced && !vacate(f, a & ~kRaced)) {  // a hold is this reader's now: see slow_read
       Count::on(&f, Event::read);
-    } else if (Reads::try_lock(f.core, token)) {
+    } else if (const Look look = look_around(f); Reads::try_lock(f.core, token)) {
       token = core_token(token);
-      consider_bias(f);
+      consider_bias(f, look);
     } else {
       return false;
     }
@@ -252,25 +257,31 @@ class Bravo {
   // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
   // and the bias is on again.
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
-    const std::uint64_t start = P::now();
+    // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
+    // has to wait; 0: it did not.
+    std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
     // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
     // itself, was faster.
     while ((bias & kEnded) == 0 && !f.bias.compare_exchange(bias, bias & ~kOn, seq_cst)) {}
     bias &= ~kOn;
     Slots::heavy_fence();
-    const std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : start;
-    const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline);
+    std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
+    const auto before_wait = [&start, &fenced] {
+      if (start == 0) start = fenced = P::now() - glance();
+    };
+    const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline, before_wait);
     if (!empty) {
       // relaxed: the underlying write lock is still held, and its next holder sees this. Fails if
       // the bias is being ended.
       if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, bias | kOn, relaxed);
       return false;
     }
-    const BiasWord::Revocation took{start, fenced, P::now()};
-    const std::uint64_t inhibited = BiasWord::inhibited(bias, took, Slots::guard(f));
+    const BiasWord::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
+    const std::uint64_t off =
+        start == 0 ? BiasWord::revoked(bias) : BiasWord::inhibited(bias, took, Slots::guard(f));
     // relaxed: only a hint of when to bias again.
-    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, inhibited, relaxed)) {
+    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
       // release: the scan above found no slot, so it hands on what the scan acquired, as in
       // release_any_slot; pairs with end_bias.
       f.bias.store(kEnded, release);
@@ -294,18 +305,47 @@ class Bravo {
     }
   }
 
-  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on. Reading
-  // the clock costs more than a read, so a thread looks at it only at every 16th (kReadsPerClock)
-  // slow read of a lock whose bias is inhibited.
-  static void consider_bias(Frame& f) noexcept {
+  // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
+  // clock costs more than a read, so a thread does it at every 16th (kReadsPerClock) slow read.
+  // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
+  // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
+  enum class Look : std::uint8_t { none, alone, met };
+  static bool is_turn() noexcept {
+    return (++P::template local<SlowReads>().n & (kReadsPerClock - 1)) == 0;
+  }
+  // Before the reader arrives.
+  static Look look_around(const Frame& f) noexcept {
+    if (!is_turn()) return Look::none;
+    // relaxed: a hint. Only an inhibited bias asks for the clock.
+    const std::uint64_t bias = f.bias.load(relaxed);
+    const bool asks = bias != 0 && (bias & (kOn | kSlotsInUse | kEnded)) == 0;
+    return asks && has_readers(f) ? Look::met : Look::alone;
+  }
+  // This core's read_arrive does nothing, and its read_wait all.
+  static constexpr bool kArrivesLater = GuessesReaders<Core>;
+  static bool has_readers(const Frame& f) noexcept {
+    if constexpr (GuessesReaders<Core>) {
+      return f.core.seems_read();
+    } else {
+      return f.core.has_readers();
+    }
+  }
+  static std::uint64_t glance() noexcept { return P::template global<ScanCost>().ns; }
+
+  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
+  static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (kOn | kEnded)) != 0) return;
     std::uint64_t on = bias | kOn;  // of a bias that is suspended
     if ((bias & kSlotsInUse) == 0) {
-      if ((++P::template local<SlowReads>().n & (kReadsPerClock - 1)) != 0) return;
-      const std::uint64_t now = P::now();
-      if (!BiasWord::may_start(bias, now)) return;
+      if (look == Look::none) return;
+      std::uint64_t now = 0;  // of an unused lock: since ever
+      if (bias != 0) {
+        if (look != Look::met) return;
+        now = P::now();
+        if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
+      }
       on = BiasWord::on_since(now, bias);
     }
     // A writer that waits already would revoke it at once, after readers had overtaken it.
@@ -314,6 +354,16 @@ class Bravo {
     // release: hands on the writers that the underlying lock showed to this reader; pairs with
     // recheck_bias. Fails if another reader was faster, or the bias has ended.
     if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
+  }
+  // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
+  // another thread was faster.
+  static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
+    if (!BiasWord::is_revoked(bias)) return true;
+    const std::uint64_t until = BiasWord::inhibited(bias, now, glance(), Slots::guard(f));
+    // relaxed: only a hint of when to bias again.
+    if (!f.bias.compare_exchange(bias, until, relaxed)) return false;
+    bias = until;
+    return true;
   }
 
   // Before the bias is on for the first time: slots that name this address are of an earlier lock.

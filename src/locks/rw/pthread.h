@@ -65,6 +65,7 @@ class Pthread {
   // glibc's counters are its own affair; answer what keeps callers on the safe side.
   bool has_readers() const noexcept { return true; }
   bool has_writer() const noexcept { return false; }
+  bool seems_read() const noexcept { return P::system_is_read(lock()); }
   bool too_many_readers() const noexcept { return false; }
 
   // After a fork; see rw_contract.h. Only of a lock that is held for writing can waiters be seen.

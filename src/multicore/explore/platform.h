@@ -372,6 +372,7 @@ struct Explored {
     NoSignals() {}  // there are none
   };
   // What a model of the system's lock says of itself.
+  static inline bool (*system_is_read)(const pthread_rwlock_t*) = nullptr;
   static inline bool (*system_is_written)(const pthread_rwlock_t*) = nullptr;
   static inline void (*system_renew)(pthread_rwlock_t*, bool written) = nullptr;
 

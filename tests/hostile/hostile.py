@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Limits, filters of system calls and sandboxes: what works under glibc's locks works under ours.
+
+    hostile.py LIBRARY REGISTRY FOLDER [--full]
+
+Each test under each lock and mutex with --full; else under some of them, in turn by the number of commits.
+Exit status 1 if one fails.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "life"))
+from under import need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER [--full]")
+FULL = "--full" in sys.argv[4:]
+AT_ONCE = 2  # programs that mostly wait
+MB = 1 << 20
+MOST_KB = 16 << 10  # of address space, more than plain
+
+listed = json.loads(subprocess.run([under.registry], check=True, capture_output=True, text=True).stdout)
+
+
+def ours(rows: list[dict]) -> dict[str, dict]:
+    """Those that are not glibc's own, by name."""
+    glibcs = {row["name"] for row in rows if row["passes_through"]}
+    stand_for = {
+        row["name"]: row["summary"].rpartition("; here ")[2] if row["chooses"] else row["name"] for row in rows
+    }
+    return {row["name"]: row for row in rows if stand_for[row["name"]] not in glibcs}
+
+
+RWLOCKS, MUTEXES = ours(listed["rwlocks"]), ours(listed["mutexes"])
+RANGES = [lock["name"] for lock in listed["range_locks"]]
+
+
+def commits() -> int:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-list", "--count", "HEAD"]
+    counted = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return int(counted) if counted.isdigit() else 0
+
+
+def some(names: Iterable[str], share: int) -> list[str]:
+    """One in so many, in turn; all with --full."""
+    names = list(names)
+    return names if FULL else names[commits() % share :: share]
+
+
+def pairs(share: int) -> list[dict[str, str]]:
+    """The variables for each rwlock with a mutex, so that each mutex has its turn."""
+    mutexes = list(MUTEXES)
+    every = [{"LOCKSWAP_RWLOCK": lock, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]} for i, lock in enumerate(RWLOCKS)]
+    return every if FULL else every[commits() % share :: share]
+
+
+def run(*command: object, limit: int | None = None, status: int = 0, timeout: float = 60, **variables: str) -> str:
+    """What the program prints, under a limit of address space."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    if variables:
+        environment |= variables | {"LD_PRELOAD": str(under.library)}
+    program, *arguments = map(str, command)
+
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    what = f"{' '.join(map(str, command))} under {variables}"
+    try:
+        result = subprocess.run(
+            [str(under.folder / f"hostile_{program}"), *arguments],
+            capture_output=True, text=True, env=environment, timeout=timeout, check=False, preexec_fn=confine,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"{what} hangs") from None
+    need(result.returncode == status, f"{what}: status {result.returncode}, {result.stderr[-500:]!r}")
+    return result.stdout
+
+
+def for_each(jobs: Iterable[object], test: Callable[..., object]) -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        failures = [f.exception() for f in [pool.submit(test, job) for job in jobs]]
+    texts = [str(f) for f in failures if f is not None]
+    need(not texts, "; ".join(texts))
+
+
+# --- limits
+
+
+def test_address_space_after_start() -> None:
+    def figures(**variables: str) -> tuple[int, int]:
+        space, locked = run("limits", "footprint", **variables).split()
+        return int(space), int(locked)
+
+    space, locked = figures()
+
+    def check(variables: dict[str, str]) -> None:
+        more, more_locked = figures(**variables)
+        print(f"        {variables}: {more - space:+} kB of address space, {more_locked - locked:+} kB locked")
+        need(more - space <= MOST_KB, f"{variables} take {more - space} kB of address space")
+        need(locked < 0 or more_locked - locked <= MOST_KB, f"{variables} lock {more_locked - locked} kB")
+
+    for_each([{"LOCKSWAP_RWLOCK": a, "LOCKSWAP_MUTEX": b} for a, b in also_same_names()], check)
+
+
+def also_same_names() -> list[tuple[str, str]]:
+    chosen = [(p["LOCKSWAP_RWLOCK"], p["LOCKSWAP_MUTEX"]) for p in pairs(4)]
+    return chosen + [(name, name) for name in some(MUTEXES, 3) if name in RWLOCKS]
+
+
+def test_a_program_has_nearly_all_of_its_limit() -> None:
+    for_each(pairs(4), lambda p: run("limits", "allocates", 150, limit=260 * MB, **p))
+
+
+def test_locks_go_on_when_there_is_memory_again() -> None:
+    # The limit of address space once made the supply of nodes small, so that three seconds used it up.
+    def check(job: tuple[str, dict[str, str]]) -> None:
+        kind, variables = job
+        came = run("limits", "starved", 2000, kind, limit=140 * MB, **variables)
+        print(f"        {variables} {kind}: {came.strip()} of 64 threads needed no memory")
+
+    jobs = [(k, {"LOCKSWAP_RWLOCK": lock}) for lock in some(RWLOCKS, 6) for k in ("read", "write")]
+    jobs += [("mutex", {"LOCKSWAP_MUTEX": mutex}) for mutex in some(MUTEXES, 3)]
+    for_each(jobs, check)
+
+
+def test_a_fifth_hold_without_a_record_can_be_read_again() -> None:
+    names = [name for name, lock in RWLOCKS.items() if "recursive-read" in lock["capabilities"]]
+    for_each(names, lambda name: run("limits", "fifth", timeout=20, LOCKSWAP_RWLOCK=name))
+
+
+def test_many_locks_are_alive_at_once() -> None:
+    many = 300_000 if FULL else 30_000
+    for_each(pairs(8), lambda p: run("limits", "many", many, timeout=300, **p))
+
+
+# --- filters
+
+CALLS = ("gettid", "madvise", "membarrier", "sched_yield", "nanosleep", "sched_getaffinity", "prctl")
+# The loader cannot do without the others.
+LATE_CALLS = (*CALLS, "mprotect", "openat", "rt_sigprocmask")
+
+
+def fits(call: str, when: str, variables: dict[str, str]) -> bool:
+    """Whether the locks can start where that call is refused."""
+    lock = RWLOCKS[variables["LOCKSWAP_RWLOCK"]]
+    return not (call == "membarrier" and when == "early" and lock["asymmetric"])
+
+
+def test_refused_calls() -> None:
+    chosen = pairs(8)
+    jobs = [
+        (call, when, variables)
+        for when, calls in (("early", CALLS), ("late", LATE_CALLS))
+        for number, call in enumerate(calls)
+        for variables in (chosen if FULL else [chosen[number % len(chosen)]])
+        if fits(call, when, variables)
+    ]
+    for wait in ("yield", "spin"):
+        jobs += [
+            (call, "early", p | {"LOCKSWAP_WAIT": wait}) for call in ("sched_yield", "nanosleep") for p in some_pairs()
+        ]
+    for_each(jobs, lambda job: run("filters", job[0], job[1], **job[2]))
+
+
+def some_pairs() -> list[dict[str, str]]:
+    chosen = [p for p in pairs(8) if not RWLOCKS[p["LOCKSWAP_RWLOCK"]]["asymmetric"]]
+    return chosen if FULL else chosen[:1]
+
+
+def test_another_threads_recursive_mutex() -> None:
+    for_each(MUTEXES, lambda name: run("filters", "gettid", "early", LOCKSWAP_MUTEX=name))
+
+
+def test_asymmetric_locks_say_that_they_need_the_barrier() -> None:
+    for name in some([n for n, lock in RWLOCKS.items() if lock["asymmetric"]], 4):
+        run("filters", "membarrier", "early", status=2, LOCKSWAP_RWLOCK=name)
+
+
+# --- sandboxes
+
+
+def test_no_call_and_no_clock() -> None:
+    names = [n for n, lock in RWLOCKS.items() if not lock["asymmetric"]]
+    mutexes = list(MUTEXES)
+    jobs = [
+        (mode, who, {"LOCKSWAP_RWLOCK": name, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]})
+        for i, name in enumerate(names)
+        for mode in ("strict", "clock")
+        for who in ("main", "thread", "child")
+    ]
+    for_each(jobs, lambda job: run("sandbox", job[0], job[1], **job[2]))
+
+
+def test_mutexes_need_no_call_and_no_clock() -> None:
+    jobs = [(m, w, name) for name in MUTEXES for m in ("strict", "clock") for w in ("main", "thread", "child")]
+    for_each(jobs, lambda job: run("sandbox", job[0], job[1], LOCKSWAP_MUTEX=job[2]))
+
+
+# --- range locks
+
+
+def test_range_locks_without_memory() -> None:
+    for_each(RANGES, lambda name: run("ranges", name, "starved"))
+
+
+def test_range_locks_in_a_sandbox() -> None:
+    for_each([(n, m) for n in RANGES for m in ("strict", "clock")], lambda job: run("ranges", *job))
+
+
+sys.exit(run_tests(globals()))

@@ -1,0 +1,202 @@
+// Locks where memory is limited.
+//
+//   limits footprint          prints the kB of address space, and of locked memory if all of it is
+//   limits allocates MB       allocates so much and starts eight threads
+//   limits starved MS KIND    64 threads take 64 locks each while the system refuses memory for MS
+//                             milliseconds; then it gives some. KIND: read, write, mutex
+//   limits fifth              a thread reads four locks, and a fifth one twice while a writer waits
+//   limits many N             so many locks that are alive at once, each used
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "common.h"
+
+static long status_kb(const char* name) {
+  char line[256];
+  long kb = -1;
+  FILE* f = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, f) != NULL) {
+    if (strncmp(line, name, strlen(name)) == 0) kb = strtol(line + strlen(name), NULL, 10);
+  }
+  fclose(f);
+  return kb;
+}
+
+static int footprint(void) {
+  static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_wrlock(&lock);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_rwlock_unlock(&lock);
+  const long all = status_kb("VmSize:");
+  const int error = mlockall(MCL_CURRENT | MCL_FUTURE);
+  printf("%ld %ld\n", all, error == 0 ? status_kb("VmLck:") : -1);
+  return 0;
+}
+
+static void* nothing(void* unused) { return unused; }
+
+static int allocates(long mb) {
+  char* p = malloc((size_t)mb << 20);
+  NEED(p != NULL);
+  memset(p, 1, 1 << 20);
+  pthread_t threads[8];
+  for (int i = 0; i < 8; ++i)
+    NEED(pthread_create(&threads[i], NULL, nothing, NULL) == 0);
+  for (int i = 0; i < 8; ++i)
+    pthread_join(threads[i], NULL);
+  free(p);
+  return 0;
+}
+
+// --- no memory for a while
+
+static void set_data_limit(rlim_t bytes) {
+  struct rlimit limit;
+  NEED(getrlimit(RLIMIT_DATA, &limit) == 0);
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  NEED(setrlimit(RLIMIT_DATA, &limit) == 0);
+}
+static void begin_shortage(void) {
+  set_data_limit(1 << 12);
+  NEED(mmap(NULL, 1 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+       MAP_FAILED);
+}
+static void end_shortage(void) { set_data_limit(RLIM_INFINITY); }
+
+enum { kThreads = 64, kLocks = 64 };
+static pthread_rwlock_t rwlocks[kThreads][kLocks];
+static pthread_mutex_t mutexes[kThreads][kLocks];
+static atomic_int through;
+static pthread_barrier_t ready;
+static const char* kind;
+
+static void hold(int t, int i) {
+  if (strcmp(kind, "mutex") == 0) {
+    NEED(pthread_mutex_lock(&mutexes[t][i]) == 0);
+  } else if (strcmp(kind, "read") == 0) {
+    NEED(pthread_rwlock_rdlock(&rwlocks[t][i]) == 0);
+  } else {
+    NEED(pthread_rwlock_wrlock(&rwlocks[t][i]) == 0);
+  }
+}
+static void let_go(int t, int i) {
+  if (strcmp(kind, "mutex") == 0) {
+    NEED(pthread_mutex_unlock(&mutexes[t][i]) == 0);
+  } else {
+    NEED(pthread_rwlock_unlock(&rwlocks[t][i]) == 0);
+  }
+}
+
+static void* takes_many(void* which) {
+  const int t = (int)(long)which;
+  pthread_barrier_wait(&ready);
+  for (int i = 0; i < kLocks; ++i)
+    hold(t, i);
+  atomic_fetch_add(&through, 1);
+  pthread_barrier_wait(&ready);  // all locks are held at once
+  for (int i = 0; i < kLocks; ++i)
+    let_go(t, i);
+  // Those of another thread, which are free.
+  const int other = (t + 1) % kThreads;
+  pthread_barrier_wait(&ready);
+  for (int i = 0; i < kLocks; ++i) {
+    hold(other, i);
+    let_go(other, i);
+  }
+  return NULL;
+}
+
+static int starved(long ms) {
+  for (int t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kLocks; ++i) {
+      pthread_rwlock_init(&rwlocks[t][i], NULL);
+      pthread_mutex_init(&mutexes[t][i], NULL);
+    }
+  }
+  NEED(pthread_barrier_init(&ready, NULL, kThreads + 1) == 0);
+  pthread_t threads[kThreads];
+  for (int t = 0; t < kThreads; ++t)
+    threads[t] = start_thread(takes_many, (void*)(long)t);
+  begin_shortage();
+  pthread_barrier_wait(&ready);
+  for (long waited = 0; waited < ms && atomic_load(&through) < kThreads; waited += 10)
+    sleep_ms(10);
+  const int came = atomic_load(&through);
+  end_shortage();
+  pthread_barrier_wait(&ready);
+  pthread_barrier_wait(&ready);
+  for (int t = 0; t < kThreads; ++t)
+    pthread_join(threads[t], NULL);
+  printf("%d\n", came);
+  return 0;
+}
+
+// --- a hold that cannot be recorded
+
+static pthread_rwlock_t four[4], fifth_lock;
+static atomic_int written;
+
+static void* writes(void* unused) {
+  NEED(pthread_rwlock_wrlock(&fifth_lock) == 0);
+  atomic_store(&written, 1);
+  NEED(pthread_rwlock_unlock(&fifth_lock) == 0);
+  return unused;
+}
+static int fifth(void) {
+  for (int i = 0; i < 4; ++i) {
+    pthread_rwlock_init(&four[i], NULL);
+    NEED(pthread_rwlock_rdlock(&four[i]) == 0);
+  }
+  pthread_rwlock_init(&fifth_lock, NULL);
+  pthread_attr_t unused;
+  pthread_attr_init(&unused);
+  begin_shortage();
+  NEED(pthread_rwlock_rdlock(&fifth_lock) == 0);
+  end_shortage();
+  const pthread_t writer = start_thread(writes, NULL);
+  sleep_ms(50);
+  NEED(atomic_load(&written) == 0);
+  NEED(pthread_rwlock_rdlock(&fifth_lock) == 0);
+  NEED(pthread_rwlock_unlock(&fifth_lock) == 0);
+  sleep_ms(20);
+  NEED(atomic_load(&written) == 0);
+  NEED(pthread_rwlock_unlock(&fifth_lock) == 0);
+  pthread_join(writer, NULL);
+  for (int i = 0; i < 4; ++i)
+    NEED(pthread_rwlock_unlock(&four[i]) == 0);
+  NEED(pthread_rwlock_trywrlock(&fifth_lock) == 0);
+  NEED(pthread_rwlock_unlock(&fifth_lock) == 0);
+  return 0;
+}
+
+static int many(long n) {
+  pthread_rwlock_t* locks = calloc((size_t)n, sizeof *locks);
+  pthread_mutex_t* more = calloc((size_t)n, sizeof *more);
+  NEED(locks != NULL && more != NULL);
+  for (int round = 0; round < 2; ++round) {
+    for (long i = 0; i < n; ++i) {
+      NEED(pthread_rwlock_wrlock(&locks[i]) == 0 && pthread_rwlock_unlock(&locks[i]) == 0);
+      NEED(pthread_mutex_lock(&more[i]) == 0 && pthread_mutex_unlock(&more[i]) == 0);
+    }
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const long n = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+  kind = argc > 3 ? argv[3] : "";
+  if (strcmp(what, "footprint") == 0) return footprint();
+  if (strcmp(what, "allocates") == 0) return allocates(n);
+  if (strcmp(what, "starved") == 0) return starved(n);
+  if (strcmp(what, "fifth") == 0) return fifth();
+  if (strcmp(what, "many") == 0) return many(n);
+  return 2;
+}
