@@ -239,7 +239,9 @@ class RwContract {
         Lock::read_withdraw(f, a);
         return EDEADLK;
       }
-      if (!Lock::read_wait(f, a, deadline)) return timed_out<Count>(&f);
+      if (!Lock::read_wait(f, a, deadline) && Lock::read_withdraw(f, a)) {
+        return timed_out<Count>(&f);
+      }
     }
     holds.add(f.key(), Word::stamp_of(f), Lock::token_of(a));
     return 0;

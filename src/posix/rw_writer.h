@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "locks/common/events.h"
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "posix/patience.h"
@@ -33,7 +34,7 @@ class RwWriter {
     // relaxed: only this thread can have stored its own id.
     if (f.writer.load(relaxed) == me) [[unlikely]]
       return EDEADLK;
-    Lock::write_lock(f);
+    Lock::write_lock(f, NobodyListens{});
     return finish(f, me, {});
   }
 
@@ -43,7 +44,7 @@ class RwWriter {
     if (f.writer.load(relaxed) == me) return patience.only_try ? busy<Count>(&f) : EDEADLK;
     if (patience.only_try) {
       if (!Lock::try_write_lock(f)) return busy<Count>(&f);
-    } else if (!Lock::write_lock_until(f, patience.deadline)) {
+    } else if (!Lock::write_lock_until(f, patience.deadline, NobodyListens{})) {
       return timed_out<Count>(&f);
     }
     return finish(f, me, patience);

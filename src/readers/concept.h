@@ -13,7 +13,7 @@ namespace lockswap {
 // frame. `closed` says whether other threads may take this reader's hold for theirs.
 template <class Slots, class Frame>
 concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const Deadline* deadline,
-                               bool (&closed)()) {
+                               bool (&closed)(), void (&before_wait)()) {
   // At start-up. False: the machine cannot do it.
   { Slots::prepare() } -> std::same_as<bool>;
   // The reader publishes itself: a token, not 0 and at most 2^20. 0: its place is taken.
@@ -34,8 +34,9 @@ concept ReaderSlots = requires(const Frame& frame, std::uint32_t token, const De
   // Whether that costs time.
   requires std::same_as<decltype(Slots::kHasHeavyFence), const bool>;
   // After heavy_fence: waits until nobody is published. acquire: the critical sections of those
-  // readers. False: the deadline has passed (nullptr: there is none).
-  { Slots::wait(frame, deadline) } -> std::same_as<bool>;
+  // readers. Calls before_wait before each wait. False: the deadline has passed (nullptr: there is
+  // none).
+  { Slots::wait(frame, deadline, before_wait) } -> std::same_as<bool>;
   // Whether a reader is published; without heavy_fence a hint.
   { Slots::is_any(frame) } -> std::same_as<bool>;
   // After closed() has begun to be true: releases a hold of whichever thread. False: there is none.

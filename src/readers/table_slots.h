@@ -70,11 +70,12 @@ class TableSlots {
   static constexpr bool kHasHeavyFence = false;
   static void heavy_fence() noexcept {}  // the scans below begin with a fence
 
-  template <class Frame>
-  static bool wait(const Frame& f, const Deadline* deadline) noexcept {
+  template <class Frame, class F>
+  static bool wait(const Frame& f, const Deadline* deadline, const F& before_wait) noexcept {
     const Table& table = Tables::of(f);
     const auto vacated = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
     return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {
+      before_wait();
       // seq_cst: the scan's loads are a hint. As an acquire it pairs with clear.
       return W::until(table.slots[i], seq_cst, Table::kRevokerSleeps, kRevokerChannel, deadline,
                       vacated);
