@@ -21,8 +21,13 @@ template <class P>
 concept PlatformTime = requires(const Deadline& deadline) {
   // Nanoseconds that never run backwards.
   { P::now() } -> std::same_as<std::uint64_t>;
-  // Whether the deadline is over.
+  // Whether the deadline is over, patience aside.
   { P::passed(deadline) } -> std::same_as<bool>;
+  // The same deadline as a point in time, for a thread that is through with spinning now.
+  { P::due(deadline) } -> std::same_as<Deadline>;
+  // How long a reader waits for a writer that itself waits for readers; 0: for ever
+  // (posix/guests.h). In nanoseconds, at most a minute.
+  { P::reader_patience() } -> std::same_as<std::uint64_t>;
 };
 
 template <class P>

@@ -143,6 +143,8 @@ class ContractLock final : public LockUnderTest {
   std::uint64_t key() const override { return f_->key(); }
   bool at_rest() override {
     if (f_->writer.load(relaxed) != 0) return false;
+    const bool has_flags = RwWord<Explored>::flags_in(f_->contract.load(relaxed)) != 0;
+    if (has_flags && !Contract::is_marked(*f_)) return false;
     if constexpr (kBravo) {
       if (Lock::has_ended(*f_) && !Contract::is_marked(*f_)) return false;
     }

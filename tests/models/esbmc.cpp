@@ -106,6 +106,8 @@ struct Unused {
   static std::uint32_t cpus(), node_count(), cpu(), node();
   static constexpr std::uint32_t kMostInARow = 1, kRows = 1, kRowSections = 1, kReadsPerClock = 1;
   static bool passed(const Deadline&);
+  static Deadline due(const Deadline&);
+  static std::uint64_t reader_patience();
   template <class A, class Pred>
   static bool await(lockswap::Pause, const A&, Order, Pred, const Deadline* = nullptr);
   static void step_aside(unsigned);
