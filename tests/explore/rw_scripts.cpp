@@ -144,21 +144,25 @@ const Scripts kPatience = {
     {"helper-after-w", {"W u R u R ?1 u", "R +1 u", "W u"}},
     // The writer gives up while the guest is in, and comes again.
     {"gives-up", {"R ?1 u", "R +1 x u", "timedW u W u"}},
+    {"helper-gives-up", {"R +3 ?1 u", "?3 R +1 ?2 u", "?3 timedW! +2"}},
     // Whoever gets in for writing comes last.
     {"destroy-after-guest", {"R +3 ?1 u", "?3 R +1 u", "?3 W u destroy"}},
     // Another thread releases the guest's hold; the guest releases another thread's.
     {"foreign-of-guest", {"R ?1 u free", "R +1", "W u"}},
-    {"foreign-by-guest", {"R ?1", "R +1 u free", "W u"}},
+    {"foreign-by-guest", {"R +2 ?1", "?2 R +1 u free", "W u"}},
     {"fork-beside-guest", {"R ?1 fork u tryW u tryR u", "R +1 u", "W u"}},
-    {"fork-by-guest", {"R ?1 u | tryW!", "R +1 fork tryW! u tryR u tryW u", "W u | tryR u"}},
+    {"fork-by-guest", {"R ?1 u | tryW u", "R +1 fork tryW! u R u u tryW u", "W u | tryR u"}},
 };
 const Scripts kPatienceMany = {
     {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},
     // The second writer meets guests of the first, and no reader of the lock below.
-    {"chain-gives-up", {"R ?1 u", "R +1 ?2 u", "R +2 u", "timedW! W u"}},
+    {"chain-gives-up", {"R ?1 u", "R +1 ?2 u", "R +2 u", "timedW u W u"}},
     {"helper-2w", {"R ?1 u", "R +1 u", "timedW u", "W u"}},
+    // The first writer gives up while it waits for the guest of another one, and the second has its
+    // turn.
+    {"chain-late-give-up", {"R ?1 u", "R +1 ?2 u", "R +2 u", "timedW u", "W u"}},
     // A release by another thread marks the lock while a guest is in.
-    {"foreign-beside-guest", {"R ?1 ?2", "R +1 +3 ?2 x u", "W u", "?3 free +2"}},
+    {"foreign-beside-guest", {"R +4 ?1 ?2", "R +1 +3 ?2 x u", "W u", "?3 ?4 free +2"}},
 };
 // Nobody has used it: another thread is about to adopt it.
 const Script kForkNew = {"fork-new", {"fork tryW u tryR u", "R u", "W u | tryR u"}};
