@@ -91,8 +91,8 @@ class Guests {
     std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides
     std::uint64_t next;
     do {
-      const bool may = (v & Word::kMarked) != 0 ? (v & Word::kActive) == 0
-                                                : (v & Word::kDraining) != 0;
+      const bool may =
+          (v & Word::kMarked) != 0 ? (v & Word::kActive) == 0 : (v & Word::kDraining) != 0;
       if (!may || Word::flags_in(v) >= Word::kMostExtra) return false;
       next = v + Word::kExtra;
       if ((v & Word::kDraining) != 0) {

@@ -46,8 +46,7 @@ class RwAdoption {
     bool needs_no_repair(std::uint64_t v) const noexcept {
       const bool written = Writer::is_write_held(f, v);
       const std::uint64_t active = written && (v & Word::kMarked) != 0 ? Word::kActive : 0;
-      return (v & kOfWaiting) == active &&
-             Lock::needs_no_repair(f, written) &&
+      return (v & kOfWaiting) == active && Lock::needs_no_repair(f, written) &&
              (!written || owner_after_fork(v) == f.writer.load(relaxed));
     }
     // Meanwhile no thread acquires, and none releases but by RwContract::fast_read_unlock.

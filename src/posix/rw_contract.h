@@ -261,7 +261,7 @@ class RwContract {
   static Entry wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
     if (P::reader_patience() == 0) {
       return Lock::read_wait(f, a, deadline) || !Lock::read_withdraw(f, a) ? Entry::below
-                                                                          : Entry::none;
+                                                                           : Entry::none;
     }
     for (;;) {
       const std::uint64_t level = Guest::level(f);

@@ -41,7 +41,7 @@ class CoreLock final : public LockUnderTest {
     const Deadline* deadline = deadline_for(how);
     token = core_->read_arrive();
     const bool in = Reads::is_in(token) || Reads::wait(*core_, token, deadline) ||
-        !Reads::withdraw(*core_, token);
+                    !Reads::withdraw(*core_, token);
     return in ? 0 : ETIMEDOUT;
   }
   int write(How how) override {

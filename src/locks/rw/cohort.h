@@ -18,7 +18,9 @@
 //   cohort-n   after each writer
 //   cohort-rp  after each writer; and a writer lets new readers in while there are any. When
 //              kMostInARow times as many readers have left as were in when the writer looked, it
-//              lets in no more.
+//              lets in no more. All that were in have left after the longest hold H, if no later
+//              ones have left in their place; so that takes 32 H at most, however many readers
+//              come, and then the writer waits as under the others (posix/guests.h).
 // Space: 256 bytes a node, and 256.
 // Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
 //   count how many of them were in, and set up the barrier themselves, so no reader looks at a

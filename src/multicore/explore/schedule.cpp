@@ -229,7 +229,7 @@ bool Machine::ready(int thread) const {
       return true;
     case Thread::Wait::await:
       return t.condition(newest_for(thread, t.condition.location)) || (t.timed && t.expired) ||
-          (t.patient && t.impatient);
+             (t.patient && t.impatient);
     case Thread::Wait::parked:
       return t.woken || (t.timed && t.expired) || (t.patient && t.impatient);
     case Thread::Wait::aside:
