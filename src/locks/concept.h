@@ -169,7 +169,7 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
-// Whom a writer tells of its wait for readers.
+// What a writer calls when it has to wait for readers.
 template <class L>
 concept DrainListener = requires(const L& listener) {
   // The writer has its turn among writers, readers that come from now on wait behind it, and it is
@@ -185,8 +185,8 @@ struct NobodyListens {
   void gave_up() const noexcept {}
 };
 
-// Optional: a writer tells of its wait for readers. BRAVO hands the bias back then; the contract
-// lets readers in that have waited for too long (src/posix/guests.h).
+// Optional: a writer that has to wait for readers says so. BRAVO hands the bias back then; the
+// contract lets readers in that have waited for too long (src/posix/guests.h).
 template <class Core>
 concept TellsOfDrains = RwCore<Core> &&
     requires(Core& core, const Deadline* deadline, const NobodyListens& listener) {

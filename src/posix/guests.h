@@ -3,8 +3,8 @@
 //
 // Why: in a fair lock a reader waits behind a writer that waits for the readers that are in. If one
 //   of those waits for that reader, by a condition variable or a barrier, say, or at another lock,
-//   all three wait for ever. Under glibc's default lock they do not: there a reader gets in whenever
-//   no writer is.
+//   all three wait for ever. Under glibc's default lock they do not: there a reader gets in
+//   whenever no writer is in.
 // Idea: a read hold that is counted in the contract word keeps a writer out, in whichever lock
 //   below, since the writer looks at that word before it is in. So a guest's hold is an extra one
 //   (extra_holds.h), and this is all about when it may be added: while kDraining is set, that is
@@ -13,8 +13,8 @@
 //   1. it has its turn in the lock below, and has to wait for readers: it sets kDraining (begin)
 //   2. it has the lock below, waits until n is 0, and with the same compare-exchange clears
 //      kDraining (RwWriter::shut)
-//   2a. or it gives up: it clears kDraining, and only then gives its turn back (gave_up). The guests
-//      that are in stay counted, and the next writer waits for them
+//   2a. or it gives up: it clears kDraining, and only then gives its turn back (gave_up). The
+//      guests that are in stay counted, and the next writer waits for them
 // Steps of a reader that waits:
 //   1. after its patience it looks for kDraining. Without it a writer is in, or about to be: the
 //      reader waits on in its place in the lock below, for as long again
@@ -22,12 +22,12 @@
 //   3. only then it takes back its arrival in the lock below. If it is too late for that, it has
 //      the lock twice, and ends the extra hold
 // Fairness: the lock's, until a reader has waited for its patience. Patience grows, so that readers
-//   who hold the lock for long, and come again and again, do not keep a writer out: a reader that
+//   that hold the lock for long, and come again and again, do not keep a writer out: a reader that
 //   begins to wait at level L waits 1.5^L times the patience p; a guest raises the level to L + 1;
 //   the writer that gets in sets it to 0. All readers that begin to wait at one level come in after
-//   the same time, however many they are. Guests of level L come within a time of p * 1.5^L; those of
-//   level L + 1 begin p * 1.5^(L+1) after the first of these; so when each holds the lock for H at
-//   most, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer gets in
+//   the same time, however many they are. Guests of level L come within a time of p * 1.5^L; those
+//   of level L + 1 begin p * 1.5^(L+1) after the first of these; so when each holds the lock for H
+//   at most, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer gets in
 //   within 13 H + 5 p. A chain of k readers, of which each waits for the next, goes on after
 //   2 p * 1.5^k at most.
 // BRAVO: revoking is such a drain. No guest switches the bias on.

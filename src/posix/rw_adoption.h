@@ -1,9 +1,10 @@
 // Adoption of reader-writer locks: how a lock begins, and what a forked child does with one that
 // its parent used. The protocol is in adoption.h.
 //
-// Fork: every hold stays, guests' too. Nobody waits, since the threads that waited do not exist in the child. A
-//   write hold counts from when a release would take it for one (RwWriter::is_write_held): a writer
-//   between that moment and the lock below was still acquiring, or had released.
+// Fork: every hold stays, guests' too. Nobody waits, since the threads that waited do not exist in
+//   the child. A write hold counts from when a release would take it for one
+//   (RwWriter::is_write_held): a writer between that moment and the lock below was still acquiring,
+//   or had released.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Readers that others in the lock wait for, while a writer waits. glibc's default lock lets a reader
-// in whenever no writer is in, and programs rely on that without knowing: so every lock must let such
-// a reader in, sooner or later.
+// Readers that others in the lock wait for, while a writer waits. glibc's default lock lets a
+// reader in whenever no writer is in, and programs rely on that without knowing: so every lock must
+// let such a reader in, sooner or later.
 #include <memory>
 
 #include "support.h"

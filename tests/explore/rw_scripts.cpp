@@ -145,7 +145,7 @@ const Scripts kPatience = {
     // The writer gives up while the guest is in, and comes again.
     {"gives-up", {"R ?1 u", "R +1 x u", "timedW u W u"}},
     {"helper-gives-up", {"R +3 ?1 u", "?3 R +1 ?2 u", "?3 timedW! +2"}},
-    // Whoever gets in for writing comes last.
+    // The writer comes last: each reader waits for the other one.
     {"destroy-after-guest", {"R +3 ?1 u", "?3 R +1 u", "?3 W u destroy"}},
     // Another thread releases the guest's hold; the guest releases another thread's.
     {"foreign-of-guest", {"R ?1 u free", "R +1", "W u"}},
