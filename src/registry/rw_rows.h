@@ -26,7 +26,7 @@ struct RwRows {
   using Core = typename Line::template Core<Native, W>;
   static constexpr LockInfo kInfo = Core::kInfo;
   // The contract lets such readers in, whatever the lock (posix/guests.h).
-  static constexpr auto kFairness =
+  static constexpr auto kUntilImpatient =
       joined<256>(kInfo.fairness, "; unless readers waited for longer than their patience");
 
   static constexpr bool kDirect = has_direct_form(Line::kWords);
@@ -46,7 +46,7 @@ struct RwRows {
             .aliases = {kInfo.aliases[0], kInfo.aliases[1]},
             .summary = kInfo.summary,
             .source = kInfo.source,
-            .fairness = kFairness.text,
+            .fairness = kUntilImpatient.text,
             .kinds = kInfo.kinds,
             .claims = Unbiased<Native, Core, CountNothing>::kClaims,
             .code = &Line::kForms.direct,
@@ -68,7 +68,7 @@ struct RwRows {
     static constexpr auto kAlias2 = joined<48>(Form::kPrefix, alias(1));
     static constexpr auto kSummary = joined<128>(Form::kBefore, Line::kName, Form::kBehind);
     static constexpr auto kFairness =
-        joined<320>("biased readers go first; the others: ", kFairness.text);
+        joined<320>("biased readers go first; the others: ", kUntilImpatient.text);
   };
   struct Plain {
     static constexpr const char* kPrefix = "bravo-";

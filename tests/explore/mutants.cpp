@@ -259,8 +259,6 @@ std::vector<SeededFault> seeded_faults() {
            Op::compare_exchange, release, relaxed, "pf-t/spin/helper"),
       weak("guests: a guest comes in with relaxed", "guests.h", "enter", Op::compare_exchange,
            acquire, relaxed, "bravo-pthread/spin/helper-after-w"),
-      weak("guests: a drain begins with relaxed", "guests.h", "begin", Op::fetch_or, release,
-           relaxed, "bravo-pthread/spin/helper-after-w"),
       weak("guests: a writer looks at the word with relaxed", "rw_writer.h", "finish", Op::load,
            acquire, relaxed, "pf-t/spin/gives-up"),
       weak("guests: a writer shuts the word with relaxed", "rw_writer.h", "shut",

@@ -134,7 +134,7 @@ const Scripts kFork = {
 // Readers that others in the lock wait for: each would wait for ever without patience, if a writer
 // comes between.
 const Scripts kPatience = {
-    {"helper", {"R ?1 u", "R +1 u", "W u"}},
+    {"helper", {"R ?1 u", "R +1 x u", "W u"}},
     {"helper-timed-w", {"R ?1 u", "R +1 u", "timedW u"}},
     {"helper-timed-r", {"R ?1 u", "farR +1 u", "W u"}},
     {"helper-again", {"R ?1 u", "R +1 u R u", "W u W u"}},
