@@ -156,11 +156,11 @@ const Scripts kPatience = {
 const Scripts kPatienceMany = {
     {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},
     // The second writer meets guests of the first, and no reader of the lock below.
-    {"chain-gives-up", {"R ?1 u", "R +1 ?2 u", "R +2 u", "timedW u W u"}},
+    {"chain-gives-up", {"R ?1 u +3", "R +1 ?2 u", "?3 R +2 u", "timedW u W u"}},
     {"helper-2w", {"R ?1 u", "R +1 u", "timedW u", "W u"}},
     // The first writer gives up while it waits for the guest of another one, and the second has its
     // turn.
-    {"chain-late-give-up", {"R ?1 u", "R +1 ?2 u", "R +2 u", "timedW u", "W u"}},
+    {"chain-late-give-up", {"R ?1 u +3", "R +1 ?2 u", "?3 R +2 u", "timedW u", "W u"}},
     // A release by another thread marks the lock while a guest is in.
     {"foreign-beside-guest", {"R +4 ?1 ?2", "R +1 +3 ?2 x u", "W u", "?3 ?4 free +2"}},
 };
