@@ -130,10 +130,11 @@ concept RwCore = LockCore<Core> &&
   { core.read_arrive() } -> std::same_as<std::uint32_t>;
   // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
   // read lock is held, and with tokens `attempt` is now its token. False: the deadline has
-  // passed, and nothing is held.
+  // passed, and the attempt, which may be another number now, still stands in its place: the
+  // caller waits again, or withdraws it.
   { core.read_wait(attempt, deadline) } -> std::same_as<bool>;
-  // Takes such an attempt back instead. False: it is too late, the read lock is held (with
-  // tokens: by a hold that read_unlock_any finds).
+  // Takes such an attempt back, whether or not its thread has waited. False: it is too late, the
+  // read lock is held, and with tokens `attempt` is now its token.
   { core.read_withdraw(attempt) } -> std::same_as<bool>;
 
   core.write_lock();
@@ -168,11 +169,29 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
-// Optional: a writer that has to wait for readers says so before it waits, when readers that come
-// from now on wait behind it. BRAVO hands the bias back then.
+// What a writer calls when it has to wait for readers.
+template <class L>
+concept DrainListener = requires(const L& listener) {
+  // The writer has its turn among writers, readers that come from now on wait behind it, and it is
+  // about to wait for readers that are in. Perhaps several times in an acquisition. What earlier
+  // writers did is seen.
+  listener.begin();
+  // The writer is about to give its turn back, since its deadline has passed. It still has the
+  // turn; begin may have been called or not.
+  listener.gave_up();
+};
+struct NobodyListens {
+  void begin() const noexcept {}
+  void gave_up() const noexcept {}
+};
+
+// Optional: a writer that has to wait for readers says so. BRAVO hands the bias back then; the
+// contract lets readers in that have waited for too long (src/posix/guests.h).
 template <class Core>
-concept TellsBeforeDrain = RwCore<Core> && requires(Core& core, void (&before_drain)()) {
-  core.write_lock(before_drain);
+concept TellsOfDrains = RwCore<Core> &&
+    requires(Core& core, const Deadline* deadline, const NobodyListens& listener) {
+  core.write_lock(listener);
+  { core.write_lock_until(deadline, listener) } -> std::same_as<bool>;
 };
 
 // Optional, for a core whose read_arrive leaves everything to read_wait and whose has_readers says

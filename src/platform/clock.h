@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 namespace lockswap {
 
@@ -10,7 +11,12 @@ namespace lockswap {
 struct Deadline {
   clockid_t clock;
   timespec at;  // 0 <= tv_nsec < 1e9; tv_sec may be negative (long past)
+  // If not 0, the deadline also passes so many nanoseconds after its thread is through with
+  // spinning. Until then nobody has to look at a clock. P::due makes a point of it.
+  std::uint64_t patience = 0;
 };
+// For a deadline that is nothing but patience.
+inline constexpr timespec kNoTime{std::numeric_limits<time_t>::max(), 0};
 
 // What POSIX demands of a deadline that a program gives.
 inline bool is_valid_clock(clockid_t clock) noexcept {
@@ -35,10 +41,24 @@ inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexce
           {static_cast<time_t>(at / 1'000'000'000u), static_cast<long>(at % 1'000'000'000u)}};
 }
 
+inline bool is_sooner(const timespec& a, const timespec& b) noexcept {
+  return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+// The same deadline without patience, of a thread that is through with spinning now.
+inline Deadline due_from_now(const Deadline& d) noexcept {
+  if (d.patience == 0) return d;
+  timespec t;
+  ::clock_gettime(d.clock, &t);
+  const std::uint64_t ns = static_cast<std::uint64_t>(t.tv_nsec) + d.patience;
+  t.tv_sec += static_cast<time_t>(ns / 1'000'000'000u);
+  t.tv_nsec = static_cast<long>(ns % 1'000'000'000u);
+  return {d.clock, is_sooner(t, d.at) ? t : d.at};
+}
+
 inline bool has_passed(const Deadline& d) noexcept {
   timespec t;
   ::clock_gettime(d.clock, &t);
-  return t.tv_sec != d.at.tv_sec ? t.tv_sec > d.at.tv_sec : t.tv_nsec >= d.at.tv_nsec;
+  return !is_sooner(t, d.at);
 }
 
 }  // namespace lockswap

@@ -21,11 +21,16 @@ template <class P>
 concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseconds) {
   // Nanoseconds that never run backwards.
   { P::now() } -> std::same_as<std::uint64_t>;
-  // Whether the deadline is over.
+  // Whether the deadline is over, patience aside.
   { P::passed(deadline) } -> std::same_as<bool>;
   // A deadline for waits that something else ends, as a rule. The explorer lets it pass only when
   // no thread can go on otherwise.
   { P::deadline_in(nanoseconds) } -> std::same_as<Deadline>;
+  // The same deadline as a point in time, for a thread that is through with spinning now.
+  { P::due(deadline) } -> std::same_as<Deadline>;
+  // How long a reader waits for a writer that itself waits for readers; 0: for ever
+  // (posix/guests.h). In nanoseconds, at most a minute.
+  { P::reader_patience() } -> std::same_as<std::uint64_t>;
 };
 
 template <class P>

@@ -96,6 +96,9 @@ struct Native {
   static Deadline deadline_in(std::uint64_t ns) noexcept {
     return lockswap::deadline_in(monotonic_ns(), ns);
   }
+  static Deadline due(const Deadline& d) noexcept { return due_from_now(d); }
+  static std::uint64_t reader_patience() noexcept { return reader_patience_; }
+  static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
   static constexpr std::uint32_t kReadsPerClock = 16;
 
   // --- waiting
@@ -122,6 +125,7 @@ struct Native {
   static bool await(Pause pause, const A& atom, Order order, Pred pred,
                     const Deadline* deadline = nullptr) noexcept {
     bool naps = false;  // it has a real-time policy, so neither a spin nor a yield lets others run
+    Deadline point{};
     for (std::uint32_t round = 1; !pred(atom.load(order)); ++round) {
       const bool spins = pause == Pause::spin || (pause == Pause::nap && round <= kMoment);
       const std::uint32_t is_long = pause == Pause::spin ? kLongSpin : kLongYield;
@@ -135,7 +139,13 @@ struct Native {
       }
       // A pause is shorter than a look at the clock; a yield may be as long as others' time slices.
       const bool look = !spins || naps || round % 64 == 0;
-      if (deadline != nullptr && look && has_passed(*deadline)) return pred(atom.load(order));
+      if (deadline == nullptr || !look) continue;
+      if (deadline->patience != 0) {
+        point = due(*deadline);
+        deadline = &point;
+      } else if (has_passed(*deadline)) {
+        return pred(atom.load(order));
+      }
     }
     return true;
   }
@@ -201,6 +211,7 @@ struct Native {
   template <class T>
   static inline constinit T process_state{};
   static inline constinit std::uint32_t spin_budget_ = 50;
+  static inline constinit std::uint64_t reader_patience_ = 0;
   static inline constinit Pretence pretence_{};
   static inline constinit bool topology_is_read_ = false;
 };

@@ -1,9 +1,9 @@
 // Threads with real-time policies, which keep others off the processor.
 #pragma once
 
-#include <ctime>
 #include <sched.h>
 
+#include "platform/step_aside.h"
 #include "platform/syscall.h"
 
 namespace lockswap {
@@ -22,9 +22,6 @@ inline bool has_real_time_policy() noexcept {
 }
 
 // What such a thread does between two looks at what a thread of lower priority may have to change.
-inline void nap_in_real_time() noexcept {
-  const timespec nap{0, 50'000};
-  raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
-}
+inline void nap_in_real_time() noexcept { nap(50'000); }
 
 }  // namespace lockswap

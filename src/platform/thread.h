@@ -125,8 +125,7 @@ class ThreadExit {
         state_.store(kUsable, relaxed);
         return false;
       }
-      const timespec nap{0, 1'000'000};
-      raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&nap), 0);
+      nap(1'000'000);
     }
     return pthread_key_delete(key_) == 0;
   }

@@ -1,5 +1,5 @@
 // Extra holds: read holds that are counted in the contract word, not in the lock below. So a thread
-// that reads a lock may read it again while a writer waits.
+// that reads a lock may read it again while a writer waits, and so a guest comes in (guests.h).
 //
 // State: the number n in the contract word (rw_word.h).
 // Fork: extra holds stay, as all holds do.
@@ -50,7 +50,7 @@ class ExtraHolds {
       if (Word::extra_in(v) == 0) return false;
       next = v - Word::kExtra;
       if (Word::extra_in(next) == 0) next &= ~Word::kSleepers;
-      // release: the critical section; pairs with RwWriter::shut.
+      // release: the critical section; pairs with RwWriter::finish and shut.
       if (f.contract.compare_exchange(v, next, release)) break;
     }
     if constexpr (W::kParks) {

@@ -1,9 +1,10 @@
 // Adoption of reader-writer locks: how a lock begins, and what a forked child does with one that
 // its parent used. The protocol is in adoption.h.
 //
-// Fork: every hold stays. Nobody waits, since the threads that waited do not exist in the child. A
-//   write hold counts from when a release would take it for one (RwWriter::is_write_held): a writer
-//   between that moment and the lock below was still acquiring, or had released.
+// Fork: every hold stays, guests' too. Nobody waits, since the threads that waited do not exist in
+//   the child. A write hold counts from when a release would take it for one
+//   (RwWriter::is_write_held): a writer between that moment and the lock below was still acquiring,
+//   or had released.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,7 @@ class RwAdoption {
     bool needs_no_repair(std::uint64_t v) const noexcept {
       const bool written = Writer::is_write_held(f, v);
       const std::uint64_t active = written && (v & Word::kMarked) != 0 ? Word::kActive : 0;
-      return (v & (Word::kActive | Word::kSleepers)) == active &&
-             Lock::needs_no_repair(f, written) &&
+      return (v & kOfWaiting) == active && Lock::needs_no_repair(f, written) &&
              (!written || owner_after_fork(v) == f.writer.load(relaxed));
     }
     // Meanwhile no thread acquires, and none releases but by RwContract::fast_read_unlock.
@@ -56,12 +56,16 @@ class RwAdoption {
       // relaxed: only a thread's own id matters.
       if (written) f.writer.store(owner_after_fork(v), relaxed);
       Lock::repair_after_fork(f, written);
-      v &= ~(Word::kActive | Word::kSleepers);
+      v &= ~kOfWaiting;
       if (written && (v & Word::kMarked) != 0) v |= Word::kActive;
       return v;
     }
 
    private:
+    // What says that somebody waits, and kActive, which says that a writer is in.
+    static constexpr std::uint64_t kOfWaiting =
+        Word::kActive | Word::kSleepers | Word::kDraining | Word::kLevel;
+
     std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
       return P::survivor(f.writer.load(relaxed), Adopted::stamp_in(v));
     }

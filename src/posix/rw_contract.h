@@ -9,8 +9,8 @@
 //   not touch the lock below (extra_holds.h). A release by a thread without a record marks the
 //   lock; on a marked lock nobody trusts a record (marked.h).
 // State: the frame's contract word (rw_word.h, with a table of its states), and the writer's id.
-// Parts: rw_adoption.h, adoption and fork; extra_holds.h, recursion; marked.h; rw_writer.h; here,
-//   readers, and the stages.
+// Parts: rw_adoption.h, adoption and fork; extra_holds.h, recursion; guests.h, readers that others
+//   in the lock wait for; marked.h; rw_writer.h; here, readers, and the stages.
 //
 // Stages: the same two on every level. A fast stage makes no call and needs no stack frame; it
 //   completes, or returns what the slow stage goes on with. A level that needs no fast stage has
@@ -37,7 +37,8 @@
 //      core: locks/mutex/*.h  fast_lock       slow_lock         fast_unlock       slow_unlock
 //     (1) where fast_read_unlock began: slow_read_unlock
 //
-// Fairness: unmarked, that of the lock below. Marked: readers first, as glibc's default.
+// Fairness: unmarked, that of the lock below, unless readers waited for longer than their patience
+//   (guests.h). Marked: readers first, as glibc's default.
 // Space: 8 bytes in the frame; 24 bytes a hold in the thread.
 // Destroy is safe as it is in the lock below. On a marked lock a writer opens this word and the
 //   lock below in two steps; destroy() waits out a writer between them.
@@ -54,6 +55,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/extra_holds.h"
+#include "posix/guests.h"
 #include "posix/holds.h"
 #include "posix/marked.h"
 #include "posix/patience.h"
@@ -69,6 +71,7 @@ class RwContract {
   using Word = RwWord<P>;
   using Adopted = RwAdoption<P, W, Lock, Count>;
   using Extra = ExtraHolds<P, W, typename Lock::Frame, Count>;
+  using Guest = Guests<P, typename Lock::Frame, Count>;
   using MarkedLock = Marked<P, W, Lock, Count>;
   using Writer = RwWriter<P, W, Lock, Count>;
 
@@ -167,8 +170,10 @@ class RwContract {
         return Extra::release_one(f) ? 0 : MarkedLock::release_any(f);
       }
       const std::uint32_t token = hold->token;
+      const bool is_guest = (hold->stamp & Word::kGuest) != 0;
       holds.remove(hold);
-      return Lock::slow_read_unlock(f, token) ? 0 : MarkedLock::release_any(f);
+      const bool done = is_guest ? Extra::release_one(f) : Lock::slow_read_unlock(f, token);
+      return done ? 0 : MarkedLock::release_any(f);
     }
     if (Writer::is_write_held(f)) {
       // A core that names its writer knows a writer's release by this id.
@@ -246,10 +251,39 @@ class RwContract {
         Lock::read_withdraw(f, a);
         return EDEADLK;
       }
-      if (!Lock::read_wait(f, a, deadline)) return timed_out<Count>(&f);
+      const Entry entry = wait(f, a, deadline);
+      if (entry == Entry::none) return timed_out<Count>(&f);
+      if (entry == Entry::guest) {
+        holds.add(f.key(), Word::stamp_of(f) | Word::kGuest, 0);
+        return 0;
+      }
     }
     remember(f, holds, Lock::token_of(a));
     return 0;
+  }
+
+  // How a reader that waits comes in: not at all, since its deadline passes; by the lock below; or
+  // as a guest.
+  enum class Entry : std::uint8_t { none, below, guest };
+  static Entry wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
+    if (P::reader_patience() == 0) {
+      return Lock::read_wait(f, a, deadline) || !Lock::read_withdraw(f, a) ? Entry::below
+                                                                           : Entry::none;
+    }
+    for (;;) {
+      const std::uint64_t level = Guest::level(f);
+      const Deadline soon = Guest::with_patience(deadline, level);
+      if (Lock::read_wait(f, a, &soon)) return Entry::below;
+      if (deadline != nullptr && P::passed(*deadline)) {
+        return Lock::read_withdraw(f, a) ? Entry::none : Entry::below;
+      }
+      if (!Guest::enter(f, level)) continue;
+      if (Lock::read_withdraw(f, a)) return Entry::guest;
+      // It has the lock twice. If there is no extra hold any more, another thread, which released a
+      // hold that was not its own, took it for that one, so another one is left.
+      if (!Extra::release_one(f)) MarkedLock::release_any(f);
+      return Entry::below;
+    }
   }
 
   // After fast_read_unlock: the token's slot did not simply name this lock.

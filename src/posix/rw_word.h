@@ -2,7 +2,11 @@
 //
 //   bits 40..63  the lock's generation (generations.h); 0: fresh memory
 //   bits 31..39  the stamp of the process that adopted the lock (adoption.h)
-//   bits  3..30  n, the number of extra holds: read holds that are not in the lock below
+//   bits 10..30  n, the number of extra holds: read holds that are not in the lock below
+//   bit 9        kGuest: never set here; in a thread's record, its hold is an extra one (guests.h)
+//   bits  4..8   the level: how impatient readers have been in this drain (guests.h)
+//   bit 3        kDraining: a writer has its turn and waits for readers. It is not in, and will
+//                look at this word before it is
 //   bit 2        kSleepers: a thread sleeps on this word until n is 0, or kActive is clear
 //   bit 1        kActive: the writer of a marked lock is in
 //   bit 0        kMarked: a thread released a read hold of which it had no record. Records of this
@@ -12,16 +16,21 @@
 //                                                                another thread the lock below
 //   plain       0                n = 1           lock below      -> marked      is in
 //   recursive   n                n + 1           lock below      -> marked      waits for n = 0
+//   draining    kDraining, n,    n + 1           lock below; if  -> marked      waits for n = 0,
+//               level                            impatient n + 1                then -> plain
 //   marked      kMarked, n       is no longer    lock below, or  ends any hold  waits for n = 0,
 //                                known           else n + 1                     then -> active
 //   active      kMarked|kActive  waits, or       waits           ends the       its release
 //                                EDEADLK                         write hold     -> marked
+//   A marked lock may be draining besides, which changes nothing.
 //
 // Invariants: the read holds of a lock are those in the lock below and the n extra ones. While the
-//   lock is not marked, each extra hold belongs to a thread that also has a hold below. A writer is
-//   in only when the lock below is its own and n is 0.
-// Exclusion: mark and n are in one word. So a recursive read comes before the mark, and is counted,
-//   or it comes after the mark, and does not trust its record.
+//   lock is not marked, an extra hold is a guest's, or belongs to a thread that also has another
+//   hold. A writer is in only when the lock below is its own and n is 0. kDraining is set and
+//   cleared only by a writer that has its turn in the lock below; without it the level is 0.
+// Exclusion: mark, kDraining and n are in one word. So a recursive read comes before the mark, and
+//   is counted, or it comes after the mark, and does not trust its record. A guest comes before the
+//   writer has cleared kDraining, which it does while n is 0, or does not come in.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +47,12 @@ struct RwWord {
   static constexpr std::uint64_t kMarked = 1;
   static constexpr std::uint64_t kActive = 2;
   static constexpr std::uint64_t kSleepers = 4;
-  static constexpr std::uint64_t kExtra = 8;  // one extra hold
+  static constexpr std::uint64_t kDraining = 8;
+  static constexpr int kLevelShift = 4;
+  static constexpr std::uint64_t kMostLevel = 31;
+  static constexpr std::uint64_t kLevel = kMostLevel << kLevelShift;
+  static constexpr std::uint64_t kGuest = 1u << 9;
+  static constexpr std::uint64_t kExtra = 1u << 10;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static_assert((kFlags & P::kStampMask) == 0);
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
@@ -57,6 +71,7 @@ struct RwWord {
   // Flags and extra holds.
   static std::uint64_t flags_in(std::uint64_t v) noexcept { return v & kFlags; }
   static std::uint64_t extra_in(std::uint64_t v) noexcept { return flags_in(v) / kExtra; }
+  static std::uint64_t level_in(std::uint64_t v) noexcept { return (v & kLevel) >> kLevelShift; }
 
   // This process has adopted the lock, and its state is "plain".
   static bool is_plain(std::uint64_t v) noexcept { return P::is_process(v); }

@@ -2,9 +2,10 @@
 // below, EDEADLK, and the writer's side of extra holds.
 //
 // Steps of an acquisition:
-//   1. the writer acquires the lock below
-//   2. if the contract word has flags: it waits until there are no extra holds, and sets kActive on
-//      a marked lock, so that no reader adds one (shut)
+//   1. the writer acquires the lock below; if it has to wait for readers there, it says so in the
+//      contract word (guests.h)
+//   2. if the contract word has flags: it waits until there are no extra holds. Then no reader may
+//      add one: it clears kDraining, and on a marked lock it sets kActive (shut)
 //   3. it stores its thread id
 // Steps of a release: the same backwards.
 // A core that names its writer itself (RwFrame::kCoreNamesWriter) stores the id in step 1.
@@ -16,6 +17,7 @@
 #include "locks/common/events.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
+#include "posix/guests.h"
 #include "posix/patience.h"
 #include "posix/rw_word.h"
 #include "wait/concept.h"
@@ -26,6 +28,7 @@ template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwWriter {
   using Frame = typename Lock::Frame;
   using Word = RwWord<P>;
+  using Drain = typename Guests<P, Frame, Count>::Drain;
 
  public:
   static int write_lock(Frame& f) noexcept {
@@ -33,7 +36,7 @@ class RwWriter {
     // relaxed: only this thread can have stored its own id.
     if (f.writer.load(relaxed) == me) [[unlikely]]
       return EDEADLK;
-    Lock::write_lock(f);
+    Lock::write_lock(f, Drain{f});
     return finish(f, me, {});
   }
 
@@ -43,7 +46,7 @@ class RwWriter {
     if (f.writer.load(relaxed) == me) return patience.only_try ? busy<Count>(&f) : EDEADLK;
     if (patience.only_try) {
       if (!Lock::try_write_lock(f)) return busy<Count>(&f);
-    } else if (!Lock::write_lock_until(f, patience.deadline)) {
+    } else if (!Lock::write_lock_until(f, patience.deadline, Drain{f})) {
       return timed_out<Count>(&f);
     }
     return finish(f, me, patience);
@@ -64,7 +67,8 @@ class RwWriter {
   }
 
   // Whether the hold that a thread without a record releases is a write hold. A core that names its
-  // writer has the id there while fast readers and extra holds may still be in. relaxed: a thread
+  // writer has the id there while fast readers and extra holds may still be in: before the slots
+  // are empty, n is 0 and kDraining is cleared, that writer is not in. relaxed: a thread
   // that releases one of those has seen the change that made it, and that change is not undone
   // before this release.
   static bool is_write_held(Frame& f) noexcept {
@@ -83,9 +87,13 @@ class RwWriter {
 
   // The lock below is this writer's.
   static int finish(Frame& f, std::uint32_t me, Patience patience) noexcept {
-    // relaxed: marks and extra holds happened before the holds below were released to this writer.
-    if (Word::flags_in(f.contract.load(relaxed)) != 0) [[unlikely]] {
+    // It does not miss a flag: marks, and the extra holds of threads with a hold below, happened
+    // before the holds below were released to this writer; a guest came in before the writer that
+    // it passed got in, or gave its turn back. acquire: if all guests of such a writer have left,
+    // their sections are seen; pairs with ExtraHolds::release_one.
+    if (Word::flags_in(f.contract.load(acquire)) != 0) [[unlikely]] {
       if (const int error = shut(f, patience); error != 0) {
+        Drain{f}.gave_up();
         f.core.write_unlock();
         return error;
       }
@@ -95,19 +103,20 @@ class RwWriter {
     return 0;
   }
 
-  // Waits for extra holds; shuts a marked lock to new ones.
+  // Waits for extra holds; shuts the word to new ones, but to recursive ones: their threads are in.
   [[gnu::noinline]] static int shut(Frame& f, Patience patience) noexcept {
     for (;;) {
-      // relaxed: of a lock that is not marked, a thread ends its extra holds before the one below,
-      // which the lock below has acquired. Of a marked one, the compare-exchange acquires.
-      std::uint64_t v = f.contract.load(relaxed);
+      std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides, and acquires
       if (Word::extra_in(v) == 0) {
-        if ((v & Word::kMarked) == 0) return 0;
+        const std::uint64_t active = (v & Word::kMarked) != 0 ? Word::kActive : 0;
+        const std::uint64_t next = (v & ~(Word::kDraining | Word::kLevel)) | active;
         // acquire: pairs with ExtraHolds::release_one. Fails if a reader was faster.
-        if (f.contract.compare_exchange(v, v | Word::kActive, acquire)) return 0;
+        if (f.contract.compare_exchange(v, next, acquire)) return 0;
         continue;
       }
       if (patience.only_try) return busy<Count>(&f);
+      // Readers that come now wait for this writer in the lock below.
+      Drain{f}.begin();
       const auto none = [](std::uint64_t now) { return Word::extra_in(now) == 0; };
       // relaxed: the next round acquires.
       if (!W::until(f.contract, relaxed, Word::kSleepers, Word::kChannel, patience.deadline,

@@ -46,7 +46,11 @@ class RangeQueue {
       if (number == 0 && queue_.is_asked()) {
         const std::uint32_t phase = queue_.lock_.read_arrive();
         const Deadline polite = deadline_in(P::now(), kPolite);
-        if (phase == 0 || queue_.lock_.read_wait(phase, &polite)) held_ = Held::read;
+        // If it withdraws too late, it holds the lock.
+        if (phase == 0 || queue_.lock_.read_wait(phase, &polite) ||
+            !queue_.lock_.read_withdraw(phase)) {
+          held_ = Held::read;
+        }
       }
       if (number < kPatience || held_ == Held::write) return;
       give_back();

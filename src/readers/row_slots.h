@@ -54,8 +54,8 @@ class RowSlots {
   static constexpr bool kHasHeavyFence = true;
   static void heavy_fence() noexcept { Access::heavy_fence(); }
 
-  template <class Frame>
-  static bool wait(const Frame& f, const Deadline* deadline, const auto& before_wait) noexcept {
+  template <class Frame, class F>
+  static bool wait(const Frame& f, const Deadline* deadline, const F& before_wait) noexcept {
     return Access::wait(domain_of(f), deadline, before_wait);
   }
   template <class Frame>

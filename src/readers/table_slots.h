@@ -70,8 +70,8 @@ class TableSlots {
   static constexpr bool kHasHeavyFence = false;
   static void heavy_fence() noexcept {}  // the scans below begin with a fence
 
-  template <class Frame>
-  static bool wait(const Frame& f, const Deadline* deadline, const auto& before_wait) noexcept {
+  template <class Frame, class F>
+  static bool wait(const Frame& f, const Deadline* deadline, const F& before_wait) noexcept {
     const Table& table = Tables::of(f);
     const auto vacated = [&f](std::uint64_t v) { return (v & ~Table::kRevokerSleeps) != f.key(); };
     return P::scan(table.slots, table.mask + 1, f.key(), [&](std::size_t i) {

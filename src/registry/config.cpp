@@ -13,12 +13,17 @@
 namespace lockswap {
 namespace {
 
+// As Config::reader_patience_us.
+constexpr const char* kDefaultPatience = "5000";
+
 constexpr Option kOptions[] = {
     {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},
     {"LOCKSWAP_MUTEX", "mutex", "",
      "the mutex to run, with condition variables of its own; unset: glibc's, untouched"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
+    {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
+     "microseconds after which a reader passes a writer that waits for readers; 0: never"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
      "slots in BRAVO's visible readers table"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
@@ -195,6 +200,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   read_range(reader, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
+  reader.number("LOCKSWAP_READER_PATIENCE_US", 0, 60'000'000, config.reader_patience_us);
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
   read_pretence(reader, config);

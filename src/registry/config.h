@@ -27,7 +27,8 @@ struct Config {
   const char* mutex = nullptr;   // as rwlock
   bool automatic_mutex = false;  // as automatic (mutexes.h)
   const char* wait = "park";
-  std::uint32_t spin = 50;           // pauses before parking
+  std::uint32_t spin = 50;  // pauses before parking
+  std::uint32_t reader_patience_us = 5000;
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
   Pretence topology;

@@ -25,6 +25,9 @@ struct RwRows {
   using W = Park<Native>;
   using Core = typename Line::template Core<Native, W>;
   static constexpr LockInfo kInfo = Core::kInfo;
+  // The contract lets such readers in, whatever the lock (posix/guests.h).
+  static constexpr auto kUntilImpatient =
+      joined<256>(kInfo.fairness, "; unless readers waited for longer than their patience");
 
   static constexpr bool kDirect = has_direct_form(Line::kWords);
   static constexpr bool kBravo = has_bravo_form(Line::kWords);
@@ -43,7 +46,7 @@ struct RwRows {
             .aliases = {kInfo.aliases[0], kInfo.aliases[1]},
             .summary = kInfo.summary,
             .source = kInfo.source,
-            .fairness = kInfo.fairness,
+            .fairness = kUntilImpatient.text,
             .kinds = kInfo.kinds,
             .claims = Unbiased<Native, Core, CountNothing>::kClaims,
             .code = &Line::kForms.direct,
@@ -65,7 +68,7 @@ struct RwRows {
     static constexpr auto kAlias2 = joined<48>(Form::kPrefix, alias(1));
     static constexpr auto kSummary = joined<128>(Form::kBefore, Line::kName, Form::kBehind);
     static constexpr auto kFairness =
-        joined<256>("biased readers go first; the others: ", kInfo.fairness);
+        joined<320>("biased readers go first; the others: ", kUntilImpatient.text);
   };
   struct Plain {
     static constexpr const char* kPrefix = "bravo-";

@@ -39,6 +39,7 @@ constexpr Field kFields[] = {
     {"slow_reads_bias_off", Event::slow_read_bias_off},
     {"slow_reads_collision", Event::slow_read_collision},
     {"recursive_reads", Event::recursive_read},
+    {"patience_reads", Event::patience_read},
     {"writes", Event::write},
     {"revocations", Event::revocation},
     {"revocation_ns", Event::revocation_ns},

@@ -24,6 +24,11 @@ struct Park {
       if (pred(atom.load(order))) return true;
       P::relax();
     }
+    Deadline point{};
+    if (deadline != nullptr && deadline->patience != 0) {
+      point = P::due(*deadline);
+      deadline = &point;
+    }
     for (;;) {
       typename A::value_type v = atom.load(order);
       if (pred(v)) return true;

@@ -104,7 +104,8 @@ class GlibcModel {
   static int rdlock(pthread_rwlock_t* l) { return wait(l, try_read, no_writer, nullptr); }
   static int tryrdlock(pthread_rwlock_t*) { return try_read() ? 0 : EBUSY; }
   static int clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) {
-    const Deadline d{clock, *at};
+    if (at->tv_sec < 0) return is_mine(l) ? EDEADLK : try_read() ? 0 : ETIMEDOUT;
+    const Deadline d{clock, *at, at->tv_nsec == Explored::kPatient ? 1u : 0u};
     return wait(l, try_read, no_writer, &d);
   }
   static int wrlock(pthread_rwlock_t* l) {

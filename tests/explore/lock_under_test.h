@@ -40,7 +40,9 @@ class CoreLock final : public LockUnderTest {
     if (how == How::only_try) return Reads::try_lock(*core_, token) ? 0 : EBUSY;
     const Deadline* deadline = deadline_for(how);
     token = core_->read_arrive();
-    return Reads::is_in(token) || Reads::wait(*core_, token, deadline) ? 0 : ETIMEDOUT;
+    const bool in = Reads::is_in(token) || Reads::wait(*core_, token, deadline) ||
+                    !Reads::withdraw(*core_, token);
+    return in ? 0 : ETIMEDOUT;
   }
   int write(How how) override {
     if (how == How::only_try) return core_->try_write_lock() ? 0 : EBUSY;
@@ -141,6 +143,8 @@ class ContractLock final : public LockUnderTest {
   std::uint64_t key() const override { return f_->key(); }
   bool at_rest() override {
     if (f_->writer.load(relaxed) != 0) return false;
+    const bool has_flags = RwWord<Explored>::flags_in(f_->contract.load(relaxed)) != 0;
+    if (has_flags && !Contract::is_marked(*f_)) return false;
     if constexpr (kBravo) {
       if (Lock::has_ended(*f_) && !Contract::is_marked(*f_)) return false;
     }

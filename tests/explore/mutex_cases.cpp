@@ -186,6 +186,8 @@ Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest* lock,
                     .sampled = false,
                     .slots = {},
                     .biased = false,
+                    .patient = false,
+                    .impatient = false,
                     .ticks = false,
                     .zeroed = false,
                     .destroys = destroys});

@@ -218,6 +218,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
     for (std::size_t i = 0; i < Explored::identities.size(); ++i)
       Explored::identities[i] = i + 1;
     Explored::tick = 0;
+    Explored::patience = 0;
     world->lock->begin();
   };
   s.body = [world](int i) { run_steps(*world, world->steps[0][i]); };

@@ -2,6 +2,7 @@
 // CMake writes from rw_cases.cpp.in.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ constexpr Bounds kFull{2, 2, 1, 1};
 constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kSmallLarge{1, 1, 0, 1};
 constexpr Bounds kSmallLargeFork{1, 0, 0, 1, 0};
+constexpr Bounds kPatienceFull{2, 1, 0, 1, 0};
+constexpr Bounds kPatienceSmall{1, 1, 0, 1, 0};
+constexpr Bounds kPatienceLarge{1, 0, 0, 1, 0};
+constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
 class RwBuilder {
@@ -106,6 +111,7 @@ class RwBuilder {
     for (const Script& s : kFork)
       add_case(name, &contract, s);
     add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
+    add_patience(name, &contract, false, false);
     if constexpr (kBravo) {
       add_bravo<Core, Wait>("bravo-" + name);
       add_bravo_forks<Core, Wait, Over::bravo>("bravo-" + name);
@@ -132,6 +138,8 @@ class RwBuilder {
     static ContractLock<Core, Wait, Over::direct> contract;
     for (const char* script : kEach)
       add_case(name, &contract, general(script));
+    for (const char* script : kPatienceEach)
+      make_patient(add_case(name, &contract, patience(script)));
   }
   template <template <class, class> class Core, template <class> class Wait,
             Over kOver = Over::bravo>
@@ -142,6 +150,8 @@ class RwBuilder {
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const char* script : kEach)
       add_biased(name, &bravo, general(script));
+    for (const char* script : kPatienceEach)
+      make_patient(add_biased(name, &bravo, patience(script)));
     is_asym_ = is_large_ = has_tokens_ = false;
   }
   // The same BRAVO over another lock, with readers in rows.
@@ -201,8 +211,43 @@ class RwBuilder {
       for (const char* script : kForkSystems)
         add_biased(name, &bravo, fork(script));
     }
+    constexpr bool kSystems = !requires(Core<Explored, Wait<Explored>> & core) { core.idle(); };
+    add_patience(name, &bravo, true, kSystems);
     // Two readers at once find a lock whose bias never was on.
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
+  }
+
+  // Readers with patience, over a lock with a contract. `systems`: glibc's, which after a fork may
+  // have a writer of the parent's that it does not name.
+  void add_patience(const std::string& name, LockUnderTest* lock, bool biased, bool systems) {
+    const auto is_left_out = [systems](const std::string& script) {
+      return systems && script.starts_with("fork");
+    };
+    const auto add_one = [&](const std::string& of, const Script& s) -> Case& {
+      return biased ? add_biased(of, lock, s) : add_case(of, lock, s);
+    };
+    for (const Script& s : kPatience) {
+      if (!is_left_out(s.name)) make_patient(add_one(name, s));
+    }
+    for (const Script& s : kPatienceMany) {
+      Case& c = make_patient(add_one(name, s));
+      c.bounds = kPatienceSmall;
+      c.quick_bounds = kPatienceManySmall;
+      // A timed writer of many locks looks at the time too often for all executions.
+      c.sampled = is_large_ && std::ranges::any_of(s.threads, [](const std::string& t) {
+                    return t.find("timed") != std::string::npos;
+                  });
+    }
+    for (const char* script : kImpatient) {
+      if (is_left_out(script)) continue;
+      make_patient(add_one(name + "-impatient", contract(script))).impatient = true;
+    }
+  }
+  Case& make_patient(Case& c) const {
+    c.patient = true;
+    c.bounds = kPatienceFull;
+    c.quick_bounds = is_large_ || has_tokens_ ? kPatienceLarge : kPatienceSmall;
+    return c;
   }
 
   // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
@@ -222,6 +267,8 @@ class RwBuilder {
                       .sampled = false,
                       .slots = {},
                       .biased = false,
+                      .patient = false,
+                      .impatient = false,
                       .ticks = false,
                       .zeroed = false,
                       .destroys = destroys(s)});

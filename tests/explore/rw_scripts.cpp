@@ -131,6 +131,39 @@ const Scripts kFork = {
     {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
     {"fork-init", {"R fork init W u R u", "W u", "R u"}},
 };
+// Readers that others in the lock wait for: each would wait for ever without patience, if a writer
+// comes between.
+const Scripts kPatience = {
+    {"helper", {"R ?1 u", "R +1 x u", "W u"}},
+    {"helper-timed-w", {"R ?1 u", "R +1 u", "timedW u"}},
+    {"helper-timed-r", {"R ?1 u", "farR +1 u", "W u"}},
+    {"helper-again", {"R ?1 u", "R +1 u R u", "W u W u"}},
+    {"helper-recursive", {"R ?1 u", "R R +1 u x u", "W u"}},
+    {"helper-writes", {"R ?1 u", "R +1 x u W u", "W u"}},
+    // What an earlier writer wrote. BRAVO: the last hold of the first thread is a fast one.
+    {"helper-after-w", {"W u R u R ?1 u", "R +1 u", "W u"}},
+    // The writer gives up while the guest is in, and comes again.
+    {"gives-up", {"R ?1 u", "R +1 x u", "timedW u W u"}},
+    {"helper-gives-up", {"R +3 ?1 u", "?3 R +1 ?2 u", "?3 timedW! +2"}},
+    // The writer comes last: each reader waits for the other one.
+    {"destroy-after-guest", {"R +3 ?1 u", "?3 R +1 u", "?3 W u destroy"}},
+    // Another thread releases the guest's hold; the guest releases another thread's.
+    {"foreign-of-guest", {"R ?1 u free", "R +1", "W u"}},
+    {"foreign-by-guest", {"R +2 ?1", "?2 R +1 u free", "W u"}},
+    {"fork-beside-guest", {"R ?1 fork u tryW u tryR u", "R +1 u", "W u"}},
+    {"fork-by-guest", {"R ?1 u | tryW u", "R +1 fork tryW! u R u u tryW u", "W u | tryR u"}},
+};
+const Scripts kPatienceMany = {
+    {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},
+    // The second writer meets guests of the first, and no reader of the lock below.
+    {"chain-gives-up", {"R ?1 u +3", "R +1 ?2 u", "?3 R +2 u", "timedW u W u"}},
+    {"helper-2w", {"R ?1 u", "R +1 u", "timedW u", "W u"}},
+    // The first writer gives up while it waits for the guest of another one, and the second has its
+    // turn.
+    {"chain-late-give-up", {"R ?1 u +3", "R +1 ?2 u", "?3 R +2 u", "timedW u", "W u"}},
+    // A release by another thread marks the lock while a guest is in.
+    {"foreign-beside-guest", {"R +4 ?1 ?2", "R +1 +3 ?2 x u", "W u", "?3 ?4 free +2"}},
+};
 // Nobody has used it: another thread is about to adopt it.
 const Script kForkNew = {"fork-new", {"fork tryW u tryR u", "R u", "W u | tryR u"}};
 const Scripts kManyContract = {
@@ -145,6 +178,15 @@ const Script& named(const Scripts& scripts, const std::string& name) {
 }  // namespace
 const Script& general(const std::string& name) { return named(kGeneral, name); }
 const Script& fork(const std::string& name) { return named(kFork, name); }
+const Script& patience(const std::string& name) { return named(kPatience, name); }
+const Script& contract(const std::string& name) {
+  for (const Scripts* scripts : {&kGeneral, &kContract}) {
+    for (const Script& s : *scripts) {
+      if (name == s.name) return s;
+    }
+  }
+  return fork(name);
+}
 
 bool destroys(const Script& s) {
   for (const std::string& t : s.threads) {

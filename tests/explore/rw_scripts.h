@@ -19,6 +19,8 @@ extern const Scripts kMany;
 extern const Scripts kDestroy;
 extern const Scripts kContract;
 extern const Scripts kFork;
+extern const Scripts kPatience;
+extern const Scripts kPatienceMany;
 extern const Scripts kManyContract;
 extern const Script kSamePlace;
 extern const Script kComesRound;
@@ -31,7 +33,15 @@ constexpr const char* kEach[] = {"1w2r", "2w1r"};
 constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-hold-stays",
                                         "fork-write",  "fork-crowd-w",   "fork-again-w"};
 
+// Of those about patience, for every lock and wait policy; and of all, those in which patience may
+// run out at any time.
+constexpr const char* kPatienceEach[] = {"helper"};
+constexpr const char* kImpatient[] = {"1w2r",      "2w1r",    "timed-write", "timed-read",
+                                      "recursive", "foreign", "fork-1w1r",   "fork-hold"};
+
 const Script& general(const std::string& name);
+const Script& contract(const std::string& name);
+const Script& patience(const std::string& name);
 const Script& fork(const std::string& name);
 bool destroys(const Script& s);  // whether the lock is gone at the end
 

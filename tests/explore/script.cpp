@@ -367,6 +367,8 @@ Scenario Case::scenario() const {
     machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };
     Explored::global<ReadersTable<Explored>>() = {world->slots, kTableSlots - 1, 9};
     Explored::tick = ticks ? 1 : 0;
+    Explored::patience = patient || impatient ? 1 : 0;
+    machine.patience_is_short = impatient;
     zeroed ? lock->begin_zeroed() : lock->begin();
     if (!slots.empty()) {
       const auto& table = Explored::global<ReadersTable<Explored>>();

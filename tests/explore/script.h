@@ -45,6 +45,9 @@ struct Case {
   // BRAVO: the slot of each thread's fast holds (none: no table), and whether the bias is on.
   std::vector<int> slots;
   bool biased = false;
+  // Readers have patience, which runs out when no thread can go on; `impatient`: at any time.
+  bool patient = false;
+  bool impatient = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;

@@ -43,6 +43,7 @@ class Toy {
     } while (!try_read_lock());
     return true;
   }
+  bool read_withdraw(std::uint32_t) noexcept { return true; }
   bool try_read_lock() noexcept {
     std::uint32_t v = word_.load(relaxed);
     while (no_writer(v)) {

@@ -110,6 +110,8 @@ struct Unused {
                                  kReadsPerClock = 1;
   static bool passed(const Deadline&);
   static Deadline deadline_in(std::uint64_t);
+  static Deadline due(const Deadline&);
+  static std::uint64_t reader_patience();
   template <class A, class Pred>
   static bool await(lockswap::Pause, const A&, Order, Pred, const Deadline* = nullptr);
   static void step_aside(unsigned);
@@ -153,7 +155,7 @@ void* read(void*) {
   return nullptr;
 }
 void* write(void*) {
-  lock.write_lock([] {});
+  lock.write_lock(lockswap::NobodyListens{});
   __ESBMC_atomic_begin();
   ++writers;
   __ESBMC_assert(writers == 1 && readers == 0, "a writer beside another");

@@ -197,8 +197,8 @@ def test_a_shell_substitution_stays_clean() -> None:
 # ---- statistics
 
 TOTALS = {
-    "reads", "fast_reads", "slow_reads_bias_off", "slow_reads_collision", "recursive_reads", "writes", "revocations",
-    "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "to_glibc",
+    "reads", "fast_reads", "slow_reads_bias_off", "slow_reads_collision", "recursive_reads", "patience_reads", "writes",
+    "revocations", "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "to_glibc",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ enum class Event : std::uint8_t {
   slow_read_bias_off,   //   through the underlying lock: bias was off
   slow_read_collision,  //   through the underlying lock: the slot was taken
   recursive_read,       // a read by a thread that already reads
+  patience_read,        // a read past a writer that waited for readers for too long
   write,                // write acquisitions
   revocation,           // writes that had to revoke the bias
   revocation_ns,        // time in revocations

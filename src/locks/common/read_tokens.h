@@ -19,11 +19,17 @@ struct ReadTokens {
   static constexpr bool is_in(std::uint32_t attempt) noexcept {
     return kHasTokens ? attempt < kMustWait : attempt == 0;
   }
-  // After it, the attempt is one that is in.
+  // True: the attempt is one that is in. False: it still stands.
   static bool wait(Core& core, std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const bool in = core.read_wait(attempt, deadline);
     if constexpr (!kHasTokens) attempt = in ? 0 : attempt;
     return in;
+  }
+  // False: the attempt is one that is in.
+  static bool withdraw(Core& core, std::uint32_t& attempt) noexcept {
+    const bool out = core.read_withdraw(attempt);
+    if constexpr (!kHasTokens) attempt = out ? attempt : 0;
+    return out;
   }
   static bool try_lock(Core& core, std::uint32_t& token) noexcept {
     if constexpr (kHasTokens) {

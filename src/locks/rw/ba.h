@@ -31,6 +31,7 @@
 
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
+#include "locks/concept.h"
 #include "locks/rw/ba_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -80,8 +81,7 @@ class Ba : public BaState<P, W> {
     }
     const auto over = [phase](std::uint32_t v) { return (v & kPhase) != phase; };
     // acquire: pairs with the release in write_unlock.
-    if (W::until(rin_, acquire, kSleepers, kAnyChannel, deadline, over)) return true;
-    return !read_withdraw(phase);
+    return W::until(rin_, acquire, kSleepers, kAnyChannel, deadline, over);
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
@@ -115,12 +115,9 @@ class Ba : public BaState<P, W> {
     }
   }
 
-  void write_lock() noexcept {
-    write_lock([] {});
-  }
-  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
+  void write_lock() noexcept { write_lock(NobodyListens{}); }
+  template <DrainListener L>
+  void write_lock(const L& listener) noexcept {
     const Handle me = new_node();
     // acq_rel: release, the node is ready before others find it; acquire, pairs with the
     // compare-exchange in leave_queue of the writer that left the queue empty.
@@ -131,10 +128,14 @@ class Ba : public BaState<P, W> {
       Nodes::at(before).link.store(me, release);  // pairs with await_next
       wait_at(node.gate);
     }
-    own(me, before_drain);
+    own(me, listener);
   }
 
   bool write_lock_until(const Deadline* deadline) noexcept {
+    return write_lock_until(deadline, NobodyListens{});
+  }
+  template <DrainListener L>
+  bool write_lock_until(const Deadline* deadline, const L&) noexcept {
     for (unsigned round = 0; !try_write_lock(); ++round) {
       if (P::passed(*deadline)) return false;
       const std::uint32_t v = rin_.load(relaxed);
@@ -235,8 +236,8 @@ class Ba : public BaState<P, W> {
   // --- writers
 
   // The writer is at the head of the queue; only it may set PRES.
-  template <class F>
-  void own(Handle me, const F& before_drain) noexcept {
+  template <DrainListener L>
+  void own(Handle me, const L& listener) noexcept {
     stand_at_head(me);
     const auto is_free = [](std::uint32_t v) { return (v & kPresent) == 0; };
     // The writer before may have left the queue but not yet rin. relaxed: what it did under the
@@ -244,7 +245,7 @@ class Ba : public BaState<P, W> {
     if (!is_free(rin_.load(relaxed))) [[unlikely]] {
       W::until(rin_, relaxed, kSleepers, kAnyChannel, nullptr, is_free);
     }
-    drain(me, enter_phase(me), before_drain);
+    drain(me, enter_phase(me), listener);
   }
 
   void stand_at_head(Handle me) noexcept {
@@ -276,12 +277,12 @@ class Ba : public BaState<P, W> {
     return seen & kCount;
   }
 
-  template <class F>
-  void drain(Handle me, std::uint32_t target, const F& before_drain) noexcept {
+  template <DrainListener L>
+  void drain(Handle me, std::uint32_t target, const L& listener) noexcept {
     // acquire: pairs with read_unlock.
     if (rout_.load(acquire) == target) [[likely]]
       return;
-    before_drain();
+    listener.begin();
     wait_to_drain(me, target);
   }
 

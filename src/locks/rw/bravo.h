@@ -108,7 +108,12 @@ class Bravo {
     consider_bias(f, look);
     return true;
   }
-  static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
+  static bool read_withdraw(Frame& f, Attempt& a) noexcept {
+    if (Reads::withdraw(f.core, a)) return true;
+    a = core_token(a);
+    consider_bias(f, is_turn() ? Look::met : Look::none);
+    return false;
+  }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
     Attempt a = fast_read(f);
     if (a == kCollision) a = recheck_bias(f, Slots::fill_elsewhere(f));
@@ -152,20 +157,24 @@ class Bravo {
     return false;
   }
 
-  static void write_lock(Frame& f) noexcept {
-    // With more threads than processors, the slow readers that this writer waits for may not be
-    // running. Fast readers would keep the processors from them; readers that come to the
-    // underlying lock wait behind the writer.
-    if constexpr (TellsBeforeDrain<Core>) {
-      f.core.write_lock([&f] { suspend(f); });
+  template <DrainListener L>
+  static void write_lock(Frame& f, const L& listener) noexcept {
+    if constexpr (TellsOfDrains<Core>) {
+      f.core.write_lock(Suspends<L>{f, listener});
     } else {
       f.core.write_lock();
     }
-    if (may_have_fast_readers(f)) revoke(f, nullptr, kWait);
+    if (may_have_fast_readers(f)) revoke(f, nullptr, kWait, listener);
   }
-  static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {
-    if (!f.core.write_lock_until(deadline)) return false;
-    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait)) return true;
+  template <DrainListener L>
+  static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
+    if constexpr (TellsOfDrains<Core>) {
+      if (!f.core.write_lock_until(deadline, listener)) return false;
+    } else {
+      if (!f.core.write_lock_until(deadline)) return false;
+    }
+    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait, listener)) return true;
+    listener.gave_up();
     f.core.write_unlock();
     return false;
   }
@@ -173,7 +182,7 @@ class Bravo {
     // Look before disturbing: a reader in the table is reason enough to fail.
     if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
-    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry)) return true;
+    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry, NobodyListens{})) return true;
     f.core.write_unlock();
     return false;
   }
@@ -243,6 +252,19 @@ class Bravo {
     return token;
   }
 
+  // With more threads than processors, the slow readers that a writer waits for may not be running.
+  // Fast readers would keep the processors from them; readers that come to the underlying lock
+  // wait behind the writer.
+  template <DrainListener L>
+  struct Suspends {
+    Frame& f;
+    const L& listener;
+    void begin() const noexcept {
+      suspend(f);
+      listener.begin();
+    }
+    void gave_up() const noexcept { listener.gave_up(); }
+  };
   static void suspend(Frame& f) noexcept {
     std::uint64_t bias = f.bias.load(relaxed);
     // relaxed: readers take the slow path a little earlier, which is always right. The writer that
@@ -256,7 +278,9 @@ class Bravo {
 
   // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
   // and the bias is on again.
-  [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try) noexcept {
+  template <DrainListener L>
+  [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
+                                       const L& listener) noexcept {
     // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
     // has to wait; 0: it did not.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
@@ -267,8 +291,9 @@ class Bravo {
     bias &= ~kOn;
     Slots::heavy_fence();
     std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
-    const auto before_wait = [&start, &fenced] {
+    const auto before_wait = [&start, &fenced, &listener] {
       if (start == 0) start = fenced = P::now() - glance();
+      listener.begin();
     };
     const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline, before_wait);
     if (!empty) {

@@ -18,7 +18,9 @@
 //   cohort-n   after each writer
 //   cohort-rp  after each writer; and a writer lets new readers in while there are any. When
 //              kMostInARow times as many readers have left as were in when the writer looked, it
-//              lets in no more.
+//              lets in no more. All that were in have left after the longest hold H, if no later
+//              ones have left in their place; so that takes 32 H at most, however many readers
+//              come, and then the writer waits as under the others (posix/guests.h).
 // Space: 256 bytes a node, and 256.
 // Deviations: the paper's impatient reader raises a barrier that new writers wait at; here writers
 //   count how many of them were in, and set up the barrier themselves, so no reader looks at a
@@ -38,6 +40,7 @@
 #include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/side_block.h"
+#include "locks/concept.h"
 #include "locks/rw/cohort_writers.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -103,16 +106,24 @@ class CohortRwOver
     Head& h = state_.head();
     // relaxed, here and in the wait: this decides only in which order threads go. enter() decides
     // which threads are in.
-    h.state.fetch_add(Writers::kWaiter, relaxed);
+    if (attempt != kWaits) h.state.fetch_add(Writers::kWaiter, relaxed);
+    attempt = kWaits;
     while (W::until(h.state, relaxed, Writers::kSleepers, Writers::kOverChannel, deadline,
                     Writers::nobody_present)) {
-      attempt = enter(h);
-      if (attempt < kMustWait) break;
+      const std::uint32_t token = enter(h);
+      if (token >= kMustWait) continue;
+      attempt = token;
+      stop_waiting(h);
+      return true;
     }
-    stop_waiting(h);
-    return attempt < kMustWait;
+    return false;
   }
-  bool read_withdraw(std::uint32_t) noexcept { return true; }  // it is counted out already
+  // At its node it is counted out already.
+  bool read_withdraw(std::uint32_t& attempt) noexcept {
+    if (attempt == kWaits) stop_waiting(state_.head());
+    attempt = kMustWait;
+    return true;
+  }
   bool try_read_lock(std::uint32_t& token) noexcept {
     token = enter(state_.head());
     return token < kMustWait;
@@ -131,17 +142,18 @@ class CohortRwOver
     return true;
   }
 
-  void write_lock() noexcept {
-    write_lock([] {});
-  }
-  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
+  void write_lock() noexcept { write_lock(NobodyListens{}); }
+  template <DrainListener L>
+  void write_lock(const L& listener) noexcept {
     Head& h = state_.head();
     Writers::take_mutex(h);
-    Writers::get_in(h, nullptr, before_drain);
+    Writers::get_in(h, nullptr, listener);
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
+    return write_lock_until(deadline, NobodyListens{});
+  }
+  template <DrainListener L>
+  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
     Head& h = state_.head();
     for (unsigned round = 0; !Writers::try_mutex(h); ++round) {
       if (P::passed(*deadline)) return false;
@@ -153,7 +165,8 @@ class CohortRwOver
         return false;
       }
     }
-    if (Writers::get_in(h, deadline, [] {})) return true;
+    if (Writers::get_in(h, deadline, listener)) return true;
+    listener.gave_up();
     Writers::release_writer(h);
     return false;
   }
@@ -227,6 +240,9 @@ class CohortRwOver
 
  private:
   static constexpr unsigned kMostRounds = 64;  // some 50 ms
+
+  // An attempt: the reader is among those that wait.
+  static constexpr std::uint32_t kWaits = kMustWait + 1;
 
   // --- readers
 

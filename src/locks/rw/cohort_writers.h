@@ -22,6 +22,7 @@
 #include "locks/common/cohorting.h"
 #include "locks/common/side_block.h"
 #include "locks/common/ticket_lock.h"
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -80,8 +81,8 @@ class CohortWriters {
   }
 
   // With the mutex. False: the deadline has passed.
-  template <class F>
-  static bool get_in(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+  template <DrainListener L>
+  static bool get_in(Head& h, const Deadline* deadline, const L& listener) noexcept {
     for (std::uint32_t n = kPatience; n != 0; --n) {
       if (Readers::none(h)) {
         if (!appear(h, deadline)) return false;
@@ -90,7 +91,7 @@ class CohortWriters {
       }
       if (!Readers::wait_for_some(h, deadline)) return false;
     }
-    return appear(h, deadline) && drain(h, deadline, before_drain);
+    return appear(h, deadline) && drain(h, deadline, listener);
   }
 
   // Readers that wait have had their turn, and from now on new ones wait.
@@ -120,11 +121,11 @@ class CohortWriters {
     }
   }
 
-  template <class F>
-  static bool drain(Head& h, const Deadline* deadline, const F& before_drain) noexcept {
+  template <DrainListener L>
+  static bool drain(Head& h, const Deadline* deadline, const L& listener) noexcept {
     if (Readers::none(h)) [[likely]]
       return true;
-    before_drain();
+    listener.begin();
     return Readers::wait_for_all(h, deadline);
   }
 

@@ -30,6 +30,7 @@
 #include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/common/side_block.h"
+#include "locks/concept.h"
 #include "locks/rw/ba.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -92,10 +93,12 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     attempt = token;
     return true;
   }
-  bool read_withdraw(std::uint32_t attempt) noexcept {
-    Part& part = part_of(token_in(attempt));
+  bool read_withdraw(std::uint32_t& attempt) noexcept {
+    const std::uint32_t token = token_in(attempt);
+    Part& part = part_of(token);
     if (part.lock.read_withdraw(attempt & kPhase)) return true;
     count_in(part);
+    attempt = token;
     return false;
   }
   bool try_read_lock(std::uint32_t& token) noexcept {
@@ -117,22 +120,26 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     return h != nullptr && end_any(*h);
   }
 
-  void write_lock() noexcept {
-    write_lock([] {});
-  }
-  // Calls before_drain whenever it has to wait for readers of a CPU.
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
-    take_all([&before_drain](Part& part) {
-      part.lock.write_lock(before_drain);
+  void write_lock() noexcept { write_lock(NobodyListens{}); }
+  // The listener hears of each CPU whose readers are waited for.
+  template <DrainListener L>
+  void write_lock(const L& listener) noexcept {
+    take_all(listener, [&listener](Part& part) {
+      part.lock.write_lock(listener);
       return true;
     });
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
-    return take_all([deadline](Part& part) { return part.lock.write_lock_until(deadline); });
+    return write_lock_until(deadline, NobodyListens{});
+  }
+  template <DrainListener L>
+  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+    return take_all(listener, [deadline, &listener](Part& part) {
+      return part.lock.write_lock_until(deadline, listener);
+    });
   }
   bool try_write_lock() noexcept {
-    return take_all([](Part& part) { return part.lock.try_write_lock(); });
+    return take_all(NobodyListens{}, [](Part& part) { return part.lock.try_write_lock(); });
   }
   void write_unlock() noexcept { release_first(state_.held(), Blocks::parts()); }
 
@@ -223,11 +230,13 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     return false;
   }
 
-  template <class Take>
-  bool take_all(const Take& take) noexcept {
+  template <DrainListener L, class Take>
+  bool take_all(const L& listener, const Take& take) noexcept {
     Head& h = state_.head();
     for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
       if (!take(State::part(h, i))) {
+        // With the first CPU's lock goes the turn.
+        if (i != 0) listener.gave_up();
         release_first(h, i);
         return false;
       }

@@ -30,6 +30,7 @@
 
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
+#include "locks/concept.h"
 #include "locks/rw/pf_t_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -72,8 +73,7 @@ class PfTOver : public PfTState<P, W, User> {
   bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
     // acquire: pairs with the release in write_unlock, which changed the phase.
     const auto over = [phase](std::uint64_t v) { return (v & kPhase) != phase; };
-    if (W::until(word_, acquire, kReadersSleep, kReadersChannel, deadline, over)) return true;
-    return !read_withdraw(phase);
+    return W::until(word_, acquire, kReadersSleep, kReadersChannel, deadline, over);
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
@@ -107,12 +107,9 @@ class PfTOver : public PfTState<P, W, User> {
     }
   }
 
-  void write_lock() noexcept {
-    write_lock([] {});
-  }
-  // Calls before_drain if it has to wait for readers, when new readers wait behind it already.
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
+  void write_lock() noexcept { write_lock(NobodyListens{}); }
+  template <DrainListener L>
+  void write_lock(const L& listener) noexcept {
     // relaxed: a ticket orders nothing; the line is joined by watching wout.
     const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
     const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
@@ -123,15 +120,23 @@ class PfTOver : public PfTState<P, W, User> {
     const std::uint32_t target = enter_phase(ticket);
     if (all_left_at(target)) [[likely]]
       return;
-    before_drain();
+    listener.begin();
     wait_to_drain(target, nullptr);
   }
 
   bool write_lock_until(const Deadline* deadline) noexcept {
+    return write_lock_until(deadline, NobodyListens{});
+  }
+  template <DrainListener L>
+  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
     for (;;) {
       const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
       if (take_turn(v)) {
-        if (drain(enter_phase(turn(v)), deadline)) return true;
+        const std::uint32_t target = enter_phase(turn(v));
+        if (all_left_at(target)) return true;
+        listener.begin();
+        if (wait_to_drain(target, deadline)) return true;
+        listener.gave_up();
         write_unlock();
         return false;
       }
@@ -195,10 +200,6 @@ class PfTOver : public PfTState<P, W, User> {
     const std::uint64_t seen = word_.fetch_add(kPresent, User::kAnnounce);
     record_arrivals(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;
-  }
-
-  bool drain(std::uint32_t target, const Deadline* deadline) noexcept {
-    return all_left_at(target) || wait_to_drain(target, deadline);
   }
 
   [[gnu::noinline]] bool wait_to_drain(std::uint32_t target, const Deadline* deadline) noexcept {

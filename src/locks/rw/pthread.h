@@ -43,13 +43,14 @@ class Pthread {
   // Leaves everything to read_wait: glibc's rdlock is one fetch-add, its tryrdlock a loop.
   std::uint32_t read_arrive() noexcept { return 1; }
   bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
-    int error;
-    do {
-      error = deadline == nullptr
-                  ? system_rwlock.rdlock(lock())
-                  : system_rwlock.clockrdlock(lock(), deadline->clock, &deadline->at);
-    } while (error == EAGAIN);  // more readers than glibc can count: one will leave
-    return error == 0;
+    if (deadline == nullptr) return read(nullptr);
+    if (deadline->patience == 0) return read(deadline);
+    // A time before all times: glibc does the same fetch-add, and then, instead of a sleep, says
+    // at once that it is over. So a reader that need not wait looks at no clock.
+    constexpr Deadline kAtOnce{CLOCK_MONOTONIC, {-1, 0}};
+    if (read(&kAtOnce)) return true;
+    const Deadline due = P::due(*deadline);
+    return read(&due);
   }
   bool read_withdraw(std::uint32_t) noexcept { return true; }
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }
@@ -75,6 +76,15 @@ class Pthread {
   }
 
  private:
+  bool read(const Deadline* deadline) noexcept {
+    int error;
+    do {
+      error = deadline == nullptr
+                  ? system_rwlock.rdlock(lock())
+                  : system_rwlock.clockrdlock(lock(), deadline->clock, &deadline->at);
+    } while (error == EAGAIN);  // more readers than glibc can count: one will leave
+    return error == 0;
+  }
   const pthread_rwlock_t* lock() const noexcept {
     return reinterpret_cast<const pthread_rwlock_t*>(this);
   }

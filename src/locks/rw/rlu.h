@@ -36,6 +36,7 @@
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
+#include "locks/concept.h"
 #include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -116,8 +117,10 @@ class RluOver {
     attempt = kInLine;
     return true;
   }
-  bool read_withdraw(std::uint32_t attempt) noexcept {
-    return line_.read_withdraw(phase_in(attempt));
+  bool read_withdraw(std::uint32_t& attempt) noexcept {
+    if (line_.read_withdraw(phase_in(attempt))) return true;
+    attempt = kInLine;
+    return false;
   }
   bool try_read_lock(std::uint32_t& token) noexcept {
     token = enter_somewhere();
@@ -152,19 +155,20 @@ class RluOver {
     return true;
   }
 
-  void write_lock() noexcept {
-    write_lock([] {});
-  }
-  // Calls before_drain whenever it has to wait for readers, when new readers wait behind it
-  // already.
-  template <class F>
-  void write_lock(const F& before_drain) noexcept {
-    line_.write_lock(before_drain);
-    drain_rows(nullptr, before_drain);
+  void write_lock() noexcept { write_lock(NobodyListens{}); }
+  template <DrainListener L>
+  void write_lock(const L& listener) noexcept {
+    line_.write_lock(listener);
+    drain_rows(nullptr, listener);
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
-    if (!line_.write_lock_until(deadline)) return false;
-    if (drain_rows(deadline, [] {})) return true;
+    return write_lock_until(deadline, NobodyListens{});
+  }
+  template <DrainListener L>
+  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+    if (!line_.write_lock_until(deadline, listener)) return false;
+    if (drain_rows(deadline, listener)) return true;
+    listener.gave_up();
     line_.write_unlock();
     return false;
   }
@@ -291,11 +295,11 @@ class RluOver {
   // --- writers
 
   // With the turn. False: the deadline has passed.
-  template <class F>
-  bool drain_rows(const Deadline* deadline, const F& before_wait) noexcept {
+  template <DrainListener L>
+  bool drain_rows(const Deadline* deadline, const L& listener) noexcept {
     if (!is_named()) return true;
     Access::heavy_fence();
-    return Access::wait(domain(), deadline, before_wait);
+    return Access::wait(domain(), deadline, [&listener] { listener.begin(); });
   }
   // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
   // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with

@@ -59,7 +59,11 @@ struct Unbiased {
     Count::on(&f, Event::read);
     return true;
   }
-  static bool read_withdraw(Frame& f, Attempt a) noexcept { return f.core.read_withdraw(a); }
+  static bool read_withdraw(Frame& f, Attempt& a) noexcept {
+    if (Reads::withdraw(f.core, a)) return true;
+    Count::on(&f, Event::read);
+    return false;
+  }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
     if (!Reads::try_lock(f.core, token)) return false;
     Count::on(&f, Event::read);
@@ -76,9 +80,21 @@ struct Unbiased {
   static bool release_any_slot(Frame&) noexcept { return false; }
   static bool may_have_fast_readers(const Frame&) noexcept { return false; }
 
-  static void write_lock(Frame& f) noexcept { f.core.write_lock(); }
-  static bool write_lock_until(Frame& f, const Deadline* deadline) noexcept {
-    return f.core.write_lock_until(deadline);
+  template <DrainListener L>
+  static void write_lock(Frame& f, const L& listener) noexcept {
+    if constexpr (TellsOfDrains<Core>) {
+      f.core.write_lock(listener);
+    } else {
+      f.core.write_lock();
+    }
+  }
+  template <DrainListener L>
+  static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
+    if constexpr (TellsOfDrains<Core>) {
+      return f.core.write_lock_until(deadline, listener);
+    } else {
+      return f.core.write_lock_until(deadline);
+    }
   }
   static bool try_write_lock(Frame& f) noexcept { return f.core.try_write_lock(); }
 

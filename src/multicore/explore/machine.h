@@ -91,6 +91,8 @@ class Machine {
   // Calls `on_doorway` at the thread's next read-modify-write, once.
   void expect_doorway() { me().at_doorway = true; }
   std::function<void(int thread)> on_doorway;
+  // Patience runs out only when no thread can go on, or also at any time, which costs a time-out.
+  bool patience_is_short = false;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
   // For the trace, if there is one. Arguments that take time are made only then (is_traced).
   bool is_traced() const { return trace != nullptr; }
@@ -155,6 +157,7 @@ class Machine {
     Fiber fiber;
     bool finished;
     bool expired;     // its deadline has passed
+    bool impatient;   // so has the patience of its wait
     bool at_doorway;  // its next update is to be reported
     int generation;   // how many threads were here before it
     unsigned place;
@@ -167,6 +170,7 @@ class Machine {
     bool timed;                 // await, parked
     bool idle;                  // the same, with a deadline that passes when nobody can go on
     bool idle_over;             // which has passed
+    bool patient;               // the same: its deadline has patience
     const void* address;        // parked
     std::uint32_t channels;     // parked
     bool woken;                 // parked
@@ -220,9 +224,15 @@ class Machine {
   void trace_access(Op op, int location, Order order, const Site& site, const char* format, ...)
       __attribute__((format(printf, 6, 7)));
   bool time_out();
+  void begins_to_wait(const Deadline* deadline);
+  bool may_time_out(const Thread& t) const;
+  bool may_lose_patience(const Thread& t) const;
+  void lose_patience();
 
   static constexpr int kMostSteps = 3000;
   static constexpr int kMostIdleRounds = 8;
+  // How often all patience runs out in an execution. Then nothing but another thread ends a wait.
+  static constexpr int kMostPatience = 8;
 
   std::array<Thread, kMaxThreads> threads_;
   Fiber outside_;
@@ -236,6 +246,7 @@ class Machine {
   Bounds left_;
   int steps_ = 0;
   int idle_rounds_ = 0;
+  int patience_rounds_ = 0;
   std::uint64_t writes_ = 0;
   std::uint32_t run_ = 0;
   std::string failure_;

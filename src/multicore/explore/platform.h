@@ -387,6 +387,15 @@ struct Explored {
   }
   static bool passed(const Deadline& d) { return machine.passed(d); }
   static Deadline deadline_in(std::uint64_t) { return *machine.deadline(Machine::When::idle); }
+  // The machine knows when patience runs out. Nanoseconds say that there is some, for those that
+  // pass on nothing but the time.
+  static constexpr long kPatient = 1;
+  static Deadline due(Deadline d) {
+    if (d.patience != 0) d.at.tv_nsec = kPatient;
+    return d;
+  }
+  static inline std::uint64_t patience = 0;  // 0: readers wait for ever
+  static std::uint64_t reader_patience() { return patience; }
   static constexpr std::uint32_t kReadsPerClock = 1;
 
   static std::uint32_t spin_budget() { return 0; }

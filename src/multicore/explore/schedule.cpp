@@ -66,13 +66,14 @@ void Machine::reset(const Scenario& scenario) {
   count_ = scenario.threads;
   memory_.reset(model);
   search.begin_execution();
-  steps_ = idle_rounds_ = process_ = 0;
+  steps_ = idle_rounds_ = patience_rounds_ = process_ = 0;
   writes_ = 0;
   failure_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];
     memory_.thread(i).now.clock(i) = 1;
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
+    t.patient = t.impatient = false;
     t.generation = 0;
     t.place = static_cast<unsigned>(i);
     t.exit_hooks.clear();
@@ -128,6 +129,7 @@ void Machine::fork(const std::function<void()>& at_fork) {
     if (i == current_) continue;
     Thread& t = threads_[i];
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
+    t.patient = t.impatient = false;
     ++t.generation;
     t.exit_hooks.clear();
     t.caller = Caller{};
@@ -226,9 +228,10 @@ bool Machine::ready(int thread) const {
     case Thread::Wait::none:
       return true;
     case Thread::Wait::await:
-      return t.condition(newest_for(thread, t.condition.location)) || (t.timed && t.expired);
+      return t.condition(newest_for(thread, t.condition.location)) || (t.timed && t.expired) ||
+             (t.patient && t.impatient);
     case Thread::Wait::parked:
-      return t.woken || (t.timed && t.expired) || t.idle_over;
+      return t.woken || (t.timed && t.expired) || (t.patient && t.impatient) || t.idle_over;
     case Thread::Wait::aside:
       return writes_ != t.writes_seen;
   }
@@ -238,7 +241,7 @@ bool Machine::ready(int thread) const {
 bool Machine::lucky(int thread) const {
   const Thread& t = threads_[thread];
   if (t.finished) return false;
-  const bool by_time = t.timed && left_.timeouts > 0;
+  const bool by_time = may_time_out(t) || may_lose_patience(t);
   if (t.wait == Thread::Wait::parked) return left_.spurious > 0 || by_time;
   if (t.wait != Thread::Wait::await) return false;
   if (by_time) return true;
@@ -315,6 +318,17 @@ bool Machine::let_time_pass() {
     }
   }
   bool changed = false;
+  for (int i = 0; i < count_ && patience_rounds_ < kMostPatience; ++i) {
+    Thread& t = threads_[i];
+    const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::parked;
+    if (t.finished || !waits || !t.patient) continue;
+    t.impatient = changed = true;
+  }
+  if (changed) {
+    ++patience_rounds_;
+    note("time passes: all patience is over");
+    return true;
+  }
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
     if (t.finished) continue;

@@ -28,13 +28,30 @@ bool Machine::time_out() {
   return true;
 }
 
+void Machine::begins_to_wait(const Deadline* deadline) {
+  Thread& t = me();
+  t.timed = may_pass(deadline);
+  t.patient = deadline != nullptr && deadline->patience != 0;
+  t.impatient = false;
+}
+bool Machine::may_time_out(const Thread& t) const {
+  return t.timed && (t.expired || left_.timeouts > 0);
+}
+bool Machine::may_lose_patience(const Thread& t) const {
+  return t.patient && (t.impatient || (patience_is_short && left_.timeouts > 0));
+}
+void Machine::lose_patience() {
+  if (!me().impatient) --left_.timeouts;
+  note("its patience is over");
+}
+
 bool Machine::await(const Condition& c, Order declared, const Deadline* deadline,
                     const Site& site) {
   Thread& t = me();
   const Order order = order_of(Op::await, declared, site);
   t.condition = c;
   t.order = order;
-  t.timed = may_pass(deadline);
+  begins_to_wait(deadline);
   for (;;) {
     t.wait = Thread::Wait::await;
     point();
@@ -45,25 +62,28 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
     flush_delayed_stores(c.location);
     // A delayed store may have ended what the wait was for.
     if (model != MemoryModel::tso || alone() || c(newest_for(current_, c.location))) break;
-    if (t.timed && (t.expired || left_.timeouts > 0)) break;
+    if (may_time_out(t) || may_lose_patience(t)) break;
   }
   const std::uint64_t* own = memory_.forwarded(current_, c.location);
   if (own != nullptr && c(*own)) return true;
 
-  // The writes that end the wait, the newest first; then the time-out.
+  // The writes that end the wait, the newest first; then the time-outs.
   const int newest = memory_.newest(c.location);
-  int options[kMostWrites + 2];
+  int options[kMostWrites + 3];
   int n = 0;
   for (int i = newest; i >= memory_.oldest_readable(current_, c.location, order); --i) {
     if (own != nullptr) break;  // which it does not see past
     if ((i == newest || left_.stale > 0) && c(memory_.value(c.location, i))) options[n++] = i;
   }
   constexpr int kTimeOut = -1;
-  if (t.timed && (t.expired || left_.timeouts > 0)) options[n++] = kTimeOut;
+  constexpr int kImpatience = -2;
+  if (may_time_out(t)) options[n++] = kTimeOut;
+  if (may_lose_patience(t)) options[n++] = kImpatience;
   if (n == 0) fail("deadlock: main would wait for ever at %s:%u", file_of(site), site.line());
   const int index = options[search.choose(n)];
-  if (index == kTimeOut) {
-    time_out();
+  if (index < 0) {
+    if (index == kTimeOut) time_out();
+    if (index == kImpatience) lose_patience();
     return c(load(c.location, declared, site));
   }
   if (index != newest) --left_.stale;
@@ -100,7 +120,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
   t.address = memory_.address_of(location);
   t.channels = channels;
-  t.timed = may_pass(deadline);
+  begins_to_wait(deadline);
   t.idle = is_idle(deadline);
   t.woken = false;
   t.wait = Thread::Wait::parked;
@@ -113,10 +133,16 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
     note("has waited for long enough");
     return Parked::timed_out;
   }
-  const bool by_chance = left_.spurious > 0;
-  const bool by_time = t.timed && (t.expired || left_.timeouts > 0);
-  if (by_time && (!by_chance || search.choose(2) == 0)) {
-    time_out();
+  enum class By : std::uint8_t { time, impatience, chance };
+  By options[3];
+  int n = 0;
+  if (may_time_out(t)) options[n++] = By::time;
+  if (may_lose_patience(t)) options[n++] = By::impatience;
+  if (left_.spurious > 0) options[n++] = By::chance;
+  const By by = options[n > 1 ? search.choose(n) : 0];
+  if (by != By::chance) {
+    if (by == By::time) time_out();
+    if (by == By::impatience) lose_patience();
     return Parked::timed_out;
   }
   --left_.spurious;
