@@ -14,6 +14,7 @@
 #include "platform/atomic.h"
 #include "platform/identity.h"  // IWYU pragma: export
 #include "platform/process.h"
+#include "platform/step_aside.h"
 #include "platform/system_tid.h"
 
 namespace lockswap {
