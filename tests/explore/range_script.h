@@ -1,7 +1,7 @@
 // What the threads of a range lock's case do, as words:
 //
 //   E0-4 S0-4        acquire [0, 4) exclusive, shared; then write, read the data of each unit
-//   tryE timedE lateE (S)   the other forms, as in script.h
+//   tryE timedE lateE farE (S)   the other forms, as in script.h
 //   u U              release this thread's newest, oldest range, after another look at its data.
 //                    A range that was not had is skipped
 //   down             the newest range becomes shared

@@ -27,6 +27,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
                     const Site& site) {
   Thread& t = me();
   const Order order = order_of(Op::await, declared, site);
+  t.at = site;
   t.condition = c;
   t.order = order;
   t.timed = may_pass(deadline);
@@ -75,6 +76,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
 Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channels,
                      const Deadline* deadline, const Site& site) {
   Thread& t = me();
+  t.at = site;
   point();
   if (memory_.poisoned(location)) {
     fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
@@ -129,12 +131,15 @@ void Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
   }
 }
 
-void Machine::step_aside() {
+void Machine::step_aside(const Site& site) {
   if (alone()) {
-    if (++idle_rounds_ > kMostIdleRounds) fail("deadlock: main goes round for ever");
+    if (++idle_rounds_ > kMostIdleRounds) {
+      fail("deadlock: main goes round for ever at %s:%u", file_of(site), site.line());
+    }
     return;
   }
   Thread& t = me();
+  t.at = site;
   t.writes_seen = writes_;
   t.timed = false;
   t.wait = Thread::Wait::aside;

@@ -1,0 +1,77 @@
+// Scripts for what the ones of rw_scripts.cpp do not say: what comes after a time-out or a mark, waits
+// that nothing but a release may end beside other waiters, and two locks.
+#include "rw_scripts.h"
+
+namespace lockswap::explore::rw {
+
+// The thread with ! must time out. Then it comes again, and others come to what it left.
+const Scripts kAfterTimeOut = {
+    {"timed-write-then-w", {"W +1 ?2 u", "?1 timedW! +2 W u"}},
+    {"timed-write-then-r", {"W +1 ?2 u", "?1 timedW! +2 R u"}},
+    {"timed-write-r-then-w", {"R +1 ?2 u R u", "?1 timedW! +2 W u"}},
+    {"timed-read-then-w", {"W +1 ?2 u", "?1 timedR! +2 W u"}},
+    {"timed-read-then-r", {"W +1 ?2 u W u", "?1 timedR! +2 R u"}},
+    {"timed-write-then-others", {"W +1 ?2 u", "?1 timedW! +2", "?2 R u W u"}},
+    {"timed-write-r-then-others", {"R +1 ?2 u", "?1 timedW! +2", "?2 W u R u"}},
+    {"timed-read-then-others", {"W +1 ?2 u", "?1 timedR! +2", "?2 R u W u"}},
+    {"timed-write-beside", {"R +1 ?2 u", "?1 timedW! +2", "?1 R u W u"}},
+    {"timed-both-then", {"W +1 ?2 ?3 u", "?1 timedR! +2 R u", "?1 timedW! +3 W u"}},
+};
+// A wait with a deadline that never comes must be ended by whatever ends another thread's wait.
+const Scripts kFar = {
+    {"far-r-beside-w", {"W u", "farR u", "W u"}},
+    {"far-w-beside-r", {"W u", "farW u", "R u"}},
+    {"far-w-behind-r", {"R u", "farW u", "R u"}},
+    {"far-both", {"W u", "farR u", "farW u"}},
+    {"far-r-beside-timed", {"W u", "farR u", "timedW u"}},
+    {"far-w-beside-timed", {"R u", "farW u", "timedW u"}},
+};
+const Scripts kMoreContract = {
+    {"again", {"R u R u", "W u W u"}},
+    {"again-rw", {"R u W u R u", "W u R u"}},
+    {"again-timed", {"W +1 ?2 u", "?1 timedR! +2 R u W u"}},
+    {"recursive-again", {"R R u u R R u u", "W u"}},
+    {"recursive-try-again", {"R tryR=0 u u tryR u R u", "W u"}},
+    {"recursive-both", {"R R u u", "R R u u", "W u"}},
+    // After a mark.
+    {"marked-2w", {"R +1 ?2 W u R u", "?1 free +2 W u"}},
+    {"marked-2w1r", {"R +1 ?2 W u", "?1 free +2 W u", "?2 R u"}},
+    {"marked-1w2r", {"R +1 ?2 R u", "?1 free +2 W u", "?2 R u"}},
+    {"marked-again", {"R +1 ?2 R R u u", "?1 free +2 R u", "?2 W u"}},
+    {"marked-timed", {"R +1 ?2 timedW u", "?1 free +2 timedR u", "?2 W u"}},
+    {"marked-far", {"R +1 ?2 W u", "?1 free +2 farR u", "?2 farW u"}},
+    // The release by another thread comes while the first one reads on.
+    {"foreign-early", {"R +1 R u R u", "?1 free", "W u"}},
+    {"foreign-early-2r", {"R +1 R u R u", "?1 free R u"}},
+    {"foreign-early-nested", {"R +1 R R u u R u", "?1 free W u"}},
+};
+// Two locks share the nodes, the threads' records and the readers table.
+const Scripts kTwoLocks = {
+    {"two", {"W u 2W u", "2R u R u"}},
+    {"two-held", {"R 2R U u", "W u 2W u"}},
+    {"two-nested", {"W 2W u u", "2W u W u"}},
+    {"two-both-ways", {"R 2W u u", "R u 2R u W u"}},
+    {"two-recursive", {"R 2R R U u u", "2W u W u"}},
+    {"two-timed-w", {"W +1 ?2 u 2W u", "?1 timedW! +2 2W u W u"}},
+    {"two-timed-r", {"W +1 ?2 u 2W u", "?1 timedR! +2 2R u R u"}},
+    {"two-foreign", {"R 2R +1 u", "?1 free W u 2W u"}},
+    {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}},
+};
+// The child forks while its threads clear up, by a thread that began there.
+const Scripts kMoreFork = {
+    {"fork-again-by", {"W fork u", "R u | R fork u W u", "R u | W u | R u"}},
+    {"fork-again-by-w", {"R fork u", "W u | W fork u R u", "R u | R u | W u"}},
+    {"fork-again-amid", {"W fork u W u", "W u | fork tryW u tryR u", "R u | R u"}},
+};
+// Its counters are about to come round. Writers, readers, and the forms that look before they come.
+const Scripts kWound = {
+    {"twice", {"W u W u", "R u R u"}},
+    {"timed", {"W u timedR u", "timedW u R u"}},
+};
+// Generations of locks come round.
+const Scripts kWoundGenerations = {
+    {"remade", {"R init tryW=0 u R u +1", "?1 tryW=0 u R u"}},
+    {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
+};
+
+}  // namespace lockswap::explore::rw
