@@ -109,6 +109,9 @@ void install() {
   for (int signal : kSignals)
     handle(signal, on_crash);
   handle(SIGVTALRM, on_time);
+}
+// For each case: a process that forks has its handlers, but not its timer.
+void begin_to_look() {
   const timeval looks{kSecondsBetweenLooks, 0};
   const itimerval timer{looks, looks};
   setitimer(ITIMER_VIRTUAL, &timer, nullptr);
@@ -129,6 +132,7 @@ CrashReport::CrashReport(const Case& c, const Bounds& bounds, MemoryModel memory
     return true;
   }();
   static_cast<void>(installed);
+  begin_to_look();
   std::fflush(stdout);  // what is there comes first
   report = this;
 }

@@ -28,6 +28,8 @@ void step(LockUnderTest& lock, Presets& so_far, const std::function<void()>& rou
           std::uint64_t rounds, std::uint64_t times) {
   Presets before, after;
   Scenario s;
+  s.threads = 1;  // which has nothing to do
+  s.body = [](int) {};
   s.setup = [&] {
     Explored::tick = 0;
     lock.begin();
