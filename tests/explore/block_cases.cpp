@@ -134,6 +134,8 @@ const Script kScripts[] = {
     // Asked about while the same lock, or the next one at its place, gets the block again.
     {"destroyed-held", {"a -a (a ?1 )a", "b c +1"}},
     {"destroyed-again", {"a -a a a", "b c"}, {3, 0, 0, 0}},
+    // Two ask about a block that its lock has claimed meanwhile before it ended.
+    {"claimed-ended", {"a +1 ?2 a A", "b +2 ?1 c", "?1 ?2 d"}},
     {"held", {"(a A +1 ?2 )a a", "?1 b c d +2"}},
 };
 }  // namespace

@@ -22,6 +22,9 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 // Where smaller scripts look at orders, or at stray wake-ups.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kNoStray{1, 1, 0, 1};
+// As in rw_scripts.h.
+constexpr Bounds kSequence{1, 0, 0, 1};
+constexpr Bounds kSwitches{2, 0, 0, 1};
 
 struct MutexScript {
   const char* name;

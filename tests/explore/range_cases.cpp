@@ -190,6 +190,10 @@ const Script kParts[] = {
     {"parts-round", {"E0-8 u", "E4-12 u"}},
     // They meet in one list of two each, the last of the one and the first of the other.
     {"parts-crossed", {"S0-4 u", "E2-6 u"}},
+    // Each of its nodes becomes a shared one.
+    {"parts-downgrade", {"E0-6 +1 down ?2 u", "?1 S0-2 +2 u"}},
+    {"parts-downgrade-middle", {"E0-6 +1 down ?2 u", "?1 S2-4 +2 u"}},
+    {"parts-downgrade-last", {"E0-6 +1 down ?2 u", "?1 S4-6 +2 u"}},
 };
 const Script kFork[] = {
     {"fork-free", {"fork E0-2 u", "E8-9 u | E4-5 u", "E10-11 u | E4-5 u"}},

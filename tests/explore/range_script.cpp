@@ -237,6 +237,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
       if (world->lock->busy(step.lock)) machine.fail("at the end the last range is held");
       if (!world->both_used) break;
     }
+    if (world->lock->loses_nodes()) machine.fail("at the end a node is lost");
   };
   return s;
 }

@@ -39,6 +39,7 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const
 
 bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
                  MemoryModel memory) {
+  const Scenario scenario = c.scenario();  // which may run the machine
   if (!machine.search.load(replay)) return false;
   machine.model = memory;
   for (std::size_t i = 0; i < c.threads.size(); ++i) {
@@ -46,7 +47,6 @@ bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
   }
   const CrashReport report(c, bounds, memory);
   std::vector<std::string> trace;
-  const Scenario scenario = c.scenario();
   machine.trace = &trace;
   const bool good = machine.run(scenario, bounds);
   machine.trace = nullptr;

@@ -2,6 +2,7 @@
 // CMake writes from rw_cases.cpp.in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ constexpr Bounds kFull{2, 2, 1, 1};
 constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kSmallLarge{1, 1, 0, 1};
 constexpr Bounds kSmallLargeFork{1, 0, 0, 1, 0};
+// A thread that is forked amid its call has come while another one was in: two switches.
+constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
 // Numbers in locks have so many bits.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
@@ -104,7 +107,8 @@ class RwBuilder {
       for (const Script& s : *scripts)
         add_case(name, &contract, s);
     }
-    for (const Script& s : kTwoLocks)
+    // Two blocks would be too many atoms for an execution.
+    for (const Script& s : is_large_ ? Scripts{} : kTwoLocks)
       add_case(name, &contract, s).second = &second;
     for (const Script& s : kWoundGenerations)
       add_case(name + "-2^24", &contract, s).wound_locks = kMostGenerations;
@@ -198,7 +202,7 @@ class RwBuilder {
     }
     // The model of the system's lock is one lock.
     if constexpr (!kSystems) {
-      for (const Script& s : kTwoLocks)
+      for (const Script& s : is_large_ ? Scripts{} : kTwoLocks)
         add_biased(name, &bravo, s).second = &second;
     }
     for (const Script& s : kMany)
@@ -239,10 +243,17 @@ class RwBuilder {
   // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
   // kinds.
   Bounds quick_bounds(const std::string& lock_name, const Script& s) const {
+    if (s.quick != nullptr) {
+      Bounds own = *s.quick;
+      if (is_large_) own = {std::min(own.preemptions, 1), 0, 0, own.timeouts, own.moves};
+      if (is_large_ && std::string(s.name).starts_with("fork")) own.moves = 0;
+      return own;
+    }
     const bool many = is_large_ || (has_tokens_ && lock_name.starts_with("bravo-"));
     if (!many) return s.threads.size() > 2 ? kSmall : kFull;
     if (lock_name.starts_with("core/")) return kSmall;
-    return std::string(s.name).starts_with("fork") ? kSmallLargeFork : kSmallLarge;
+    if (!std::string(s.name).starts_with("fork")) return kSmallLarge;
+    return s.threads.size() > 2 ? kSmallLargeFork : kLargeForkOfTwo;
   }
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
     cases_.push_back({.name = lock_name + '/' + s.name,

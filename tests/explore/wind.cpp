@@ -37,6 +37,7 @@ void step(LockUnderTest& lock, Presets& so_far, const std::function<void()>& rou
     for (std::uint64_t i = 0; i < rounds; ++i)
       round();
     if (!lock.at_rest()) machine.fail("a lock is not at rest after a round");
+    machine.end_and_begin_thread();  // what it has of its own, as rows, others may have
     after = machine.values();
   };
   machine.presets = so_far;
@@ -69,7 +70,9 @@ void repeat(LockUnderTest& lock, Presets& so_far, const std::function<void()>& r
     // The end itself is gone past on foot.
     const std::uint64_t to_end = kEnd - kRounds - done % kEnd;
     const std::uint64_t left = times - done;
-    const std::uint64_t steps = to_end > kEnd ? 0 : std::min(left, to_end) / kRounds;
+    // On foot as well what the first rounds alone change.
+    const bool walks = done == 0 || to_end > kEnd;
+    const std::uint64_t steps = walks ? 0 : std::min(left, to_end) / kRounds;
     const std::uint64_t on_foot = std::min(left, 2 * kRounds);
     step(lock, so_far, round, steps != 0 ? kRounds : on_foot, std::max<std::uint64_t>(steps, 1));
     done += steps != 0 ? steps * kRounds : on_foot;
