@@ -51,7 +51,7 @@ class Asymmetric {
     me.filling = 1;
     signal_fence();
     Section& section = Rows<P>::at(place);
-    // The light fence orders both before the look at the domain. relaxed: only this thread fills it.
+    // The light fence orders both before the look at the domain. relaxed: nobody else fills it.
     const bool empty = section.load(relaxed) == 0;
     // release: a thread that waits for readers of another domain may find this word where the
     // release of this thread's section there was, which a relaxed store would hide; pairs with

@@ -18,7 +18,7 @@ const CrashReport* report = nullptr;
 std::uint32_t seen_run = 0;
 int seen_steps = 0;
 
-// In a signal handler nothing but write() is safe. There is no one to tell if that fails.
+// In a signal handler nothing but write() is safe. If that fails, nobody can be shown why.
 void put(const char* text, std::size_t length) {
   while (length != 0) {
     const ssize_t n = write(STDOUT_FILENO, text, length);

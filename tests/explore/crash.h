@@ -1,5 +1,5 @@
-// What is left when a lock takes the explorer down with it: a wild address, a call without an end, a
-// loop that touches no atom.
+// What is left when a lock takes the explorer down with it: a wild address, a call without an end,
+// a loop that touches no atom.
 #pragma once
 
 #include <string>

@@ -117,7 +117,7 @@ class MutexBuilder {
         cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
     }
   }
-  // Where acquisitions leave anything behind: numbers in the lock that come round.
+  // Where acquisitions leave anything behind: numbers in the lock that wrap around.
   void add_wound(const std::string& name, LockUnderTest& core) {
     if (!counts_acquisitions(core)) return;
     for (const int bits : kWoundBits) {

@@ -33,7 +33,7 @@ const MutexScripts kMoreFork = {
     {"fork-again-by", {"W fork u", "W u | W fork u W u", "W u | W u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u", "W u | W u"}, &kSequence},
 };
-// Its counters are about to come round.
+// Its counters are about to wrap around.
 const MutexScripts kWound = {
     {"twice", {"W u W u", "W u W u"}},
     {"timed", {"W u tryW u", "timedW u W u"}},

@@ -14,7 +14,8 @@ from patched import SOURCES
 FOLDERS = ("locks", "posix", "range", "readers", "reclaim", "wait")
 # Not statements, or what no program can see.
 SKIPPED = re.compile(
-    r"^\s*(#|//|\}|using |template|static_assert|public:|private:|protected:|struct |class |friend |namespace |\.|\"|concept )"
+    r"^\s*(#|//|\}|using |template|static_assert|public:|private:|protected:|struct |class |friend |namespace )"
+    r"|^\s*(\.|\"|concept )"
     r"|Count::on|^\s*\{? *$|^\s*[\w:<>, ]+\{\};$"
 )
 

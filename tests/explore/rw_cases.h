@@ -229,7 +229,7 @@ class RwBuilder {
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
   }
 
-  // Numbers in the lock that come round, if it counts at all.
+  // Numbers in the lock that wrap around, if it counts at all.
   void add_wound(const std::string& name, LockUnderTest& core) {
     if (!counts_acquisitions(core)) return;
     for (const int bits : kWoundBits) {

@@ -1,5 +1,5 @@
-// Scripts for what the ones of rw_scripts.cpp do not say: what comes after a time-out or a mark, waits
-// that nothing but a release may end beside other waiters, and two locks.
+// Scripts for what the ones of rw_scripts.cpp do not say: what comes after a time-out or a mark,
+// waits that nothing but a release may end beside other waiters, and two locks.
 #include "rw_scripts.h"
 
 namespace lockswap::explore::rw {
@@ -59,7 +59,7 @@ const Scripts kTwoLocks = {
     {"two-foreign", {"R 2R +1 u", "?1 free W u 2W u"}},
     {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}, &kSwitches},
 };
-// The child forks while its threads clear up, by a thread that began there.
+// The child forks while its threads repair the lock, by a thread that began there.
 const Scripts kMoreFork = {
     // A writer that is about to get into a marked lock does not exist in the child. A reader that
     // reads again there must not wait for it.
@@ -68,12 +68,12 @@ const Scripts kMoreFork = {
     {"fork-again-by-w", {"R fork u", "W u | W fork u R u", "W u | R u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u tryR u", "R u | R u"}, &kSequence},
 };
-// Its counters are about to come round. Writers, readers, and the forms that look before they come.
+// Its counters are about to wrap around.
 const Scripts kWound = {
     {"twice", {"W u W u", "R u R u"}},
     {"timed", {"W u timedR u", "timedW u R u"}},
 };
-// Generations of locks come round.
+// Generations of locks wrap around.
 const Scripts kWoundGenerations = {
     {"remade", {"R init tryW=0 u R u +1", "?1 tryW=0 u R u"}},
     {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},

@@ -1,5 +1,5 @@
-// A lock that was used very often before a script begins: its counters and tickets are about to come
-// round to 0, or to leave the range of a signed or a shorter number.
+// A lock that was used very often before a script begins: its counters and tickets are about to
+// wrap around, or to leave the range of a signed or a shorter number.
 #pragma once
 
 #include <cstdint>
