@@ -130,6 +130,15 @@ const Script kListShared[] = {
     {"own-readers", {"S0-4 S2-6=0 E3-5=dead E6-8=0 u u u u", "E0-8 u"}},
     {"timed-figure-1", {"S4-5 +1 ?2 ?3 u", "?1 timedS3-9 u +2", "?1 timedE6-8 u +3"}},
 };
+// As many ranges as it takes for a tree to have more than a root and leaves.
+const Script kManyHeld[] = {
+    {"many-held",
+     {"E0-1 E1-2 E2-3 E3-4 E4-5 E5-6 E6-7 E7-8 U U +1 ?2 U U U U U U",
+      "?1 tryE7-8=busy tryE2-3=busy tryE1-2=0 +2 u u u"}},
+    {"many-held-back",
+     {"E7-8 E6-7 E5-6 E4-5 E3-4 E2-3 E1-2 E0-1 U U +1 ?2 U U U U U U",
+      "?1 tryE0-1=busy tryE5-6=busy tryE6-7=0 +2 u u u"}},
+};
 // kernel-rw alone.
 const Script kUpgrade[] = {
     {"upgrade", {"S0-4 up u", "S2-6 u"}},
@@ -228,6 +237,7 @@ class Builder {
     const std::string own = name + '/' + wait;
     add_all<kSwitches>(own, plain, kExclusive);
     if constexpr (kWalks) add_all<kSwitches>(own, plain, kListExclusive);
+    if constexpr (!kWalks) add_all<kSwitches>(own, plain, kManyHeld);
     if constexpr (kShares) add_all<kSwitches>(own, plain, kShared);
     if constexpr (kManyLists) add_all<kSwitches>(own, plain, kParts);
     if constexpr (kUpgrades) add_all<kSwitches>(own, plain, kUpgrade);
