@@ -4,6 +4,9 @@
 
 namespace lockswap::explore::rw {
 
+// Deadlines pass only when nobody can go on.
+static constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
+
 // The thread with ! must time out. Then it comes again, and others come to what it left.
 const Scripts kAfterTimeOut = {
     {"timed-write-then-w", {"W +1 ?2 u", "?1 timedW! +2 W u"}, &kFewerStale},
@@ -63,7 +66,11 @@ const Scripts kTwoLocks = {
 const Scripts kMoreFork = {
     // A writer that is about to get into a marked lock does not exist in the child. A reader that
     // reads again there must not wait for it.
-    {"fork-marked-again", {"R +1 ?2 fork tryR R u u", "?1 free +2 W u", "| timedW u"}, &kSwitches},
+    {"fork-marked-again",
+     {"R +1 ?2 fork tryR R u u", "?1 free +2 W u", "| timedW u"},
+     &kSwitchesInTime},
+    // A thread of the child ends a write hold of one that is gone, beside which readers had come.
+    {"fork-foreign-write", {"?1 fork free W u R u", "W +1", "R u"}, &kSequence},
     {"fork-again-by", {"W fork u", "R u | R fork u W u", "R u | W u | R u"}, &kSequence},
     {"fork-again-by-w", {"R fork u", "W u | W fork u R u", "W u | R u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u tryR u", "R u | R u"}, &kSequence},
