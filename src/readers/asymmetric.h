@@ -51,10 +51,13 @@ class Asymmetric {
     me.filling = 1;
     signal_fence();
     Section& section = Rows<P>::at(place);
-    // relaxed, both: the light fence orders them before the look at the domain.
+    // The light fence orders both before the look at the domain. relaxed: nobody else fills it.
     const bool empty = section.load(relaxed) == 0;
+    // release: a thread that waits for readers of another domain may find this word where the
+    // release of this thread's section there was, which a relaxed store would hide; pairs with
+    // Rows::each_of.
     if (empty) [[likely]]
-      section.store(word | Rows<P>::kSleepers, relaxed);
+      section.store(word | Rows<P>::kSleepers, release);
     signal_fence();
     me.filling = 0;
     P::light_fence();

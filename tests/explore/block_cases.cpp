@@ -56,10 +56,10 @@ class Lock {
   State state_;
 };
 
-constexpr int kPlaces = 4;
+constexpr int kLocks = 4;
 struct World {
   Lock* locks;
-  Plain data[kPlaces];
+  Plain data[kLocks];
   ExploredAtomic<std::uint32_t> events[4];
 };
 
@@ -103,8 +103,8 @@ Scenario block_scenario(const std::vector<std::string>& threads) {
   Scenario s;
   s.threads = static_cast<int>(threads.size());
   s.setup = [world] {
-    world->locks = static_cast<Lock*>(fixed_memory());
-    for (int i = 0; i < kPlaces; ++i) {
+    world->locks = static_cast<Lock*>(lock_memory(0));
+    for (int i = 0; i < kLocks; ++i) {
       new (&world->locks[i]) Lock{};
       world->data[i].reset();
     }
@@ -134,6 +134,8 @@ const Script kScripts[] = {
     // Asked about while the same lock, or the next one at its place, gets the block again.
     {"destroyed-held", {"a -a (a ?1 )a", "b c +1"}},
     {"destroyed-again", {"a -a a a", "b c"}, {3, 0, 0, 0}},
+    // Two ask about a block that its lock has claimed meanwhile before it ended.
+    {"claimed-ended", {"a +1 ?2 a A", "b +2 ?1 c", "?1 ?2 d"}},
     {"held", {"(a A +1 ?2 )a a", "?1 b c d +2"}},
 };
 }  // namespace
@@ -142,6 +144,7 @@ void add_block_cases(std::vector<Case>& cases) {
   for (const Script& s : kScripts) {
     Case c;
     c.name = std::string("blocks/") + s.name;
+    c.threads = s.threads;
     c.bounds = kFull;
     c.quick_bounds = s.quick;
     c.other = [&s] { return block_scenario(s.threads); };

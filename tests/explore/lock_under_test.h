@@ -26,12 +26,13 @@ template <template <class, class> class CoreOf, template <class> class WaitOf>
 class CoreLock final : public LockUnderTest {
   using Core = CoreOf<Explored, WaitAt<WaitOf<Explored>>>;
   using Reads = ReadTokens<Core>;
+  static_assert(sizeof(Core) <= kPlaceBytes);
 
  public:
   void begin() override {
     Core::prepare();
-    machine.heal(fixed_memory());
-    core_ = new (fixed_memory()) Core{};
+    machine.heal(lock_memory(0));
+    core_ = new (lock_memory(0)) Core{};
     if constexpr (requires { core_->use(); }) core_->use();
   }
   void begin_zeroed() override { begin(); }
@@ -99,8 +100,10 @@ class ContractLock final : public LockUnderTest {
   using Frame = typename Contract::Frame;
   // glibc's: a lock that its own functions change.
   static constexpr bool kSystems = !requires(Core & core) { core.idle(); };
+  static_assert(sizeof(Frame) <= kPlaceBytes);
 
  public:
+  explicit ContractLock(int place = 0) : place_(place) {}
   void begin() override {
     begin_zeroed();
     Contract::begin(*f_);
@@ -109,8 +112,8 @@ class ContractLock final : public LockUnderTest {
   }
   void begin_zeroed() override {
     Contract::prepare();
-    machine.heal(fixed_memory());
-    f_ = new (fixed_memory()) Frame{};
+    machine.heal(lock_memory(place_));
+    f_ = new (lock_memory(place_)) Frame{};
     if constexpr (kSystems) GlibcModel<Frame>::install();
   }
   int read(How how) override {
@@ -165,6 +168,7 @@ class ContractLock final : public LockUnderTest {
   static Patience patience(How how) {
     return {.only_try = how == How::only_try, .deadline = deadline_for(how)};
   }
+  const int place_;
   Frame* f_ = nullptr;
 };
 

@@ -202,6 +202,8 @@ std::vector<SeededFault> seeded_faults() {
       // --- rlu-asym: its fences stand in structural_faults.toml
       weak("rlu-asym: a reader looks for a writer with relaxed", "rlu.h", "fill_and_look", Op::load,
            acquire, relaxed, "core/rlu-asym/spin/1w2r"),
+      weak("rlu-asym: a reader fills its section with relaxed", "asymmetric.h", "fill", Op::store,
+           release, relaxed, "rlu-asym/spin/two"),
       weak("rlu-asym: a reader empties its section with relaxed", "asymmetric.h", "fast_vacate",
            Op::store, release, relaxed, "core/rlu-asym/spin/1w2r"),
       weak("rlu-asym: a writer waits for readers with relaxed", "asymmetric.h", "wait_for",

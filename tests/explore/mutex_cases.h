@@ -12,6 +12,7 @@
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
+#include "wind.h"
 
 namespace lockswap::explore::mutex {
 
@@ -22,6 +23,9 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kNoStray{1, 1, 0, 1};
 constexpr Bounds kNoStrayNoStale{1, 0, 0, 0};
+// As in rw_scripts.h.
+constexpr Bounds kSequence{1, 0, 0, 1};
+constexpr Bounds kSwitches{2, 0, 0, 1};
 
 struct MutexScript {
   const char* name;
@@ -43,6 +47,16 @@ extern const MutexScripts kCondStop;
 extern const MutexScripts kCondPriority;
 extern const MutexScripts kCondFork;
 extern const MutexScripts kManyCond;
+extern const MutexScripts kAfterTimeOut;
+extern const MutexScripts kFar;
+extern const MutexScripts kMoreContract;
+extern const MutexScripts kTwoLocks;
+extern const MutexScripts kMoreFork;
+extern const MutexScripts kWound;
+extern const MutexScripts kMoreCond;
+extern const MutexScripts kMoreManyCond;
+// Numbers in locks have so many bits.
+constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
 class MutexBuilder {
  public:
@@ -67,10 +81,12 @@ class MutexBuilder {
   template <template <class, class> class Core, template <class> class Wait>
   void add(const std::string& name) {
     static MutexCore<Core, Wait> core;
-    static MutexLock<Core, Wait> contract;
+    static MutexLock<Core, Wait> contract, second(1);
     static MutexLock<Core, Wait, mutex_kind::kRecursive> recursive;
     [[maybe_unused]] const std::size_t first = cases_.size();
     for (const MutexScript& s : kGeneral)
+      add_case("core/" + name, &core, s);
+    for (const MutexScript& s : kFar)
       add_case("core/" + name, &core, s);
     for (const MutexScript& s : kDestroy)
       add_case("core/" + name, &core, s);
@@ -79,14 +95,23 @@ class MutexBuilder {
     [[maybe_unused]] const std::size_t rest = cases_.size();
     for (const MutexScript& s : kGiveUp)
       add_case("core/" + name, &core, s);
+    for (const MutexScript& s : kAfterTimeOut)
+      add_case("core/" + name, &core, s);
+    add_wound(name, core);
     add_each<Core, Wait>(name);
     for (const MutexScript& s : kContract)
       add_case(name, &contract, s);
+    for (const MutexScript& s : kMoreContract)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kTwoLocks)
+      add_case(name, &contract, s).second = &second;
     for (const MutexScript& s : kDestroy)
       add_case(name, &contract, s);
     for (const MutexScript& s : kRecursive)
       add_case(name, &recursive, s);
     for (const MutexScript& s : kFork)
+      add_case(name, &contract, s);
+    for (const MutexScript& s : kMoreFork)
       add_case(name, &contract, s);
     for (const MutexScript& s : kZeroed)
       add_case(name + "-zeroed", &contract, s).zeroed = true;
@@ -94,6 +119,16 @@ class MutexBuilder {
     if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
       for (std::size_t i = first; i < cases_.size(); ++i)
         cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
+    }
+  }
+  // Where acquisitions leave anything behind: numbers in the lock that wrap around.
+  void add_wound(const std::string& name, LockUnderTest& core) {
+    if (!counts_acquisitions(core)) return;
+    for (const int bits : kWoundBits) {
+      for (const MutexScript& s : kWound) {
+        Case& c = add_case("core/" + name + "-2^" + std::to_string(bits), &core, s);
+        c.wound_writes = (std::uint64_t{1} << bits) - 2;
+      }
     }
   }
   // The least that a mutex and a wait policy need.
@@ -106,15 +141,22 @@ class MutexBuilder {
   // A condition variable; over other mutexes only what the two share.
   template <template <class, class> class Core, template <class> class Wait>
   void add_cond(const std::string& name) {
-    static MutexLock<Core, Wait> contract;
+    static MutexLock<Core, Wait> contract, second(1);
     for (const MutexScript& s : kCond)
       add_case(name, &contract, s);
     for (const MutexScripts* scripts : {&kCondStop, &kCondPriority, &kCondFork}) {
       for (const MutexScript& s : *scripts)
         add_case(name, &contract, s);
     }
+    for (const MutexScript& s : kMoreCond)
+      add_case(name, &contract, s).second = &second;
     for (const MutexScript& s : kManyCond)
       add_case(name, &contract, s).sampled = true;
+    for (const MutexScript& s : kMoreManyCond) {
+      Case& c = add_case(name, &contract, s);
+      c.sampled = true;
+      c.second = &second;
+    }
   }
   template <template <class, class> class Core, template <class> class Wait>
   void add_each_cond(const std::string& name) {

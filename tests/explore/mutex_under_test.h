@@ -20,8 +20,14 @@ namespace lockswap::explore {
 // What both forms of a mutex have in common.
 class MutexUnderTest : public LockUnderTest {
  public:
+  explicit MutexUnderTest(int place = 0) : place_(place) {}
   int read(How how) override { return write(how); }
-  std::uint64_t key() const override { return reinterpret_cast<std::uintptr_t>(fixed_memory()); }
+  std::uint64_t key() const override {
+    return reinterpret_cast<std::uintptr_t>(lock_memory(place_));
+  }
+
+ protected:
+  const int place_;
 };
 
 // The core of a mutex alone.
@@ -32,8 +38,8 @@ class MutexCore final : public MutexUnderTest {
  public:
   void begin() override {
     Core::prepare();
-    machine.heal(fixed_memory());
-    core_ = new (fixed_memory()) Core{};
+    machine.heal(lock_memory(place_));
+    core_ = new (lock_memory(place_)) Core{};
     if constexpr (requires { core_->use(); }) core_->use();
   }
   void begin_zeroed() override { begin(); }
@@ -113,8 +119,10 @@ class MutexLock final : public MutexUnderTest {
   using Contract = MutexContract<Explored, CoreOf<Explored, W>, CountNothing>;
   using Frame = typename Contract::Frame;
   using Cond = Condvar<Explored, WaitAt<Park<Explored>>>;
+  static_assert(sizeof(Frame) <= kPlaceBytes && sizeof(Cond) <= kPlaceBytes);
 
  public:
+  using MutexUnderTest::MutexUnderTest;
   void begin() override {
     begin_zeroed();
     Contract::begin(*f_);
@@ -123,11 +131,12 @@ class MutexLock final : public MutexUnderTest {
   void begin_zeroed() override {
     Contract::prepare();
     Cond::prepare();
-    machine.heal(fixed_memory());
-    f_ = new (fixed_memory()) Frame{};
+    machine.heal(lock_memory(place_));
+    f_ = new (lock_memory(place_)) Frame{};
     f_->kind = kKind;
-    machine.heal(cond_memory());
-    c_ = new (cond_memory()) Cond{};
+    // The condition variable of its number: the other mutex has the other one.
+    machine.heal(cond_memory(place_));
+    new (cond_memory(place_)) Cond{};
     cond_gone_ = false;
   }
   int write(How how) override {
@@ -174,33 +183,34 @@ class MutexLock final : public MutexUnderTest {
     machine.poison(f_, sizeof *f_);
   }
   bool at_rest() override {
-    if (!cond_gone_) c_->destroy();  // must come to an end
+    if (!cond_gone_) cond(place_).destroy();  // must come to an end
     return f_->owner.load(relaxed) == 0 && f_->core.idle();
   }
   Claims claims() const override { return Contract::kClaims; }
 
-  int cond_wait(How how, const Interruption& interruption) override {
+  int cond_wait(int number, How how, const Interruption& interruption) override {
     ExploredSleep sleep(interruption);
-    const auto o = c_->wait(
+    const auto o = cond(number).wait(
         key(), sleep, deadline_for(how), [this] { return unlock(true); },
         [this] { return write(How::wait); });
     return o.cancelled ? ECANCELED : o.error;
   }
-  void cond_signal() override { c_->signal(); }
-  void cond_broadcast() override { c_->broadcast(); }
-  void cond_destroy() override {
-    c_->destroy();
-    machine.poison(c_, sizeof *c_);
-    cond_gone_ = true;
+  void cond_signal(int number) override { cond(number).signal(); }
+  void cond_broadcast(int number) override { cond(number).broadcast(); }
+  void cond_destroy(int number) override {
+    cond(number).destroy();
+    machine.poison(&cond(number), sizeof(Cond));
+    if (number == place_) cond_gone_ = true;
   }
 
  private:
-  static void* cond_memory() { return static_cast<std::byte*>(fixed_memory()) + 1024; }
+  static Cond& cond(int number) {
+    return *std::launder(reinterpret_cast<Cond*>(cond_memory(number)));
+  }
   void adopt() {
     if (!Contract::is_adopted(*f_)) Contract::adopt(*f_);
   }
   Frame* f_ = nullptr;
-  Cond* c_ = nullptr;
   bool cond_gone_ = false;
 };
 

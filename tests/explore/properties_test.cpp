@@ -1,9 +1,14 @@
 // Each toy lock breaks one property. Exploration must find the fault under each memory model and
 // each schedule, report it in the right words, and reach it again by its replay string.
+#include <csignal>
 #include <cstdio>
+#include <functional>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
+
+#include <sys/wait.h>
 
 #include "lock_under_test.h"
 #include "runner.h"
@@ -71,6 +76,106 @@ void toy(const char* name, std::vector<std::string> threads, const std::string& 
   std::printf("%-10s %s\n", name, words.empty() ? "nothing" : words.c_str());
 }
 
+// What a program prints that runs into the fault, and how it ends.
+struct Ended {
+  std::string printed;
+  int status;
+};
+Ended run_and_end(const std::function<void()>& what) {
+  int pipe_ends[2];
+  std::fflush(stdout);
+  if (pipe(pipe_ends) != 0) return {"no pipe", 0};
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipe_ends[1], STDOUT_FILENO);
+    what();
+    std::fflush(stdout);
+    _exit(0);
+  }
+  close(pipe_ends[1]);
+  Ended e;
+  char part[512];
+  for (ssize_t n; (n = read(pipe_ends[0], part, sizeof part)) > 0;)
+    e.printed.append(part, static_cast<std::size_t>(n));
+  close(pipe_ends[0]);
+  waitpid(child, &e.status, 0);
+  return e;
+}
+
+// A lock that takes the explorer down leaves the script and choices that lead there again, and then
+// the steps.
+template <Fault kFault>
+void check_crash(const char* name, int signal, const std::string& words) {
+  static CoreLock<ToyWith<kFault>::template Core, Park> lock;
+  Case c;
+  c.name = name;
+  c.lock = &lock;
+  c.threads = {"W u", "W u"};
+  const auto expect = [&](const Ended& e, const std::string& text) {
+    if (e.printed.find(text) == std::string::npos) {
+      complain(c, {}, "a crash does not print '" + text + "', but: " + e.printed);
+    }
+    if (!WIFSIGNALED(e.status) || WTERMSIG(e.status) != signal) {
+      complain(c, {}, "it does not end by its signal, but with " + std::to_string(e.status));
+    }
+  };
+  const Ended first = run_and_end([&] { explore(c, c.bounds, {}); });
+  expect(first, words + " in " + name + "\n    T0: W u\n    T1: W u\n");
+  const std::string before =
+      std::string("repeat it: lockswap-explore replay ") + name + " 2,2,1,1 ";
+  expect(first, before);
+  const std::size_t at = first.printed.find(before);
+  if (at == std::string::npos) return;
+  const std::string line = first.printed.substr(at + before.size());
+  const std::string choices = line.substr(0, line.find('\n'));
+  const Ended again = run_and_end([&] { print_trace(c, c.bounds, choices); });
+  expect(again, "write ...");
+  expect(again, before + choices);
+  std::printf("%-10s %s\n", name, words.c_str());
+}
+
+// Each thread's line, whatever it waits by: an event of the script, a lock, a sleep.
+void check_deadlock() {
+  static CoreLock<ToyWith<Fault::none>::Core, Park> lock;
+  Case c;
+  c.name = "deadlock";
+  c.lock = &lock;
+  c.threads = {"W ?1 u", "R u", "?2"};
+  const Outcome o = explore(c, {0, 0, 0, 0}, {});
+  for (const char* part :
+       {"deadlock: T0 waits at script.cpp:", " for event 1", "T1 sleeps at toy.h:", " for lock",
+        "T2 waits at script.cpp:", " for event 2"}) {
+    if (o.failure.find(part) == std::string::npos) {
+      complain(c, {}, std::string("no '") + part + "' in '" + o.failure + "'");
+    }
+  }
+  std::printf("deadlock   %s\n", o.failure.c_str());
+}
+
+// Without a read that the lock admits no bias can be switched on: which one was it?
+void check_first_read() {
+  static CoreLock<ToyWith<Fault::none>::Core, Park> lock;
+  Case c;
+  c.name = "first read";
+  c.lock = &lock;
+  c.threads = {"R u"};
+  c.biased = true;  // but it has none
+  const Outcome o = explore(c, {0, 0, 0, 0}, {});
+  const char* const words = "before the threads begin: the second read is not a fast one";
+  if (o.failure != words) complain(c, {}, "'" + o.failure + "' is not '" + words + "'");
+}
+
+void check_bounds(const char* text, bool right, const Bounds& wanted) {
+  Bounds b;
+  const bool is_right = parse(text, b);
+  const bool same = b.preemptions == wanted.preemptions && b.stale == wanted.stale &&
+                    b.spurious == wanted.spurious && b.timeouts == wanted.timeouts &&
+                    b.moves == wanted.moves;
+  if (is_right == right && (!right || (same && text_of(b) == text))) return;
+  ++failures;
+  std::printf("FAILED: bounds '%s' are read as %s\n", text, is_right ? text_of(b).c_str() : "none");
+}
+
 // A release that reads the lock after its last store: the lock may be gone.
 template <class P, class W>
 class Lingers : public Toy<P, W, Fault::none> {
@@ -125,6 +230,14 @@ int main() {
   check_file("locks/mutex/node_cohort.h", "cohort.h", false);
   check_file("cohort.h", "cohort.h", true);
   check_file("cohort.h", "rw/cohort.h", false);
+  check_crash<Fault::wild>("wild", SIGSEGV, "a wild address or an endless call");
+  check_crash<Fault::endless>("endless", SIGABRT, "a loop without an end, and without a step,");
+  check_deadlock();
+  check_first_read();
+  check_bounds("2,1,0,3", true, {2, 1, 0, 3});
+  check_bounds("2,1,0,3,0", true, {2, 1, 0, 3, 0});
+  for (const char* text : {"", "2,1,0", "2,1,0,3,", "2,1,0,3,0,0", "2,1,-1,3", "2,1,0,x"})
+    check_bounds(text, false, {});
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -47,6 +47,10 @@ const Script kExclusive[] = {
     {"timed-out", {"E0-4 +1 ?2 u", "?1 timedE2-6=late +2"}},
     {"late", {"E0-4 u", "lateE2-6 u"}},
     {"exit", {"E0-4 u exit E2-3 u", "E2-6 u exit E0-1 u"}},
+    // After a time-out; a wait that nothing but a release may end, beside another one.
+    {"timed-out-then", {"E0-4 +1 ?2 u", "?1 timedE2-6=late +2 E2-6 u u"}},
+    {"timed-out-then-others", {"E0-4 +1 ?2 u", "?1 timedE2-6=late +2 u", "?2 E3-5 u"}},
+    {"far", {"E0-4 u", "farE2-6 u", "E3-5 u"}},
 };
 // What asks for more than a queue can give, or is about a list's nodes.
 const Script kListExclusive[] = {
@@ -54,6 +58,13 @@ const Script kListExclusive[] = {
     {"abc", {"E1-4 +1 ?2 u", "?1 E2-8 u", "?1 E4-6 +2 u"}},
     {"hold-two", {"E4-6 E0-2 u u", "E0-6 u"}},
     {"hold-two-crossed", {"E0-2 E4-6 U u", "E1-5 u"}},
+    // Ranges of the thread's own that touch the one it asks for, and another's in the way.
+    {"own-adjacent", {"E0-2 E6-8 ?1 E2-6=0 u u u", "E4-5 +1 u"}},
+    {"own-adjacent-first", {"?1 E2-4 E4-6=0 u u", "E5-7 +1 u"}},
+    // A walk takes a node out through the link of one that is released meanwhile.
+    {"unlink-released", {"E2-3 E0-1 E8-9 U U u", "E4-5 u"}, kWalk},
+    {"unlink-released-again", {"E2-3 E0-1 E8-9 U U E2-3 E0-1 u u u", "E4-5 u"}, kWalk},
+    {"unlink-released-3", {"E4-5 E2-3 E0-1 E8-9 U U U u", "E6-7 u"}, kWalk},
     {"own", {"E2-4 E3-5=dead E1-3=dead E0-2=0 tryE2-3=busy E4-6=0 u u u u u u", "E0-6 u"}},
     // The list is not empty, so nodes are marked, walked by and used again.
     {"recycle", {"E8-9 E0-1 u E2-3 u E0-1 u u", "E4-5 u"}, kWalk},
@@ -92,8 +103,14 @@ const Script kShared[] = {
     {"try-rw", {"S0-4 u", "tryE2-6 u", "tryS3-8 u"}},
     {"try-readers", {"S0-4 +1 ?2 u", "?1 tryS2-6=0 +2 u"}},
     {"timed-rw", {"E0-4 u", "timedS2-6 u", "timedE3-8 u"}},
+    {"far-rw", {"E0-4 u", "farS2-6 u", "farE3-8 u"}},
 };
 const Script kListShared[] = {
+    {"own-adjacent-shared", {"S0-2 S6-8 ?1 E2-6=0 u u u", "S4-5 +1 u"}},
+    {"own-adjacent-reads", {"E0-2 ?1 S2-6=0 u u", "E4-5 +1 u"}},
+    {"own-adjacent-readers", {"E0-2 E2-6=0 u u", "S4-8 u", "S3-5 u"}},
+    {"unlink-released-reader", {"S2-3 S0-1 S8-9 U U u", "S0-6 u"}, kWalk},
+    {"unlink-released-back", {"S2-3 S0-1 S8-9 U U u", "E4-6 u"}, kWalk},
     // A reader that cannot get in is no obstacle for the writer that it waits for.
     {"pending", {"E5-9 +1 ?2 E0-1 u u", "?1 S1-2 +2 S0-8 u u"}},
     {"pending-own", {"E5-9 +1 ?2 E5-6=dead S6-7=dead u u u", "?1 S1-2 +2 S0-8 u u"}},
@@ -112,6 +129,15 @@ const Script kListShared[] = {
     {"own-shared", {"E4-8 S0-4=0 S0-5=dead u u u", "S0-8 u"}},
     {"own-readers", {"S0-4 S2-6=0 E3-5=dead E6-8=0 u u u u", "E0-8 u"}},
     {"timed-figure-1", {"S4-5 +1 ?2 ?3 u", "?1 timedS3-9 u +2", "?1 timedE6-8 u +3"}},
+};
+// As many ranges as it takes for a tree to have more than a root and leaves.
+const Script kManyHeld[] = {
+    {"many-held",
+     {"E0-1 E1-2 E2-3 E3-4 E4-5 E5-6 E6-7 E7-8 U U +1 ?2 U U U U U U",
+      "?1 tryE7-8=busy tryE2-3=busy tryE1-2=0 +2 u u u"}},
+    {"many-held-back",
+     {"E7-8 E6-7 E5-6 E4-5 E3-4 E2-3 E1-2 E0-1 U U +1 ?2 U U U U U U",
+      "?1 tryE0-1=busy tryE5-6=busy tryE6-7=0 +2 u u u"}},
 };
 // kernel-rw alone.
 const Script kUpgrade[] = {
@@ -173,10 +199,15 @@ const Script kParts[] = {
     {"parts-round", {"E0-8 u", "E4-12 u"}},
     // They meet in one list of two each, the last of the one and the first of the other.
     {"parts-crossed", {"S0-4 u", "E2-6 u"}},
+    // Each of its nodes becomes a shared one.
+    {"parts-downgrade", {"E0-6 +1 down ?2 u", "?1 S0-2 +2 u"}},
+    {"parts-downgrade-middle", {"E0-6 +1 down ?2 u", "?1 S2-4 +2 u"}},
+    {"parts-downgrade-last", {"E0-6 +1 down ?2 u", "?1 S4-6 +2 u"}},
 };
 const Script kFork[] = {
     {"fork-free", {"fork E0-2 u", "E8-9 u | E4-5 u", "E10-11 u | E4-5 u"}},
     {"fork-held", {"E0-2 fork E4-6 u u", "E8-9 u | E0-2 u", "E10-11 u"}},
+    {"fork-again", {"E0-2 fork fork u", "E8-9 u | E0-1 u | E4-5 u", "E10-11 u | E6-7 u"}},
 };
 
 constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
@@ -206,6 +237,7 @@ class Builder {
     const std::string own = name + '/' + wait;
     add_all<kSwitches>(own, plain, kExclusive);
     if constexpr (kWalks) add_all<kSwitches>(own, plain, kListExclusive);
+    if constexpr (!kWalks) add_all<kSwitches>(own, plain, kManyHeld);
     if constexpr (kShares) add_all<kSwitches>(own, plain, kShared);
     if constexpr (kManyLists) add_all<kSwitches>(own, plain, kParts);
     if constexpr (kUpgrades) add_all<kSwitches>(own, plain, kUpgrade);

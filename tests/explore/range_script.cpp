@@ -11,7 +11,7 @@ namespace {
 
 struct Step {
   enum What : std::uint8_t { acquire, release, downgrade, upgrade, set, wait, exit, fork } what;
-  enum How : std::uint8_t { waits, only_try, timed, late } how = waits;
+  enum How : std::uint8_t { waits, only_try, timed, late, far } how = waits;
   bool shared = false;
   bool oldest = false;
   int lock = 0;
@@ -68,6 +68,7 @@ Step parse_word(const std::string& word) {
   if (strip(w, "try")) s.how = Step::only_try;
   if (strip(w, "timed")) s.how = Step::timed;
   if (strip(w, "late")) s.how = Step::late;
+  if (strip(w, "far")) s.how = Step::far;
   if (w.starts_with('E') || w.starts_with('S')) {
     s.what = Step::acquire;
     s.shared = w[0] == 'S';
@@ -105,11 +106,10 @@ void access(World& world, const Held& h) {
 }
 
 int acquire(World& world, const Step& s, Held& h) {
-  const bool late = s.how == Step::late;
-  const Deadline* deadline =
-      late || s.how == Step::timed
-          ? machine.deadline(late ? Machine::When::over : Machine::When::some_time)
-          : nullptr;
+  const Deadline* deadline = s.how == Step::timed  ? machine.deadline(Machine::When::some_time)
+                             : s.how == Step::late ? machine.deadline(Machine::When::over)
+                             : s.how == Step::far  ? machine.deadline(Machine::When::far)
+                                                   : nullptr;
   h = {{s.start, s.end, s.shared, s.how == Step::only_try, deadline}, nullptr, false, s.lock};
   const int result = world.lock->acquire(s.lock, h.range, h.handle);
   h.had = result == 0;
@@ -238,6 +238,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
       if (world->lock->busy(step.lock)) machine.fail("at the end the last range is held");
       if (!world->both_used) break;
     }
+    if (world->lock->loses_nodes()) machine.fail("at the end a node is lost");
   };
   return s;
 }

@@ -1,7 +1,7 @@
 // What the threads of a range lock's case do, as words:
 //
 //   E0-4 S0-4        acquire [0, 4) exclusive, shared; then write, read the data of each unit
-//   tryE timedE lateE (S)   the other forms, as in script.h
+//   tryE timedE lateE farE (S)   the other forms, as in script.h
 //   u U              release this thread's newest, oldest range, after another look at its data.
 //                    A range that was not had is skipped
 //   down             the newest range becomes shared
@@ -43,6 +43,8 @@ class RangeUnderTest {
   virtual int try_upgrade(int which, void* handle) = 0;
   virtual bool busy(int which) = 0;
   virtual bool can_share() const = 0;
+  // At the end: whether nodes are in no thread's supply any more.
+  virtual bool loses_nodes() { return false; }
 };
 
 // Lock is one of range/.
@@ -76,6 +78,24 @@ class RangeLockUnderTest final : public RangeUnderTest {
   }
   bool busy(int which) override { return lock(which).busy(); }
   bool can_share() const override { return Lock::kCanShare; }
+  bool loses_nodes() override {
+    if constexpr (requires { typename Lock::Nodes::Supply; }) {
+      using Nodes = typename Lock::Nodes;
+      const typename Nodes::Lease lease;
+      auto& mine = *lease.get();
+      std::uint64_t found = 0;
+      for (auto* w = Nodes::epochs().first(); w != nullptr; w = w->next) {
+        const auto& supply = static_cast<const typename Nodes::Supply&>(*w);
+        if (&supply == &mine) continue;
+        found += supply.ready.count + supply.open.count + supply.closed.count;
+      }
+      // The thread's own, and those that all threads share: until more have to be mapped.
+      const std::uint64_t nodes = Nodes::counts().nodes;
+      for (; Nodes::take(mine) != nullptr && Nodes::counts().nodes == nodes; ++found) {}
+      return found != nodes;
+    }
+    return false;
+  }
 
  private:
   static void begin_one(Lock& l) {

@@ -13,7 +13,7 @@ namespace lockswap::explore {
 const char* const kRunUsage =
     "lockswap-explore run [--quick] [--memory c11|tso|sc] [--bounds P,S,W,T] [--seconds N]\n"
     "                     [--schedule dfs|pct|random] [--executions N] [--seed N] [--depth N]\n"
-    "                     [--slice K/N] [NAME...]\n"
+    "                     [--slice K/N] [--stop] [NAME...]\n"
     "lockswap-explore replay [--memory c11|tso|sc] CASE P,S,W,T CHOICES\n"
     "\n"
     "NAME      a part of a case's name; =NAME the whole\n"
@@ -24,7 +24,8 @@ const char* const kRunUsage =
     "random    a random thread at each step\n"
     "--executions, --seconds  at most so many, so much processor time, for one case\n"
     "--slice   every Nth case, from the Kth on: 0/2 and 1/2 are all\n"
-    "--quick   small bounds, few random executions\n";
+    "--quick   small bounds, few random executions; not those that a larger case contains\n"
+    "--stop    ends with the first case that fails\n";
 
 namespace {
 
@@ -38,6 +39,7 @@ constexpr std::uint64_t kQuickSamples = 5'000;
 
 struct Options {
   bool quick = false;
+  bool stop = false;
   std::optional<Bounds> bounds;
   std::optional<Schedule> schedule;
   std::optional<std::uint64_t> executions;
@@ -70,7 +72,9 @@ Options parse_options(int argc, char** argv) {
       if (i + 1 == argc) bad_usage(a + " needs a value");
       return argv[++i];
     };
-    if (a == "--quick") {
+    if (a == "--stop") {
+      o.stop = true;
+    } else if (a == "--quick") {
       o.quick = true;
     } else if (a == "--memory") {
       if (!parse(value(), o.method.memory)) bad_usage("--memory is c11, tso or sc");
@@ -117,7 +121,8 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
   double seconds = 0;
   unsigned taken = 0;
   for (const Case& c : cases) {
-    if (!options.takes(c) || taken++ % options.slices != options.slice) continue;
+    const bool is_in_other = options.quick && options.words.empty() && c.in_larger;
+    if (is_in_other || !options.takes(c) || taken++ % options.slices != options.slice) continue;
     Method method = options.method;
     method.schedule = options.schedule.value_or(c.sampled ? Schedule::pct : Schedule::dfs);
     const bool samples = method.schedule != Schedule::dfs;
@@ -147,6 +152,7 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
                   memory_option(method.memory).c_str(), c.name.c_str(), text_of(bounds).c_str(),
                   o.replay.c_str());
       ++failed;
+      if (options.stop) break;
     }
     std::fflush(stdout);
   }

@@ -2,12 +2,16 @@
 
 #include <cstdio>
 #include <ctime>
+#include <sstream>
 #include <vector>
+
+#include "crash.h"
 
 namespace lockswap::explore {
 
 Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const Method& method) {
   Outcome o;
+  const CrashReport report(c, bounds, method.memory);
   const Scenario scenario = c.scenario();
   // The processor's time: how busy the machine is must not decide what is found.
   const std::clock_t start = std::clock();
@@ -35,13 +39,14 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const
 
 bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
                  MemoryModel memory) {
+  const Scenario scenario = c.scenario();  // which may run the machine
   if (!machine.search.load(replay)) return false;
   machine.model = memory;
   for (std::size_t i = 0; i < c.threads.size(); ++i) {
     std::printf("    T%zu: %s\n", i, c.threads[i].c_str());
   }
+  const CrashReport report(c, bounds, memory);
   std::vector<std::string> trace;
-  const Scenario scenario = c.scenario();
   machine.trace = &trace;
   const bool good = machine.run(scenario, bounds);
   machine.trace = nullptr;
@@ -53,7 +58,8 @@ bool print_trace(const Case& c, const Bounds& bounds, const std::string& replay,
 
 std::string text_of(const Bounds& b) {
   return std::to_string(b.preemptions) + ',' + std::to_string(b.stale) + ',' +
-         std::to_string(b.spurious) + ',' + std::to_string(b.timeouts);
+         std::to_string(b.spurious) + ',' + std::to_string(b.timeouts) +
+         (b.moves == Bounds{}.moves ? "" : ',' + std::to_string(b.moves));
 }
 
 namespace {
@@ -77,11 +83,14 @@ const char* name_of(Schedule s) { return kSchedules[static_cast<int>(s)]; }
 bool parse(const std::string& text, Schedule& s) { return find(kSchedules, text, s); }
 
 bool parse(const std::string& text, Bounds& b) {
-  int used = 0;
-  const int n = std::sscanf(text.c_str(), "%d,%d,%d,%d%n", &b.preemptions, &b.stale, &b.spurious,
-                            &b.timeouts, &used);
-  return n == 4 && used == static_cast<int>(text.size()) && b.preemptions >= 0 && b.stale >= 0 &&
-         b.spurious >= 0 && b.timeouts >= 0;
+  b.moves = Bounds{}.moves;
+  std::istringstream in(text + ',');
+  for (int* const part : {&b.preemptions, &b.stale, &b.spurious, &b.timeouts, &b.moves}) {
+    char comma = 0;
+    if (in.peek() == std::istringstream::traits_type::eof()) return part == &b.moves;
+    if (!(in >> *part >> comma) || comma != ',' || *part < 0) return false;
+  }
+  return in.peek() == std::istringstream::traits_type::eof();
 }
 
 }  // namespace lockswap::explore

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "wait/park.h"
 #include "wait/spin.h"
 #include "wait/yield.h"
+#include "wind.h"
 
 namespace lockswap::explore::rw {
 
@@ -27,6 +29,11 @@ constexpr Bounds kPatienceFull{2, 1, 0, 1, 0};
 constexpr Bounds kPatienceSmall{1, 1, 0, 1, 0};
 constexpr Bounds kPatienceLarge{1, 0, 0, 1, 0};
 constexpr Bounds kPatienceManySmall{0, 1, 0, 1, 0};
+// A thread that is forked amid its call has come while another one was in: two switches.
+constexpr Bounds kLargeForkOfTwo{2, 0, 0, 1, 0};
+// Numbers in locks have so many bits.
+constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
+constexpr std::uint64_t kMostGenerations = (1u << 24) - 4;
 static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
 class RwBuilder {
@@ -81,13 +88,14 @@ class RwBuilder {
   template <template <class, class> class Core, template <class> class Wait, bool kBravo>
   void add(const std::string& name) {
     static CoreLock<Core, Wait> core;
-    static ContractLock<Core, Wait, Over::direct> contract;
+    static ContractLock<Core, Wait, Over::direct> contract, second(1);
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
-    for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
-    for (const Script& s : kDestroy)
-      add_case("core/" + name, &core, s);
+    for (const Scripts* scripts : {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy}) {
+      for (const Script& s : *scripts)
+        add_case("core/" + name, &core, s);
+    }
+    add_wound(name, core);
     // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
     // have tokens these are too many executions.
     if (!has_tokens_) {
@@ -99,17 +107,24 @@ class RwBuilder {
       add_case("core/" + name, &core, s).sampled = true;
     add_each<Core, Wait>(name);
     if (is_large_) add_case("core/" + name, &core, kSamePlace);
-    for (const Script& s : kContract)
-      add_case(name, &contract, s);
-    for (const Script& s : kDestroy)
-      add_case(name, &contract, s);
+    for (const Scripts* scripts : {&kContract, &kMoreContract, &kDestroy}) {
+      for (const Script& s : *scripts)
+        add_case(name, &contract, s);
+    }
+    // Two blocks would be too many atoms for an execution.
+    for (const Script& s : is_large_ ? Scripts{} : kTwoLocks)
+      add_case(name, &contract, s).second = &second;
+    for (const Script& s : kWoundGenerations)
+      add_case(name + "-2^24", &contract, s).wound_locks = kMostGenerations;
     if (is_large_) add_case(name, &contract, kComesRound).quick_bounds = kComesRoundBounds;
     for (const Script& s : kManyContract)
       add_case(name, &contract, s).sampled = true;
     for (const char* script : kEach)
       add_case(name + "-zeroed", &contract, general(script)).zeroed = true;
-    for (const Script& s : kFork)
-      add_case(name, &contract, s);
+    for (const Scripts* scripts : {&kFork, &kMoreFork}) {
+      for (const Script& s : *scripts)
+        add_case(name, &contract, s);
+    }
     add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
     add_patience(name, &contract, false, false);
     if constexpr (kBravo) {
@@ -123,10 +138,11 @@ class RwBuilder {
   void add_core(const std::string& name) {
     static CoreLock<Core, Wait> core;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
-    for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
-    for (const Script& s : kDestroy)
-      add_case("core/" + name, &core, s);
+    for (const Scripts* scripts : {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy}) {
+      for (const Script& s : *scripts)
+        add_case("core/" + name, &core, s);
+    }
+    add_wound(name, core);
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
     add_each<Core, Wait>(name);
@@ -177,6 +193,8 @@ class RwBuilder {
       // A second block would be too many atoms for an execution.
       if (!is_large_ || s.name != std::string("fork-init")) add_biased(name, &bravo, s);
     }
+    for (const Script& s : kMoreFork)
+      add_biased(name, &bravo, s);
     for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
       add_biased(name + "-cold", &bravo, fork(script)).biased = false;
     }
@@ -184,13 +202,18 @@ class RwBuilder {
   template <template <class, class> class Core, template <class> class Wait,
             Over kOver = Over::bravo>
   void add_bravo(const std::string& name) {
-    static ContractLock<Core, Wait, kOver> bravo;
-    for (const Script& s : kGeneral)
-      add_biased(name, &bravo, s);
-    for (const Script& s : kDestroy)
-      add_biased(name, &bravo, s);
-    for (const Script& s : kContract)
-      add_biased(name, &bravo, s);
+    static ContractLock<Core, Wait, kOver> bravo, second(1);
+    constexpr bool kSystems = !requires(Core<Explored, Wait<Explored>> & core) { core.idle(); };
+    for (const Scripts* scripts :
+         {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy, &kContract, &kMoreContract}) {
+      for (const Script& s : *scripts)
+        add_biased(name, &bravo, s);
+    }
+    // The model of the system's lock is one lock.
+    if constexpr (!kSystems) {
+      for (const Script& s : is_large_ ? Scripts{} : kTwoLocks)
+        add_biased(name, &bravo, s).second = &second;
+    }
     for (const Script& s : kMany)
       add_biased(name, &bravo, s).sampled = true;
     for (const Script& s : kManyContract)
@@ -207,11 +230,10 @@ class RwBuilder {
       zeroed.zeroed = true;
     }
     // glibc's own.
-    if constexpr (!requires(Core<Explored, Wait<Explored>> & core) { core.idle(); }) {
+    if constexpr (kSystems) {
       for (const char* script : kForkSystems)
         add_biased(name, &bravo, fork(script));
     }
-    constexpr bool kSystems = !requires(Core<Explored, Wait<Explored>> & core) { core.idle(); };
     add_patience(name, &bravo, true, kSystems);
     // Two readers at once find a lock whose bias never was on.
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
@@ -249,14 +271,31 @@ class RwBuilder {
     c.quick_bounds = is_large_ || has_tokens_ ? kPatienceLarge : kPatienceSmall;
     return c;
   }
+  // Numbers in the lock that wrap around, if it counts at all.
+  void add_wound(const std::string& name, LockUnderTest& core) {
+    if (!counts_acquisitions(core)) return;
+    for (const int bits : kWoundBits) {
+      for (const Script& s : kWound) {
+        Case& c = add_case("core/" + name + "-2^" + std::to_string(bits), &core, s);
+        c.wound_writes = c.wound_reads = (std::uint64_t{1} << bits) - 2;
+      }
+    }
+  }
 
   // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
   // kinds.
   Bounds quick_bounds(const std::string& lock_name, const Script& s) const {
+    if (s.quick != nullptr) {
+      Bounds own = *s.quick;
+      if (is_large_) own = {std::min(own.preemptions, 1), 0, 0, own.timeouts, own.moves};
+      if (is_large_ && std::string(s.name).starts_with("fork")) own.moves = 0;
+      return own;
+    }
     const bool many = is_large_ || (has_tokens_ && lock_name.starts_with("bravo-"));
     if (!many) return s.threads.size() > 2 ? kSmall : kFull;
     if (lock_name.starts_with("core/")) return kSmall;
-    return std::string(s.name).starts_with("fork") ? kSmallLargeFork : kSmallLarge;
+    if (!std::string(s.name).starts_with("fork")) return kSmallLarge;
+    return s.threads.size() > 2 ? kSmallLargeFork : kLargeForkOfTwo;
   }
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const Script& s) {
     cases_.push_back({.name = lock_name + '/' + s.name,

@@ -29,7 +29,7 @@ const Scripts kGeneral = {
     // A free lock must be had, also by a try and by a call whose deadline has passed.
     {"idle", {"tryW=0 u tryR=0 u lateW=0 u lateR=0 u +1", "?1 tryW=0 u lateR=0 u"}},
     {"late", {"W u", "lateR u", "lateW u"}},
-    {"exit", {"R u W u exit W u R u", "W u R u"}},
+    {"exit", {"R u W u exit W u R u", "W u R u"}, &kFewerStale},
 };
 
 // Too many threads for all executions.
@@ -79,8 +79,8 @@ const Scripts kContract = {
     {"foreign-races-recursion-2", {"R +1 R u x ?2", "?1 free +2"}},
     // B releases A's hold while others read, fast or slow.
     {"foreign-beside-reader", {"R +1", "?1 free", "R x u", "W u"}},
-    {"foreign-beside-recursion", {"R +1", "?1 free", "R R u x u", "W u"}},
-    {"foreign-then-timed", {"R +1", "?1 free", "timedW u", "timedR u"}},
+    {"foreign-beside-recursion", {"R +1", "?1 free", "R R u x u", "W u"}, &kNoStale},
+    {"foreign-then-timed", {"R +1", "?1 free", "timedW u", "timedR u"}, &kNoStale},
     {"foreign-write", {"W +1", "?1 free", "R u"}},
     // The lock ends while a record of it is stale; the next generation begins at its address.
     {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
@@ -114,7 +114,7 @@ const Scripts kFork = {
     {"fork-write-2w", {"W fork u R u W u", "W u", "W u"}},
     {"fork-write-timed", {"W fork u W u R u", "timedR u", "timedW u"}},
     // Threads of the child come to the lock at once.
-    {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}},
+    {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}, &kNoStale},
     {"fork-crowd-r", {"R fork u", "W u | tryW u tryR u", "R u | tryR u"}},
     {"fork-crowd", {"fork", "W u | tryW u", "R u | tryW u tryR u"}},
     // While the child's threads repair the lock, it forks again.

@@ -11,6 +11,7 @@ namespace lockswap::explore::rw {
 struct Script {
   const char* name;
   std::vector<std::string> threads;
+  const Bounds* quick = nullptr;  // nullptr: by the lock and the number of threads
 };
 using Scripts = std::vector<Script>;
 
@@ -22,10 +23,25 @@ extern const Scripts kFork;
 extern const Scripts kPatience;
 extern const Scripts kPatienceMany;
 extern const Scripts kManyContract;
+extern const Scripts kAfterTimeOut;
+extern const Scripts kFar;
+extern const Scripts kMoreContract;
+extern const Scripts kTwoLocks;
+extern const Scripts kMoreFork;
+extern const Scripts kWound;
+extern const Scripts kWoundGenerations;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
+// Of quick runs, where a script's own events bring the threads to where it happens: orders are
+// looked at by the scripts that leave them free.
+constexpr Bounds kSequence{1, 0, 0, 1};
+// Where it takes a second switch.
+constexpr Bounds kSwitches{2, 0, 0, 1};
+// Four threads, or two that do much.
+constexpr Bounds kNoStale{1, 0, 1, 1};
+constexpr Bounds kFewerStale{2, 1, 1, 1};
 
 // Of the general ones, for every lock and wait policy.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};

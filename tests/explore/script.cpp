@@ -1,5 +1,6 @@
 #include "script.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -13,14 +14,16 @@
 #include "multicore/explore/platform.h"
 #include "observer.h"
 #include "readers/readers_table.h"
+#include "wind.h"
 
 namespace lockswap::explore {
 
 namespace {
-constexpr std::size_t kFixedBytes = 4096;
+constexpr std::size_t kFixedBytes = 2 * kPlaces * kPlaceBytes;
 }
 
-void* fixed_memory() {
+namespace {
+std::byte* fixed_memory() {
   static void* const memory = [] {
     void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), kFixedBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -30,8 +33,12 @@ void* fixed_memory() {
     }
     return p;
   }();
-  return memory;
+  return static_cast<std::byte*>(memory);
 }
+}  // namespace
+
+void* lock_memory(int place) { return fixed_memory() + 2 * kPlaceBytes * place; }
+void* cond_memory(int place) { return fixed_memory() + kPlaceBytes * (2 * place + 1); }
 
 namespace {
 
@@ -58,6 +65,8 @@ struct Step {
   bool is_write = false;
   How how = How::wait;
   enum Must { any, succeed, fail } must = any;
+  int lock = 0;              // which of the two
+  int cond = 0;              // the same, of condition variables
   int number = 0;            // set, wait: the event; acquire, take: where to go on if it failed
   bool cancellable = false;  // take
   bool stops = false;        // take: before it sleeps
@@ -87,6 +96,11 @@ Steps parse(const std::string& script) {
       s.must = Step::fail;
       w.pop_back();
     }
+    const bool second = w.size() > 1 && w[0] == '2';
+    if (second) {
+      s.lock = s.cond = 1;
+      w.erase(0, 1);
+    }
     if (w.starts_with("stop")) {
       s.stops = true;
       w.erase(0, 4);
@@ -97,6 +111,7 @@ Steps parse(const std::string& script) {
       s.forks = true;
       w.erase(0, 4);
     }
+    const int innermost = open.empty() ? 0 : steps[open.back()].lock;
     if (w.starts_with("try")) {
       s.how = How::only_try;
       w.erase(0, 3);
@@ -117,12 +132,15 @@ Steps parse(const std::string& script) {
       s.what = Do::acquire;
       s.is_write = w == "W";
       open.push_back(static_cast<int>(steps.size()));
-    } else if (w == "u") {
+    } else if (w == "u" || w == "U") {
       if (open.empty()) bad(word, script);
+      const auto ended = w == "u" ? open.end() - 1 : open.begin();
+      Step& begun = steps[*ended];
       s.what = Do::release;
-      s.is_write = steps[open.back()].is_write;
-      steps[open.back()].number = static_cast<int>(steps.size()) + 1;
-      open.pop_back();
+      s.is_write = begun.is_write;
+      s.lock = begun.lock;
+      begun.number = static_cast<int>(steps.size()) + 1;
+      open.erase(ended);
       for (int i : waits)
         steps[i].number = static_cast<int>(steps.size());
       waits.clear();
@@ -130,6 +148,7 @@ Steps parse(const std::string& script) {
       s.what = Do::release_foreign;
     } else if (w == "x") {
       s.what = Do::access;
+      s.lock = innermost;
       s.is_write = !open.empty() && steps[open.back()].is_write;
     } else if (w == "exit") {
       s.what = Do::exit;
@@ -141,8 +160,10 @@ Steps parse(const std::string& script) {
       s.what = Do::fork;
     } else if (w == "put") {
       s.what = Do::put;
+      s.lock = innermost;
     } else if (w == "take" || w == "see") {
       s.what = Do::take;
+      s.lock = innermost;
       s.subtracts = w == "take";
       waits.push_back(static_cast<int>(steps.size()));
     } else if (w == "signal") {
@@ -169,18 +190,28 @@ Steps parse(const std::string& script) {
   return steps;
 }
 
-struct World {
+// A lock, and what it protects.
+struct Guarded {
+  LockUnderTest* lock = nullptr;  // nullptr: the script has only one
   Plain data;
-  int count = 0;  // part of the data
+  int counts[kPlaces] = {};  // part of the data; by condition variable
   Observer observer;
+};
+struct World {
+  Guarded guarded[kPlaces];
   ExploredAtomic<std::uint32_t> events[10];
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
 };
 
-void access(World& w, bool is_write) { is_write ? w.data.write() : w.data.read(); }
+void access(Guarded& g, bool is_write) { is_write ? g.data.write() : g.data.read(); }
 
 void wait_for_event(World& w, int number) {
   Explored::await(Pause::spin, w.events[number], acquire, [](std::uint32_t v) { return v != 0; });
+}
+
+void observe_fork(World& w) {
+  for (Guarded& g : w.guarded)
+    g.observer.forks();
 }
 
 Interruption interruption_of(const Step& s, LockUnderTest& lock, World& w) {
@@ -195,16 +226,19 @@ Interruption interruption_of(const Step& s, LockUnderTest& lock, World& w) {
     i.handler = [&lock, &w] {
       // A hold of a thread that is gone would never end.
       if (lock.write(How::only_try) != 0) return;
-      machine.fork([&w] { w.observer.forks(); });
+      machine.fork([&w] { observe_fork(w); });
       if (lock.unlock(true) != 0) machine.fail("a child cannot release its hold");
     };
   }
   return i;
 }
 
-void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
+void run_steps(const Steps& steps, World& world) {
   for (std::size_t i = 0; i < steps.size();) {
     const Step& s = steps[i++];
+    Guarded& own = world.guarded[s.lock];
+    LockUnderTest& lock = *own.lock;
+    int& count = own.counts[s.cond];
     switch (s.what) {
       case Do::acquire: {
         machine.note("%s%s ...",
@@ -214,7 +248,7 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
                      : s.how == How::far    ? "far"
                                             : "",
                      s.is_write ? "write" : "read");
-        world.observer.begins(s.is_write, s.how);
+        own.observer.begins(s.is_write, s.how);
         const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
         machine.note("... %s", error == 0 ? "acquired" : "not acquired");
         const bool gives_up = s.how == How::timed || s.how == How::late;
@@ -224,27 +258,26 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
           machine.fail("an acquisition failed that must not");
         if (s.must == Step::fail && error == 0)
           machine.fail("an acquisition succeeded that must not");
-        error != 0 ? world.observer.failed() : world.observer.acquired();
+        error != 0 ? own.observer.failed() : own.observer.acquired();
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else {
-          access(world, s.is_write);
+          access(own, s.is_write);
         }
         break;
       }
       case Do::release:
       case Do::release_foreign:
         machine.note("release%s ...", s.what == Do::release ? "" : " of another's hold");
-        s.what == Do::release ? world.observer.begins_release(s.is_write)
-                              : world.observer.lose_track();
+        s.what == Do::release ? own.observer.begins_release(s.is_write) : own.observer.lose_track();
         if (const int error = lock.unlock(s.is_write); error != 0) {
           machine.fail("release returned errno %d", error);
         }
-        if (s.what == Do::release) world.observer.released();
+        if (s.what == Do::release) own.observer.released();
         machine.note("... released");
         break;
       case Do::access:
-        access(world, s.is_write);
+        access(own, s.is_write);
         break;
       case Do::set:
         world.events[s.number].store(1, release);
@@ -264,20 +297,20 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         lock.begin();
         break;
       case Do::fork:
-        machine.fork([&world] { world.observer.forks(); });
+        machine.fork([&world] { observe_fork(world); });
         break;
       case Do::put:
-        world.data.write();
-        ++world.count;
+        own.data.write();
+        ++count;
         break;
       case Do::take: {
-        world.observer.lose_track();  // the mutex is released meanwhile
+        own.observer.lose_track();  // the mutex is released meanwhile
         int error = 0;
-        while (error == 0 && world.count == 0) {
+        while (error == 0 && count == 0) {
           machine.note("waits on the condition variable ...");
-          error = lock.cond_wait(s.how, interruption_of(s, lock, world));
+          error = lock.cond_wait(s.cond, s.how, interruption_of(s, lock, world));
           machine.note("... %s", error == 0 ? "woken" : "gives up");
-          world.data.write();
+          own.data.write();
         }
         const bool has_end = s.how == How::timed || s.how == How::late;
         if (error == ETIMEDOUT && !(has_end && machine.deadline_is_over())) {
@@ -290,7 +323,7 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else if (s.subtracts) {
-          --world.count;
+          --count;
         }
         break;
       }
@@ -299,15 +332,15 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         break;
       case Do::signal:
         machine.note("signals");
-        lock.cond_signal();
+        lock.cond_signal(s.cond);
         break;
       case Do::broadcast:
         machine.note("broadcasts");
-        lock.cond_broadcast();
+        lock.cond_broadcast(s.cond);
         break;
       case Do::destroy_cond:
         machine.note("destroys the condition variable");
-        lock.cond_destroy();
+        lock.cond_destroy(s.cond);
         break;
     }
   }
@@ -326,9 +359,17 @@ std::string what_is(const World& w, const void* atom) {
   };
   if (among(w.events)) return "event " + index(w.events);
   if (among(w.slots)) return "slot " + index(w.slots);
-  const auto* memory = static_cast<const std::byte*>(fixed_memory());
   const auto* p = static_cast<const std::byte*>(atom);
-  return std::less_equal<>{}(memory, p) && std::less<>{}(p, memory + kFixedBytes) ? "lock" : "";
+  for (int place = 0; place < kPlaces; ++place) {
+    const auto lies_in = [p](const void* memory) {
+      const auto* first = static_cast<const std::byte*>(memory);
+      return std::less_equal<>{}(first, p) && std::less<>{}(p, first + kPlaceBytes);
+    };
+    const char* const number = place == 0 ? "" : " 2";
+    if (lies_in(lock_memory(place))) return std::string("lock") + number;
+    if (lies_in(cond_memory(place))) return std::string("condition") + number;
+  }
+  return "";
 }
 
 // Finds a thread identity whose fast holds go to that slot.
@@ -342,10 +383,43 @@ std::uint64_t identity_for(const ReadersTable<Explored>& table, std::uint64_t ke
   }
 }
 
+// Slow reads switch the bias on, so the next one is fast.
+void switch_bias_on(LockUnderTest& lock) {
+  const auto expect = [](const char* which, int error) {
+    if (error != 0) machine.fail("before the threads begin: %s returned errno %d", which, error);
+  };
+  expect("the first read, which switches the bias on,", lock.read(How::wait));
+  expect("the release of the first read", lock.unlock(false));
+  expect("the second read, which should be a fast one,", lock.read(How::wait));
+  if (!lock.has_fast_readers()) {
+    machine.fail("before the threads begin: the second read is not a fast one");
+  }
+  expect("the release of the second read", lock.unlock(false));
+}
+
+// At the end, when all threads have ended and nobody holds the lock.
+void check_at_rest(Guarded& g) {
+  LockUnderTest& lock = *g.lock;
+  if (!lock.at_rest()) machine.fail("at the end the lock is not at rest");
+  if (lock.write(How::only_try) != 0) machine.fail("at the end a try to write fails");
+  g.data.write();
+  if (lock.tells_deadlocks() &&
+      (lock.read(How::wait) != EDEADLK || lock.write(How::wait) != EDEADLK)) {
+    machine.fail("at the end a writer that locks again is not told");
+  }
+  if (lock.unlock(true) != 0) machine.fail("at the end a writer cannot release");
+  if (lock.read(How::only_try) != 0) machine.fail("at the end a try to read fails");
+  if (lock.unlock(false) != 0) machine.fail("at the end a reader cannot release");
+  if (lock.has_fast_readers()) machine.fail("at the end somebody is published");
+}
+
 }  // namespace
 
 Scenario Case::scenario() const {
+  machine.presets.clear();
   if (other) return other();
+  if (wound_writes != 0 || wound_reads != 0 || wound_locks != 0)
+    machine.presets = wind(*lock, wound_writes, wound_reads, wound_locks);
   auto world = std::make_shared<World>();
   // What each thread does in each process: the scripts' parts between `|`.
   auto steps = std::make_shared<std::vector<std::vector<Steps>>>();
@@ -359,17 +433,28 @@ Scenario Case::scenario() const {
   Scenario s;
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world] {
-    world->data.reset();
-    world->count = 0;
-    // The first thread to find zeroed memory makes it a lock: an update before the lock's doorway.
-    world->observer.reset(zeroed ? Claims{} : lock->claims());
+    LockUnderTest* const both[kPlaces] = {lock, second};
+    for (int i = 0; i < kPlaces; ++i) {
+      Guarded& g = world->guarded[i];
+      g.lock = both[i];
+      g.data.reset();
+      std::fill_n(g.counts, kPlaces, 0);
+      // The first thread to find zeroed memory makes it a lock: an update before the lock's
+      // doorway.
+      g.observer.reset(zeroed || g.lock == nullptr ? Claims{} : g.lock->claims());
+    }
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
-    machine.on_doorway = [world](int thread) { world->observer.at_doorway(thread); };
+    machine.on_doorway = [world](int thread) {
+      for (Guarded& g : world->guarded)
+        g.observer.at_doorway(thread);
+    };
     Explored::global<ReadersTable<Explored>>() = {world->slots, kTableSlots - 1, 9};
     Explored::tick = ticks ? 1 : 0;
     Explored::patience = patient || impatient ? 1 : 0;
     machine.patience_is_short = impatient;
-    zeroed ? lock->begin_zeroed() : lock->begin();
+    for (LockUnderTest* l : both) {
+      if (l != nullptr) zeroed ? l->begin_zeroed() : l->begin();
+    }
     if (!slots.empty()) {
       const auto& table = Explored::global<ReadersTable<Explored>>();
       for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -377,34 +462,25 @@ Scenario Case::scenario() const {
       }
     }
     if (biased) {
-      // A slow read switches the bias on, so the next one is fast.
-      if (lock->read(How::wait) != 0 || lock->unlock(false) != 0) machine.fail("no first read");
-      if (lock->read(How::wait) != 0) machine.fail("no second read");
-      if (!lock->has_fast_readers()) machine.fail("no fast read");
-      if (lock->unlock(false) != 0) machine.fail("no release");
+      for (LockUnderTest* l : both) {
+        if (l != nullptr) switch_bias_on(*l);
+      }
       // Without slots of a table readers have rows, of which there are few.
       if (slots.empty()) machine.end_and_begin_thread();
     }
   };
-  s.body = [this, world, steps](int i) { run_steps((*steps)[i].at(0), *lock, *world); };
-  s.after_fork = [this, world, steps](int i) {
+  s.body = [world, steps](int i) { run_steps((*steps)[i].at(0), *world); };
+  s.after_fork = [world, steps](int i) {
     const auto process = static_cast<std::size_t>(machine.process());
-    if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *lock, *world);
+    if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *world);
   };
   if (!destroys) {
-    s.finish = [this, world] {
-      if (world->observer.has_ghosts()) return;
-      if (!lock->at_rest()) machine.fail("at the end the lock is not at rest");
-      if (lock->write(How::only_try) != 0) machine.fail("at the end a try to write fails");
-      world->data.write();
-      if (lock->tells_deadlocks() &&
-          (lock->read(How::wait) != EDEADLK || lock->write(How::wait) != EDEADLK)) {
-        machine.fail("at the end a writer that locks again is not told");
+    s.finish = [world] {
+      for (Guarded& g : world->guarded) {
+        if (g.lock != nullptr && !g.observer.has_ghosts()) check_at_rest(g);
       }
-      if (lock->unlock(true) != 0) machine.fail("at the end a writer cannot release");
-      if (lock->read(How::only_try) != 0) machine.fail("at the end a try to read fails");
-      if (lock->unlock(false) != 0) machine.fail("at the end a reader cannot release");
-      if (lock->has_fast_readers()) machine.fail("at the end somebody is published");
+      // A thread that is gone may have a slot.
+      if (world->guarded[0].observer.has_ghosts()) return;
       for (const auto& slot : world->slots) {
         if (slot.load(relaxed) != 0) machine.fail("at the end a slot is not free");
       }

@@ -6,6 +6,7 @@
 //                    so a wait that nothing but its deadline would end is a deadlock
 //   u                release the newest acquisition of this thread. Skipped if that one failed,
 //                    together with what lies between
+//   U                the same of the oldest one
 //   free             release a hold that another thread acquired
 //   x                read (or write) the data again
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
@@ -23,6 +24,9 @@
 //                    `fork`, if it gets the mutex by a try
 //   fifo3            the thread has real-time priority 3 from now on
 //   signal broadcast cdestroy   of the condition variable
+//   2W 2tryR 2free   ... of the second lock; `u` and `x` find out themselves. 2take 2signal ...: of
+//                    the second condition variable. A thread waits with the mutex that it has
+//                    acquired last. Each condition variable has a counter with each mutex
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 
@@ -38,6 +42,7 @@ namespace lockswap::explore {
 struct Case {
   std::string name;  // lock/wait policy/script
   LockUnderTest* lock = nullptr;
+  LockUnderTest* second = nullptr;  // the lock of words with a 2, if there are any
   std::vector<std::string> threads;
   Bounds bounds;         // of the full run
   Bounds quick_bounds;   // of the run with each change
@@ -51,6 +56,9 @@ struct Case {
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
+  bool in_larger = false;  // another case of the run with each change contains this one
+  // How many acquisitions there were before the script begins.
+  std::uint64_t wound_writes = 0, wound_reads = 0, wound_locks = 0;
   // Makes the scenario of what is no reader-writer lock (range_cases.cpp).
   std::function<Scenario()> other = {};
 

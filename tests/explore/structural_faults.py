@@ -1,6 +1,8 @@
-"""Plants the faults of structural_faults.toml, each of which a case of the explorer must find.
+"""Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
 
-structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source."""
+structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
+structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
+the first of these that finds each."""
 
 from __future__ import annotations
 
@@ -10,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import survivors
 from patched import SOURCES, Explorer, write_overlay
 
-TABLE = Path(__file__).with_name("structural_faults.toml")
+TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
 
 # Comes first in each edited header.
 SWITCH = """\
@@ -31,9 +35,15 @@ inline bool planted(const char* name) { return planted_fault && std::strcmp(plan
 """
 
 
-def edited(table: dict) -> dict[str, str]:
+def read_tables() -> tuple[list[dict], list[dict]]:
+    """All edits and all faults."""
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in TABLES]
+    return [e for t in tables for e in t.get("edit", ())], [f for t in tables for f in t.get("fault", ())]
+
+
+def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
     """The headers with all edits in them; exits if one does not fit."""
-    names = [f["name"] for f in table["fault"]]
+    names = [f["name"] for f in faults]
     used: set[str] = set()
 
     def switch(match: re.Match[str]) -> str:
@@ -41,49 +51,92 @@ def edited(table: dict) -> dict[str, str]:
         return f"::lockswap::fault_{match[1]}"
 
     texts: dict[str, str] = {}
-    for edit in table["edit"]:
+    for edit in edits:
         name, old, new = edit["file"], edit["old"].lstrip("\n"), edit["new"].lstrip("\n")
         text = texts.get(name) or (SOURCES / name).read_text(encoding="utf-8")
         if text.count(old) != 1:
-            sys.exit(f"{TABLE.name}: this occurs {text.count(old)} times in {name}, not once:\n{old}")
+            sys.exit(f"planted faults: this occurs {text.count(old)} times in {name}, not once:\n{old}")
         texts[name] = text.replace(old, re.sub(r"FAULT\((\w+)\)", switch, new))
     if used != set(names):
-        sys.exit(f"{TABLE.name}: faults without an edit, or edits without a fault: {used ^ set(names)}")
+        sys.exit(f"planted faults: some without an edit, or edits without a fault: {used ^ set(names)}")
     flags = "\n".join(f'inline const bool fault_{n} = planted("{n}");' for n in names)
     return {name: SWITCH % flags + text for name, text in texts.items()}
 
 
-def main() -> int:
-    build, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+def is_found(ran: subprocess.CompletedProcess[str]) -> bool:
+    """A lock that takes the explorer down is found, too: by its signal."""
+    return ran.returncode == 1 or ran.returncode < 0
+
+
+def run(program: Path, fault: str, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LOCKSWAP_PLANTED_FAULT": fault}
+    command = [program, "run", "--quick", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def search(program: Path, faults: list[dict]) -> int:
+    """Prints the first case that finds each fault."""
+
+    def first_case(fault: dict) -> str:
+        ran = run(program, fault["name"], "--stop", *fault["within"])
+        if not is_found(ran):
+            return f"MISSED  {fault['name']}: {ran.stdout.splitlines()[-1]}"
+        at = re.search(r"^(\S+) .*executions .*  (?!exhausted|pct|not fin)(.*)$", ran.stdout, re.MULTILINE)
+        crash = re.search(r"^lockswap-explore: (.*) in (\S+)$", ran.stdout, re.MULTILINE)
+        case, how = (crash[2], crash[1]) if crash else (at[1], at[2]) if at else ("?", ran.stderr)
+        return f"found   {fault['name']}: {case}: {how}"
+
+    with ThreadPoolExecutor(2) as pool:
+        for line in pool.map(first_case, faults):
+            print(line, flush=True)
+    return 0
+
+
+def check(program: Path, faults: list[dict], chosen: list[str]) -> int:
+    """Whether each fault is found by the case that it names."""
+    explained = {row["name"]: row["reason"] for row in survivors.read_list().get("planted", ())}
     failed = 0
-    with tempfile.TemporaryDirectory(dir=build) as work:
-        write_overlay(Path(work) / "src", edited(table))
-        program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
 
-        def judge(name: str, says: str, case: str, bounds: str | None, wanted: int) -> None:
-            nonlocal failed
-            command = [program, "run", "--quick", *(["--bounds", bounds] if bounds else []), f"={case}"]
-            environment = {**os.environ, "LOCKSWAP_PLANTED_FAULT": name}
-            ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-            good = ran.returncode == wanted
-            failed += not good
-            right, wrong = ("found", "MISSED") if wanted == 1 else ("passes", "FAILED")
-            print(f"{right if good else wrong:7} {says}: {case}", flush=True)
-            if not good:
-                print(ran.stdout + ran.stderr)
+    def judge(name: str, says: str, case: str, bounds: str | None, wanted: bool) -> None:
+        nonlocal failed
+        ran = run(program, name, *(["--bounds", bounds] if bounds else []), f"={case}")
+        good = is_found(ran) if wanted else ran.returncode == 0
+        failed += not good
+        right, wrong = ("found", "MISSED") if wanted else ("passes", "FAILED")
+        print(f"{right if good else wrong:7} {says}: {case}", flush=True)
+        if not good:
+            print(ran.stdout + ran.stderr)
 
-        # Without a fault the edited headers are the shipped ones.
-        for case, bounds in sorted({(f.get("found_by", ""), f.get("bounds")) for f in table["fault"]}, key=str):
-            if case:
-                judge("none", "no fault planted", case, bounds, 0)
-        for fault in table["fault"]:
-            if chosen and fault["name"] not in chosen:
-                continue
-            case = fault.get("found_by")
-            judge(fault["name"], fault["says"], case or fault["passes"], fault.get("bounds"), 1 if case else 0)
-    print(f"{len(table['fault'])} structural faults and controls, {failed} not as they must be")
+    # Without a fault the edited headers are the shipped ones.
+    for case, bounds in sorted({(f.get("found_by", ""), f.get("bounds")) for f in faults}, key=str):
+        if case:
+            judge("none", "no fault planted", case, bounds, False)
+    for fault in faults:
+        if chosen and fault["name"] not in chosen:
+            continue
+        case = fault.get("found_by") or fault.get("passes")
+        if case:
+            judge(fault["name"], fault["says"], case, fault.get("bounds"), "found_by" in fault)
+        elif fault["name"] in explained:
+            print(f"LISTED  {fault['says']}")
+        else:
+            failed += 1
+            print(f"MISSED  {fault['says']}: no case finds it, and survivors.toml gives no reason")
+    print(f"{len(faults)} planted faults and controls, {failed} not as they must be")
     return 1 if failed else 0
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    searches = words[0] == "--search"
+    build, chosen = Path(words[searches]).resolve(), words[searches + 1 :]
+    edits, faults = read_tables()
+    with tempfile.TemporaryDirectory(dir=build) as work:
+        write_overlay(Path(work) / "src", edited(edits, faults))
+        program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
+        if searches:
+            return search(program, [f for f in faults if "within" in f and (not chosen or f["name"] in chosen)])
+        return check(program, faults, chosen)
 
 
 if __name__ == "__main__":

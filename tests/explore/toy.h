@@ -12,17 +12,19 @@ namespace lockswap::explore {
 
 enum class Fault : std::uint8_t {
   none,
-  overlap,    // a writer does not wait for readers
-  order,      // a release has no order
-  no_wake,    // a release wakes nobody
-  stray,      // a waiter that wakes up believes that it may go on
-  stays,      // a writer forgets to leave
-  leaks,      // a reader forgets to leave
-  barges,     // claims phase fairness, and lets in every thread that comes
-  disorder,   // claims an order of writers, and has none
-  shy,        // a try fails on a lock that was written before
-  hasty,      // a timed form does not wait
-  never_late  // a timed form that comes late does not look
+  overlap,     // a writer does not wait for readers
+  order,       // a release has no order
+  no_wake,     // a release wakes nobody
+  stray,       // a waiter that wakes up believes that it may go on
+  stays,       // a writer forgets to leave
+  leaks,       // a reader forgets to leave
+  barges,      // claims phase fairness, and lets in every thread that comes
+  disorder,    // claims an order of writers, and has none
+  shy,         // a try fails on a lock that was written before
+  hasty,       // a timed form does not wait
+  never_late,  // a timed form that comes late does not look
+  wild,        // a writer that had to wait writes to a wild address
+  endless      // a writer that had to wait goes round without a look at the lock
 };
 
 template <class P, class W, Fault kFault>
@@ -85,6 +87,8 @@ class Toy {
     arrivals_.fetch_add(1, relaxed);
     while (!enter()) {
       if (!wait(may_write, deadline)) return false;
+      if (kFault == Fault::wild) *reinterpret_cast<volatile int*>(8) = 1;
+      for (volatile bool for_ever = true; kFault == Fault::endless && for_ever;) {}
     }
     return true;
   }

@@ -1,6 +1,7 @@
 // A lock as scripts see it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -35,11 +36,13 @@ class LockUnderTest {
   virtual bool tells_deadlocks() const { return false; }
   virtual Claims claims() const = 0;
 
-  // Of a mutex: the condition variable that is used with it.
-  virtual int cond_wait(How, const Interruption&) { machine.fail("it has no condition variable"); }
-  virtual void cond_signal() { machine.fail("it has no condition variable"); }
-  virtual void cond_broadcast() { machine.fail("it has no condition variable"); }
-  virtual void cond_destroy() { machine.fail("it has no condition variable"); }
+  // Of a mutex: the condition variables that are used with it, by number.
+  virtual int cond_wait(int, How, const Interruption&) {
+    machine.fail("it has no condition variable");
+  }
+  virtual void cond_signal(int) { machine.fail("it has no condition variable"); }
+  virtual void cond_broadcast(int) { machine.fail("it has no condition variable"); }
+  virtual void cond_destroy(int) { machine.fail("it has no condition variable"); }
 };
 
 inline const Deadline* deadline_for(How how) {
@@ -55,7 +58,11 @@ inline const Deadline* deadline_for(How how) {
   }
 }
 
+// Two locks at most, and as many condition variables.
+inline constexpr int kPlaces = 2;
+inline constexpr std::size_t kPlaceBytes = 1024;
 // Where the lock lies, in each process: traces and replay strings depend on it through hashing.
-void* fixed_memory();
+void* lock_memory(int place);
+void* cond_memory(int place);
 
 }  // namespace lockswap::explore

@@ -12,6 +12,16 @@ int Machine::enroll(const void* address, std::uint64_t initial) {
   return location;
 }
 
+std::vector<Machine::Preset> Machine::values() const {
+  std::vector<Preset> all;
+  for (int i = 0; i < memory_.count(); ++i) {
+    // Of an object that was made anew there are earlier ones.
+    const void* const atom = memory_.address_of(i);
+    if (memory_.find(atom) == i) all.push_back({atom, memory_.newest_value(i)});
+  }
+  return all;
+}
+
 const Site& Machine::site_of(Op op, const Site& site) {
   const bool of_caller = (op == Op::load || op == Op::await) && me().caller.set;
   return of_caller ? me().caller.site : site;
@@ -38,6 +48,7 @@ Order Machine::mutated_order(Op op, Order order, const Site& site) {
 }
 
 Order Machine::begin_access(Op op, int location, Order order, const Site& site) {
+  me().at = site;
   point();
   if (memory_.poisoned(location)) {
     fail("%s of an object that is gone, at %s:%u", name_of(op), file_of(site), site.line());
@@ -134,6 +145,12 @@ void Machine::store(int location, std::uint64_t value, Order order, const Site& 
   if (is_traced())
     trace_access(Op::store, location, order, site, "= %#lx%s", value,
                  before != newest ? " (before newer ones)" : "");
+}
+
+void Machine::scribble(int location, std::uint64_t value) {
+  if (!memory_.write(current_, location, memory_.newest(location), value, relaxed, false)) {
+    fail("too many writes: the execution is too long for this machine");
+  }
 }
 
 void Machine::flush_one(int thread) {
@@ -243,6 +260,7 @@ void Machine::touch(const void* address, const char* how, const Site& site) {
 }
 
 void Machine::fence(Op op, Order order, const Site& site) {
+  me().at = site;
   point();
   order = order_of(op, order, site);
   if (order == seq_cst) drain(current_);

@@ -64,6 +64,7 @@ class Machine {
   MemoryModel model = MemoryModel::c11;
   const std::string& failure() const { return failure_; }
   std::uint32_t run_number() const { return run_; }
+  int steps() const { return steps_; }  // of this execution, so far
   void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
@@ -98,6 +99,22 @@ class Machine {
   bool is_traced() const { return trace != nullptr; }
   void note(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
+  // --- an execution that does not begin with zeroes
+  // An atom, and the value that it has when it is first touched.
+  struct Preset {
+    const void* atom;
+    std::uint64_t value;
+  };
+  std::vector<Preset> presets;
+  std::uint64_t preset(const void* atom, std::uint64_t otherwise) const {
+    for (const Preset& p : presets) {
+      if (p.atom == atom) return p.value;
+    }
+    return otherwise;
+  }
+  // The atoms that were touched so far, with their newest values.
+  std::vector<Preset> values() const;
+
   // --- memory
   int enroll(const void* address, std::uint64_t initial);
   void poison(const void* begin, std::size_t bytes) { memory_.poison(begin, bytes); }
@@ -107,6 +124,8 @@ class Machine {
   void touch(const void* address, const char* how, const Site& site);
   std::uint64_t load(int location, Order order, const Site& site);
   void store(int location, std::uint64_t value, Order order, const Site& site);
+  // What the platform itself writes there. No step of the thread, and nothing that others wait for.
+  void scribble(int location, std::uint64_t value);
   bool compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired, Order order,
                         const Site& site);
   template <class F>
@@ -130,7 +149,7 @@ class Machine {
               const Deadline* deadline, const Site& site);
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site);
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
-  void step_aside();
+  void step_aside(const Site& site);
   bool passed(const Deadline& deadline);
   // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
   // `idle`: it passes only when no thread can go on otherwise, and each time anew.
@@ -161,6 +180,7 @@ class Machine {
     bool at_doorway;  // its next update is to be reported
     int generation;   // how many threads were here before it
     unsigned place;
+    Site at;  // its newest step
     std::vector<void (*)()> exit_hooks;
     Caller caller;
 
@@ -190,7 +210,8 @@ class Machine {
   void let_others();
   int next_thread();
   bool let_time_pass();
-  std::string stuck() const;
+  // Where each thread is that has not ended.
+  std::string whereabouts() const;
 
   bool mutates(Mutation::Kind kind, Op op, Order declared, const Site& site) {
     if (mutation == nullptr || mutation->kind != kind || !mutation->at(op, declared, site)) {

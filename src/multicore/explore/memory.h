@@ -60,6 +60,7 @@ class Memory {
   int enroll(const void* address, std::uint64_t initial);
   // The number of the newest atom at that address, or kFull.
   int find(const void* address) const;
+  int count() const { return count_; }
   const void* address_of(int location) const { return locations_[location].address; }
 
   ThreadView& thread(int t) { return threads_[t]; }

@@ -64,12 +64,14 @@ class ExploredAtomic {
   }
 
   int location() const {
-    if (run_ != machine.run_number()) {
-      location_ = machine.enroll(this, initial_);
+    if (!is_enrolled()) {
+      location_ = machine.enroll(this, static_cast<T>(machine.preset(this, initial_)));
       run_ = machine.run_number();
     }
     return location_;
   }
+
+  bool is_enrolled() const { return run_ == machine.run_number(); }
 
  private:
   template <class F>
@@ -150,7 +152,8 @@ class Renewed {
 
 // Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself (there
 // some more), the others lie on one stack, through which a node passes on what its last user knew;
-// a thread that ends puts its free node there. The arena's own atomics are not explored.
+// a thread that ends puts its free node there. A free node's link is the arena's, so a node comes
+// back with another one. The arena's own atomics are not explored.
 template <class T>
 class ExploredNodes {
  public:
@@ -209,7 +212,7 @@ class ExploredNodes {
   }
   static void mark_taken(Handle h) {
     Shared& s = shared();
-    if (h >= kNodes) machine.fail("too many queue nodes");
+    if (h >= kNodes - 1) machine.fail("too many queue nodes");
     if (s.taken[h]) machine.fail("node %u is taken twice", h);
     s.taken[h] = true;
   }
@@ -217,6 +220,9 @@ class ExploredNodes {
     Shared& s = shared();
     if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
     s.taken[h] = false;
+    // To a node that is never given out, so a thread that follows an old link gets to no harm.
+    auto& link = Renewed<Node, kNodes>::at(static_cast<int>(h)).item.link;
+    if (link.is_enrolled()) machine.scribble(link.location(), kNodes - 1);
   }
 
   static constexpr int kNodes = 16;
@@ -399,8 +405,8 @@ struct Explored {
   static constexpr std::uint32_t kReadsPerClock = 1;
 
   static std::uint32_t spin_budget() { return 0; }
-  static void relax() { machine.step_aside(); }
-  static void step_aside(unsigned) { machine.step_aside(); }
+  static void relax(Site s = Site::current()) { machine.step_aside(s); }
+  static void step_aside(unsigned, Site s = Site::current()) { machine.step_aside(s); }
 
   template <class A, class Pred>
   static bool await(Pause, const A& atom, Order order, Pred pred,

@@ -21,7 +21,7 @@ const char* file_of(const Site& site) {
 
 namespace {
 std::string format(const char* f, va_list args) {
-  char text[512];
+  char text[1024];
   std::vsnprintf(text, sizeof text, f, args);
   return text;
 }
@@ -78,6 +78,7 @@ void Machine::reset(const Scenario& scenario) {
     t.place = static_cast<unsigned>(i);
     t.exit_hooks.clear();
     t.caller = Caller{};
+    t.at = Site{};
     t.wait = Thread::Wait::none;
     if (i < count_) t.fiber.reset(&thread_main);
   }
@@ -133,6 +134,7 @@ void Machine::fork(const std::function<void()>& at_fork) {
     ++t.generation;
     t.exit_hooks.clear();
     t.caller = Caller{};
+    t.at = Site{};
     t.wait = Thread::Wait::none;
     for (auto hook : new_threads_)
       hook(i);
@@ -208,7 +210,9 @@ void Machine::note(const char* f, ...) {
 
 void Machine::point() {
   if (alone()) return;
-  if (++steps_ > kMostSteps) fail("livelock: more than %d steps", kMostSteps);
+  if (++steps_ > kMostSteps) {
+    fail("livelock: more than %d steps:%s", kMostSteps, whereabouts().c_str());
+  }
   let_others();
 }
 
@@ -292,7 +296,10 @@ int Machine::next_thread() {
     for (int i = 0; i < count_; ++i)
       all_finished &= threads_[i].finished;
     if (all_finished) end_execution();
-    if (!let_time_pass()) fail("%s", stuck().c_str());
+    if (!let_time_pass()) {
+      fail("%s:%s", idle_rounds_ > kMostIdleRounds ? "livelock" : "deadlock",
+           whereabouts().c_str());
+    }
   }
 }
 
@@ -353,20 +360,27 @@ bool Machine::let_time_pass() {
   return changed;
 }
 
-std::string Machine::stuck() const {
-  std::string text = idle_rounds_ > kMostIdleRounds ? "livelock:" : "deadlock:";
+std::string Machine::whereabouts() const {
+  std::string text;
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
     if (t.finished) continue;
+    const bool awaits = t.wait == Thread::Wait::await;
+    const bool sleeps = t.wait == Thread::Wait::parked;
     text += " T" + std::to_string(i);
-    text += t.wait == Thread::Wait::await    ? " waits"
-            : t.wait == Thread::Wait::parked ? " sleeps"
-                                             : " goes round";
-    if (t.caller.set) {
-      text +=
-          std::string(" at ") + file_of(t.caller.site) + ':' + std::to_string(t.caller.site.line());
-    }
+    text += awaits                          ? " waits"
+            : sleeps                        ? " sleeps"
+            : t.wait == Thread::Wait::aside ? " goes round"
+                                            : " is";
+    const Site& site = t.caller.set ? t.caller.site : t.at;
+    text += std::string(" at ") + file_of(site) + ':' + std::to_string(site.line());
+    const int atom = awaits   ? t.condition.location
+                     : sleeps ? memory_.find(t.address)
+                              : Memory::kFull;
+    if (atom != Memory::kFull) text += " for " + atom_name(atom);
+    text += ';';
   }
+  if (!text.empty()) text.pop_back();
   return text;
 }
 

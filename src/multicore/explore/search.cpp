@@ -66,11 +66,10 @@ bool Search::advance() {
 
 std::string Search::replay_string() const {
   std::string out;
-  for (std::size_t i = 0; i < next_ && i < trail_.size(); ++i) {
-    if (trail_[i].pick == 0) continue;
+  each_choice([&](std::size_t i, int pick) {
     if (!out.empty()) out += ',';
-    out += std::to_string(i) + '=' + std::to_string(trail_[i].pick);
-  }
+    out += std::to_string(i) + '=' + std::to_string(pick);
+  });
   return out.empty() ? "-" : out;
 }
 

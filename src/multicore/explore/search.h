@@ -57,6 +57,13 @@ class Search {
   bool advance();
 
   std::string replay_string() const;
+  // Calls put(number, pick) for each choice so far that is not the plain one.
+  template <class F>
+  void each_choice(F put) const {
+    for (std::size_t i = 0; i < next_ && i < trail_.size(); ++i) {
+      if (trail_[i].pick != 0) put(i, trail_[i].pick);
+    }
+  }
   // False: not a replay string.
   bool load(const std::string& replay);
 

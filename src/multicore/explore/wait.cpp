@@ -49,6 +49,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
                     const Site& site) {
   Thread& t = me();
   const Order order = order_of(Op::await, declared, site);
+  t.at = site;
   t.condition = c;
   t.order = order;
   begins_to_wait(deadline);
@@ -100,6 +101,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
 Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channels,
                      const Deadline* deadline, const Site& site) {
   Thread& t = me();
+  t.at = site;
   point();
   if (memory_.poisoned(location)) {
     fail("sleep on an object that is gone, at %s:%u", file_of(site), site.line());
@@ -170,12 +172,15 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
   return woken;
 }
 
-void Machine::step_aside() {
+void Machine::step_aside(const Site& site) {
   if (alone()) {
-    if (++idle_rounds_ > kMostIdleRounds) fail("deadlock: main goes round for ever");
+    if (++idle_rounds_ > kMostIdleRounds) {
+      fail("deadlock: main goes round for ever at %s:%u", file_of(site), site.line());
+    }
     return;
   }
   Thread& t = me();
+  t.at = site;
   t.writes_seen = writes_;
   t.timed = false;
   t.wait = Thread::Wait::aside;

@@ -1,0 +1,72 @@
+// Scripts for what the ones of mutex_cases.cpp do not say: what comes after a time-out, waits that
+// nothing but a release or a signal may end beside other waiters, two mutexes, two condition
+// variables, and second forks.
+#include "mutex_cases.h"
+
+namespace lockswap::explore::mutex {
+
+const MutexScripts kAfterTimeOut = {
+    {"timed-out-then-2", {"W +1 ?2 u", "?1 timedW! +2 W u", "?2 W u"}, &kSwitches},
+    {"timed-out-far", {"W +1 ?2 u", "?1 timedW! +2", "?1 farW u"}, &kSequence},
+    {"timed-out-far-2", {"W +1 ?2 u", "?1 timedW! +2 farW u", "?2 farW u"}, &kSequence},
+    {"timed-out-late", {"W +1 ?2 u", "?1 timedW! +2 tryW u lateW u W u"}, &kSwitches},
+};
+const MutexScripts kFar = {
+    {"far-beside-w", {"W u", "farW u", "W u"}, &kSequence},
+    {"far-beside-timed", {"W u", "farW u", "timedW u"}, &kSequence},
+};
+const MutexScripts kMoreContract = {
+    {"again", {"W u tryW u", "W u timedW u"}},
+    {"again-timed", {"W +1 ?2 u", "?1 timedW! +2 W u"}},
+};
+// Two mutexes share the nodes.
+const MutexScripts kTwoLocks = {
+    {"two", {"W u 2W u", "2W u W u"}},
+    {"two-nested", {"W 2W u u", "2W u W u"}, &kSwitches},
+    {"two-hand-over-hand", {"W 2W U u", "W u 2W u"}, &kSwitches},
+    {"two-3", {"W u 2W u", "2W u W u", "W u"}, &kSequence},
+    {"two-timed-out", {"W +1 ?2 u 2W u", "?1 timedW! +2 2W u W u"}, &kSwitches},
+    {"two-timed-out-3", {"W +1 ?2 u", "?1 timedW! +2 2timedW u", "?2 2W u W u"}, &kSequence},
+    {"two-give-up", {"W 2W +1 ?2 ?3 u u", "?1 timedW! +2 2W u", "?1 2timedW! +3 W u"}, &kSequence},
+};
+const MutexScripts kMoreFork = {
+    {"fork-again-by", {"W fork u", "W u | W fork u W u", "W u | W u | W u"}, &kSequence},
+    {"fork-again-amid", {"W fork u W u", "W u | fork tryW u", "W u | W u"}, &kSequence},
+};
+// Its counters are about to wrap around.
+const MutexScripts kWound = {
+    {"twice", {"W u W u", "W u W u"}},
+    {"timed", {"W u tryW u", "timedW u W u"}},
+};
+
+const MutexScripts kMoreCond = {
+    {"timed-again", {"W timedsee signal u W timedsee u", "W put u signal"}},
+    {"timed-out-then", {"W timedtake! u +1 W take u", "?1 W put signal u"}},
+    {"timed-out-then-2", {"W timedtake! u +1", "?1 W take u", "?1 W put u signal"}, &kSequence},
+    {"timed-out-far", {"W timedtake! u +1", "W fartake u", "?1 W put u signal"}, &kSequence},
+    {"far-beside", {"W farsee u", "W see u", "W put u broadcast"}, &kSequence},
+    {"far-beside-timed", {"W farsee u", "W timedsee signal u", "W put u signal"}, &kSequence},
+    {"far-2", {"W fartake u", "W take u", "W put signal u W put signal u"}, &kSequence},
+    // Two condition variables and one mutex, as a queue with an end has them.
+    {"two-in-turn", {"W take 2put 2signal u", "W put signal 2take u"}, &kSwitches},
+    {"two", {"W take u", "W 2take u", "W put 2put signal u 2signal"}, &kSequence},
+    {"two-broadcast", {"W see u", "W 2see u", "W put 2put broadcast u 2broadcast"}, &kSequence},
+    // One, whose waiters have two mutexes.
+    {"two-mutexes", {"W see u", "2W see u", "W put u 2W put u broadcast"}, &kSequence},
+    {"two-of-each", {"W take u", "2W 2take u", "W put signal u 2W 2put 2signal u"}, &kSequence},
+    // A child's threads come to it at once, and fork again.
+    {"fork-crowd", {"W fork u", "W see u | W put signal u", "W see u | W see u"}, &kSequence},
+    {"fork-again", {"W fork fork put u broadcast", "W see u | W see u | W see u"}, &kSequence},
+    {"fork-again-by",
+     {"W fork u", "W see u | W fork put u broadcast", "W see u | W see u | W see u"},
+     &kSequence},
+    {"fork-again-amid",
+     {"W fork u broadcast", "W see u | fork signal tryW u signal", "W see u"},
+     &kSequence},
+};
+const MutexScripts kMoreManyCond = {
+    {"4t-middle", {"W see u", "W timedsee signal u", "W see u", "W put u broadcast"}},
+    {"4t-mutexes", {"W see u", "2W see u", "W see u", "W put u 2W put u broadcast"}},
+};
+
+}  // namespace lockswap::explore::mutex

@@ -1,0 +1,89 @@
+// Scripts for what the ones of rw_scripts.cpp do not say: what comes after a time-out or a mark,
+// waits that nothing but a release may end beside other waiters, and two locks.
+#include "rw_scripts.h"
+
+namespace lockswap::explore::rw {
+
+// Deadlines pass only when nobody can go on.
+static constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
+
+// The thread with ! must time out. Then it comes again, and others come to what it left.
+const Scripts kAfterTimeOut = {
+    {"timed-write-then-w", {"W +1 ?2 u", "?1 timedW! +2 W u"}, &kFewerStale},
+    {"timed-write-then-r", {"W +1 ?2 u", "?1 timedW! +2 R u"}, &kFewerStale},
+    {"timed-write-r-then-w", {"R +1 ?2 u R u", "?1 timedW! +2 W u"}, &kFewerStale},
+    {"timed-read-then-w", {"W +1 ?2 u", "?1 timedR! +2 W u"}, &kFewerStale},
+    {"timed-read-then-r", {"W +1 ?2 u W u", "?1 timedR! +2 R u"}, &kFewerStale},
+    {"timed-write-then-others", {"W +1 ?2 u", "?1 timedW! +2", "?2 R u W u"}, &kSwitches},
+    {"timed-write-r-then-others", {"R +1 ?2 u", "?1 timedW! +2", "?2 W u R u"}, &kSwitches},
+    {"timed-read-then-others", {"W +1 ?2 u", "?1 timedR! +2", "?2 R u W u"}, &kSwitches},
+    {"timed-write-beside", {"R +1 ?2 u", "?1 timedW! +2", "?1 R u W u"}, &kSequence},
+    {"timed-both-then", {"W +1 ?2 ?3 u", "?1 timedR! +2 R u", "?1 timedW! +3 W u"}, &kSequence},
+};
+// A wait with a deadline that never comes must be ended by whatever ends another thread's wait.
+const Scripts kFar = {
+    {"far-r-beside-w", {"W u", "farR u", "W u"}, &kSequence},
+    {"far-w-beside-r", {"W u", "farW u", "R u"}, &kSequence},
+    {"far-w-behind-r", {"R u", "farW u", "R u"}, &kSequence},
+    {"far-both", {"W u", "farR u", "farW u"}, &kSequence},
+    {"far-r-beside-timed", {"W u", "farR u", "timedW u"}, &kSequence},
+    {"far-w-beside-timed", {"R u", "farW u", "timedW u"}, &kSequence},
+};
+const Scripts kMoreContract = {
+    {"again", {"R u R u", "W u W u"}, &kFewerStale},
+    {"again-rw", {"R u W u R u", "W u R u"}, &kSwitches},
+    {"again-timed", {"W +1 ?2 u", "?1 timedR! +2 R u W u"}, &kSwitches},
+    {"recursive-again", {"R R u u R R u u", "W u"}, &kSwitches},
+    {"recursive-try-again", {"R tryR=0 u u tryR u R u", "W u"}, &kSwitches},
+    {"recursive-both", {"R R u u", "R R u u", "W u"}, &kSequence},
+    // After a mark.
+    {"marked-2w", {"R +1 ?2 W u R u", "?1 free +2 W u"}, &kSwitches},
+    {"marked-2w1r", {"R +1 ?2 W u", "?1 free +2 W u", "?2 R u"}, &kSwitches},
+    {"marked-1w2r", {"R +1 ?2 R u", "?1 free +2 W u", "?2 R u"}, &kSwitches},
+    {"marked-again", {"R +1 ?2 R R u u", "?1 free +2 R u", "?2 W u"}, &kSequence},
+    {"marked-timed", {"R +1 ?2 timedW u", "?1 free +2 timedR u", "?2 W u"}, &kSequence},
+    {"marked-far", {"R +1 ?2 W u", "?1 free +2 farR u", "?2 farW u"}, &kSequence},
+    // The record of a lock that has ended; then one of the lock that has come in its place.
+    {"foreign-reborn-recursive", {"R +1 ?2 R R u u", "?1 free destroy init +2 W u"}, &kSwitches},
+    // The release by another thread comes while the first one reads on.
+    {"foreign-early", {"R +1 R u R u", "?1 free", "W u"}, &kSequence},
+    {"foreign-early-2r", {"R +1 R u R u", "?1 free R u"}, &kSwitches},
+    {"foreign-early-nested", {"R +1 R R u u R u", "?1 free W u"}, &kSwitches},
+};
+// Two locks share the nodes, the threads' records and the readers table.
+const Scripts kTwoLocks = {
+    {"two", {"W u 2W u", "2R u R u"}},
+    {"two-held", {"R 2R U u", "W u 2W u"}, &kSwitches},
+    {"two-nested", {"W 2W u u", "2W u W u"}, &kSwitches},
+    {"two-both-ways", {"R 2W u u", "R u 2R u W u"}, &kSwitches},
+    {"two-recursive", {"R 2R R U u u", "2W u W u"}, &kSequence},
+    {"two-timed-w", {"W +1 ?2 u 2W u", "?1 timedW! +2 2W u W u"}, &kSwitches},
+    {"two-timed-r", {"W +1 ?2 u 2W u", "?1 timedR! +2 2R u R u"}, &kSwitches},
+    {"two-foreign", {"R 2R +1 u", "?1 free W u 2W u"}},
+    {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}, &kSwitches},
+};
+// The child forks while its threads repair the lock, by a thread that began there.
+const Scripts kMoreFork = {
+    // A writer that is about to get into a marked lock does not exist in the child. A reader that
+    // reads again there must not wait for it.
+    {"fork-marked-again",
+     {"R +1 ?2 fork tryR R u u", "?1 free +2 W u", "| timedW u"},
+     &kSwitchesInTime},
+    // A thread of the child ends a write hold of one that is gone, beside which readers had come.
+    {"fork-foreign-write", {"?1 fork free W u R u", "W +1", "R u"}, &kSequence},
+    {"fork-again-by", {"W fork u", "R u | R fork u W u", "R u | W u | R u"}, &kSequence},
+    {"fork-again-by-w", {"R fork u", "W u | W fork u R u", "W u | R u | W u"}, &kSequence},
+    {"fork-again-amid", {"W fork u W u", "W u | fork tryW u tryR u", "R u | R u"}, &kSequence},
+};
+// Its counters are about to wrap around.
+const Scripts kWound = {
+    {"twice", {"W u W u", "R u R u"}},
+    {"timed", {"W u timedR u", "timedW u R u"}},
+};
+// Generations of locks wrap around.
+const Scripts kWoundGenerations = {
+    {"remade", {"R init tryW=0 u R u +1", "?1 tryW=0 u R u"}},
+    {"foreign-reborn", {"R +1 ?2 R x u", "?1 free destroy init +2", "?2 W x u"}},
+};
+
+}  // namespace lockswap::explore::rw
