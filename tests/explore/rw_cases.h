@@ -193,8 +193,10 @@ class RwBuilder {
       // A second block would be too many atoms for an execution.
       if (!is_large_ || s.name != std::string("fork-init")) add_biased(name, &bravo, s);
     }
-    for (const Script& s : kMoreFork)
-      add_biased(name, &bravo, s);
+    // A marked lock's bias has ended: that one is about the contract word.
+    for (const Script& s : kMoreFork) {
+      if (s.name != std::string("fork-marked-again")) add_biased(name, &bravo, s);
+    }
     for (const char* script : {"fork-1w1r", "fork-write", "fork-crowd-w"}) {
       add_biased(name + "-cold", &bravo, fork(script)).biased = false;
     }

@@ -81,7 +81,7 @@ TEST(MutexNodes, ThoseOfALockThatEndsAreGivenBack) {
   using Lock = Clh<Native, Scripted>;
   ThreadExit::prepare();
   ASSERT_TRUE(Lock::prepare());
-  const std::uint32_t before = nodes_there_are<ClhNode<Native>>();
+  const std::uint64_t before = Arena<ClhNode<Native>>::given_out();
   for (int i = 0; i < 200; ++i) {
     Lock lock;
     lock.lock();
@@ -98,7 +98,7 @@ TEST(MutexNodes, ThoseOfALockThatEndsAreGivenBack) {
     ASSERT_TRUE(lock.idle());
     lock.destroy();
   }
-  EXPECT_LT(nodes_there_are<ClhNode<Native>>(), before + 100);
+  EXPECT_LT(Arena<ClhNode<Native>>::given_out(), before + 100);
 }
 
 // A thread of a lower priority gets to run: yields alone never let it.
