@@ -111,12 +111,14 @@ class Condvar {
     // relaxed, here and in the loop: the latch hands it on.
     bool at_once = (passing_.fetch_and(~kByPriority, relaxed) & kByPriority) != 0;
     Chain chain;
+    const Handle oldest = list_.head();
+    const bool is_alone = oldest == 0 || Nodes::at(oldest).link.load(relaxed) == 0;
     Handle next;
-    for (Handle h = list_.head(); h != 0; h = next) {
+    for (Handle h = oldest; h != 0; h = next) {
       Node& node = Nodes::at(h);
       next = node.link.load(relaxed);
       // One that is alone has nobody to go before.
-      const std::uint32_t priority = next != 0 ? List::priority_of(node) : 0;
+      const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
       at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
       if (!chain.add(h)) continue;
       list_.join(node.prev.load(relaxed), next);
@@ -179,12 +181,16 @@ class Condvar {
     node.tid.store(P::tid(), relaxed);
     node.relay.store(0, relaxed);
     node.gate.store(List::kQueued, relaxed);
-    // Asked without the latch, where others wait as far as one can see.
+    // Asked without the latch, where others wait as far as one can see. A mutex that protects
+    // priorities has raised the thread's, so there a thread that needs to know asks later.
+    const bool asks = mutex != kNoRelay;
     node.priority.store(List::kNotAsked, relaxed);
-    if (list_.head() != 0) List::priority_of(node);
+    if (asks && list_.head() != 0) List::priority_of(node);
     latch();
     const bool has_company = list_.append(me);
-    if (has_company && List::priority_of(node) != 0) passing_.fetch_or(kByPriority, relaxed);
+    if (has_company && (!asks || List::priority_of(node) != 0)) {
+      passing_.fetch_or(kByPriority, relaxed);
+    }
     list_.unlatch();
   }
 

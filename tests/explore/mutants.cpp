@@ -251,10 +251,6 @@ std::vector<SeededFault> seeded_faults() {
       silent("cond: a signal wakes nobody", "condvar.h", "signal_one", "cond/mcs/park/signal"),
       silent("cond: the next of a relay is not woken", "waiter_list.h", "open",
              "cond/mcs/park/broadcast"),
-      weak("cond: a relay begins with relaxed", "relay.h", "start", Op::store, release, relaxed,
-           "cond/mcs/park/relay"),
-      weak("cond: the last of a relay comes with relaxed", "relay.h", "leave", Op::fetch_sub,
-           acq_rel, relaxed, "cond/mcs/park/relay"),
       silent("cond: who waits for the latch is not woken", "waiter_list.h", "unlatch",
              "cond/mcs/park/signal-by-2"),
 

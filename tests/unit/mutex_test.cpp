@@ -8,6 +8,7 @@
 
 #include "locks/mutex/clh.h"
 #include "locks/mutex/mcs.h"
+#include "platform/arena.h"
 #include "platform/native.h"
 #include "wait/park.h"
 
