@@ -17,7 +17,7 @@ inline std::uint32_t realtime_priority(std::uint32_t tid) noexcept {
     std::int32_t nice;
     std::uint32_t priority;
     std::uint64_t runtime, deadline, period;
-  } a;
+  } a{};
   constexpr std::uint32_t kFifo = 1, kRoundRobin = 2, kDeadline = 6;
   constexpr std::uint32_t kBeforeAll = 100;
   const long error = raw_syscall(SYS_sched_getattr, static_cast<long>(tid),

@@ -14,7 +14,7 @@ struct Joined {
 void text_is_too_long();
 
 template <std::size_t kBytes, class... Parts>
-consteval Joined<kBytes> joined(Parts... parts) {
+constexpr Joined<kBytes> joined(Parts... parts) {
   Joined<kBytes> all;
   std::size_t at = 0;
   const auto append = [&](const char* s) {

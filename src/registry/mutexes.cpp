@@ -64,6 +64,8 @@ constexpr MutexInfo row(const char* name, const MutexCodes& code, ListWords word
   return m;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
+
 // A core without a member fails at its own line of the list, with the member's name.
 #define MUTEX(name, Class, header, words) static_assert(MutexCore<Class<Native, Park<Native>>>);
 #define MUTEX_NAME(name, Class, header, words, info)
@@ -81,6 +83,7 @@ constexpr MutexInfo kListed[] = {
 #undef MUTEX
 #undef MUTEX_NAME
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 constexpr auto kMutexes = [] {
   std::array<MutexInfo, std::size(kFirst) + std::size(kListed)> all{};
@@ -90,9 +93,9 @@ constexpr auto kMutexes = [] {
   for (const MutexInfo& m : kListed) {
     all[n] = m;
     for (const MutexInfo& before : kListed) {
-      if (before.code == m.code && before.name != m.name && all[n].same_code_as == nullptr)
-        all[n].same_code_as = before.name;
       if (&before == &m) break;
+      if (before.code == m.code && all[n].same_code_as == nullptr)
+        all[n].same_code_as = before.name;
     }
     ++n;
   }

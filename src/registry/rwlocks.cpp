@@ -48,6 +48,7 @@ namespace line {
 }  // namespace line
 
 // A core without a member fails at its own line of the list, with the member's name.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 #define RW_LOCK(name, Class, header, words) static_assert(RwCore<Class<Native, Park<Native>>>);
 #include "registry/rw_list.def"
 #undef RW_LOCK
@@ -194,8 +195,10 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
     return nullptr;
   }
   const RwLockInfo& named = rwlock_of(config);
-  const RwLockInfo& lock = named.chosen == nullptr ? named : *find_rwlock(named.chosen(config));
-  return lock.passes_through() ? lock.passed_to[count] : prepare_own(lock, config, count, why);
+  const RwLockInfo* lock = &named;
+  if (named.chosen != nullptr) lock = find_rwlock(named.chosen(config));
+  if (lock == nullptr) __builtin_unreachable();  // what a choice names is in the list
+  return lock->passes_through() ? lock->passed_to[count] : prepare_own(*lock, config, count, why);
 }
 
 }  // namespace lockswap

@@ -510,7 +510,7 @@ TEST(CondRelease, AHandlerForksInAWait) {
         struct sigaction a {};
         a.sa_handler = fork_here;
         a.sa_flags = SA_RESTART;
-        ASSERT_EQ(0, sigaction(SIGUSR1, &a, nullptr));
+        EXPECT_EQ(0, sigaction(SIGUSR1, &a, nullptr));
         std::vector<std::thread> threads;
         for (int i = 0; i < 3; ++i) {
           threads.emplace_back([&] {
@@ -533,11 +533,11 @@ TEST(CondRelease, AHandlerForksInAWait) {
           }
         }
         usleep(2000);
-        ASSERT_EQ(0, pthread_kill(threads[which].native_handle(), SIGUSR1));
+        EXPECT_EQ(0, pthread_kill(threads[which].native_handle(), SIGUSR1));
         while (f.child.load() == 0)
           usleep(200);
         int status = -1;
-        ASSERT_EQ(f.child.load(), waitpid(f.child, &status, 0));
+        EXPECT_EQ(f.child.load(), waitpid(f.child, &status, 0));
         EXPECT_EQ(0, status) << "waiter " << which << (timed ? ", timed" : "")
                              << (new_waits_too ? ", beside a new one" : "");
         // The parent's are as they were.
@@ -549,6 +549,7 @@ TEST(CondRelease, AHandlerForksInAWait) {
           t.join();
         EXPECT_RC(0, pthread_cond_destroy(&f.c));
         EXPECT_RC(0, pthread_mutex_destroy(&f.m));
+        forked = nullptr;
       }
     }
   }

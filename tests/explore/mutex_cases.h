@@ -165,7 +165,6 @@ class MutexBuilder {
       add_case(name, &contract, s);
   }
 
- private:
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const MutexScript& s);
 
   std::vector<Case>& cases_;

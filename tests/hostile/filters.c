@@ -83,13 +83,18 @@ static void* is_kept_out(void* unused) {
   return unused;
 }
 static void kinds_are_kept(void) {
-  NEED(pthread_mutex_lock(&recursive) == 0 && pthread_mutex_lock(&recursive) == 0);
-  NEED(pthread_mutex_lock(&errorcheck) == 0 && pthread_mutex_lock(&errorcheck) == EDEADLK);
-  NEED(pthread_rwlock_wrlock(&rwlock) == 0 && pthread_rwlock_wrlock(&rwlock) == EDEADLK);
+  NEED(pthread_mutex_lock(&recursive) == 0);
+  NEED(pthread_mutex_lock(&recursive) == 0);
+  NEED(pthread_mutex_lock(&errorcheck) == 0);
+  NEED(pthread_mutex_lock(&errorcheck) == EDEADLK);
+  NEED(pthread_rwlock_wrlock(&rwlock) == 0);
+  NEED(pthread_rwlock_wrlock(&rwlock) == EDEADLK);
   pthread_join(start_thread(is_kept_out, NULL), NULL);
-  NEED(pthread_mutex_unlock(&recursive) == 0 && pthread_mutex_unlock(&recursive) == 0);
+  NEED(pthread_mutex_unlock(&recursive) == 0);
+  NEED(pthread_mutex_unlock(&recursive) == 0);
   NEED(pthread_mutex_unlock(&recursive) == EPERM);
-  NEED(pthread_mutex_unlock(&errorcheck) == 0 && pthread_mutex_unlock(&errorcheck) == EPERM);
+  NEED(pthread_mutex_unlock(&errorcheck) == 0);
+  NEED(pthread_mutex_unlock(&errorcheck) == EPERM);
   NEED(pthread_rwlock_unlock(&rwlock) == 0);
 }
 

@@ -43,6 +43,7 @@ static int footprint(void) {
 static void* nothing(void* unused) { return unused; }
 
 static int allocates(long mb) {
+  NEED(mb > 0);
   char* p = malloc((size_t)mb << 20);
   NEED(p != NULL);
   memset(p, 1, 1 << 20);
@@ -177,8 +178,9 @@ static int fifth(void) {
 }
 
 static int many(long n) {
-  pthread_rwlock_t* locks = calloc((size_t)n, sizeof *locks);
-  pthread_mutex_t* more = calloc((size_t)n, sizeof *more);
+  NEED(n > 0);
+  pthread_rwlock_t* locks = calloc((size_t)n, sizeof(pthread_rwlock_t));
+  pthread_mutex_t* more = calloc((size_t)n, sizeof(pthread_mutex_t));
   NEED(locks != NULL && more != NULL);
   for (int round = 0; round < 2; ++round) {
     for (long i = 0; i < n; ++i) {
@@ -186,6 +188,8 @@ static int many(long n) {
       NEED(pthread_mutex_lock(&more[i]) == 0 && pthread_mutex_unlock(&more[i]) == 0);
     }
   }
+  free(locks);
+  free(more);
   return 0;
 }
 
