@@ -336,10 +336,12 @@ bool Machine::let_time_pass() {
     note("time passes: all patience is over");
     return true;
   }
+  // Each deadline passes once. After it readers may have patience with other writers than before.
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
     if (t.finished) continue;
     if (!t.expired) {
+      patience_rounds_ = 0;
       t.expired = true;
       changed |= t.timed && t.wait != Thread::Wait::none;
     }
