@@ -85,9 +85,10 @@ class RwBuilder {
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
     for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
+      add_case("core/" + name, &core, s).gives_back_nodes = true;
     for (const Script& s : kDestroy)
       add_case("core/" + name, &core, s);
+    add_give_ups("core/" + name, &core);
     // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
     // have tokens these are too many executions.
     if (!has_tokens_) {
@@ -124,13 +125,25 @@ class RwBuilder {
     static CoreLock<Core, Wait> core;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     for (const Script& s : kGeneral)
-      add_case("core/" + name, &core, s);
+      add_case("core/" + name, &core, s).gives_back_nodes = true;
     for (const Script& s : kDestroy)
       add_case("core/" + name, &core, s);
+    add_give_ups("core/" + name, &core);
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
     add_each<Core, Wait>(name);
     is_large_ = false;
+  }
+  // What gives up, and what only tries.
+  void add_give_ups(const std::string& lock_name, LockUnderTest* lock) {
+    for (const Script& s : kGiveUp)
+      add_case(lock_name, lock, s).gives_back_nodes = true;
+    for (const Script& s : kTries)
+      add_case(lock_name, lock, s);
+    Case& twice = add_case(lock_name, lock, kGivenUpTwice);
+    twice.bounds = {2, 1, 0, 3};
+    twice.quick_bounds = kGivenUpTwiceBounds;
+    twice.gives_back_nodes = true;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
@@ -191,6 +204,11 @@ class RwBuilder {
       add_biased(name, &bravo, s);
     for (const Script& s : kContract)
       add_biased(name, &bravo, s);
+    // Over glibc's lock what glibc does itself is not asked.
+    if constexpr (requires(Core<Explored, Wait<Explored>> & core) { core.idle(); }) {
+      for (const Script& s : kTries)
+        add_biased(name, &bravo, s);
+    }
     for (const Script& s : kMany)
       add_biased(name, &bravo, s).sampled = true;
     for (const Script& s : kManyContract)
@@ -271,7 +289,8 @@ class RwBuilder {
                       .impatient = false,
                       .ticks = false,
                       .zeroed = false,
-                      .destroys = destroys(s)});
+                      .destroys = destroys(s),
+                      .somebody_gets_in = s.somebody_gets_in});
     return cases_.back();
   }
   Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s) {

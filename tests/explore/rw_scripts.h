@@ -11,10 +11,13 @@ namespace lockswap::explore::rw {
 struct Script {
   const char* name;
   std::vector<std::string> threads;
+  bool somebody_gets_in = false;  // one acquisition at least must succeed
 };
 using Scripts = std::vector<Script>;
 
 extern const Scripts kGeneral;
+extern const Scripts kGiveUp;
+extern const Scripts kTries;
 extern const Scripts kMany;
 extern const Scripts kDestroy;
 extern const Scripts kContract;
@@ -25,7 +28,9 @@ extern const Scripts kManyContract;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
+extern const Script kGivenUpTwice;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
+constexpr Bounds kGivenUpTwiceBounds{1, 0, 0, 2, 0};
 
 // Of the general ones, for every lock and wait policy.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};

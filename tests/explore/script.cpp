@@ -155,6 +155,7 @@ Steps parse(const std::string& script) {
 struct World {
   Plain data;
   int count = 0;  // part of the data
+  bool got_in = false;
   Observer observer;
   ExploredAtomic<std::uint32_t> events[10];
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
@@ -188,6 +189,7 @@ void run_steps(const Steps& steps, LockUnderTest& lock, World& world) {
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else {
+          world.got_in = true;
           access(world, s.is_write);
         }
         break;
@@ -319,6 +321,7 @@ Scenario Case::scenario() const {
   s.setup = [this, world] {
     world->data.reset();
     world->count = 0;
+    world->got_in = false;
     // The first thread to find zeroed memory makes it a lock: an update before the lock's doorway.
     world->observer.reset(zeroed ? Claims{} : lock->claims());
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
@@ -352,7 +355,11 @@ Scenario Case::scenario() const {
   if (!destroys) {
     s.finish = [this, world] {
       if (world->observer.has_ghosts()) return;
+      if (somebody_gets_in && !world->got_in) machine.fail("nobody got a lock that was free");
       if (!lock->at_rest()) machine.fail("at the end the lock is not at rest");
+      if (gives_back_nodes && nodes_in_use() != 0) {
+        machine.fail("at the end the free lock keeps %d queue nodes", nodes_in_use());
+      }
       if (lock->write(How::only_try) != 0) machine.fail("at the end a try to write fails");
       world->data.write();
       if (lock->tells_deadlocks() &&

@@ -47,6 +47,8 @@ struct Case {
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
+  bool somebody_gets_in = false;  // one acquisition at least must succeed
+  bool gives_back_nodes = false;  // at the end, when the lock is free, it has no queue nodes
   // Makes the scenario of what is no reader-writer lock (range_cases.cpp).
   std::function<Scenario()> other = {};
 
