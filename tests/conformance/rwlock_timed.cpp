@@ -1,6 +1,7 @@
 // Timed forms: deadlines are kept, and a waiter that gives up at any stage leaves a lock that
 // works.
 #include <limits.h>
+#include <sched.h>
 
 #include "support.h"
 
@@ -98,6 +99,88 @@ TEST(Timed, AdmittedBeforeTheDeadline) {
         waiter.finish();
         expect_works(&lock);
       }
+}
+
+// Readers that overlap and come again at once do not keep a writer with a second out.
+TEST(Timed, WriterBesideReadersThatNeverRest) {
+  if (glibc_underneath()) GTEST_SKIP() << "glibc's lock lets readers go first";
+  static L lock;
+  lock = PTHREAD_RWLOCK_INITIALIZER;
+  std::atomic<bool> stop{false};
+  std::atomic<int> inside{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < (spinning() ? 2 : 3); ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        ASSERT_EQ(0, pthread_rwlock_rdlock(&lock));
+        ++inside;
+        // Until another reader is in, too, or a writer is likely to be in its way.
+        const timespec end = after(CLOCK_MONOTONIC, 2 * kMillisecond);
+        while (inside < 2 && !stop && !reached(CLOCK_MONOTONIC, end)) {}
+        --inside;
+        ASSERT_EQ(0, pthread_rwlock_unlock(&lock));
+      }
+    });
+  }
+  while (inside == 0)
+    sched_yield();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_RC(0, timed(&lock, true, CLOCK_MONOTONIC, (spinning() ? 30 : 1) * 1000 * kMillisecond));
+    EXPECT_RC(0, pthread_rwlock_unlock(&lock));
+  }
+  stop = true;
+  for (std::thread& r : readers)
+    r.join();
+  expect_works(&lock);
+}
+
+// A thread that tries to write what is only read cannot succeed, and must not make a try to read
+// fail, whichever processors they run on.
+TEST(Timed, APollingWriterDisturbsNoReader) {
+  static L lock;
+  lock = PTHREAD_RWLOCK_INITIALIZER;
+  const std::vector<int> cpus = [] {
+    cpu_set_t set;
+    std::vector<int> found;
+    sched_getaffinity(0, sizeof set, &set);
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &set)) found.push_back(i);
+    }
+    return found;
+  }();
+  const auto move_to = [](int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+  };
+  Actor holder, poller, reader;
+  holder.run([&] {
+    move_to(cpus.back());
+    ASSERT_RC(0, pthread_rwlock_rdlock(&lock));
+  });
+  std::atomic<bool> stop{false};
+  poller.start([&] {
+    while (!stop)
+      ASSERT_EQ(EBUSY, pthread_rwlock_trywrlock(&lock));
+  });
+  reader.run([&] {
+    move_to(cpus.front());
+    const std::int64_t end = milliseconds() + scaled(100);
+    int failed = 0;
+    while (milliseconds() < end) {
+      if (pthread_rwlock_tryrdlock(&lock) != 0) {
+        ++failed;
+      } else {
+        ASSERT_EQ(0, pthread_rwlock_unlock(&lock));
+      }
+    }
+    EXPECT_EQ(0, failed);
+  });
+  stop = true;
+  poller.finish();
+  holder.run([&] { ASSERT_RC(0, pthread_rwlock_unlock(&lock)); });
+  expect_works(&lock);
 }
 
 // ---- giving up, stage by stage. `Stage` arranges holders and waiters, one waiter gives up, then

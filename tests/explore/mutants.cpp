@@ -135,11 +135,12 @@ std::vector<SeededFault> seeded_faults() {
            acquire, "core/ba/spin/1w2r"),
       weak("ba: the last reader does not acquire the others", "ba.h", "read_unlock", Op::fetch_add,
            acq_rel, release, "core/ba/spin/1w2r"),
-      weak("ba: a gate is opened with relaxed", "ba_state.h", "open", Op::exchange, release,
-           relaxed, "core/ba/spin/2w1r"),
-      weak("ba: a writer leaves with relaxed", "ba.h", "write_unlock", Op::fetch_sub, release,
-           relaxed, "core/ba/spin/1w2r"),
-      silent("ba: a gate is opened without a wake", "ba_state.h", "open", "core/ba/park/2w1r"),
+      weak("ba: a gate is opened with acquire", "ba_node.h", "open", Op::exchange, acq_rel, acquire,
+           "core/ba/spin/2w1r"),
+      weak("ba: a phase ends with relaxed", "ba_readers.h", "end_phase", Op::compare_exchange,
+           release, relaxed, "core/ba/spin/1w2r"),
+      silent("ba: a gate is opened without a wake", "ba_node.h", "open", "core/ba/park/2w1r"),
+      silent("ba: a phase ends without a wake", "ba_readers.h", "end_phase", "core/ba/park/2w1r"),
 
       // --- per-cpu
       weak("per-cpu: a reader leaves with relaxed", "ba.h", "read_unlock", Op::fetch_add, acq_rel,

@@ -34,6 +34,8 @@ const MutexScripts kGiveUp = {
     {"timed-out-2", {"W +1 ?2 ?3 u tryW u", "?1 timedW! +2", "?1 timedW! +3"}},
     {"timed-again", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 timedW u"}},
     {"timed-again-w", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 W u"}},
+    {"timed-out-nodes", {"W +1 ?2 ?3 u", "?1 timedW! +2", "?1 timedW! +3"}, nullptr, true},
+    {"timed-out-nodes-late", {"W +1 ?2 ?3 u", "?1 timedW! +2", "?1 lateW! +3"}, nullptr, true},
     {"timed-out-try", {"W +1 ?2 u", "?1 timedW! +2 tryW u", "tryW u"}},
 };
 const MutexScripts kMany = {
@@ -190,7 +192,8 @@ Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest* lock,
                     .impatient = false,
                     .ticks = false,
                     .zeroed = false,
-                    .destroys = destroys});
+                    .destroys = destroys,
+                    .gives_back_nodes = s.gives_back_nodes});
   return cases_.back();
 }
 

@@ -31,6 +31,7 @@ struct MutexScript {
   const char* name;
   std::vector<std::string> threads;
   const Bounds* quick = nullptr;  // nullptr: by the number of threads
+  bool gives_back_nodes = false;  // see Case
 };
 using MutexScripts = std::vector<MutexScript>;
 

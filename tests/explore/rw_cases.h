@@ -91,10 +91,13 @@ class RwBuilder {
     static ContractLock<Core, Wait, Over::direct> contract, second(1);
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
     has_tokens_ = ReadTokens<Core<Explored, Wait<Explored>>>::kHasTokens;
-    for (const Scripts* scripts : {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy}) {
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s).gives_back_nodes = true;
+    for (const Scripts* scripts : {&kFar, &kAfterTimeOut, &kDestroy}) {
       for (const Script& s : *scripts)
         add_case("core/" + name, &core, s);
     }
+    add_give_ups("core/" + name, &core);
     add_wound(name, core);
     // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
     // have tokens these are too many executions.
@@ -138,15 +141,29 @@ class RwBuilder {
   void add_core(const std::string& name) {
     static CoreLock<Core, Wait> core;
     is_large_ = requires { &Core<Explored, Wait<Explored>>::block_bytes; };
-    for (const Scripts* scripts : {&kGeneral, &kFar, &kAfterTimeOut, &kDestroy}) {
+    for (const Script& s : kGeneral)
+      add_case("core/" + name, &core, s).gives_back_nodes = true;
+    for (const Scripts* scripts : {&kFar, &kAfterTimeOut, &kDestroy}) {
       for (const Script& s : *scripts)
         add_case("core/" + name, &core, s);
     }
+    add_give_ups("core/" + name, &core);
     add_wound(name, core);
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
     add_each<Core, Wait>(name);
     is_large_ = false;
+  }
+  // What gives up, and what only tries.
+  void add_give_ups(const std::string& lock_name, LockUnderTest* lock) {
+    for (const Script& s : kGiveUp)
+      add_case(lock_name, lock, s).gives_back_nodes = true;
+    for (const Script& s : kTries)
+      add_case(lock_name, lock, s);
+    Case& twice = add_case(lock_name, lock, kGivenUpTwice);
+    twice.bounds = {2, 1, 0, 3};
+    twice.quick_bounds = kGivenUpTwiceBounds;
+    twice.gives_back_nodes = true;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
@@ -211,10 +228,12 @@ class RwBuilder {
       for (const Script& s : *scripts)
         add_biased(name, &bravo, s);
     }
-    // The model of the system's lock is one lock.
+    // The model of the system's lock is one lock, and what glibc does itself is not asked.
     if constexpr (!kSystems) {
       for (const Script& s : is_large_ ? Scripts{} : kTwoLocks)
         add_biased(name, &bravo, s).second = &second;
+      for (const Script& s : kTries)
+        add_biased(name, &bravo, s);
     }
     for (const Script& s : kMany)
       add_biased(name, &bravo, s).sampled = true;
@@ -312,7 +331,8 @@ class RwBuilder {
                       .impatient = false,
                       .ticks = false,
                       .zeroed = false,
-                      .destroys = destroys(s)});
+                      .destroys = destroys(s),
+                      .somebody_gets_in = s.somebody_gets_in});
     return cases_.back();
   }
   Case& add_biased(const std::string& lock_name, LockUnderTest* lock, const Script& s) {

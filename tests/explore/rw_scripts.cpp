@@ -32,6 +32,37 @@ const Scripts kGeneral = {
     {"exit", {"R u W u exit W u R u", "W u R u"}, &kFewerStale},
 };
 
+// The thread with ! must time out: the others wait until it has. Then they come to what it left.
+const Scripts kGiveUp = {
+    // A writer gives up while it waits for readers, and others wait for it.
+    {"drain-out-r", {"R +1 ?2 u", "?1 timedW! +2 R u", "?1 R u"}},
+    {"drain-out-w", {"R +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
+    {"drain-out-timed", {"R +1 ?2 u", "?1 timedW! +2", "?1 timedR u timedW u"}},
+    // It does so at the moment when the last reader leaves.
+    {"drain-ends", {"R +1 u", "?1 timedW u", "?1 R u"}},
+    // A waiting reader gives up, below another one or above it.
+    {"reader-out", {"W +1 ?2 u W u", "?1 timedR! +2", "?1 R u"}},
+    {"reader-out-again", {"W +1 ?2 u", "?1 timedR! +2 R u", "?1 timedR u"}},
+    {"reader-out-2", {"W +1 ?2 ?3 u W u", "?1 timedR! +2", "?1 timedR! +3"}},
+    // A waiting writer gives up.
+    {"writer-out", {"W +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
+    {"writer-out-2", {"W +1 ?2 ?3 u tryW u", "?1 timedW! +2", "?1 timedW! +3"}},
+    {"writer-out-again", {"W +1 ?2 u", "?1 timedW! +2 timedW u", "?2 timedW u"}},
+    {"writer-out-r", {"W +1 ?2 u", "?1 timedW! +2 R u", "?1 R u"}},
+    {"writer-out-destroy", {"W +1 ?2 u", "?1 timedW! +2 +3", "?3 R u destroy"}},
+    {"reader-out-destroy", {"W +1 ?2 u", "?1 timedR! +2 +3", "?3 R u destroy"}},
+};
+// Try forms on a free lock.
+const Scripts kTries = {
+    {"try-1r1w", {"tryR u", "tryW u"}, nullptr, true},
+    {"try-2w", {"tryW u", "tryW u"}, nullptr, true},
+    {"try-1r2w", {"tryR u", "tryW u", "tryW u"}, nullptr, true},
+    {"try-2r1w", {"tryR u", "tryR u", "tryW u"}, nullptr, true},
+    // A writer beside threads that try again and again.
+    {"try-beside-w", {"farW u", "tryR u tryW u", "tryW u tryR u"}},
+    // A lock that is only read. The one that tries to write cannot succeed, so the reader must.
+    {"try-only-read", {"?1 tryR=0 u +3", "R +1 ?2 ?3 u", "?1 tryW! tryW! +2"}},
+};
 // Too many threads for all executions.
 const Scripts kMany = {
     {"4t", {"W u W u", "W u", "R u R u", "R u"}},
@@ -45,6 +76,9 @@ const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
 // hold. Another thread releases that hold, and the phases wrap around to the reader's.
 const Script kComesRound = {"foreign-comes-round",
                             {"?1 lateW u free lateW u lateW u", "R +1", "?1 timedR u"}};
+// Two writers that give up one after the other, and a reader that came before either.
+const Script kGivenUpTwice = {"given-up-twice",
+                              {"R +1 ?2 u", "?1 timedW! timedW! +2", "?1 timedR u"}};
 // The thread that ends with `destroy` knows that the other has the lock or had it.
 const Scripts kDestroy = {
     {"destroy-after-w", {"W +1 u", "?1 W u destroy"}},

@@ -12,10 +12,13 @@ struct Script {
   const char* name;
   std::vector<std::string> threads;
   const Bounds* quick = nullptr;  // nullptr: by the lock and the number of threads
+  bool somebody_gets_in = false;  // one acquisition at least must succeed
 };
 using Scripts = std::vector<Script>;
 
 extern const Scripts kGeneral;
+extern const Scripts kGiveUp;
+extern const Scripts kTries;
 extern const Scripts kMany;
 extern const Scripts kDestroy;
 extern const Scripts kContract;
@@ -33,6 +36,7 @@ extern const Scripts kWoundGenerations;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
+extern const Script kGivenUpTwice;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
 // Of quick runs, where a script's own events bring the threads to where it happens: orders are
 // looked at by the scripts that leave them free.
@@ -42,6 +46,7 @@ constexpr Bounds kSwitches{2, 0, 0, 1};
 // Four threads, or two that do much.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};
+constexpr Bounds kGivenUpTwiceBounds{1, 0, 0, 2, 0};
 
 // Of the general ones, for every lock and wait policy.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};

@@ -199,6 +199,7 @@ struct Guarded {
 };
 struct World {
   Guarded guarded[kPlaces];
+  bool got_in = false;
   ExploredAtomic<std::uint32_t> events[10];
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
 };
@@ -262,6 +263,7 @@ void run_steps(const Steps& steps, World& world) {
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else {
+          world.got_in = true;
           access(own, s.is_write);
         }
         break;
@@ -434,6 +436,7 @@ Scenario Case::scenario() const {
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world] {
     LockUnderTest* const both[kPlaces] = {lock, second};
+    world->got_in = false;
     for (int i = 0; i < kPlaces; ++i) {
       Guarded& g = world->guarded[i];
       g.lock = both[i];
@@ -475,12 +478,19 @@ Scenario Case::scenario() const {
     if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *world);
   };
   if (!destroys) {
-    s.finish = [world] {
+    s.finish = [this, world] {
+      const bool ghosts = world->guarded[0].observer.has_ghosts();
+      if (!ghosts && somebody_gets_in && !world->got_in) {
+        machine.fail("nobody got a lock that was free");
+      }
+      if (!ghosts && gives_back_nodes && nodes_in_use() != 0) {
+        machine.fail("at the end the free lock keeps %d queue nodes", nodes_in_use());
+      }
       for (Guarded& g : world->guarded) {
         if (g.lock != nullptr && !g.observer.has_ghosts()) check_at_rest(g);
       }
       // A thread that is gone may have a slot.
-      if (world->guarded[0].observer.has_ghosts()) return;
+      if (ghosts) return;
       for (const auto& slot : world->slots) {
         if (slot.load(relaxed) != 0) machine.fail("at the end a slot is not free");
       }

@@ -59,6 +59,8 @@ struct Case {
   bool in_larger = false;  // another case of the run with each change contains this one
   // How many acquisitions there were before the script begins.
   std::uint64_t wound_writes = 0, wound_reads = 0, wound_locks = 0;
+  bool somebody_gets_in = false;  // one acquisition at least must succeed
+  bool gives_back_nodes = false;  // at the end, when the lock is free, it has no queue nodes
   // Makes the scenario of what is no reader-writer lock (range_cases.cpp).
   std::function<Scenario()> other = {};
 

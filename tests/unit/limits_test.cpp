@@ -28,10 +28,7 @@ struct Counter<PfT<Native, W>> {
   static constexpr Word kOne = 1, kMost = 1u << 30;
 };
 template <>
-struct Counter<Ba<Native, W>> {
-  static constexpr int kWord = 0;
-  static constexpr Word kOne = 16, kMost = 1u << 27;
-};
+struct Counter<Ba<Native, W>> : Counter<PfT<Native, W>> {};
 
 template <class Lock>
 struct Limits : testing::Test {

@@ -13,8 +13,8 @@
 // Invariants: holder is written by the holder alone. A node that is no longer shut changes no more,
 //   and is given back by the thread behind it.
 // Fairness: first come, first served. A try gets the lock only when nobody holds it or waits.
-// Space: a node for each thread that waits or holds. After somebody gave up a free lock may keep
-//   nodes until it is taken again, or ends.
+// Space: a node for each thread that waits or holds. If a thread gives up at the moment when the
+//   one before it releases, the free lock keeps a node until it is taken again, or ends.
 // Deviations: a free lock has no node: a release that finds its own at the tail takes it out, so
 //   locks that nobody uses cost nothing. The node of the holder is named in the lock, so any thread
 //   may release it. A thread takes a new node each time, not the one of the thread before it, which
@@ -83,13 +83,13 @@ class Clh {
     // relaxed: it decides only whether to come into the queue. The node may be another lock's
     // already; then this one's holder has left since this thread looked.
     if (before != 0 && is_shut(Nodes::at(before).state.load(relaxed))) return false;
-    const Handle me = Nodes::take();
+    Handle me = Nodes::take();
     Nodes::at(me).state.store(kShut, relaxed);           // as in enter
     if (!tail_.compare_exchange(before, me, acq_rel)) {  // as in enter
       Nodes::give(me);
       return false;
     }
-    if (before != 0 && !pass_over(before, me)) return false;
+    if (before != 0 && !go_over(before) && !give_up(before, me)) return false;
     holder_.store(me, relaxed);  // as in enter
     return true;
   }
@@ -117,7 +117,7 @@ class Clh {
     if ((rest & kLeft) != 0) {
       Nodes::give(rest & ~kLeft);
     } else {
-      say(rest, kReleased);
+      say(rest, kReleased, release);
     }
   }
 
@@ -184,31 +184,19 @@ class Clh {
   }
   // False: the deadline has passed first.
   bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {
-    const auto me = static_cast<Handle>(arrival);
+    auto me = static_cast<Handle>(arrival);
     if (!wait_for(static_cast<Handle>(arrival >> 32), me, deadline)) return false;
     holder_.store(me, relaxed);  // as in enter
     return true;
   }
 
   // False: the deadline has passed first, and this thread has left the queue.
-  [[gnu::noinline]] bool wait_for(Handle before, Handle me, const Deadline* deadline) noexcept {
+  [[gnu::noinline]] bool wait_for(Handle before, Handle& me, const Deadline* deadline) noexcept {
     const auto changed = [](std::uint32_t v) { return !is_shut(v); };
-    for (;;) {
-      // acquire: pairs with say.
-      if (!W::until(Nodes::at(before).state, acquire, kSleepers, kChannel, deadline, changed)) {
-        give_up(before, me);
-        return false;
-      }
-      if (!next_before(before)) return true;
-    }
-  }
-  // The same without waiting.
-  bool pass_over(Handle before, Handle me) noexcept {
     do {
-      if (is_shut(Nodes::at(before).state.load(acquire))) {  // pairs with say
-        give_up(before, me);
-        return false;
-      }
+      // acquire: pairs with say.
+      if (!W::until(Nodes::at(before).state, acquire, kSleepers, kChannel, deadline, changed))
+        return give_up(before, me);
     } while (next_before(before));
     return true;
   }
@@ -220,21 +208,50 @@ class Clh {
     return before != 0;
   }
 
-  void give_up(Handle before, Handle me) noexcept {
-    Handle expected = me;
-    // Nobody is behind: as if this thread had not come. release: the node before is shut, or has
-    // been; pairs with the acquire of the thread that finds it.
-    if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, release)) {
-      Nodes::give(me);
-    } else {
-      say(me, before << kShift);
+  // True: this thread has the lock after all. False: it has left the queue.
+  //
+  // Two threads that give up at once, one behind the other, may each rely on the other: the first
+  // finds a thread behind, and leaves its node to that one, which finds the first still waiting,
+  // and takes its own node out. So each looks again after its update, a Dekker pair:
+  //   the first   1. says that it is gone    2. looks whether its node is the newest
+  //   the second  1. makes it the newest     2. looks whether its thread is gone
+  // A thread that sees it comes into the queue again behind that node, gives it back as any waiter
+  // does, and gives up once more.
+  bool give_up(Handle before, Handle& me) noexcept {
+    for (;;) {
+      Handle expected = me;
+      // seq_cst, the update and the look after it, on both sides: the pair. As a release: the node
+      // before is shut, or has been; pairs with the acquire of the thread that finds it.
+      if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, seq_cst)) {
+        if (is_shut(Nodes::at(before).state.load(seq_cst))) break;
+      } else {
+        say(me, before << kShift, seq_cst);
+        if (tail_.load(seq_cst) != me) return false;
+        before = me;
+        me = Nodes::take();
+        Nodes::at(me).state.store(kShut, relaxed);  // as in enter
+      }
+      // The node may be another thread's already; then this one comes behind that thread.
+      expected = before;
+      if (!tail_.compare_exchange(expected, me, acq_rel)) break;  // as in enter
+      if (go_over(before)) return true;
     }
+    Nodes::give(me);
+    return false;
+  }
+  // Gives back the nodes before that are not shut. True: there are no others.
+  static bool go_over(Handle& before) noexcept {
+    do {
+      if (is_shut(Nodes::at(before).state.load(acquire))) return false;  // pairs with say
+    } while (next_before(before));
+    return true;
   }
 
   // The thread behind sees it; the node is that thread's from then on.
-  static void say(Handle me, std::uint32_t what) noexcept {
-    // release: the critical section, or that the node before is in the queue; pairs with wait_for.
-    const std::uint32_t was = Nodes::at(me).state.exchange(what, release);
+  static void say(Handle me, std::uint32_t what, Order order) noexcept {
+    // release at least: the critical section, or that the node before is in the queue; pairs with
+    // wait_for.
+    const std::uint32_t was = Nodes::at(me).state.exchange(what, order);
     if constexpr (W::kParks) {
       if ((was & kSleepers) != 0) W::wake(&Nodes::at(me).state, kChannel);
     }

@@ -1,38 +1,32 @@
-// The state of a BA lock (ba.h): its bits, its nodes and their gates, what can be seen of it at a
-// glance, and what is put right in it after a fork.
+// The state of a BA lock (ba.h): its words and bits, what can be seen of it at a glance, and what
+// is put right in it after a fork. ba_readers.h and ba_writers.h are the two queues.
 //
 // State (24 bytes, zero = free; node = 32-bit handle):
-//   rin       arrivals of readers (28 bits) | kSleepers, kQueued, PHID, PRES
-//   rout      departures of readers (28 bits) | kDrain
-//   rtail[2]  newest waiting reader of each phase; kOpen: the phase is over or never was;
-//             kClosed: its writer is there and nobody waits yet
-//   wtail     newest writer
-//   whead     the node of the writer that has its turn
-// Invariants: PRES is set only by the writer at whead. rtail[p] is meaningful only to readers that
-//   announced themselves by kQueued while PRES was set with phase p. In drain mode rout counts up
-//   to 0 instead of up to rin.
+//   word   64 bits: arrivals of readers (high 32) | the phase's number (28) | kSleepers, kLeaving,
+//          kQueued, PRES
+//   rout   departures of readers (31 bits), kDrain
+//   rtail  the newest reader that waits in the list; 0: nobody does
+//   wtail  the newest writer
+//   whead  the node of the writer that has its turn
+// Invariants: PRES is set only by the writer at the head of the queue, and whead is its node as
+//   long as PRES is set. The phase's number goes on by one whenever PRES is taken away. While PRES
+//   is set, no reader that arrived later holds the lock. rout never passes the arrivals. In drain
+//   mode rout counts up to 0 instead.
 #pragma once
 
 #include <cstdint>
 
+#include "locks/rw/ba_node.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
 
 namespace lockswap {
 
-// A waiting thread, or the writer that owns. A line of its own: its thread spins on it.
-template <Platform P>
-struct alignas(64) BaNode {
-  typename P::template atomic<std::uint32_t> link;  // the arena's while free; else next writer
-  typename P::template atomic<std::uint32_t> gate;  // kGateShut, kGateSleeper; 0 = open
-  // Of the writer that has its turn: how many readers had arrived when it set PRES, and kRecorded.
-  // Forked children read it.
-  typename P::template atomic<std::uint32_t> arrivals_at_phase;
-};
-
 template <Platform P, WaitPolicy<P> W>
-class BaState {
+class BaState : protected BaGates<P, W> {
+  using Gates = BaGates<P, W>;
+
  public:
   // --- glimpses, which may be old at once
   // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
@@ -40,102 +34,81 @@ class BaState {
   // by that hold.
   bool has_readers() const noexcept {
     const std::uint32_t left = rout_.load(acquire);
-    return left != (rin_.load(relaxed) & kCount);
+    return left != target_of(word_.load(relaxed));
   }
   bool has_writer() const noexcept {
-    return (rin_.load(acquire) & kPresent) != 0;  // acquire: pairs with write_unlock
+    return (word_.load(acquire) & kPresent) != 0;  // acquire: pairs with end_phase
   }
   bool idle() const noexcept {
-    const std::uint32_t v = rin_.load(relaxed);  // for tests, when all threads have ended
-    return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0;
+    const std::uint64_t v = word_.load(relaxed);  // for tests, when all threads have ended
+    return (v & kPresent) == 0 && all_left(v) && wtail_.load(relaxed) == 0 &&
+           rtail_.load(relaxed) == 0;
   }
   bool too_many_readers() const noexcept {
     // acquire: pairs with read_unlock, so not more are seen to have left than to have arrived.
     const std::uint32_t left = rout_.load(acquire);
     if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
-    return (rin_.load(relaxed) & kCount) - left >= kCount / 2;
+    return (target_of(word_.load(relaxed)) - left) >> 31 != 0;
   }
 
   // --- in a forked child (LockCore). relaxed, all: the fork handed on what threads did, and the
   // contract hands on what happens here.
   bool needs_no_repair(bool written) const noexcept {
-    const std::uint32_t v = rin_.load(relaxed);
+    const std::uint64_t v = word_.load(relaxed);
     const Handle tail = wtail_.load(relaxed);
+    if (rtail_.load(relaxed) != 0) return false;
     if ((v & kPresent) == 0 || !written) return (v & kPresent) == 0 && !written && tail == 0;
     return tail != 0 && tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
-           (v & (kQueued | kSleepers)) == 0 && all_left(v);
+           (v & (kQueued | kLeaving | kSleepers)) == 0 && all_left(v);
   }
   // Readers that arrived after what the node at whead has recorded waited for a writer that does
   // not exist, and so did the writers in the queue: both are dropped. A reader that may have
   // arrived before is a holder. The nodes of those that waited are lost.
   void repair_after_fork(bool written) noexcept {
-    const std::uint32_t v = rin_.load(relaxed);
+    const std::uint64_t v = word_.load(relaxed);
     const Handle head = whead_.load(relaxed);
-    const std::uint32_t arrivals_at_phase =
+    const std::uint64_t arrivals_at_phase =
         (v & kPresent) == 0 ? 0 : Nodes::at(head).arrivals_at_phase.load(relaxed);
-    const std::uint32_t readers =
-        ((arrivals_at_phase & kRecorded) == 0 ? v : arrivals_at_phase) & kCount;
-    if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(readers - kDrain, relaxed);
-    if (written) {
-      rtail_[(v & kPhaseId) >> kPhaseIdShift].store(kClosed, relaxed);
-      Nodes::at(head).link.store(0, relaxed);
-    }
-    rin_.store(readers | (v & (written ? kPhase : kPhaseId)), relaxed);
+    const std::uint64_t readers =
+        (arrivals_at_phase & kRecorded) == 0 ? v & kArrived : arrivals_at_phase & kArrived;
+    if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(target_of(readers) - kDrain, relaxed);
+    if (written) Nodes::at(head).link.store(0, relaxed);
+    rtail_.store(0, relaxed);
+    word_.store(readers | (v & (written ? kPhase : kPhaseNumber)), relaxed);
     wtail_.store(written ? head : 0, relaxed);
   }
 
  protected:
-  using Node = BaNode<P>;
-  using Nodes = typename P::template nodes<Node>;
-  using Handle = std::uint32_t;
+  using typename Gates::Handle, typename Gates::Node, typename Gates::Nodes;
   using Atom = typename P::template atomic<std::uint32_t>;
 
-  static constexpr std::uint32_t kPresent = 1;  // a writer has its turn
-  static constexpr std::uint32_t kPhaseId = 2;  // toggles with each writer
-  static constexpr int kPhaseIdShift = 1;
-  static constexpr std::uint32_t kQueued = 4;    // while PRES: a reader goes to rtail
-  static constexpr std::uint32_t kSleepers = 8;  // while PRES: somebody sleeps on rin
-  static constexpr std::uint32_t kReader = 16;
-  static constexpr std::uint32_t kCount = ~(kReader - 1);
-  static constexpr std::uint32_t kPhase = kPresent | kPhaseId;
+  static constexpr std::uint64_t kPresent = 1;  // a writer has its turn
+  static constexpr std::uint64_t kQueued = 2;   // while PRES: readers wait in the list
+  static constexpr std::uint64_t kLeaving = 4;  // while PRES: the writer empties the list, and goes
+  static constexpr std::uint64_t kSleepers = 8;  // while PRES: somebody sleeps on the word
+  static constexpr std::uint64_t kOnePhase = 16;
+  static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kArrived = ~(kReader - 1);
+  static constexpr std::uint64_t kPhaseNumber = (kReader - 1) & ~(kOnePhase - 1);
+  static constexpr std::uint64_t kPhase = kPhaseNumber | kPresent;
+
   static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0
+  static constexpr std::uint32_t kLeft = 2;   // in rout: a reader has left
 
-  static constexpr std::uint32_t kRecorded = 1;  // beside a count in a node's arrivals_at_phase
+  static constexpr std::uint64_t kRecorded = 1;  // beside arrivals in a node's arrivals_at_phase
 
-  static constexpr Handle kOpen = 0;
-  static constexpr Handle kClosed = ~Handle{0};
-
-  static constexpr std::uint32_t kGateShut = 1;
-  static constexpr std::uint32_t kGateSleeper = 2;
-  static constexpr std::uint32_t kAnyChannel = 1;
-
-  static Handle new_node() noexcept {
-    const Handle h = Nodes::take();
-    Nodes::at(h).link.store(0, relaxed);  // published by the exchange that enqueues it
-    return h;
+  static bool is_free(std::uint64_t v) noexcept { return (v & kPresent) == 0; }
+  // What rout will be when all readers that have arrived have left.
+  static std::uint32_t target_of(std::uint64_t v) noexcept {
+    return static_cast<std::uint32_t>(v >> 32) * kLeft;
+  }
+  bool all_left(std::uint64_t v) const noexcept {
+    return rout_.load(acquire) == target_of(v);  // acquire: pairs with read_unlock
   }
 
-  static void wait_at(Atom& gate) noexcept {
-    // acquire: pairs with open.
-    W::until(gate, acquire, kGateSleeper, kAnyChannel, nullptr,
-             [](std::uint32_t v) { return (v & kGateShut) == 0; });
-  }
-  // After the exchange the node may be another's already: a late wake is only a stray one.
-  static void open(Node& node) noexcept {
-    // release: what the opener knows of earlier critical sections; pairs with wait_at.
-    const std::uint32_t was = node.gate.exchange(0, release);
-    if constexpr (W::kParks) {
-      if ((was & kGateSleeper) != 0) W::wake(&node.gate, kAnyChannel);
-    }
-  }
-
-  bool all_left(std::uint32_t v) const noexcept {
-    return rout_.load(acquire) == (v & kCount);  // acquire: pairs with read_unlock
-  }
-
-  Atom rin_{};
+  typename P::template atomic<std::uint64_t> word_{};
   Atom rout_{};
-  Atom rtail_[2]{};
+  Atom rtail_{};
   Atom wtail_{};
   Atom whead_{};
 };

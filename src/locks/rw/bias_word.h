@@ -4,7 +4,8 @@
 //   bit 1      kSlotsInUse: slots may name the lock
 //   bit 2      kEnded: the bias has ended for good
 //   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
-//   bits 6..62 a time, P::now in steps of 64 ns: with kOn or kRevoked, since when it is on, or was
+//   bit 6      kTrying: a writer that only tries looks for readers in slots
+//   bits 7..62 a time, P::now in steps of 128 ns: with kOn or kRevoked, since when it is on, or was
 //              (0: since the lock was first read); else InhibitUntil
 //   bit 63     kRevoked: by a writer that met no reader and did not look at the clock
 //
@@ -13,7 +14,10 @@
 //                                              then -> on
 //   starting   kStarting            core       -              -            -            -> ended
 //   on         kOn, kSlotsInUse     a slot     -              -> suspended -> suspended -> ending
-//                                                                          and goes on
+//                                                                          and goes on;
+//                                                                          a try: -> trying
+//   trying     kTrying, kSlotsInUse core; with -              -            -> inhibited -> ending
+//                                   a slot already, -> on                  or on
 //   suspended  kSlotsInUse          core       -> on          -            scans, and   -> ending
 //                                                                          -> inhibited
 //                                                                          or revoked
@@ -27,7 +31,8 @@
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it; of a bias
 //                  that is revoked or inhibited, a reader that met another thread there
 //   suspend        a writer that waits for readers of the underlying lock
-//   revoke         a writer that has the underlying lock; if it gives up: suspended -> on
+//   revoke         a writer that has the underlying lock; if it gives up: suspended -> on. A try:
+//                  whichever changes "trying" first is in, the writer or a reader with a slot
 //   end_bias       a release without a token (release_any_slot)
 #pragma once
 
@@ -37,10 +42,10 @@
 namespace lockswap {
 
 struct BiasWord {
-  enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4 };
+  enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4, kTrying = 64 };
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t kTime = ~(kRevoked | std::uint64_t{63});
+  static constexpr std::uint64_t kTime = ~(kRevoked | std::uint64_t{127});
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
   // If the bias never was on, slots that name this address are of an earlier lock.

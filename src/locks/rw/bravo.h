@@ -84,6 +84,11 @@ class Bravo {
     if (a == kCollision) a = recheck_bias(f, Slots::fill_elsewhere(f));
     if (is_in(a)) return true;
     const Event why = a == kCollision ? Event::slow_read_collision : Event::slow_read_bias_off;
+    if (a >= kRaced && stays(f)) {
+      a &= ~kRaced;
+      count_fast(f);
+      return true;
+    }
     if (a >= kRaced && !vacate(f, a & ~kRaced)) {
       // Another thread, which released a hold that was not its own, took this slot for it. So the
       // hold that it meant to release is still there, and is this reader's now.
@@ -117,6 +122,10 @@ class Bravo {
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
     Attempt a = fast_read(f);
     if (a == kCollision) a = recheck_bias(f, Slots::fill_elsewhere(f));
+    if (a >= kRaced && stays(f)) {
+      a &= ~kRaced;
+      count_fast(f);
+    }
     if (is_in(a)) {
       token = token_of(a);
       return true;
@@ -202,7 +211,8 @@ class Bravo {
   // After a fork: see rw_adoption.h.
   static bool needs_no_repair(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, all: the fork handed it on
-    if (bias == kStarting || (has_been_on(bias) && (bias & kSlotsInUse) == 0 && Slots::is_any(f))) {
+    if (bias == kStarting || (bias & kTrying) != 0 ||
+        (has_been_on(bias) && (bias & kSlotsInUse) == 0 && Slots::is_any(f))) {
       return false;
     }
     return f.core.needs_no_repair(written);
@@ -210,6 +220,7 @@ class Bravo {
   static void repair_after_fork(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);
     if (bias == kStarting) f.bias.store(0, relaxed);  // to be started again
+    if ((bias & kTrying) != 0) f.bias.store(bias & ~kTrying, relaxed);
     if (has_been_on(bias) && (bias & kSlotsInUse) == 0) Slots::drop(f);
     f.core.repair_after_fork(written);
   }
@@ -219,6 +230,7 @@ class Bravo {
   static constexpr std::uint64_t kSlotsInUse = BiasWord::kSlotsInUse;
   static constexpr std::uint64_t kEnded = BiasWord::kEnded;
   static constexpr std::uint64_t kStarting = BiasWord::kStarting;
+  static constexpr std::uint64_t kTrying = BiasWord::kTrying;
   static bool has_been_on(std::uint64_t bias) noexcept { return BiasWord::has_been_on(bias); }
 
   static constexpr std::uint32_t kMostSlots = 1u << 20;
@@ -246,10 +258,26 @@ class Bravo {
     // consider_bias: the sections of the writers before are seen.
     if ((f.bias.load(Slots::kLook) & kOn) == 0) [[unlikely]]
       return kRaced | token;
-    Count::on(&f, Event::read);
-    Count::on(&f, Event::fast_read);
+    count_fast(f);
     if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
     return token;
+  }
+
+  static void count_fast(Frame& f) noexcept {
+    Count::on(&f, Event::read);
+    Count::on(&f, Event::fast_read);
+  }
+  // After kRaced: whether the reader is in nevertheless, by its slot. It is if the writer that took
+  // the bias away only tries, and has not decided yet.
+  [[gnu::noinline]] static bool stays(Frame& f) noexcept {
+    std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias
+    while ((bias & kOn) == 0) {
+      if ((bias & kTrying) == 0) return false;
+      // seq_cst: as that look, of the next writer too.
+      if (f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, seq_cst)) return true;
+      bias = f.bias.load(Slots::kLook);
+    }
+    return true;
   }
 
   // With more threads than processors, the slow readers that a writer waits for may not be running.
@@ -285,10 +313,12 @@ class Bravo {
     // has to wait; 0: it did not.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
+    const std::uint64_t trying = only_try ? kTrying : 0;
     // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
     // itself, was faster.
-    while ((bias & kEnded) == 0 && !f.bias.compare_exchange(bias, bias & ~kOn, seq_cst)) {}
-    bias &= ~kOn;
+    while ((bias & kEnded) == 0 &&
+           !f.bias.compare_exchange(bias, (bias & ~kOn) | trying, seq_cst)) {}
+    if ((bias & kEnded) == 0) bias = (bias & ~kOn) | trying;
     Slots::heavy_fence();
     std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
     const auto before_wait = [&start, &fenced, &listener] {
@@ -299,14 +329,15 @@ class Bravo {
     if (!empty) {
       // relaxed: the underlying write lock is still held, and its next holder sees this. Fails if
       // the bias is being ended.
-      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, bias | kOn, relaxed);
+      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, relaxed);
       return false;
     }
     const BiasWord::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
     const std::uint64_t off =
         start == 0 ? BiasWord::revoked(bias) : BiasWord::inhibited(bias, took, Slots::guard(f));
-    // relaxed: only a hint of when to bias again.
+    // relaxed: only a hint of when to bias again; and of a try, nothing was read yet.
     if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
+      if ((bias & kEnded) == 0) return false;  // a reader stays, and has put the bias back
       // release: the scan above found no slot, so it hands on what the scan acquired, as in
       // release_any_slot; pairs with end_bias.
       f.bias.store(kEnded, release);
@@ -362,7 +393,7 @@ class Bravo {
     Count::on(&f, Event::read);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (kOn | kEnded)) != 0) return;
-    std::uint64_t on = bias | kOn;  // of a bias that is suspended
+    std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
     if ((bias & kSlotsInUse) == 0) {
       if (look == Look::none) return;
       std::uint64_t now = 0;  // of an unused lock: since ever

@@ -174,8 +174,7 @@ class CohortRwOver
     Head& h = state_.head();
     // Look before disturbing: readers are reason enough to fail.
     if (!Readers::none(h) || !Writers::try_mutex(h)) return false;
-    const bool is_turn = (h.state.load(relaxed) & Writers::kTurn) != 0;
-    if (!is_turn && Writers::appear(h, nullptr) && Readers::none(h)) return true;
+    if (Writers::try_to_appear(h)) return true;
     Writers::release_writer(h);
     return false;
   }
@@ -253,11 +252,19 @@ class CohortRwOver
     State::part(h, token - 1).readers.arrive();
     // seq_cst: either the writer sees this arrival, or this reader sees the writer. As an acquire
     // it pairs with the release in release_writer.
-    if (Writers::nobody_present(h.state.load(seq_cst))) [[likely]]
+    if (Writers::nobody_seen(h.state.load(seq_cst))) [[likely]]
       return token;
-    return turn_back(h, token);
+    return stay_or_turn_back(h, token);
   }
-  [[gnu::noinline]] static std::uint32_t turn_back(Head& h, std::uint32_t token) noexcept {
+  // It stays if the writer that it saw only tries, and has not decided yet.
+  [[gnu::noinline]] static std::uint32_t stay_or_turn_back(Head& h, std::uint32_t token) noexcept {
+    std::uint32_t v = h.state.load(seq_cst);  // as in enter
+    while (Writers::nobody_present(v)) {
+      // seq_cst: as the look in enter, of the next writer too.
+      if (Writers::nobody_seen(v)) return token;
+      if (h.state.compare_exchange(v, v & ~Writers::kTrying, seq_cst)) return token;
+      v = h.state.load(seq_cst);
+    }
     Readers::depart(h, token - 1);
     return kMustWait;
   }

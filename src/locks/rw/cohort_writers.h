@@ -11,10 +11,14 @@
 //   bit 1      kSleepers: somebody sleeps until that is over
 //   bit 2      kWriterSleeps: the writer with the mutex sleeps until kTurn is over
 //   bit 3      kTurn: readers that wait go first
-//   bits 4..9  how many writers were in since readers wait
+//   bits 4..8  how many writers were in since readers wait
+//   bit 9      kTrying: a writer that only tries has the mutex, and looks for readers
 //   bits 10..  how many readers wait
-// Invariants: kPresent and kTurn are set by the holder of the mutex; the last reader that waited
-//   clears kTurn.
+// Invariants: kPresent, kTurn and kTrying are set by the holder of the mutex; the last reader that
+//   waited clears kTurn, a reader that meets kTrying clears that.
+// A writer that only tries must not make a reader turn back and then fail because it saw that
+//   reader. So it makes itself seen by kTrying, looks, and then turns that into kPresent, unless a
+//   reader was faster: whichever updates the word first is in.
 #pragma once
 
 #include <cstdint>
@@ -60,14 +64,16 @@ class CohortWriters {
   static constexpr std::uint32_t kWriterSleeps = 4;
   static constexpr std::uint32_t kTurn = 8;
   static constexpr std::uint32_t kPass = 1u << 4;
-  static constexpr std::uint32_t kPasses = 63u << 4;
+  static constexpr std::uint32_t kPasses = 31u << 4;
+  static constexpr std::uint32_t kTrying = 1u << 9;
   static constexpr std::uint32_t kWaiter = 1u << 10;
-  static_assert(kWriters != 0 && kWriters * kPass <= kPasses);
+  static_assert(kWriters != 0 && (kWriters - 1) * kPass <= kPasses);
   // Channels of the futex on `state`: until nobody is present, until kTurn is over.
   static constexpr std::uint32_t kOverChannel = 1;
   static constexpr std::uint32_t kTurnChannel = 2;
 
   static bool nobody_present(std::uint32_t v) noexcept { return (v & kPresent) == 0; }
+  static bool nobody_seen(std::uint32_t v) noexcept { return (v & (kPresent | kTrying)) == 0; }
 
   static void take_mutex(Head& h) noexcept {
     const std::uint32_t node = P::node();
@@ -110,6 +116,22 @@ class CohortWriters {
     return true;
   }
 
+  // With the mutex, for a writer that only tries.
+  static bool try_to_appear(Head& h) noexcept {
+    std::uint32_t v = h.state.load(relaxed);  // as in appear
+    do {
+      if ((v & (kPresent | kTurn)) != 0) return false;
+      // seq_cst: a Dekker pair with `enter` of cohort.h, as in appear.
+    } while (!h.state.compare_exchange(v, v | kTrying, seq_cst));
+    if (!Readers::none(h)) return false;
+    v = h.state.load(relaxed);  // the compare-exchange decides
+    while ((v & kTrying) != 0) {
+      // relaxed: the readers before were acquired by the look, the writers with the mutex.
+      if (h.state.compare_exchange(v, v ^ (kTrying | kPresent), relaxed)) return true;
+    }
+    return false;
+  }
+
   // Readers that came meanwhile go first.
   static void disappear(Head& h) noexcept {
     // relaxed: nothing was done; the writers before are in what it continues.
@@ -139,7 +161,7 @@ class CohortWriters {
       // relaxed: flags; the compare-exchange finds out what has changed.
       const std::uint32_t passes = v < kWaiter ? 0 : (v & kPasses) + kPass;
       const bool is_turn = passes >= kWriters * kPass;
-      next = v & ~kPasses;
+      next = v & ~(kPasses | kTrying);
       if (!wanted || is_turn || kPatience != 0) next &= ~(kPresent | kSleepers);
       next |= is_turn ? kTurn : passes;
       // release: the critical section; pairs with the look of `enter` in cohort.h. The next writer

@@ -11,11 +11,10 @@
 // Invariants: a reader is counted in `holds` when it knows that it has the BA lock. A release takes
 //   one from there first, by an update that cannot take what is not there. So two releases never
 //   end one hold, whichever threads they are by; and none ends the hold of a reader that has not
-//   noticed yet that its phase has begun. (That reader looks at BA's phase bit, which may have the
-//   same value again if its arrival counts no more.)
+//   noticed yet that it is in, and that may find its time over instead and take its arrival back.
 // Fairness: phase-fair, as the BA lock is that a reader comes to; writers first come, first served,
-//   as they all queue at the first one. Timed writers as under BA, but a timed writer keeps readers
-//   from the locks that it has while it tries for the next.
+//   as they all queue at the first one. A timed writer, like any, keeps readers from the locks that
+//   it has while it waits for the next.
 // Space: 128 bytes a CPU, and 128; writers hold a queue node a CPU.
 // Deviations: a release by a thread without a record takes any hold. Holds are alike: if it took
 //   another thread's, that one's release finds its own place empty and takes the one that was left.
@@ -75,20 +74,21 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
 
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
-  // A token; or kMustWait, with the CPU, and BA's phase in the lowest two bits.
+  // A token; or kWaits, with the CPU and the end of the number of BA's phase.
   std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = P::cpu() + 1;
     Part& part = part_of(token);
     const std::uint32_t phase = part.lock.read_arrive();
     if (phase != 0) [[unlikely]]
-      return kMustWait | token << kTokenShift | phase;
+      return kWaits | (token - 1) << kCpuShift | Ba<P, W>::short_phase(phase);
     count_in(part);
     return token;
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    if (!part.lock.read_wait(attempt & kPhase, deadline)) return false;
+    const std::uint32_t phase = part.lock.whole_phase(attempt & kShortPhase);
+    if (phase != 0 && !part.lock.read_wait(phase, deadline)) return false;
     count_in(part);
     attempt = token;
     return true;
@@ -96,7 +96,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool read_withdraw(std::uint32_t& attempt) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    if (part.lock.read_withdraw(attempt & kPhase)) return true;
+    const std::uint32_t phase = part.lock.whole_phase(attempt & kShortPhase);
+    if (phase != 0 && part.lock.read_withdraw(phase)) return true;
     count_in(part);
     attempt = token;
     return false;
@@ -134,11 +135,15 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   }
   template <DrainListener L>
   bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+    if (try_write_lock()) return true;
+    if (P::passed(*deadline)) return false;  // it would disturb readers for nothing
     return take_all(listener, [deadline, &listener](Part& part) {
       return part.lock.write_lock_until(deadline, listener);
     });
   }
   bool try_write_lock() noexcept {
+    // Look at all before disturbing any: a reader is reason enough to fail.
+    if (has_readers()) return false;
     return take_all(NobodyListens{}, [](Part& part) { return part.lock.try_write_lock(); });
   }
   void write_unlock() noexcept { release_first(state_.held(), Blocks::parts()); }
@@ -195,15 +200,18 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   }
 
  private:
-  static constexpr std::uint32_t kPhase = Ba<P, W>::kPhaseBits;
-  static constexpr int kTokenShift = 2;  // in an attempt, above the phase
-  static_assert(kPhase >> kTokenShift == 0);
   static constexpr unsigned kMostRounds = 64;  // some 50 ms
-  static std::uint32_t token_in(std::uint32_t attempt) noexcept {
-    return (attempt & ~kMustWait) >> kTokenShift;
-  }
 
   Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
+
+  // In an attempt: kWaits, the CPU's number, the end of the phase's.
+  static constexpr std::uint32_t kWaits = 1u << 31;
+  static constexpr std::uint32_t kShortPhase = Ba<P, W>::kShortPhase;
+  static constexpr int kCpuShift = 18;
+  static_assert(kWaits >= kMustWait && kShortPhase >> kCpuShift == 0);
+  static std::uint32_t token_in(std::uint32_t attempt) noexcept {
+    return ((attempt & ~kWaits) >> kCpuShift) + 1;
+  }
 
   static void count_in(Part& part) noexcept {
     // release: the thread that ends this hold has seen its arrival in the BA lock; pairs with

@@ -49,7 +49,7 @@ class PfTOver : public PfTState<P, W, User> {
       Base::word_;
 
  public:
-  using Base::kPresent, Base::turn;
+  using Base::kPresent, Base::kTrying, Base::turn;
 
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
   static constexpr LockInfo kInfo{
@@ -151,16 +151,18 @@ class PfTOver : public PfTState<P, W, User> {
   bool try_write_lock() noexcept {
     std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
     if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
-    for (;;) {
-      // The compare-exchange finds out readers that came since; only flags may change besides. What
-      // the readers did was acquired in all_left, what the writers did by the load of v.
-      if (word_.compare_exchange(v, v | kPresent, User::kAnnounce)) {
-        record_arrivals(turn(v), arrived(v));
-        return true;
-      }
-      if (!all_left(v)) break;
-    }
+    if (step(v, 0, kPresent)) return true;
     write_unlock();  // no phase was opened: this only passes the turn on
+    return false;
+  }
+  // The same for a lock that has readers elsewhere, too; none() says whether it has none there. A
+  // reader there that finds kTrying may clear it: whichever updates the word first is in.
+  template <class F>
+  bool try_write_lock(const F& none) noexcept {
+    std::uint64_t v = word_.load(acquire);  // as above, also below
+    if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
+    if (step(v, 0, kTrying) && none() && step(v, kTrying, kPresent)) return true;
+    write_unlock();
     return false;
   }
 
@@ -185,6 +187,21 @@ class PfTOver : public PfTState<P, W, User> {
   bool take_turn(std::uint64_t v) noexcept {
     std::uint32_t next = win_.load(relaxed);
     return (next & kTicketMask) == turn(v) && win_.compare_exchange(next, next + 1, relaxed);
+  }
+
+  // With the turn: makes `to` of `from`, each kTrying, kPresent or 0, in the word that was seen.
+  // False: a reader was faster.
+  bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
+    while (all_left(v) && (v & kTrying) == from) {
+      // The compare-exchange finds out readers that came since; only flags may change besides. What
+      // the readers did was acquired in all_left, what the writers did by the load of v.
+      const std::uint64_t next = (v & ~from) | to;
+      if (!word_.compare_exchange(v, next, User::kAnnounce)) continue;
+      if (to == kPresent) record_arrivals(turn(v), arrived(v));
+      v = next;
+      return true;
+    }
+    return false;
   }
 
   // Opens the writer's phase; returns how many readers had arrived, as rout counts them.

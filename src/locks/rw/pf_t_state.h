@@ -2,7 +2,8 @@
 // what is put right in it after a fork.
 //
 // State (24 bytes, zero = free):
-//   word  64 bits: rin (high 32) | wout (24) | 4 bits of the lock's user, sleepers' flags, PRES
+//   word  64 bits: rin (high 32) | wout (24) | 4 bits of the lock's user, sleepers' flags, PRES,
+//         kTrying
 //   rout  32 bits: departures (31), kDrain
 //   win   32 bits: the next ticket; tickets are compared modulo 2^24
 //   arrivals_at_phase  64 bits: how many readers had arrived when ticket so-and-so set PRES. It is
@@ -66,6 +67,9 @@ class PfTState {
 
   // --- for a lock that is made of this one
   static constexpr std::uint64_t kPresent = 2;  // a writer has its turn
+  // A writer that only tries has its turn, and looks for readers elsewhere. A reader of such a lock
+  // that meets it clears it, and is in.
+  static constexpr std::uint64_t kTrying = 1;
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }
   // Of the word, or of a phase: how many writers there were, modulo 2^24.

@@ -109,7 +109,10 @@ class RluOver {
     return place != 0 ? fill_and_look(place) : kMustWait;
   }
   std::uint32_t slow_read_arrive(std::uint32_t attempt) noexcept {
-    if (attempt > kMustWait && turn_back(attempt & ~kMustWait) == 0) return 0;
+    if (attempt > kMustWait) {
+      const std::uint32_t token = stay_or_turn_back(attempt & ~kMustWait);
+      if (token < kMustWait) return token;
+    }
     return read_arrive();
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
@@ -174,12 +177,12 @@ class RluOver {
   }
   bool try_write_lock() noexcept {
     // Look before disturbing: a reader is reason enough to fail.
-    if (is_read_in_rows() || !line_.try_write_lock()) return false;
-    if (!is_named()) return true;
-    Access::heavy_fence();
-    if (!Readers<P>::is_any(domain())) return true;
-    line_.write_unlock();
-    return false;
+    if (is_read_in_rows()) return false;
+    return line_.try_write_lock([this] {
+      if (!is_named()) return true;
+      Access::heavy_fence();
+      return !Readers<P>::is_any(domain());
+    });
   }
   void write_unlock() noexcept { line_.write_unlock(); }
 
@@ -219,7 +222,9 @@ class RluOver {
 
   // relaxed: the program or a fence has ordered it before where it matters.
   bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
-  static bool is_open(std::uint64_t v) noexcept { return (v & (kOpen | Line::kPresent)) == kOpen; }
+  static bool is_open(std::uint64_t v) noexcept {
+    return (v & (kOpen | Line::kPresent | Line::kTrying)) == kOpen;
+  }
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
     return Line::phase_of_turn(attempt & ~kMustWait);
   }
@@ -228,7 +233,7 @@ class RluOver {
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
   // then look for a writer. Either that one sees the section, or this reader sees the writer. A
-  // token; kMustWait: try something else; or kMustWait and the place: turn back first.
+  // token; kMustWait: try something else; or kMustWait and the place: it may have to turn back.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
@@ -243,10 +248,17 @@ class RluOver {
   }
   std::uint32_t enter(std::uint32_t place) noexcept {
     const std::uint32_t attempt = fill_and_look(place);
-    return attempt > kMustWait ? turn_back(attempt & ~kMustWait) : attempt;
+    return attempt > kMustWait ? stay_or_turn_back(attempt & ~kMustWait) : attempt;
   }
-  // kMustWait, or a token.
-  std::uint32_t turn_back(std::uint32_t place) noexcept {
+  // kMustWait, or a token. It stays if the writer that it saw only tries, and has not decided yet.
+  std::uint32_t stay_or_turn_back(std::uint32_t place) noexcept {
+    std::uint64_t v = word().load(Access::kLook);  // as in fill_and_look
+    while ((v & (kOpen | Line::kPresent)) == kOpen) {
+      if (is_open(v)) return place;
+      // seq_cst: as the look in fill_and_look, of the next writer too.
+      if (word().compare_exchange(v, v & ~Line::kTrying, seq_cst)) return place;
+      v = word().load(Access::kLook);
+    }
     if (vacate(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that
     // hold is still there, wherever it is, and is this reader's now.

@@ -150,6 +150,9 @@ class Renewed {
   std::uint32_t run_ = 0;
 };
 
+// How many nodes, of all types, are in use.
+inline int& nodes_in_use() { return Renewed<int, 1>::at(0); }
+
 // Queue nodes as platform/arena.h gives them out: each thread keeps one free node to itself (there
 // some more), the others lie on one stack, through which a node passes on what its last user knew;
 // a thread that ends puts its free node there. A free node's link is the arena's, so a node comes
@@ -215,11 +218,13 @@ class ExploredNodes {
     if (h >= kNodes - 1) machine.fail("too many queue nodes");
     if (s.taken[h]) machine.fail("node %u is taken twice", h);
     s.taken[h] = true;
+    ++nodes_in_use();
   }
   static void mark_given(Handle h) {
     Shared& s = shared();
     if (h == 0 || h >= kNodes || !s.taken[h]) machine.fail("node %u is given back twice", h);
     s.taken[h] = false;
+    --nodes_in_use();
     // To a node that is never given out, so a thread that follows an old link gets to no harm.
     auto& link = Renewed<Node, kNodes>::at(static_cast<int>(h)).item.link;
     if (link.is_enrolled()) machine.scribble(link.location(), kNodes - 1);
