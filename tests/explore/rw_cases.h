@@ -164,6 +164,9 @@ class RwBuilder {
     twice.bounds = {2, 1, 0, 3};
     twice.quick_bounds = kGivenUpTwiceBounds;
     twice.gives_back_nodes = true;
+    Case& between = add_case(lock_name, lock, kOutBetween);
+    between.bounds = between.quick_bounds = kOutBetweenBounds;
+    between.gives_back_nodes = true;
   }
   // The least that a lock and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>

@@ -39,7 +39,7 @@ const Scripts kGiveUp = {
     {"drain-out-w", {"R +1 ?2 u", "?1 timedW! +2 W u", "?1 W u"}},
     {"drain-out-timed", {"R +1 ?2 u", "?1 timedW! +2", "?1 timedR u timedW u"}},
     // It does so at the moment when the last reader leaves.
-    {"drain-ends", {"R +1 u", "?1 timedW u", "?1 R u"}},
+    {"drain-ends", {"R +1 u", "?1 timedW u W u", "?1 R u"}},
     // A waiting reader gives up, below another one or above it.
     {"reader-out", {"W +1 ?2 u W u", "?1 timedR! +2", "?1 R u"}},
     {"reader-out-again", {"W +1 ?2 u", "?1 timedR! +2 R u", "?1 timedR u"}},
@@ -76,9 +76,12 @@ const Script kSamePlace = {"same-place", {"R u", "W u", "R u"}};
 // hold. Another thread releases that hold, and the phases wrap around to the reader's.
 const Script kComesRound = {"foreign-comes-round",
                             {"?1 lateW u free lateW u lateW u", "R +1", "?1 timedR u"}};
-// Two writers that give up one after the other, and a reader that came before either.
+// Two writers give up one after the other, while a reader looks away that met the first of them.
 const Script kGivenUpTwice = {"given-up-twice",
-                              {"R +1 ?2 u", "?1 timedW! timedW! +2", "?1 timedR u"}};
+                              {"R +1 ?2 u", "?1 timedW! timedW! +2 W u", "?1 R u"}};
+// A reader gives up in the list, between two others.
+const Script kOutBetween = {"reader-out-between",
+                            {"W +1 ?2 u", "?1 R u", "?1 timedR! +2", "?1 R u"}};
 // The thread that ends with `destroy` knows that the other has the lock or had it.
 const Scripts kDestroy = {
     {"destroy-after-w", {"W +1 u", "?1 W u destroy"}},

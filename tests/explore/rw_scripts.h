@@ -37,6 +37,7 @@ extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
 extern const Script kGivenUpTwice;
+extern const Script kOutBetween;
 constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
 // Of quick runs, where a script's own events bring the threads to where it happens: orders are
 // looked at by the scripts that leave them free.
@@ -47,6 +48,7 @@ constexpr Bounds kSwitches{2, 0, 0, 1};
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};
 constexpr Bounds kGivenUpTwiceBounds{1, 0, 0, 2, 0};
+constexpr Bounds kOutBetweenBounds{1, 0, 0, 1, 0};
 
 // Of the general ones, for every lock and wait policy.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};

@@ -75,7 +75,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
   // A token; or kWaits, with the CPU and the end of the number of BA's phase.
-  std::uint32_t read_arrive() noexcept {
+  [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = P::cpu() + 1;
     Part& part = part_of(token);
     const std::uint32_t phase = part.lock.read_arrive();

@@ -155,8 +155,9 @@ class PfTOver : public PfTState<P, W, User> {
     write_unlock();  // no phase was opened: this only passes the turn on
     return false;
   }
-  // The same for a lock that has readers elsewhere, too; none() says whether it has none there. A
-  // reader there that finds kTrying may clear it: whichever updates the word first is in.
+  // The same for a lock that has readers elsewhere, too; none() says whether it has none there. It
+  // must not make such a reader turn back and then fail because it saw that reader. A reader that
+  // turns back at kTrying comes here and is in, if this writer has not updated the word before.
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
@@ -192,7 +193,7 @@ class PfTOver : public PfTState<P, W, User> {
   // With the turn: makes `to` of `from`, each kTrying, kPresent or 0, in the word that was seen.
   // False: a reader was faster.
   bool step(std::uint64_t& v, std::uint64_t from, std::uint64_t to) noexcept {
-    while (all_left(v) && (v & kTrying) == from) {
+    while (all_left(v)) {
       // The compare-exchange finds out readers that came since; only flags may change besides. What
       // the readers did was acquired in all_left, what the writers did by the load of v.
       const std::uint64_t next = (v & ~from) | to;

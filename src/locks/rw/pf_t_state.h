@@ -67,8 +67,8 @@ class PfTState {
 
   // --- for a lock that is made of this one
   static constexpr std::uint64_t kPresent = 2;  // a writer has its turn
-  // A writer that only tries has its turn, and looks for readers elsewhere. A reader of such a lock
-  // that meets it clears it, and is in.
+  // A writer that only tries has its turn, and looks for readers elsewhere. A reader that meets it
+  // there comes here instead, and is in.
   static constexpr std::uint64_t kTrying = 1;
   auto& word() noexcept { return word_; }
   const auto& word() const noexcept { return word_; }

@@ -109,10 +109,7 @@ class RluOver {
     return place != 0 ? fill_and_look(place) : kMustWait;
   }
   std::uint32_t slow_read_arrive(std::uint32_t attempt) noexcept {
-    if (attempt > kMustWait) {
-      const std::uint32_t token = stay_or_turn_back(attempt & ~kMustWait);
-      if (token < kMustWait) return token;
-    }
+    if (attempt > kMustWait && turn_back(attempt & ~kMustWait) == 0) return 0;
     return read_arrive();
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
@@ -233,7 +230,7 @@ class RluOver {
 
   // The reader's half of the Dekker pair with PF-T's enter_phase, and with close: fill the section,
   // then look for a writer. Either that one sees the section, or this reader sees the writer. A
-  // token; kMustWait: try something else; or kMustWait and the place: it may have to turn back.
+  // token; kMustWait: try something else; or kMustWait and the place: turn back first.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
@@ -248,17 +245,10 @@ class RluOver {
   }
   std::uint32_t enter(std::uint32_t place) noexcept {
     const std::uint32_t attempt = fill_and_look(place);
-    return attempt > kMustWait ? stay_or_turn_back(attempt & ~kMustWait) : attempt;
+    return attempt > kMustWait ? turn_back(attempt & ~kMustWait) : attempt;
   }
-  // kMustWait, or a token. It stays if the writer that it saw only tries, and has not decided yet.
-  std::uint32_t stay_or_turn_back(std::uint32_t place) noexcept {
-    std::uint64_t v = word().load(Access::kLook);  // as in fill_and_look
-    while ((v & (kOpen | Line::kPresent)) == kOpen) {
-      if (is_open(v)) return place;
-      // seq_cst: as the look in fill_and_look, of the next writer too.
-      if (word().compare_exchange(v, v & ~Line::kTrying, seq_cst)) return place;
-      v = word().load(Access::kLook);
-    }
+  // kMustWait, or a token.
+  std::uint32_t turn_back(std::uint32_t place) noexcept {
     if (vacate(place)) return kMustWait;
     // Another thread, which released a hold that was not its own, took this section for it. So that
     // hold is still there, wherever it is, and is this reader's now.
