@@ -112,6 +112,9 @@ class RwContract {
 
   // Both stages: for try and timed forms, and for threads that hold locks.
   static int read_lock(Frame& f, Patience patience) noexcept {
+    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]] {
+      return poll(f, patience, [&] { return read_lock(f, {.only_try = true}); });
+    }
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed()) [[unlikely]] {
@@ -152,6 +155,9 @@ class RwContract {
 
   static int write_lock(Frame& f) noexcept { return Writer::write_lock(f); }
   static int write_lock(Frame& f, Patience patience) noexcept {
+    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]] {
+      return poll(f, patience, [&] { return Writer::write_lock(f, {.only_try = true}); });
+    }
     return Writer::write_lock(f, patience);
   }
   static bool is_own_write(const Frame& f) noexcept { return Writer::is_own_write(f); }
@@ -283,6 +289,17 @@ class RwContract {
       // hold that was not its own, took it for that one, so another one is left.
       if (!Extra::release_one(f)) MarkedLock::release_any(f);
       return Entry::below;
+    }
+  }
+
+  // Timed forms of a lock that stays another process's (adoption.h, step 2): its threads may wait in
+  // queues whose nodes this process does not have, so this one must not join them.
+  template <class Try>
+  [[gnu::noinline]] static int poll(Frame& f, Patience patience, Try try_lock) noexcept {
+    for (unsigned round = 0;; ++round) {
+      if (const int result = try_lock(); result != EBUSY) return result;
+      if (P::passed(*patience.deadline)) return timed_out<Count>(&f);
+      P::step_aside(round);
     }
   }
 

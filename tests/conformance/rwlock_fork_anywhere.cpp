@@ -271,12 +271,14 @@ TEST(ForkAnywhere, ALockInSharedMemoryGoesOnInTheParent) {
     });
     reader.wait_until_asleep();
     for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(0, bare_child(fork(), [g] {
+      EXPECT_EQ(0, bare_child(fork(), [g, write] {
                   const timespec t = after(CLOCK_MONOTONIC, kMillisecond);
-                  return pthread_rwlock_trywrlock(&g->lock) == EBUSY &&
-                                 pthread_rwlock_clockwrlock(&g->lock, CLOCK_MONOTONIC, &t) != 0
-                             ? 0
-                             : 1;
+                  const bool refused =
+                      pthread_rwlock_trywrlock(&g->lock) == EBUSY &&
+                      pthread_rwlock_clockwrlock(&g->lock, CLOCK_MONOTONIC, &t) != 0 &&
+                      (!write || (pthread_rwlock_tryrdlock(&g->lock) == EBUSY &&
+                                  pthread_rwlock_clockrdlock(&g->lock, CLOCK_MONOTONIC, &t) != 0));
+                  return refused ? 0 : 1;
                 }));
     }
     EXPECT_RC(0, pthread_rwlock_unlock(&g->lock));
