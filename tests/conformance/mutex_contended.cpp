@@ -2,6 +2,7 @@
 #include <memory>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "mutex_support.h"
@@ -271,6 +272,37 @@ TEST(MutexFork, OwnersThatAreChecked) {
     }
     ASSERT_RC(0, pthread_mutex_unlock(m));
   }
+}
+
+// POSIX leaves open what a private mutex does in shared memory. The child's calls must not take from
+// the parent's threads what they wait for.
+TEST(MutexFork, OneInSharedMemoryGoesOnInTheParent) {
+  auto* m = static_cast<pthread_mutex_t*>(mmap(
+      nullptr, sizeof(pthread_mutex_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(MAP_FAILED, static_cast<void*>(m));
+  ASSERT_RC(0, pthread_mutex_init(m, nullptr));
+  ASSERT_RC(0, pthread_mutex_lock(m));
+  Actor first, second;
+  for (Actor* a : {&first, &second}) {
+    a->start([&] {
+      ASSERT_RC(0, pthread_mutex_lock(m));
+      ASSERT_RC(0, pthread_mutex_unlock(m));
+    });
+    a->wait_until_asleep();
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(0, ends_well([&] {
+                if (pthread_mutex_trylock(m) != EBUSY) return 1;
+                const timespec at = after(CLOCK_MONOTONIC, kMillisecond);
+                return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &at) == ETIMEDOUT ? 0 : 2;
+              }));
+  }
+  ASSERT_RC(0, pthread_mutex_unlock(m));
+  first.finish();
+  second.finish();
+  expect_mutex_free(m);
+  ASSERT_RC(0, pthread_mutex_destroy(m));
+  munmap(m, sizeof(pthread_mutex_t));
 }
 
 TEST(MutexFork, AmongBusyThreads) {
