@@ -129,7 +129,7 @@ class RwBuilder {
         add_case(name, &contract, s);
     }
     add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
-    add_patience(name, &contract, false, false);
+    add_patience(name, &contract, false, false, is_large_ ? nullptr : &second);
     if constexpr (kBravo) {
       add_bravo<Core, Wait>("bravo-" + name);
       add_bravo_forks<Core, Wait, Over::bravo>("bravo-" + name);
@@ -258,14 +258,15 @@ class RwBuilder {
       for (const char* script : kForkSystems)
         add_biased(name, &bravo, fork(script));
     }
-    add_patience(name, &bravo, true, kSystems);
+    add_patience(name, &bravo, true, kSystems, kSystems || is_large_ ? nullptr : &second);
     // Two readers at once find a lock whose bias never was on.
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
   }
 
   // Readers with patience, over a lock with a contract. `systems`: glibc's, which after a fork may
-  // have a writer of the parent's that it does not name.
-  void add_patience(const std::string& name, LockUnderTest* lock, bool biased, bool systems) {
+  // have a writer of the parent's that it does not name. `second`: nullptr if two are too many.
+  void add_patience(const std::string& name, LockUnderTest* lock, bool biased, bool systems,
+                    LockUnderTest* second) {
     const auto is_left_out = [systems](const std::string& script) {
       return systems && script.starts_with("fork");
     };
@@ -283,6 +284,14 @@ class RwBuilder {
       c.sampled = is_large_ && std::ranges::any_of(s.threads, [](const std::string& t) {
                     return t.find("timed") != std::string::npos;
                   });
+    }
+    if (second != nullptr) {
+      for (const Script& s : kCrossed) {
+        Case& c = make_patient(add_one(name, s));
+        c.second = second;
+        c.bounds = kPatienceSmall;
+        c.quick_bounds = kPatienceManySmall;
+      }
     }
     for (const char* script : kImpatient) {
       if (is_left_out(script)) continue;

@@ -62,6 +62,13 @@ const Scripts kTwoLocks = {
     {"two-foreign", {"R 2R +1 u", "?1 free W u 2W u"}},
     {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}, &kSwitches},
 };
+// Two readers of both locks, each of which holds one when it comes to the other, where a writer
+// waits for the other reader. The third has that writer give up.
+const Scripts kCrossed = {
+    {"crossed", {"R +1 ?2 2R x u u", "2R +2 ?1 R x u u", "W u", "2W u"}},
+    {"crossed-1w", {"R +1 ?2 2R x u u", "2R +2 ?1 R x u u", "?1 ?2 W u 2W u"}},
+    {"crossed-timed-w", {"R +1 ?2 2R x u u", "2R +2 ?1 R x u u", "timedW u", "2timedW u"}},
+};
 // The child forks while its threads repair the lock, by a thread that began there.
 const Scripts kMoreFork = {
     // A writer that is about to get into a marked lock does not exist in the child. A reader that

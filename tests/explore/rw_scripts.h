@@ -30,6 +30,7 @@ extern const Scripts kAfterTimeOut;
 extern const Scripts kFar;
 extern const Scripts kMoreContract;
 extern const Scripts kTwoLocks;
+extern const Scripts kCrossed;
 extern const Scripts kMoreFork;
 extern const Scripts kWound;
 extern const Scripts kWoundGenerations;
