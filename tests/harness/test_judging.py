@@ -60,7 +60,7 @@ def test_a_difference_below_the_noise_floor_is_not_claimed():
         return {"none": 1000 * (1.1 if (number + second_run) % 2 else 1), "pthread": 1000, "ba": 1050}[lock]
 
     found = campaign(noisy)
-    assert "can't tell with 2 threads (1.05× to 1.05×, but equals differed by up to 1.10×)" in said(found)
+    assert "can't tell with 2 threads (1.05× to 1.05× higher, but equals differed by up to 1.10×)" in said(found)
     assert "w: 1 difference no larger than the noise floor (up to 1.10×" in warned(found)
     calm = campaign(lambda lock, number, second_run: {"none": 1000, "pthread": 1000, "ba": 1050}[lock] + number % 2)
     assert "ba against pthread, by the clock: faster with 2 threads (1.05×" in said(calm)
@@ -73,8 +73,8 @@ def test_by_the_clock_and_per_cpu_second_are_told_apart():
         lambda lock, number, second_run: {"ops": 1000 + number % 3, "cpu_s": 2.0 if lock == "ba" else 1.0}
     )
     text = said(spinning)
-    assert "ba against pthread, by the clock: the same within 3 % with 2 threads." in text
-    assert "ba against pthread, per CPU-second: slower with 2 threads (0.50×" in text
+    assert "ba against pthread, by the clock: the same within 1.03× with 2 threads." in text
+    assert "ba against pthread, per CPU-second: slower with 2 threads (2.0× lower" in text
 
 
 def test_cpu_seconds_decide_what_the_clock_leaves_open():
@@ -87,7 +87,7 @@ def test_cpu_seconds_decide_what_the_clock_leaves_open():
 
     text = said(campaign(shared))
     assert "by the clock: can't tell with 2 threads" in text
-    assert "ba against pthread, per CPU-second: slower with 2 threads (0.83×" in text
+    assert "ba against pthread, per CPU-second: slower with 2 threads (1.20× lower" in text
     leading = said(campaign(shared, per_cpu=True))
     assert leading.startswith("ba against pthread, per CPU-second: slower") and "ba against pthread, by" not in leading
 
@@ -180,7 +180,7 @@ def test_gate(factor, noise, violated, says):
     assert any(says in line for line in gated.lines())
     assert gated.lines()[-1].startswith(f"gate: {'FAILED' if violated else 'passed'}")
     if violated:
-        assert gated.violations[0].startswith("gate: w, 2 threads, ba, ops: 0.")
+        assert gated.violations[0].startswith("gate: w, 2 threads, ba, ops: 1.") and "× lower than pthread" in gated.violations[0]
 
 
 def test_gate_fails_when_a_lock_does():

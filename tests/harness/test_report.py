@@ -234,8 +234,14 @@ def test_no_folder(lockswap):
         (quantity(0.0456, "s"), "45.6 ms"),
         (quantity(0, "writes/s"), "0 writes/s"),
         (times(1.234), "1.23×"),
-        (times(float("inf")), "∞"),
-        (times(0), "0×"),
+        (times(float("inf")), "∞×"),
+        (times(0), "∞×"),
+        (times(0.5), "2.0×"),
+        (times(1.996), "2.0×"),
+        (times(9.96), "10×"),
+        (times(99.7), "100×"),
+        (times(1 / 4512), "4,500×"),
+        (times(2.34e6), "2.34M×"),
         (share(0.99971), "99.97 %"),
         (share(1.0), "100 %"),
         (words([1, 2, 8]), "1, 2 and 8"),
@@ -258,7 +264,7 @@ def test_the_last_line_is_the_verdict(made, capsys, markdown):
 
 def columns_of(text: str) -> list[str]:
     """The heads of all tables of a terminal's text."""
-    lines = [line for line in text.splitlines() if line.startswith("threads  lock")]
+    lines = [line for line in text.splitlines() if re.match("(threads|thr)  lock", line)]
     return [head for line in lines for head in re.split(r"  +", line.strip())[2:]]
 
 

@@ -62,8 +62,8 @@ def test_two_commands_as_they_are(campaign, repo):
     assert figures(found) == {("sh", "none"): 1, ("sh", "none@versus"): 2}
     assert about["against"] == "none" and about["locks"] == ["none", "none@versus"]
     assert about["workload"][0]["versus"][:2] == ["sh", "-c"]
-    assert "none@versus against none, by the clock: faster (2.00×" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("Take none@versus: n 2.0 times as high")
+    assert "none@versus against none, by the clock: faster (2.0× higher" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Take none@versus: n 2.0× higher")
     assert 'data-lock="none@versus"' in (repo / "results/c/report.html").read_text()
 
 

@@ -49,17 +49,17 @@ def test_a_lock_that_wins_is_taken(tmp_path):
     found = verdict(campaign)
     (one,) = found.workloads
     assert (one.kind, one.lock, one.cautions) == (TAKE, "ba", [])
-    assert one.sentence.startswith("Take ba: ops 1.") and "times as high (1." in one.sentence
+    assert one.sentence.startswith("Take ba: ops done a second 1.") and "× higher (1." in one.sentence
     assert "No price was seen in ops, processor time and context switches" in one.sentence
     assert "how long single threads waited was not measured" in one.sentence
-    assert found.sentence == one.sentence and one.gain.startswith("ops 1.") and one.price == ""
+    assert found.sentence == one.sentence and one.gain.startswith("ops done a second 1.") and one.price == ""
 
 
 def test_reads_against_writes_is_a_trade(tmp_path):
     one = judged(tmp_path / "x", rw(ba=(2, 0.1)))
     assert (one.kind, one.lock) == (TRADE, "ba")
-    assert one.sentence.startswith("Take ba if reads count more than writes: reads ")
-    assert "The price: writes " in one.sentence and "times lower" in one.price
+    assert one.sentence.startswith("Take ba if reads count more than writes: reads done a second ")
+    assert "The price: writes done a second " in one.sentence and "× lower" in one.price
     assert "Otherwise keep glibc's." in one.sentence
     assert one.condition == "if reads count more than writes"
 
@@ -82,7 +82,7 @@ def test_throughput_against_tails(tmp_path):
         "ba": {"ops": [2e6], "p99": [17e3]}
     }
     one = judged(tmp_path / "x", ("work", metrics, figures))
-    assert one.kind == TAKE and "The price: p99 17" in one.sentence and "times longer" in one.price
+    assert one.kind == TAKE and "The price: p99 17" in one.sentence and "× longer" in one.price
 
 
 def test_switches_and_processor_time_are_a_price(tmp_path):
@@ -110,11 +110,11 @@ def test_what_the_clock_does_not_show(tmp_path):
 def test_losers_leave_glibcs(tmp_path):
     one = judged(tmp_path / "x", ops(ba=0.8e6, pf_t=0.5e6))
     assert (one.kind, one.lock) == (KEEP, None)
-    assert one.sentence.startswith("Keep glibc's: none of the 2 locks gains. ba, the best of those that lose: ops 1.2")
+    assert one.sentence.startswith("Keep glibc's: none of the 2 locks gains. ba, the best of those that lose: ops done a second 1.2")
     one = judged(tmp_path / "y", ops(ba=0.8e6), against="ba")
     assert one.kind == NOTHING  # no lock is left
     one = judged(tmp_path / "z", ops(ba=0.8e6, pf_t=0.5e6), against="ba")
-    assert one.sentence.startswith("Keep ba: pf-t gains nothing, and loses: ops 1.6")
+    assert one.sentence.startswith("Keep ba: pf-t gains nothing, and loses: ops done a second 1.6")
 
 
 def test_equals_leave_glibcs(tmp_path):
@@ -125,7 +125,7 @@ def test_equals_leave_glibcs(tmp_path):
 def test_noise_is_not_a_verdict(tmp_path):
     one = judged(tmp_path / "x", ops(ba=1.05e6, pf_t=0.97e6), noise=0.15)
     assert (one.kind, one.lock) == (OPEN, None)
-    assert one.sentence.startswith("Can't tell: for every lock anything from 0.")
+    assert one.sentence.startswith("Can't tell: for every lock anything from 1.") and "× worse to 1." in one.sentence
     assert "the program differs from itself by up to " in one.sentence and "--until 5%" in one.sentence
     assert "ruled out" not in one.sentence
     one = judged(tmp_path / "y", ops(ba=1.02e6, pf_t=1.03e6), noise=0.02)
@@ -168,7 +168,7 @@ def test_what_looks_better_by_chance_is_said_as_that(tmp_path, monkeypatch):
     monkeypatch.setattr(evidence.Evidence, "is_chance", lambda self, claimed: bool(claimed))
     one = judged(tmp_path / "x", ops(ba=1.5e6, pf_t=1e6))
     assert one.kind == OPEN and one.lock is None
-    assert one.sentence.startswith("Can't tell: ba looks better (ops 1.")
+    assert one.sentence.startswith("Can't tell: ba looks better (ops done a second 1.")
     assert "of 2 comparisons" in one.sentence and "-l ba --until 5%" in one.sentence
 
 
@@ -214,7 +214,7 @@ def test_a_lock_whose_runs_fail_is_not_taken(tmp_path):
 def test_the_baseline_that_starves_a_side(tmp_path):
     one = judged(tmp_path / "x", rw(none=(1, 0), pthread=(1, 0), ba=(0.5, 1)))
     assert one.kind == TRADE and one.condition == "if writes count more than reads"
-    assert "writes not 0 as under glibc's at every thread count" in one.sentence
+    assert "writes done a second not 0 as under glibc's at every thread count" in one.sentence
     assert "inf" not in one.sentence and "∞" not in one.sentence
 
 
@@ -247,7 +247,7 @@ def test_busy_rounds_that_made_the_verdict(tmp_path):
         ({"finished": False}, "--resume DIR"),
         ({"wait": "spin", "cpus": 1}, "--wait park"),
         ({"cpus": 1}, "with one CPU no two threads"),
-        ({"cpus": 1}, "it gains only with more threads than the 1 CPU here"),
+        ({"cpus": 1}, "the gain is seen only with more threads than the 1 CPU here"),
         ({"wall_s": 0.05}, "runs last less than 0.1 s"),
     ],
 )
@@ -273,7 +273,7 @@ def test_no_floor_is_a_caution(tmp_path):
 
 def test_one_lock_for_all(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(3, 0.5)), rw("b", ba=(1.5, 1.5), pf=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba: it is better in a (reads ")
+    assert found.sentence.startswith("Take ba: it is better in a (gain: reads done a second ")
     assert "and worse in none of the 2 workloads." in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(1, 1)), noise=0.05))
     assert (
@@ -283,11 +283,11 @@ def test_one_lock_for_all(tmp_path):
 
 def test_it_depends(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(0.5, 1)), rw("b", ba=(0.5, 1), pf=(2, 2))))
-    assert found.sentence.startswith("It depends on the program: ba for a (reads ")
-    assert "; pf for b (reads " in found.sentence
+    assert found.sentence.startswith("It depends on the program: ba for a (gain: reads ")
+    assert "; pf for b (gain: reads " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba for a (reads ")
-    assert found.sentence.endswith("; keep glibc's for b, where it is worse.")
+    assert found.sentence.startswith("Take ba for a (gain: reads ")
+    assert found.sentence.endswith("; keep glibc's for b, where ba is worse.")
 
 
 def test_a_lock_that_looks_worse_somewhere_is_not_worse_in_none(tmp_path, monkeypatch):
@@ -304,14 +304,14 @@ def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypa
     campaign = load(tmp_path / "x", rw("a", ba=(2, 0.5)))
     monkeypatch.setattr(Evidence, "is_chance", lambda _, places: any(place.verdict == SLOWER for place in places))
     (one,) = verdict(campaign).workloads
-    assert one.kind == TAKE and "A price may be: writes 1.9" in one.sentence
+    assert one.kind == TAKE and "A price may be: writes done a second 1.9" in one.sentence
 
 
 def test_a_gain_in_brief_says_where_if_it_is_not_everywhere(tmp_path):
     """Only with two threads."""
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [1e6, 2e6]}
     one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
-    assert one.kind == TAKE and re.fullmatch(r"ops [12]\.\d+ times as high with 2 threads", one.gain)
+    assert one.kind == TAKE and re.fullmatch(r"ops done a second [12]\.\d+× higher with 2 threads", one.gain)
     one = judged(tmp_path / "y", rw(ba=(2, 2)))
     assert "thread" not in one.gain
 
@@ -321,7 +321,7 @@ def test_a_price_in_brief_says_where_if_the_same_figure_gains(tmp_path):
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [2e6, 5e5]}
     one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
     assert (one.kind, one.condition) == (TRADE, "if it runs with 1 thread")
-    assert re.fullmatch(r"ops [12]\.\d+ times lower with 2 threads", one.price)
+    assert re.fullmatch(r"ops done a second [12]\.\d+× lower with 2 threads", one.price)
 
 
 def test_no_lock_for_any(tmp_path):
@@ -362,20 +362,20 @@ RATE, TIME, PLAIN = (
 @pytest.mark.parametrize(
     ("metric", "ratio", "says"),
     [
-        (TIME, 0.0057, "180 times longer"),
-        (TIME, 0.00588, "170 times longer"),
-        (TIME, 1.5, "1.50 times shorter"),
-        (TIME, 0.96, "4 % longer"),
-        (TIME, 0.0001, "10,000 times longer"),
-        (RATE, 2.44, "2.4 times as high"),
-        (RATE, 0.5, "2.0 times lower"),
-        (RATE, 1.04, "4 % higher"),
-        (RATE, 0.96, "4 % lower"),
+        (TIME, 0.0057, "180× longer"),
+        (TIME, 0.00588, "170× longer"),
+        (TIME, 1.5, "1.50× shorter"),
+        (TIME, 0.96, "1.04× longer"),
+        (TIME, 0.0001, "10,000× longer"),
+        (RATE, 2.44, "2.4× higher"),
+        (RATE, 0.5, "2.0× lower"),
+        (RATE, 1.04, "1.04× higher"),
+        (RATE, 0.96, "1.04× lower"),
         (RATE, math.inf, "not 0 as under glibc's"),
         (RATE, 0.0, "0, which it is not under glibc's"),
         (TIME, 0.0, "not 0 as under glibc's"),
-        (PLAIN, 0.25, "4.0 times higher"),
-        (PLAIN, 4, "4.0 times lower"),
+        (PLAIN, 0.25, "4.0× higher"),
+        (PLAIN, 4, "4.0× lower"),
     ],
 )
 def test_effects_in_words(metric, ratio, says):
@@ -384,7 +384,7 @@ def test_effects_in_words(metric, ratio, says):
 
 def test_effects_of_several():
     two = [Ratio(7, 2.4, 2.2, 2.6), Ratio(7, 31, 28, 33)]
-    assert effects(RATE, two, "glibc's") == "2.4 to 31 times as high (each at least 2.2)"
-    assert effects(RATE, two, "glibc's", brief=True) == "2.4 to 31 times as high"
-    assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0 times longer (1.25 to 2.5)"
-    assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "4 % higher (2 to 6 %)"
+    assert effects(RATE, two, "glibc's") == "2.4× to 31× higher (each at least 2.2×)"
+    assert effects(RATE, two, "glibc's", brief=True) == "2.4× to 31× higher"
+    assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0× longer (1.25× to 2.5×)"
+    assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "1.04× higher (1.02× to 1.06×)"

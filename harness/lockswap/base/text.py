@@ -45,19 +45,21 @@ def quantity(value: float, unit: str) -> str:
     return f"{si(value)} {unit}".rstrip()
 
 
+def factor(ratio: float) -> float:
+    """How far from 1, to whichever side: 2 of 2 and of 0.5."""
+    return math.inf if ratio == 0 else max(ratio, 1 / ratio)
+
+
 def times(ratio: float) -> str:
-    """A ratio: 1.05×, 12×, 0.87×."""
-    if math.isinf(ratio):
-        return "∞"
-    if ratio == 0:
-        return "0×"
-    if ratio >= 1000:
-        return f"{si(ratio)}×"
-    if ratio >= 100:
-        return f"{ratio:.0f}×"
-    if ratio >= 10:
-        return f"{ratio:.1f}×"
-    return f"{ratio:.2f}×" if ratio >= 0.01 else f"{ratio:.2g}×"
+    """How far from 1 a ratio is: 1.05×, 2.3×, 12×, 170×, 4,500×. To which side, a word says that follows."""
+    far = factor(ratio)
+    if math.isinf(far):
+        return "∞×"
+    if far >= 1e6:
+        return f"{si(far)}×"
+    if far >= 99.5:
+        return f"{float(f'{far:.2g}'):,.0f}×"
+    return f"{far:.0f}×" if far >= 9.95 else f"{far:.1f}×" if far >= 1.995 else f"{far:.2f}×"
 
 
 def share(value: float) -> str:

@@ -17,6 +17,23 @@ def of(campaign: Campaign, workload: Workload, lock: str | None = None, wins: li
     return list(dict.fromkeys(found))
 
 
+def brief(caution: str) -> str:
+    """Without what to do about it."""
+    return caution.partition(": ")[0]
+
+
+def of_all(campaign: Campaign) -> str:
+    """What holds for every verdict of the campaign; empty if there is no such thing."""
+    cpus = campaign.env.get("cpu", {}).get("usable")
+    most = max((threads for workload in campaign.workloads for threads in workload.threads), default=1)
+    if len(campaign.workloads) < 2 or not cpus or most <= cpus:
+        return ""
+    return (
+        f"All of this holds for {plural(cpus, 'CPU')}: with more threads than that, a run shows waiting and handing over "
+        "as much as the lock, and a larger machine may give other verdicts."
+    )
+
+
 def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place]) -> Iterable[str]:
     changed = [
         (place.threads, quiet)
@@ -42,12 +59,12 @@ def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place
         yield "there is no noise floor, so how far the program differs from itself is not known: measure anew"
     elif wins and not any(place.firm for place in wins):
         yield (
-            "no interval of the gain lies wholly beyond the noise (how far the program differs from itself): more "
-            "rounds (--until 5%) would decide it"
+            "the gain is not clear of the noise: no interval of it lies beyond what the program differs by from itself; "
+            "more rounds (--until 5%) would decide it"
         )
     cpus = campaign.env.get("cpu", {}).get("usable")
     if cpus and wins and all(place.threads > cpus for place in wins):
-        yield f"it gains only with more threads than the {plural(cpus, 'CPU')} here: a larger machine may differ"
+        yield f"the gain is seen only with more threads than the {plural(cpus, 'CPU')} here: a larger machine may differ"
 
 
 def _of_workload(campaign: Campaign, workload: Workload) -> Iterable[str]:

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from lockswap.base.text import times
+from lockswap.findings.effects import short_interval
 from lockswap.findings.stats import LEAST, LEVEL, MIN_PAIRS, OPEN, SAME
 
 CHANGED, UNCHANGED = "changed", "not changed"
@@ -52,7 +52,7 @@ def interval(found: Change) -> str:
     """The interval, or why there is none."""
     if not found.trusted:
         return f"{min(found.n)} rounds only"
-    return f"{times(found.low)} to {times(found.high)}"
+    return short_interval(None, found.low, found.high)
 
 
 def symbol(found: Change) -> str:

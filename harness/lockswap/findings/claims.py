@@ -4,7 +4,7 @@ import math
 
 from lockswap.base.choice import PTHREAD
 from lockswap.base.text import plural, times, words
-from lockswap.findings.effects import is_time, short, short_interval
+from lockswap.findings.effects import is_time, nearest, short, short_interval
 from lockswap.findings.measured import Workload
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, OPEN, SAME, SLOWER, Noise, Ratio
@@ -13,7 +13,7 @@ from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, OPEN, SAME, SLOWER
 def claim(
     workload: Workload, lock: str, metric: MetricInfo, baseline: str, threads: list[int], quiet: bool = False
 ) -> str:
-    """'faster with 2 and 4 threads (1.9×, 2.3×); can't tell with 1 thread (0.96× to 1.04×)'."""
+    """'faster with 2 threads (1.9× higher, 1.7× to 2.1×); can't tell with 1 thread (1.04× lower to 1.02× higher)'."""
     by_verdict: dict[str, list[tuple[int, Ratio]]] = {}
     for count in threads:
         ratio = workload.ratio(count, lock, metric, baseline, quiet)
@@ -27,18 +27,18 @@ def claim(
         there = workload.where([count for count, _ in found])
         ratios = [ratio for _, ratio in found]
         if verdict == EQUAL:
-            parts.append(f"the same within {SAME:.0%}{there}".replace("%", " %"))
+            parts.append(f"the same within {times(1 + SAME)}{there}")
         elif verdict == OPEN:
             parts.append(f"can't tell{there} ({words([_why_open(ratio, metric) for ratio in ratios])})")
         else:
-            parts.append(f"{verdict}{there} ({_figures(ratios, verdict, metric, baseline)})")
+            parts.append(f"{verdict}{there} ({_figures(ratios, metric, baseline)})")
     return "; ".join(parts)
 
 
 def _why_open(ratio: Ratio, metric: MetricInfo) -> str:
     if not ratio.trusted:
         return f"only {plural(ratio.n, 'pair')} of runs where {MIN_PAIRS} are needed"
-    text = short_interval(metric, ratio.low, ratio.high)
+    text = short_interval(metric, ratio.low, ratio.high, alone=True)
     if ratio.hidden:
         text += f", but equals differed by up to {times(ratio.noise)}"
     return text
@@ -60,36 +60,32 @@ def reach(workload: Workload, lock: str, metrics: list[MetricInfo], baseline: st
     ratios = [workload.ratio(threads, lock, metric, baseline) for metric in leading for threads in workload.threads]
     ratios = [ratio for ratio in ratios if ratio]
     low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
-    if all(map(is_time, metrics)):
-        return f"anything from {short(metrics[0], low)} to {short(metrics[0], high)} fits"
-    return f"anything from {times(low)} to {times(high)} fits"
+    alike = len({(metric.higher_is_better, is_time(metric)) for metric in metrics}) == 1
+    return f"anything from {span(metrics[0] if alike else None, low, high)} fits"
 
 
-def _figures(ratios: list[Ratio], verdict: str, metric: MetricInfo, baseline: str) -> str:
+def span(metric: MetricInfo | None, low: float, high: float) -> str:
+    """Both ends with their sides."""
+    return f"{short(metric, low)} to {short(metric, high)}"
+
+
+def _figures(ratios: list[Ratio], metric: MetricInfo, baseline: str) -> str:
     """The estimates, and how far the least certain of them can be trusted."""
     if len(ratios) == 1:
         (ratio,) = ratios
         return _estimate(ratio, metric, baseline) + (
             f", {short_interval(metric, ratio.low, ratio.high)}" if 0 < ratio.estimate < math.inf else ""
         )
-    if verdict == FASTER:
-        bound = f"at least {short(metric, min(ratio.low for ratio in ratios))}"
-    else:
-        # A time that is longer is so by at least a factor.
-        nearest = max(ratio.high for ratio in ratios)
-        bound = f"at {'least' if is_time(metric) else 'most'} {short(metric, nearest)}"
-    return f"{', '.join(_estimate(ratio, metric, baseline) for ratio in ratios)}; each {bound}"
+    return f"{', '.join(_estimate(ratio, metric, baseline) for ratio in ratios)}; each at least {times(nearest(ratios))}"
 
 
 def interval(ratio: Ratio | Noise, baseline: str = PTHREAD, metric: MetricInfo | None = None) -> str:
-    """The interval, or why there is none; of a `metric` that is a time in its words."""
+    """The interval, or why there is none, in the words of the `metric`."""
     if not ratio.trusted:
         return f"{plural(ratio.n, 'pair')} only"
     if ratio.low == math.inf:
         return f"{baseline} got none"
-    if metric:
-        return short_interval(metric, ratio.low, ratio.high)
-    return f"{times(ratio.low)} to {times(ratio.high)}"
+    return short_interval(metric, ratio.low, ratio.high)
 
 
 def _estimate(ratio: Ratio, metric: MetricInfo, baseline: str) -> str:

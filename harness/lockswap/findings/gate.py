@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from lockswap.base.choice import BASELINES
 from lockswap.base.text import plural, times
 from lockswap.findings.claims import interval
+from lockswap.findings.effects import short
 from lockswap.findings.measured import Campaign, Workload
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import SLOWER
@@ -101,15 +102,16 @@ def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
     if not any(ratio for _, ratio in ratios):
         gate.unmeasured.append(f"gate: {what}: not measured: {_why_not(workload, lock, threads)}")
         return
+    allowed = f"{times(gate.limit)} {'worse' if gate.limit <= 1 else 'better'}"
     for leading, ratio in ratios:
         if ratio is None:
             gate.open_.append(f"gate: {what}, {leading.name}: can't tell: no pair of good runs")
             continue
         against = workload.against
-        figures = f"{what}, {leading.name}: {times(ratio.estimate)} of {against}, {interval(ratio, against)}"
+        figures = f"{what}, {leading.name}: {short(leading, ratio.estimate)} than {against}, {interval(ratio, against, leading)}"
         if ratio.trusted and ratio.high < gate.limit and ratio.verdict == SLOWER:
-            gate.violations.append(f"gate: {figures}: below {gate.limit:g}")
+            gate.violations.append(f"gate: {figures}: below {gate.limit:g}, more than {allowed}")
         elif ratio.trusted and ratio.low >= gate.limit:
             gate.passed += 1
         else:
-            gate.open_.append(f"gate: {figures}: can't tell whether it is below {gate.limit:g}")
+            gate.open_.append(f"gate: {figures}: can't tell whether it is below {gate.limit:g}, more than {allowed}")

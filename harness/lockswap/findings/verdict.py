@@ -10,14 +10,16 @@ from collections import Counter
 from itertools import groupby
 
 from lockswap.base.choice import BASELINES, CALLED, NONE, kinds_of
-from lockswap.base.text import plural, share, times, words
+from lockswap.base.text import plural, times, words
 from lockswap.findings import cautions, evidence, whole
-from lockswap.findings.effects import effects, is_time
+from lockswap.findings.claims import span
+from lockswap.findings.effects import called, effects, is_time
 from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is_open
 from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign, Place, Workload
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
+from lockswap.findings.stats import OPEN as UNDECIDED
 from lockswap.findings.two_clocks import meaning
 from lockswap.findings.whole import (
     KEEP,
@@ -56,7 +58,7 @@ def verdict(campaign: Campaign) -> Verdict:
         sentences.append(text)
     if not sentences:
         sentences = ["Can't tell: the campaign has no workload."]
-    return Verdict(sentences, [found[workload.name] for workload in campaign.workloads], _by_lock(campaign))
+    return Verdict(sentences, [found[workload.name] for workload in campaign.workloads], _by_lock(campaign), cautions.of_all(campaign))
 
 
 def _lower(text: str) -> str:
@@ -182,6 +184,10 @@ def _no_price(workload: Workload, best: Evidence) -> str:
     if looks_worse := [place for place in best.places if place.verdict == SLOWER]:
         return f"A price may be: {said(workload, looks_worse)}; so much comes about by chance, too."
     names = [metric.name for metric in workload.metrics if workload.happens(metric)]
+    looked_at = [*best.places, *best.others]
+    open_ = sum(place.verdict == UNDECIDED for place in looked_at)
+    if open_:
+        names[-1] += f" ({open_} of {len(looked_at)} comparisons can't tell)"
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
     return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unknown}."
@@ -205,7 +211,7 @@ def _names(places: list[Place], names: set[str]) -> str:
 
 
 def said(workload: Workload, places: list[Place], brief: bool = False, where: bool | None = None) -> str:
-    """'reads 2.4 to 3.1 times as high (each at least 2.2) with 2 and 4 threads'; a part for each figure and side.
+    """'reads done a second 2.4× to 3.1× higher (each at least 2.2×) with 2 and 4 threads'; a part for each figure and side.
 
     `where`: with the thread counts; if nothing is said, unless it is brief.
     """
@@ -220,7 +226,7 @@ def said(workload: Workload, places: list[Place], brief: bool = False, where: bo
                 wanted = not brief if where is None else where
                 there = _where(workload, [place.threads for place in some]) if wanted else ""
                 how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
-                parts.append(f"{metric.name} {how}{there}")
+                parts.append(f"{called(metric)} {how}{there}")
     return (", " if brief else "; ").join(parts)
 
 
@@ -292,7 +298,7 @@ def _kept(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
     keep = f"Keep {glibcs(workload)}"
     if not losing:
         most = max(max(place.ratio.high for place in one.places) for one in sound)
-        parts = [f"{keep}: no lock gains more than {share(max(most - 1, 0))} anywhere."]
+        parts = [f"{keep}: no lock gains more than {times(max(most, 1))} anywhere."]
     else:
         least = max(losing, key=lambda one: one.score)
         lost = said(workload, least.losses)
@@ -345,12 +351,12 @@ def _open(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
         noises = [place.ratio.noise for place in places if place.ratio.noise]
         hidden = any(place.ratio.hidden for place in places)
         which = words([one.lock for one in open_]) if len(open_) < len(sound) and len(open_) <= 3 else "every lock"
-        why = f"for {which} anything from {times(low)} to {times(high)} of {ours} fits"
+        why = f"for {which} anything from {span(None, low, high)} than {ours} fits"
         if noises and (hidden or max(noises) > 1.1):
-            why += f", and the program differs from itself by up to {share(max(noises) - 1)} (noise)"
+            why += f", and the program differs from itself by up to {times(max(noises))} (noise)"
         cure = "Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it"
         parts.append(f"Can't tell: {why}. {cure}.")
         if len(open_) == len(sound) and high <= _LITTLE:
-            parts.append(f"More than {share(high - 1)} is ruled out: if so little is not worth it, keep {ours}.")
+            parts.append(f"More than {times(high)} better is ruled out: if so little is not worth it, keep {ours}.")
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
     return WorkloadVerdict(workload.name, OPEN, " ".join(parts), cautions=worth)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from lockswap.base.text import words
+from lockswap.findings import cautions
 
 # What a verdict is: take a lock; take it if one thing counts more than another; keep what there is; can't tell;
 # nothing was measured.
@@ -45,9 +46,12 @@ class Verdict:
     workloads: list[WorkloadVerdict]  # in the order of the campaign's
     locks: list[OfLock] = field(default_factory=list)  # the same the other way round: those under test, in their order
 
+    caution: str = ""  # what holds for all of it
+
     @property
     def sentence(self) -> str:
-        return " ".join(self.sentences)
+        """All that is said of the campaign."""
+        return " ".join([*self.sentences, *([self.caution] if self.caution else [])])
 
 
 @dataclass
@@ -92,41 +96,40 @@ def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str
     if len(locks) > 1:
         return f"It depends on the program: {'; '.join([*map(_choice, taken), *rest])}."
     said = words(_choice(one).removeprefix(f"{locks[0]} for ") for one in taken)
-    return f"Take {locks[0]} for {'; '.join([said, *_but(records[locks[0]], by_kind, rest, keep)])}."
+    return f"Take {locks[0]} for {'; '.join([said, *_but(locks[0], records[locks[0]], by_kind, rest, keep)])}."
 
 
-def _but(record: Record, by_kind: dict[str, list[WorkloadVerdict]], rest: list[str], keep: str) -> list[str]:
+def _but(lock: str, record: Record, by_kind: dict[str, list[WorkloadVerdict]], rest: list[str], keep: str) -> list[str]:
     """Of the one lock that is taken: the workloads in which it is not."""
     named = {one.workload for kind in (TAKE, TRADE) for one in by_kind[kind]}
     lost, failed = ([name for name in names if name not in named] for names in (record.losses, record.failures))
     fails = [f"its runs fail in {words(failed)}"] if failed else []
     if lost and lost == [one.workload for one in by_kind[KEEP]]:
-        return [f"{keep} for {words(lost)}, where it is worse", *fails, *rest[1:]]
-    return [*([f"it is worse in {words(lost)}"] if lost else []), *fails, *rest]
+        return [f"{keep} for {words(lost)}, where {lock} is worse", *fails, *rest[1:]]
+    return [*([f"{lock} is worse in {words(lost)}"] if lost else []), *fails, *rest]
 
 
 def _one_lock(lock: str, names: list[str], found: list[WorkloadVerdict], rest: list[str]) -> str:
     gains = {one.workload: one for one in found if one.lock == lock}
-    said = [f"{name} ({gains[name].gain})" if name in gains else name for name in names]
+    said = [f"{name} ({_gain_and_price(gains[name])})" if name in gains else name for name in names]
     parts = [f"Take {lock}: it is better in {words(said)} and worse in none of the {len(found)} workloads."]
-    prices = [f"{one.workload}: {one.price}" for one in gains.values() if one.price]
-    if prices:
-        parts.append(f"The price in {'. In '.join(prices)}.")
     others = [_choice(one) for one in found if one.lock and one.lock != lock]
     if others:
         parts.append(f"Still better: {'; '.join(others)}.")
     if rest:
         parts.append(f"Elsewhere: {'; '.join(rest)}.")
-    cautions = [(name, one.cautions[0]) for name, one in gains.items() if one.cautions]
-    if cautions:
-        parts.append(f"What could overturn this: in {cautions[0][0]}, {cautions[0][1]}.")
     return " ".join(parts)
 
 
 def _choice(one: WorkloadVerdict) -> str:
     condition = f" {one.condition}" if one.condition else ""
-    price = f", at the price of {one.price}" if one.price else ""
-    return f"{one.lock} for {one.workload}{condition} ({one.gain}{price})"
+    return f"{one.lock} for {one.workload}{condition} ({_gain_and_price(one)})"
+
+
+def _gain_and_price(one: WorkloadVerdict) -> str:
+    parts = [f"gain: {one.gain}", f"price: {one.price}" if one.price else "no price seen"]
+    parts += [f"uncertain: {cautions.brief(one.cautions[0])}"] if one.cautions else []
+    return "; ".join(parts)
 
 
 def _rest(by_kind: dict[str, list[WorkloadVerdict]], keep: str) -> list[str]:

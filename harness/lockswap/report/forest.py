@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lockswap.base.text import SYMBOL, times
+from lockswap.base.text import SYMBOL, factor
+from lockswap.findings.effects import short
+from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import Ratio
 from lockswap.report.axes import reach
 from lockswap.report.marks import mark
@@ -31,7 +33,7 @@ class ForestLine:
     note: str = ""
     rounds: Sequence[float] = field(default=())  # the ratios of single rounds
     hollow: bool = False
-    value: str = ""  # the estimate in words, if not as a ratio
+    metric: MetricInfo | None = None  # whose words say the estimate
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def draw(axis: Axes, groups: list[ForestGroup], title: str, sides: tuple[str, st
     axis.set_xlim(low, high)
     axis.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}×" if x > 0.1 else f"1/{round(1 / x)}×"))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{factor(x):.3g}×"))
     axis.grid(visible=False, axis="y")
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
@@ -157,7 +159,7 @@ def _draw_line(axis: Axes, line: ForestLine, y: float, low: float, high: float) 
     ]  # fmt: skip
     for artist in (*points, *bar, *head, *arrows):
         mark(artist, line.lock)
-    note(f"{SYMBOL[ratio.verdict]} {line.value or times(ratio.estimate)}", ratio.verdict in ("faster", "slower"))
+    note(f"{SYMBOL[ratio.verdict]} {short(line.metric, ratio.estimate)}", ratio.verdict in ("faster", "slower"))
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -166,7 +168,5 @@ def _ticks(low: float, high: float) -> list[float]:
         powers = [2.0**power for power in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)]
         every = 3 if len(powers) > 9 else 2 if len(powers) > 6 else 1
         return [tick for tick in powers if math.log2(tick) % every == 0]
-    fine = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)
-    coarse = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
-    chosen = fine if high / low < 1.9 else coarse
-    return [tick for tick in chosen if low <= tick <= high]
+    chosen = (1.1, 1.2, 1.4, 1.6, 1.8) if high / low < 1.9 else (1.25, 1.5, 2.0, 2.5, 3.0)
+    return [tick for tick in (*(1 / far for far in reversed(chosen)), 1.0, *chosen) if low <= tick <= high]

@@ -11,7 +11,7 @@ from matplotlib.transforms import offset_copy
 
 from lockswap.base.choice import BASELINES, NONE
 from lockswap.base.text import plural, si, tick, words
-from lockswap.findings.effects import is_time, short
+from lockswap.findings.effects import is_time
 from lockswap.findings.measured import Cell, Workload, compared
 from lockswap.findings.measures import MetricInfo, split
 from lockswap.findings.stats import Spread
@@ -325,7 +325,7 @@ def _groups(workload: Workload, styles: Styles, metric: MetricInfo) -> list[fore
                     ratio,
                     "✗ " + _reason(workload.cell(threads, lock)),
                     workload.round_ratios(threads, lock, metric),
-                    value=short(metric, ratio.estimate) if ratio else "",
+                    metric=metric,
                 )
             )
         noise = workload.noise(threads, metric)

@@ -7,14 +7,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lockswap.base.text import SYMBOL, quantity, si, times
+from lockswap.base.text import SYMBOL, quantity, si
 from lockswap.findings.claims import interval
+from lockswap.findings.effects import short, short_interval
 from lockswap.findings.measured import Cell, Workload
 from lockswap.findings.measures import MetricInfo, split
 from lockswap.findings.stats import FASTER, SLOWER, Ratio
 
 COLOR = {FASTER: "green", SLOWER: "red"}
 Entry = Text | str
+# A terminal of fewer columns has shorter heads.
+_NARROW = 100
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,10 @@ class Block:
 def tables(workload: Workload, console: Console) -> list[Table]:
     """The blocks packed into tables that are no wider than the console (or have one block)."""
 
+    narrow = console.width < _NARROW
+
     def fits(blocks: list[Block]) -> bool:
-        return width(_table(workload, blocks), console) <= console.width
+        return width(_table(workload, blocks, narrow), console) <= console.width
 
     packed: list[list[Block]] = []
     for group in _groups(workload):
@@ -44,7 +49,7 @@ def tables(workload: Workload, console: Console) -> list[Table]:
         packed[-1].append(_COST)
     else:
         packed.append([_COST])
-    return [_table(workload, blocks) for blocks in packed]
+    return [_table(workload, blocks, narrow) for blocks in packed]
 
 
 def markdown(workload: Workload) -> list[str]:
@@ -82,9 +87,9 @@ def new_table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
-def _table(workload: Workload, blocks: list[Block]) -> Table:
+def _table(workload: Workload, blocks: list[Block], narrow: bool = False) -> Table:
     table = new_table()
-    table.add_column("threads", justify="right")
+    table.add_column("thr" if narrow else "threads", justify="right")
     table.add_column("lock", no_wrap=True)
     for block in blocks:
         for head in block.heads:
@@ -147,20 +152,20 @@ def _median(cell: Cell, metric: MetricInfo) -> Entry:
 
 def _ratio(workload: Workload, cell: Cell, figure: MetricInfo) -> Entry:
     ratio = workload.ratio(cell.threads, cell.lock, figure) if cell.lock != workload.against else None
-    return ratio_text(ratio, workload.against) if ratio else ""
+    return ratio_text(ratio, workload.against, figure) if ratio else ""
 
 
-def ratio_text(ratio: Ratio, against: str) -> Text:
-    text = f"{SYMBOL[ratio.verdict]} {times(ratio.estimate):>5} [{interval(ratio, against)}]"
+def ratio_text(ratio: Ratio, against: str, metric: MetricInfo) -> Text:
+    text = f"{SYMBOL[ratio.verdict]} {short(metric, ratio.estimate)} [{interval(ratio, against, metric)}]"
     return Text(text, style=COLOR.get(ratio.verdict, "dim"))
 
 
 def _noise(workload: Workload, threads: int, figure: MetricInfo) -> Entry:
     """The program against itself: what is no farther from 1 than this interval is no difference."""
     noise = workload.noise(threads, figure)
-    return (
-        Text(f"  {times(noise.estimate):>5} [{times(noise.low)} to {times(noise.high)}]", style="dim") if noise else ""
-    )
+    if not noise:
+        return ""
+    return Text(f"  {short(figure, noise.estimate)} [{short_interval(figure, noise.low, noise.high)}]", style="dim")
 
 
 def _cost(cell: Cell) -> list[Entry]:

@@ -122,6 +122,7 @@ def _groups(
                         line.ratios[index],
                         f"✗ {why}",
                         line.rounds[index],
+                        metric=line.metric,
                         hollow=index < len(side_by_side.labels) - 1,
                     )
                 )

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lockswap.base.text import SYMBOL, times
-from lockswap.findings import change
+from lockswap.base.text import SYMBOL
+from lockswap.findings import change, effects
 from lockswap.findings.change import CHANGED, Change
 from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import COLOR, Entry, new_table, print_whole, ratio_text, width
@@ -50,25 +50,32 @@ def _differences(side_by_side: SideBySide, differing: list[Difference]) -> Table
 
 
 def _changes(side_by_side: SideBySide, lines: list[Comparison], console: Console) -> list[Table]:
-    """One table if it fits, with the ratios' intervals if they fit too; else one for each later campaign."""
+    """One table if it fits, with the ratios' intervals if they fit too; else one for each later campaign; else the
+    ratios, then a table for each change."""
     every = list(range(1, len(side_by_side.labels)))
-    for numbers, intervals in ((every, True), (every, False)):
-        table = _table(side_by_side, lines, numbers, intervals)
-        if width(table, console) <= console.width:
-            return [table]
-    return [_table(side_by_side, lines, [number], intervals=False) for number in every]
+    ways = (
+        [_table(side_by_side, lines, [0, *every], every, intervals=True)],
+        [_table(side_by_side, lines, [0, *every], every)],
+        [_table(side_by_side, lines, [0, number], [number]) for number in every],
+    )
+    for tables in ways:
+        if all(width(table, console) <= console.width for table in tables):
+            return tables
+    return [_table(side_by_side, lines, [0, *every], []), *(_table(side_by_side, lines, [], [n]) for n in every)]
 
 
-def _table(side_by_side: SideBySide, lines: list[Comparison], later: list[int], intervals: bool) -> Table:
-    """The first campaign and the `later` ones."""
+def _table(
+    side_by_side: SideBySide, lines: list[Comparison], ratios: list[int], changes: list[int], intervals: bool = False
+) -> Table:
+    """The ratios of some campaigns, and how they changed from the first to others."""
     table = new_table()
     table.add_column("figure", no_wrap=True)
     table.add_column("threads" if intervals else "thr", justify="right")
     table.add_column("lock", no_wrap=True)
     marks = letters(side_by_side)
-    for number in (0, *later):
+    for number in ratios:
         table.add_column(f"ratio in {marks[number]}" if intervals else marks[number], no_wrap=True)
-    for number in later:
+    for number in changes:
         table.add_column(f"{marks[0]} → {marks[number]}", no_wrap=True)
     before = None
     for line in lines:
@@ -78,8 +85,8 @@ def _table(side_by_side: SideBySide, lines: list[Comparison], later: list[int], 
             line.metric.name if new else "",
             str(line.threads) if other else "",
             line.lock,
-            *(_ratio(side_by_side, line, number, intervals) for number in (0, *later)),
-            *(_change(line.changes[number - 1]) for number in later),
+            *(_ratio(side_by_side, line, number, intervals) for number in ratios),
+            *(_change(line.changes[number - 1]) for number in changes),
         )
         before = line
     return table
@@ -90,12 +97,12 @@ def _ratio(side_by_side: SideBySide, line: Comparison, number: int, intervals: b
     if ratio is None:
         return Text(cell.failures[0][0] if cell and cell.failures else "–", style="red")
     if intervals:
-        return ratio_text(ratio, side_by_side.workload(line.workload).against)
-    return Text(f"{SYMBOL[ratio.verdict]} {times(ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim"))
+        return ratio_text(ratio, side_by_side.workload(line.workload).against, line.metric)
+    return Text(f"{SYMBOL[ratio.verdict]} {effects.short(line.metric, ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim"))
 
 
 def _change(found: Change | None) -> Entry:
     if found is None:
         return Text("–", style="dim")
     style = ("green" if found.better else "red") if found.verdict == CHANGED else "dim"
-    return Text(f"{change.symbol(found)} {times(found.estimate):>5} [{change.interval(found)}]", style=style)
+    return Text(f"{change.symbol(found)} {effects.short(None, found.estimate)} [{change.interval(found)}]", style=style)
