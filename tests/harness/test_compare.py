@@ -336,7 +336,9 @@ def test_the_gate_closes_on_a_slow_lock(lockswap, repo, limit, status):
         "--no-report", "--metric", "n: ([0-9]+)", "--", "sh", "-c", program,
     )  # fmt: skip
     assert done.returncode == status, (done.stdout, done.stderr)
-    violation = "gate: sh, 1 thread, bravo-ba, n: 1.25× lower than ba, 1.25× to 1.25×: below 0.97, more than 1.03× worse"
+    violation = (
+        "gate: sh, 1 thread, bravo-ba, n: 1.25× lower than ba, 1.25× to 1.25×: below 0.97, more than 1.03× worse"
+    )
     assert (violation in done.stderr) == (status == 3)
     assert f"gate: {'FAILED, 1 violation of' if status else 'passed,'} --fail-below {limit}" in done.stderr
     about = tomllib.loads((repo / "c/campaign.toml").read_text())

@@ -180,7 +180,10 @@ def test_gate(factor, noise, violated, says):
     assert any(says in line for line in gated.lines())
     assert gated.lines()[-1].startswith(f"gate: {'FAILED' if violated else 'passed'}")
     if violated:
-        assert gated.violations[0].startswith("gate: w, 2 threads, ba, ops: 1.") and "× lower than pthread" in gated.violations[0]
+        assert (
+            gated.violations[0].startswith("gate: w, 2 threads, ba, ops: 1.")
+            and "× lower than pthread" in gated.violations[0]
+        )
 
 
 def test_gate_fails_when_a_lock_does():

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness_support import ROOT
+from lockswap.base.text import times
 from lockswap.findings import reading
-from lockswap.findings.stats import Ratio
+from lockswap.findings.effects import short, short_interval
+from lockswap.findings.measured import compared
+from lockswap.findings.measures import MetricInfo
+from lockswap.findings.stats import SLOWER, Ratio
 
 MOST_BYTES = 3 * 1000 * 1000
 README = ROOT / "README.md"
@@ -63,8 +67,8 @@ def test_its_report_says_what_its_data_say(campaign: Path) -> None:
         assert sentence in page
 
 
-def shown(ratio: Ratio | None) -> str:
-    return f"{ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}): {ratio.verdict}" if ratio else ""
+def shown(reads: MetricInfo, ratio: Ratio) -> str:
+    return f"{short(reads, ratio.estimate)} ({short_interval(reads, ratio.low, ratio.high)}): {ratio.verdict}"
 
 
 def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
@@ -79,7 +83,19 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
         cell = workload.cell(8, lock)
         assert f"{cell.metric('reads').median / 1e6:.1f}" == median
         assert f"{cell.metric('writes').median:,.0f}" == writes
-        assert ratio.strip() == ("" if lock == "pthread" else shown(workload.ratio(8, lock, reads)))
+        assert ratio.strip() == ("" if lock == "pthread" else shown(reads, workload.ratio(8, lock, reads)))
+    assert f"up to {times(workload.noise(8, reads).floor)} those of another (noise)" in README.read_text()
+
+
+def test_the_loss_that_the_readme_tells_of_is_that_of_the_campaign() -> None:
+    campaign = reading.read(ROOT / "results/2026-11-six-locks").campaign
+    (workload,) = [one for one in campaign.workloads if one.name == "kcprototest-order"]
+    writes = next(metric for metric in workload.metrics if metric.name == "set+remove")
+    ratios = [workload.ratio(8, lock, writes) for lock in compared(workload.locks, workload.against) if lock != "none"]
+    worst, *_, best = sorted(ratios, key=lambda ratio: ratio.estimate)
+    says = f"{times(best.estimate)} to {times(worst.estimate)} lower under each of"
+    assert len(ratios) == 5 and all(ratio.verdict == SLOWER for ratio in ratios)
+    assert all(says in (ROOT / name).read_text() for name in ("README.md", "results/README.md"))
 
 
 def test_the_quotes_of_the_readme_are_those_of_the_campaign() -> None:

@@ -52,7 +52,7 @@ def test_a_lock_that_wins_is_taken(tmp_path):
     assert one.sentence.startswith("Take ba: ops done a second 1.") and "× higher (1." in one.sentence
     assert "No price was seen in ops, processor time and context switches" in one.sentence
     assert "how long single threads waited was not measured" in one.sentence
-    assert found.sentence == one.sentence and one.gain.startswith("ops done a second 1.") and one.price == ""
+    assert found.sentence == one.sentence and one.gain.startswith("ops/s 1.") and one.price == ""
 
 
 def test_reads_against_writes_is_a_trade(tmp_path):
@@ -110,7 +110,9 @@ def test_what_the_clock_does_not_show(tmp_path):
 def test_losers_leave_glibcs(tmp_path):
     one = judged(tmp_path / "x", ops(ba=0.8e6, pf_t=0.5e6))
     assert (one.kind, one.lock) == (KEEP, None)
-    assert one.sentence.startswith("Keep glibc's: none of the 2 locks gains. ba, the best of those that lose: ops done a second 1.2")
+    assert one.sentence.startswith(
+        "Keep glibc's: none of the 2 locks gains. ba, the best of those that lose: ops done a second 1.2"
+    )
     one = judged(tmp_path / "y", ops(ba=0.8e6), against="ba")
     assert one.kind == NOTHING  # no lock is left
     one = judged(tmp_path / "z", ops(ba=0.8e6, pf_t=0.5e6), against="ba")
@@ -273,7 +275,7 @@ def test_no_floor_is_a_caution(tmp_path):
 
 def test_one_lock_for_all(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(3, 0.5)), rw("b", ba=(1.5, 1.5), pf=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba: it is better in a (gain: reads done a second ")
+    assert found.sentence.startswith("Take ba: it is better in a (gain: reads/s ")
     assert "and worse in none of the 2 workloads." in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(1, 1)), noise=0.05))
     assert (
@@ -283,10 +285,10 @@ def test_one_lock_for_all(tmp_path):
 
 def test_it_depends(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(0.5, 1)), rw("b", ba=(0.5, 1), pf=(2, 2))))
-    assert found.sentence.startswith("It depends on the program: ba for a (gain: reads ")
-    assert "; pf for b (gain: reads " in found.sentence
+    assert found.sentence.startswith("It depends on the program: ba for a (gain: reads/s ")
+    assert "; pf for b (gain: reads/s " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba for a (gain: reads ")
+    assert found.sentence.startswith("Take ba for a (gain: reads/s ")
     assert found.sentence.endswith("; keep glibc's for b, where ba is worse.")
 
 
@@ -311,7 +313,7 @@ def test_a_gain_in_brief_says_where_if_it_is_not_everywhere(tmp_path):
     """Only with two threads."""
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [1e6, 2e6]}
     one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
-    assert one.kind == TAKE and re.fullmatch(r"ops done a second [12]\.\d+× higher with 2 threads", one.gain)
+    assert one.kind == TAKE and re.fullmatch(r"ops/s [12]\.\d+× higher with 2 threads", one.gain)
     one = judged(tmp_path / "y", rw(ba=(2, 2)))
     assert "thread" not in one.gain
 
@@ -321,7 +323,7 @@ def test_a_price_in_brief_says_where_if_the_same_figure_gains(tmp_path):
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [2e6, 5e5]}
     one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
     assert (one.kind, one.condition) == (TRADE, "if it runs with 1 thread")
-    assert re.fullmatch(r"ops done a second [12]\.\d+× lower with 2 threads", one.price)
+    assert re.fullmatch(r"ops/s [12]\.\d+× lower with 2 threads", one.price)
 
 
 def test_no_lock_for_any(tmp_path):

@@ -29,8 +29,8 @@ def of_all(campaign: Campaign) -> str:
     if len(campaign.workloads) < 2 or not cpus or most <= cpus:
         return ""
     return (
-        f"All of this holds for {plural(cpus, 'CPU')}: with more threads than that, a run shows waiting and handing over "
-        "as much as the lock, and a larger machine may give other verdicts."
+        f"All of this holds for {plural(cpus, 'CPU')}: with more threads than that, a run shows waiting and handing "
+        "over as much as the lock, and a larger machine may give other verdicts."
     )
 
 
@@ -59,12 +59,13 @@ def _of_lock(campaign: Campaign, workload: Workload, lock: str, wins: list[Place
         yield "there is no noise floor, so how far the program differs from itself is not known: measure anew"
     elif wins and not any(place.firm for place in wins):
         yield (
-            "the gain is not clear of the noise: no interval of it lies beyond what the program differs by from itself; "
-            "more rounds (--until 5%) would decide it"
+            "the gain is not clear of the noise: no interval of it lies beyond how far the program differs from "
+            "itself; more rounds (--until 5%) would decide it"
         )
     cpus = campaign.env.get("cpu", {}).get("usable")
     if cpus and wins and all(place.threads > cpus for place in wins):
-        yield f"the gain is seen only with more threads than the {plural(cpus, 'CPU')} here: a larger machine may differ"
+        here = plural(cpus, "CPU")
+        yield f"the gain is seen only with more threads than the {here} here: a larger machine may differ"
 
 
 def _of_workload(campaign: Campaign, workload: Workload) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""How far apart two figures are, in the one notation of reports and terminal: '2.4× higher', '170× longer', '1.20× lower'.
+"""How far apart two figures are, in the one notation of reports and terminal: '2.4× higher', '170× longer'.
 
 Always a factor above 1 and a word for the side; of what has no side of its own 'better' or 'worse'.
 """
@@ -16,10 +16,10 @@ def is_time(metric: MetricInfo) -> bool:
     return not metric.higher_is_better and (metric.role == "time" or metric.unit in ("s", "ms", "us", "µs", "ns"))
 
 
-def called(metric: MetricInfo) -> str:
+def called(metric: MetricInfo, brief: bool = False) -> str:
     """A rate says that it is one: more 'waits done a second' are more work done, not more waiting."""
     is_rate = metric.unit.endswith("/s") and metric.higher_is_better and not metric.per_cpu_of
-    return f"{metric.name} done a second" if is_rate else metric.name
+    return f"{metric.name}{'/s' if brief else ' done a second'}" if is_rate else metric.name
 
 
 def effect(metric: MetricInfo, estimate: float, baseline: str) -> str:
@@ -33,12 +33,13 @@ def effect(metric: MetricInfo, estimate: float, baseline: str) -> str:
 
 def short(metric: MetricInfo | None, estimate: float) -> str:
     """Of a ratio above which 1 is better: '1.43× higher', '170× longer'; without a metric '1.43× better'."""
-    return times(estimate) if estimate == 1 else f"{times(estimate)} {_direction(metric, estimate)}"
+    amount = times(estimate)
+    return amount if amount == times(1) else f"{amount} {_direction(metric, estimate)}"
 
 
 def short_interval(metric: MetricInfo | None, low: float, high: float, alone: bool = False) -> str:
-    """'1.36× to 1.49×', the least first; '1.04× lower to 1.02× higher' where the sides differ. `alone`: the estimate, which
-    says the side, does not stand beside it."""
+    """'1.36× to 1.49×', the least first; '1.04× lower to 1.02× higher' where the sides differ. `alone`: the estimate,
+    which says the side, does not stand beside it."""
     if low < 1 < high:
         return f"{short(metric, low)} to {short(metric, high)}"
     least, most = sorted((low, high), key=factor)

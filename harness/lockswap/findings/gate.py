@@ -108,7 +108,8 @@ def _check(gate: Gate, workload: Workload, lock: str, threads: int) -> None:
             gate.open_.append(f"gate: {what}, {leading.name}: can't tell: no pair of good runs")
             continue
         against = workload.against
-        figures = f"{what}, {leading.name}: {short(leading, ratio.estimate)} than {against}, {interval(ratio, against, leading)}"
+        estimate, between = short(leading, ratio.estimate), interval(ratio, against, leading)
+        figures = f"{what}, {leading.name}: {estimate} than {against}, {between}"
         if ratio.trusted and ratio.high < gate.limit and ratio.verdict == SLOWER:
             gate.violations.append(f"gate: {figures}: below {gate.limit:g}, more than {allowed}")
         elif ratio.trusted and ratio.low >= gate.limit:

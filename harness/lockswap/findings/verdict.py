@@ -58,7 +58,12 @@ def verdict(campaign: Campaign) -> Verdict:
         sentences.append(text)
     if not sentences:
         sentences = ["Can't tell: the campaign has no workload."]
-    return Verdict(sentences, [found[workload.name] for workload in campaign.workloads], _by_lock(campaign), cautions.of_all(campaign))
+    return Verdict(
+        sentences,
+        [found[workload.name] for workload in campaign.workloads],
+        _by_lock(campaign),
+        cautions.of_all(campaign),
+    )
 
 
 def _lower(text: str) -> str:
@@ -211,7 +216,7 @@ def _names(places: list[Place], names: set[str]) -> str:
 
 
 def said(workload: Workload, places: list[Place], brief: bool = False, where: bool | None = None) -> str:
-    """'reads done a second 2.4× to 3.1× higher (each at least 2.2×) with 2 and 4 threads'; a part for each figure and side.
+    """'reads done a second 2.4× to 3.1× higher (each at least 2.2×) with 2 and 4 threads': a part for each figure.
 
     `where`: with the thread counts; if nothing is said, unless it is brief.
     """
@@ -226,7 +231,7 @@ def said(workload: Workload, places: list[Place], brief: bool = False, where: bo
                 wanted = not brief if where is None else where
                 there = _where(workload, [place.threads for place in some]) if wanted else ""
                 how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
-                parts.append(f"{called(metric)} {how}{there}")
+                parts.append(f"{called(metric, brief)} {how}{there}")
     return (", " if brief else "; ").join(parts)
 
 

@@ -98,7 +98,9 @@ def _ratio(side_by_side: SideBySide, line: Comparison, number: int, intervals: b
         return Text(cell.failures[0][0] if cell and cell.failures else "–", style="red")
     if intervals:
         return ratio_text(ratio, side_by_side.workload(line.workload).against, line.metric)
-    return Text(f"{SYMBOL[ratio.verdict]} {effects.short(line.metric, ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim"))
+    return Text(
+        f"{SYMBOL[ratio.verdict]} {effects.short(line.metric, ratio.estimate)}", style=COLOR.get(ratio.verdict, "dim")
+    )
 
 
 def _change(found: Change | None) -> Entry:
