@@ -229,3 +229,23 @@ def test_a_ratio_beyond_the_scale_is_marked():
     assert scale.place(Ratio(7, 5, 4, 6)).beyond == "right" and scale.place(Ratio(7, 0.1, 0.1, 0.2)).beyond == "left"
     assert scale.place(Ratio(7, 3, 2, 6)).beyond == ""
     assert scale.place(Ratio(7, math.inf, 4, math.inf)).beyond == "right"
+
+
+def test_a_price_stands_where_the_verdict_does(made):
+    """In the same mark, and not in the colour of a gain without one."""
+    html, found = made[0].read_text(), made[1]
+    dear = [one for one in found.verdict.workloads if one.price]
+    marks = re.findall(r'<span class="key (\w+)">([▲◆]) take ([^<]*)</span>', html)
+    assert dear and [(tone, mark) for tone, mark, text in marks if ", at a price" in text] == [("hinted", "◆")] * len(
+        dear
+    )
+    assert all((tone, mark) == ("good", "▲") for tone, mark, text in marks if "," not in text)
+
+
+def test_ratios_have_one_notation(made):
+    """A factor above 1 and a word for the side; no fraction, no percent, no 'times'."""
+    text = re.sub(r"<svg.*?</svg>|<script.*?</script>|<style.*?</style>", "", made[0].read_text(), flags=re.DOTALL)
+    assert re.search(r"\d× (higher|lower|longer|shorter)", text)
+    assert not re.findall(
+        r"(?<![\d.,])0(?:\.\d+)?×|\d times (?:as|higher|lower|longer|shorter)|\d % (?:higher|lower)", text
+    )

@@ -7,7 +7,7 @@ import pytest
 
 import synthetic
 from lockswap.findings import evidence, loading
-from lockswap.findings.effects import effect, effects
+from lockswap.findings.effects import called, effect, effects
 from lockswap.findings.evidence import Evidence
 from lockswap.findings.measured import Campaign, Place
 from lockswap.findings.measures import MetricInfo
@@ -390,3 +390,33 @@ def test_effects_of_several():
     assert effects(RATE, two, "glibc's", brief=True) == "2.4× to 31× higher"
     assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0× longer (1.25× to 2.5×)"
     assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "1.04× higher (1.02× to 1.06×)"
+
+
+def test_a_rate_is_called_a_rate():
+    waits = MetricInfo("waits", "total", "waits/s", "higher")
+    assert called(waits) == "waits done a second" and called(waits, brief=True) == "waits/s"
+    assert called(TIME) == "p99" and called(waits.per_cpu_figure) == "waits per CPU-s"
+
+
+def on_one_cpu(campaign: Campaign) -> Campaign:
+    campaign.env["cpu"]["usable"] = 1
+    return campaign
+
+
+def test_the_first_sentence_has_price_and_doubt(tmp_path):
+    """More threads than CPUs: said of the one that gains only there, and once for all."""
+    found = verdict(on_one_cpu(load(tmp_path / "x", rw("a", ba=(2, 0.5)), rw("b", ba=(0.5, 0.5)))))
+    (first,) = found.sentences
+    assert re.search(r"gain: reads/s [^;]*; price: writes/s [^;]*× lower", first)
+    assert first.endswith("; keep glibc's for b, where ba is worse.")
+    assert found.caution.startswith("All of this holds for 1 CPU") and found.sentence.endswith(found.caution)
+    alone = verdict(on_one_cpu(load(tmp_path / "y", ops(ba=2e6))))
+    assert alone.caution == ""  # there is one workload, and it has its own caution
+
+
+def test_what_could_overturn_a_gain_stands_in_the_first_sentence(tmp_path):
+    values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [1e6, 2e6]}
+    first = {lock: {"ops": each} for lock, each in values.items()}
+    second = first | {"ba": {"ops": [5e5, 5e5]}}
+    found = verdict(on_one_cpu(load(tmp_path / "x", ("a", TOTAL, first), ("b", TOTAL, second))))
+    assert "uncertain: the gain is seen only with more threads than the 1 CPU here)" in found.sentences[0]

@@ -17,11 +17,6 @@ def of(campaign: Campaign, workload: Workload, lock: str | None = None, wins: li
     return list(dict.fromkeys(found))
 
 
-def brief(caution: str) -> str:
-    """Without what to do about it."""
-    return caution.partition(": ")[0]
-
-
 def of_all(campaign: Campaign) -> str:
     """What holds for every verdict of the campaign; empty if there is no such thing."""
     cpus = campaign.env.get("cpu", {}).get("usable")

@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 
-from lockswap.findings.effects import short_interval
 from lockswap.findings.stats import LEAST, LEVEL, MIN_PAIRS, OPEN, SAME
 
 CHANGED, UNCHANGED = "changed", "not changed"
@@ -46,13 +45,6 @@ class Change:
     @property
     def better(self) -> bool:
         return self.estimate > 1
-
-
-def interval(found: Change) -> str:
-    """The interval, or why there is none."""
-    if not found.trusted:
-        return f"{min(found.n)} rounds only"
-    return short_interval(None, found.low, found.high)
 
 
 def symbol(found: Change) -> str:

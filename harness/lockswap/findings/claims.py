@@ -4,6 +4,7 @@ import math
 
 from lockswap.base.choice import PTHREAD
 from lockswap.base.text import plural, times, words
+from lockswap.findings.change import Change
 from lockswap.findings.effects import is_time, nearest, short, short_interval
 from lockswap.findings.measured import Workload
 from lockswap.findings.measures import MetricInfo
@@ -88,6 +89,11 @@ def interval(ratio: Ratio | Noise, baseline: str = PTHREAD, metric: MetricInfo |
     if ratio.low == math.inf:
         return f"{baseline} got none"
     return short_interval(metric, ratio.low, ratio.high)
+
+
+def interval_of_change(found: Change) -> str:
+    """The same of how a ratio changed."""
+    return short_interval(None, found.low, found.high) if found.trusted else f"{min(found.n)} rounds only"
 
 
 def _estimate(ratio: Ratio, metric: MetricInfo, baseline: str) -> str:

@@ -22,7 +22,8 @@ def of(workload: Workload) -> list[str]:
         return [*_failures(workload)] or ["Nothing was measured."]
     pairs = _most_pairs(workload)
     if pairs < MIN_PAIRS:
-        verdicts = [f"No verdicts: only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed."]
+        short = f"No verdicts: only {plural(pairs, 'pair')} of runs where {MIN_PAIRS} are needed."
+        verdicts = [short] if pairs else []
     else:
         verdicts = [*_locks(workload), *_preload(workload), *_windows(workload)]
     return [*_starvation(workload), *verdicts, *_failures(workload)]
@@ -181,7 +182,7 @@ _PAST = {
     CRASHED: "crashed",
     FAILED: "failed",
     HUNG: "hung",
-    WRONG: "printed a wrong result",
+    WRONG: "did not print what they should",
 }
 
 

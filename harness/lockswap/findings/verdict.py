@@ -140,19 +140,25 @@ def _nothing(workload: Workload) -> str:
     base = [cell for (_, lock), cell in workload.cells.items() if lock == workload.against]
     if base and not any(cell.good for cell in base):
         status, detail = _first_failure(base)
+        if status == NO_LOCK:
+            return _not_taken(detail)
         return f"nothing was measured: no run under {workload.against} was good ({status}: {detail})"
     if under_test and not any(cell.good for cell in under_test):
         status, detail = _first_failure(under_test)
         if status == NO_LOCK:
-            return (
-                f"no lock was measured, as the program does not take the kind of lock under test ({detail}): "
-                "'lockswap audit' shows what it takes"
-            )
+            return _not_taken(detail)
         cure = "" if status == SKIPPED else "; failures/ has what was printed"
         return f"no lock was measured ({status}: {detail}){cure}"
     if not under_test:
         return "no lock was measured beside the baselines: name some"
     return "no round has a good run both of a lock and of " + workload.against
+
+
+def _not_taken(detail: str) -> str:
+    return (
+        f"no lock was measured, as the program does not take the kind of lock under test ({detail}): "
+        "'lockswap audit' shows what it takes"
+    )
 
 
 def _first_failure(cells: list) -> tuple[str, str]:

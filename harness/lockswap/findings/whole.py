@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from lockswap.base.text import words
-from lockswap.findings import cautions
 
 # What a verdict is: take a lock; take it if one thing counts more than another; keep what there is; can't tell;
 # nothing was measured.
@@ -128,7 +127,8 @@ def _choice(one: WorkloadVerdict) -> str:
 
 def _gain_and_price(one: WorkloadVerdict) -> str:
     parts = [f"gain: {one.gain}", f"price: {one.price}" if one.price else "no price seen"]
-    parts += [f"uncertain: {cautions.brief(one.cautions[0])}"] if one.cautions else []
+    # Without what to do about it.
+    parts += [f"uncertain: {one.cautions[0].partition(': ')[0]}"] if one.cautions else []
     return "; ".join(parts)
 
 

@@ -44,7 +44,7 @@ def render(template: str, styles: Mapping[str, LockStyle], /, **variables: objec
         "share": text.share,
         "interval": claims.interval,
         "short": lambda ratio, metric: effects.short(metric, ratio.estimate),
-        "change_interval": change.interval,
+        "change_interval": claims.interval_of_change,
         "words": text.words,
         "tally_words": answer.tally_words,
         "key": lambda value: "Infinity" if value == math.inf else f"{value:.6g}",

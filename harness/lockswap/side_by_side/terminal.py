@@ -9,6 +9,7 @@ from rich.text import Text
 from lockswap.base.text import SYMBOL
 from lockswap.findings import change, effects
 from lockswap.findings.change import CHANGED, Change
+from lockswap.findings.claims import interval_of_change
 from lockswap.report.console import listed, open_console, short
 from lockswap.report.tables import COLOR, Entry, new_table, print_whole, ratio_text, width
 from lockswap.side_by_side.campaigns import Comparison, SideBySide
@@ -107,4 +108,6 @@ def _change(found: Change | None) -> Entry:
     if found is None:
         return Text("–", style="dim")
     style = ("green" if found.better else "red") if found.verdict == CHANGED else "dim"
-    return Text(f"{change.symbol(found)} {effects.short(None, found.estimate)} [{change.interval(found)}]", style=style)
+    return Text(
+        f"{change.symbol(found)} {effects.short(None, found.estimate)} [{interval_of_change(found)}]", style=style
+    )
