@@ -182,7 +182,7 @@ _PAST = {
     CRASHED: "crashed",
     FAILED: "failed",
     HUNG: "hung",
-    WRONG: "did not print what they should",
+    WRONG: "printed no result or a wrong result",
 }
 
 
