@@ -84,7 +84,7 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
         assert f"{cell.metric('reads').median / 1e6:.1f}" == median
         assert f"{cell.metric('writes').median:,.0f}" == writes
         assert ratio.strip() == ("" if lock == "pthread" else shown(reads, workload.ratio(8, lock, reads)))
-    assert f"up to {times(workload.noise(8, reads).floor)} those of another (noise)" in README.read_text()
+    assert f"may be {times(workload.noise(8, reads).floor)} apart (noise)" in README.read_text()
 
 
 def test_the_loss_that_the_readme_tells_of_is_that_of_the_campaign() -> None:
