@@ -292,8 +292,8 @@ class RwContract {
     }
   }
 
-  // Timed forms of a lock that stays another process's (adoption.h, step 2): its threads may wait in
-  // queues whose nodes this process does not have, so this one must not join them.
+  // Timed forms of a lock that stays another process's (adoption.h, step 2): its threads may wait
+  // in queues whose nodes this process does not have, so this one must not join them.
   template <class Try>
   [[gnu::noinline]] static int poll(Frame& f, Patience patience, Try try_lock) noexcept {
     for (unsigned round = 0;; ++round) {

@@ -274,8 +274,8 @@ TEST(MutexFork, OwnersThatAreChecked) {
   }
 }
 
-// POSIX leaves open what a private mutex does in shared memory. The child's calls must not take from
-// the parent's threads what they wait for.
+// POSIX leaves open what a private mutex does in shared memory. The child's calls must not take
+// from the parent's threads what they wait for.
 TEST(MutexFork, OneInSharedMemoryGoesOnInTheParent) {
   auto* m = static_cast<pthread_mutex_t*>(mmap(
       nullptr, sizeof(pthread_mutex_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
