@@ -88,7 +88,7 @@ std::vector<SeededFault> seeded_faults() {
            acquire, relaxed, "bravo-pf-t/spin/1w2r"),
       weak("bravo: a fast reader releases with relaxed", "table_slots.h", "fast_vacate",
            Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
-      weak("bravo: the bias is switched on with relaxed", "bravo.h", "consider_bias",
+      weak("bravo: the bias is switched on with relaxed", "bravo_biasing.h", "consider_bias",
            Op::compare_exchange, release, relaxed, "bravo-pf-t/spin/1w2r"),
       silent("bravo: a reader does not wake the revoker", "table_slots.h", "clear",
              "bravo-pf-t/park/twice"),

@@ -35,6 +35,7 @@
 #include "locks/common/rw_layout.h"
 #include "locks/concept.h"
 #include "locks/rw/bias_word.h"
+#include "locks/rw/bravo_biasing.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -48,7 +49,15 @@ namespace lockswap {
 // Slots: where fast readers publish themselves.
 template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
           ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
-class Bravo {
+class Bravo : private BravoBiasing<P, Core, Count, Slots> {
+  using Base = BravoBiasing<P, Core, Count, Slots>;
+  using Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn, Base::kArrivesLater,
+      Base::kEnded, Base::kOn, Base::kSlotsInUse, Base::kStarting, Base::kTry, Base::kTrying,
+      Base::kWait, Base::look_around, Base::revoke;
+  using typename Base::Look;
+  template <DrainListener L>
+  using Suspends = typename Base::template Suspends<L>;
+
  public:
   using Frame = RwFrame<P, Core>;
   static constexpr bool kHasTokens = true;
@@ -226,20 +235,11 @@ class Bravo {
   }
 
  private:
-  static constexpr std::uint64_t kOn = BiasWord::kOn;
-  static constexpr std::uint64_t kSlotsInUse = BiasWord::kSlotsInUse;
-  static constexpr std::uint64_t kEnded = BiasWord::kEnded;
-  static constexpr std::uint64_t kStarting = BiasWord::kStarting;
-  static constexpr std::uint64_t kTrying = BiasWord::kTrying;
-  static bool has_been_on(std::uint64_t bias) noexcept { return BiasWord::has_been_on(bias); }
-
   static constexpr std::uint32_t kMostSlots = 1u << 20;
   static constexpr std::uint32_t kCoreToken = 1u << 29;  // with a token of the core's
   static constexpr Attempt kBiasOff = 1u << 30;
   static constexpr Attempt kCollision = kBiasOff + 1;
   static constexpr Attempt kRaced = 1u << 31;  // with the token of the slot that was published
-  static constexpr bool kTry = true;
-  static constexpr bool kWait = false;
 
   using Reads = ReadTokens<Core>;
   static_assert(kMostSlots < kCoreToken && kMustWait <= kCoreToken);
@@ -280,161 +280,9 @@ class Bravo {
     return true;
   }
 
-  // With more threads than processors, the slow readers that a writer waits for may not be running.
-  // Fast readers would keep the processors from them; readers that come to the underlying lock
-  // wait behind the writer.
-  template <DrainListener L>
-  struct Suspends {
-    Frame& f;
-    const L& listener;
-    void begin() const noexcept {
-      suspend(f);
-      listener.begin();
-    }
-    void gave_up() const noexcept { listener.gave_up(); }
-  };
-  static void suspend(Frame& f) noexcept {
-    std::uint64_t bias = f.bias.load(relaxed);
-    // relaxed: readers take the slow path a little earlier, which is always right. The writer that
-    // gets the underlying lock revokes in either state.
-    if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
-  }
-
   static bool vacate(const Frame& f, std::uint32_t token) noexcept {
     return Slots::vacate(f, token, [&f] { return has_ended(f); });
   }
-
-  // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
-  // and the bias is on again.
-  template <DrainListener L>
-  [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
-                                       const L& listener) noexcept {
-    // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
-    // has to wait; 0: it did not.
-    std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
-    std::uint64_t bias = f.bias.load(relaxed);
-    const std::uint64_t trying = only_try ? kTrying : 0;
-    // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
-    // itself, was faster.
-    while ((bias & kEnded) == 0 &&
-           !f.bias.compare_exchange(bias, (bias & ~kOn) | trying, seq_cst)) {}
-    if ((bias & kEnded) == 0) bias = (bias & ~kOn) | trying;
-    Slots::heavy_fence();
-    std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
-    const auto before_wait = [&start, &fenced, &listener] {
-      if (start == 0) start = fenced = P::now() - glance();
-      listener.begin();
-    };
-    const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline, before_wait);
-    if (!empty) {
-      // relaxed: the underlying write lock is still held, and its next holder sees this. Fails if
-      // the bias is being ended.
-      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, relaxed);
-      return false;
-    }
-    const BiasWord::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
-    const std::uint64_t off =
-        start == 0 ? BiasWord::revoked(bias) : BiasWord::inhibited(bias, took, Slots::guard(f));
-    // relaxed: only a hint of when to bias again; and of a try, nothing was read yet.
-    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
-      if ((bias & kEnded) == 0) return false;  // a reader stays, and has put the bias back
-      // release: the scan above found no slot, so it hands on what the scan acquired, as in
-      // release_any_slot; pairs with end_bias.
-      f.bias.store(kEnded, release);
-    }
-    Count::on(&f, Event::revocation);
-    Count::on(&f, Event::revocation_ns, took.cost());
-    return true;
-  }
-
-  // Ends the bias for good. False: it had ended, and no slot names the lock any more.
-  static bool end_bias(Frame& f) noexcept {
-    for (;;) {
-      // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
-      // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
-      std::uint64_t bias = f.bias.load(acquire);
-      if ((bias & kEnded) != 0) return (bias & kSlotsInUse) != 0;
-      const std::uint64_t ended = has_been_on(bias) ? kEnded | kSlotsInUse : kEnded;
-      // seq_cst: the Dekker pair with recheck_bias, so that no reader publishes itself unseen after
-      // the scan.
-      if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
-    }
-  }
-
-  // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
-  // clock costs more than a read, so a thread does it at every 16th (kReadsPerClock) slow read.
-  // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
-  // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
-  enum class Look : std::uint8_t { none, alone, met };
-  static bool is_turn() noexcept {
-    return (++P::template local<SlowReads>().n & (kReadsPerClock - 1)) == 0;
-  }
-  // Before the reader arrives.
-  static Look look_around(const Frame& f) noexcept {
-    if (!is_turn()) return Look::none;
-    // relaxed: a hint. Only an inhibited bias asks for the clock.
-    const std::uint64_t bias = f.bias.load(relaxed);
-    const bool asks = bias != 0 && (bias & (kOn | kSlotsInUse | kEnded)) == 0;
-    return asks && has_readers(f) ? Look::met : Look::alone;
-  }
-  // This core's read_arrive does nothing, and its read_wait all.
-  static constexpr bool kArrivesLater = GuessesReaders<Core>;
-  static bool has_readers(const Frame& f) noexcept {
-    if constexpr (GuessesReaders<Core>) {
-      return f.core.seems_read();
-    } else {
-      return f.core.has_readers();
-    }
-  }
-  static std::uint64_t glance() noexcept { return P::template global<ScanCost>().ns; }
-
-  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
-  static void consider_bias(Frame& f, Look look) noexcept {
-    Count::on(&f, Event::read);
-    std::uint64_t bias = f.bias.load(relaxed);
-    if ((bias & (kOn | kEnded)) != 0) return;
-    std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
-    if ((bias & kSlotsInUse) == 0) {
-      if (look == Look::none) return;
-      std::uint64_t now = 0;  // of an unused lock: since ever
-      if (bias != 0) {
-        if (look != Look::met) return;
-        now = P::now();
-        if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
-      }
-      on = BiasWord::on_since(now, bias);
-    }
-    // A writer that waits already would revoke it at once, after readers had overtaken it.
-    if (f.core.has_writer()) return;
-    if (bias == 0 && !start(f, bias)) return;
-    // release: hands on the writers that the underlying lock showed to this reader; pairs with
-    // recheck_bias. Fails if another reader was faster, or the bias has ended.
-    if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
-  }
-  // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
-  // another thread was faster.
-  static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
-    if (!BiasWord::is_revoked(bias)) return true;
-    const std::uint64_t until = BiasWord::inhibited(bias, now, glance(), Slots::guard(f));
-    // relaxed: only a hint of when to bias again.
-    if (!f.bias.compare_exchange(bias, until, relaxed)) return false;
-    bias = until;
-    return true;
-  }
-
-  // Before the bias is on for the first time: slots that name this address are of an earlier lock.
-  // False: another thread empties them.
-  [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
-    // relaxed: it keeps others off; what they need is released when the bias is switched on.
-    if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
-    bias = kStarting;
-    Slots::drop(f);
-    return true;
-  }
-  static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two
-  struct SlowReads {
-    std::uint32_t n;
-  };
 };
 
 }  // namespace lockswap

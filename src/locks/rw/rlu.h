@@ -8,15 +8,11 @@
 //   writer is there; if so it empties it again and waits in line. Writers take turns; the one that
 //   has the turn makes itself seen, waits until no section names this lock, and moves the clock on
 //   when it leaves.
-// State (24 bytes, zero = free): a PF-T lock, whose word has in four bits of its own
-//   kOpen      readers may use rows
-//   kSectionsInUse  sections may name the lock
-//   kStarting  a thread empties sections that name it for an earlier lock at this address
-//   kEnded     closed for good
+// State (24 bytes, zero = free): a PF-T lock, whose word has four bits of the rows: rlu_state.h.
 // The clock is PF-T's turn, how many writers there were. PF-T also has the line for readers that
 //   meet a writer, or have no place in a row.
-// Invariants: the lock is opened once. While a writer is in, no section names it, but of readers
-//   that are about to turn back.
+// Invariants: while a writer is in, no section names the lock, but of readers that are about to
+//   turn back.
 // Fairness: of readers in line and of writers, PF-T's. Readers that filled their section before a
 //   writer came go first.
 // Space: none beside the object; 128 bytes a thread (rows.h). A thread has 7 sections, for that
@@ -37,7 +33,7 @@
 #include "locks/common/lock_info.h"
 #include "locks/common/read_tokens.h"
 #include "locks/concept.h"
-#include "locks/rw/pf-t.h"
+#include "locks/rw/rlu_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -48,14 +44,6 @@
 #include "wait/concept.h"
 
 namespace lockswap {
-
-// What this lock asks of its PF-T lock.
-struct RluBits {
-  enum : std::uint64_t { kOpen = 0x10, kSectionsInUse = 0x20, kStarting = 0x40, kEnded = 0x80 };
-  static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
-  // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
-  static constexpr Order kAnnounce = seq_cst;
-};
 
 // What the two say of themselves.
 inline constexpr LockInfo kRluInfo{
@@ -83,8 +71,12 @@ inline constexpr LockInfo kRluAsymInfo{
 
 template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
 requires ReaderAccess<AccessOf<P, W>>
-class RluOver {
-  using Line = PfTOver<P, W, RluBits>;
+class RluOver : private RluState<P, W> {
+  using Base = RluState<P, W>;
+  using Base::close, Base::domain, Base::is_closed, Base::is_named, Base::is_open,
+      Base::is_read_in_rows, Base::kSectionsInUse, Base::kStarting, Base::line_, Base::open,
+      Base::word;
+  using typename Base::Line;
   using Access = AccessOf<P, W>;
 
  public:
@@ -205,23 +197,9 @@ class RluOver {
   }
 
  private:
-  static constexpr std::uint64_t kOpen = RluBits::kOpen;
-  static constexpr std::uint64_t kSectionsInUse = RluBits::kSectionsInUse;
-  static constexpr std::uint64_t kStarting = RluBits::kStarting;
-  static constexpr std::uint64_t kEnded = RluBits::kEnded;
-
   static constexpr std::uint32_t kInLine = 1;  // a token
   static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
 
-  auto& word() noexcept { return line_.word(); }
-  const auto& word() const noexcept { return line_.word(); }
-  std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-
-  // relaxed: the program or a fence has ordered it before where it matters.
-  bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
-  static bool is_open(std::uint64_t v) noexcept {
-    return (v & (kOpen | Line::kPresent | Line::kTrying)) == kOpen;
-  }
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
     return Line::phase_of_turn(attempt & ~kMustWait);
   }
@@ -266,33 +244,6 @@ class RluOver {
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
-  // Before the first reader uses a row: what sections say of this address is of a lock that has
-  // ended. Others go in line meanwhile.
-  void open(std::uint64_t v) noexcept {
-    // relaxed: it keeps others from it; what readers need is released below.
-    if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
-    Readers<P>::drop(domain());
-    v = word().load(relaxed);
-    // release: those sections are empty; pairs with is_named. (What writers release to readers is
-    // in the same word, which is only updated.)
-    while (!word().compare_exchange(v, opened(v), release)) {}
-  }
-  static std::uint64_t opened(std::uint64_t v) noexcept {
-    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kSectionsInUse);
-  }
-
-  // Closes the rows for good. False: no section names the lock.
-  bool close() noexcept {
-    for (;;) {
-      // acquire: the thread that emptied a section that named a hold of the caller's may have left
-      // another hold for it, and that must be seen. Pairs with the releases of kEnded.
-      std::uint64_t v = word().load(acquire);
-      if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
-      // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
-      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst))
-        return (v & kSectionsInUse) != 0;
-    }
-  }
 
   // --- writers
 
@@ -303,13 +254,6 @@ class RluOver {
     Access::heavy_fence();
     return Access::wait(domain(), deadline, [&listener] { listener.begin(); });
   }
-  // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
-  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
-  // read_unlock_any.
-  bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
-  bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
-
-  Line line_;
 };
 
 template <Platform P, WaitPolicy<P> W>

@@ -1,0 +1,109 @@
+// How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
+//
+// Paper: the first lines of listing 1's Reader: a slow reader that finds the bias off, and the clock
+//   past InhibitUntil, switches it on. Here it first asks three more things: whether it has met
+//   another thread at this lock, whether a writer waits, and whether it is this thread's turn to
+//   read the clock (Look).
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/events.h"
+#include "locks/common/rw_layout.h"
+#include "locks/concept.h"
+#include "locks/rw/bias_word.h"
+#include "locks/rw/bravo_revocation.h"
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "readers/concept.h"
+
+namespace lockswap {
+
+template <Platform P, RwCore Core, EventCounter Count, ReaderSlots<RwFrame<P, Core>> Slots>
+class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
+  using Base = BravoRevocation<P, Core, Count, Slots>;
+
+ public:
+  using Frame = RwFrame<P, Core>;
+
+ protected:
+  using Base::glance, Base::has_been_on, Base::kEnded, Base::kOn, Base::kSlotsInUse,
+      Base::kStarting, Base::kTrying, Base::suspend;
+
+  // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
+  // clock costs more than a read, so a thread does it at every 16th (kReadsPerClock) slow read.
+  // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
+  // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
+  enum class Look : std::uint8_t { none, alone, met };
+  static bool is_turn() noexcept {
+    return (++P::template local<SlowReads>().n & (kReadsPerClock - 1)) == 0;
+  }
+  // Before the reader arrives.
+  static Look look_around(const Frame& f) noexcept {
+    if (!is_turn()) return Look::none;
+    // relaxed: a hint. Only an inhibited bias asks for the clock.
+    const std::uint64_t bias = f.bias.load(relaxed);
+    const bool asks = bias != 0 && (bias & (kOn | kSlotsInUse | kEnded)) == 0;
+    return asks && has_readers(f) ? Look::met : Look::alone;
+  }
+  // This core's read_arrive does nothing, and its read_wait all.
+  static constexpr bool kArrivesLater = GuessesReaders<Core>;
+  static bool has_readers(const Frame& f) noexcept {
+    if constexpr (GuessesReaders<Core>) {
+      return f.core.seems_read();
+    } else {
+      return f.core.has_readers();
+    }
+  }
+
+  // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
+  static void consider_bias(Frame& f, Look look) noexcept {
+    Count::on(&f, Event::read);
+    std::uint64_t bias = f.bias.load(relaxed);
+    if ((bias & (kOn | kEnded)) != 0) return;
+    std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
+    if ((bias & kSlotsInUse) == 0) {
+      if (look == Look::none) return;
+      std::uint64_t now = 0;  // of an unused lock: since ever
+      if (bias != 0) {
+        if (look != Look::met) return;
+        now = P::now();
+        if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
+      }
+      on = BiasWord::on_since(now, bias);
+    }
+    // A writer that waits already would revoke it at once, after readers had overtaken it.
+    if (f.core.has_writer()) return;
+    if (bias == 0 && !start(f, bias)) return;
+    // release: hands on the writers that the underlying lock showed to this reader; pairs with
+    // recheck_bias. Fails if another reader was faster, or the bias has ended.
+    if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
+  }
+  // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
+  // another thread was faster.
+  static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
+    if (!BiasWord::is_revoked(bias)) return true;
+    const std::uint64_t until = BiasWord::inhibited(bias, now, glance(), Slots::guard(f));
+    // relaxed: only a hint of when to bias again.
+    if (!f.bias.compare_exchange(bias, until, relaxed)) return false;
+    bias = until;
+    return true;
+  }
+
+  // Before the bias is on for the first time: slots that name this address are of an earlier lock.
+  // False: another thread empties them.
+  [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
+    // relaxed: it keeps others off; what they need is released when the bias is switched on.
+    if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
+    bias = kStarting;
+    Slots::drop(f);
+    return true;
+  }
+
+  static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two
+  struct SlowReads {
+    std::uint32_t n;
+  };
+};
+
+}  // namespace lockswap

@@ -1,0 +1,119 @@
+// How BRAVO's bias (bravo.h) is taken away: by a writer, which revokes it or suspends it, and for
+// good by a release without a token.
+//
+// The writer's half of the Dekker pair is here: revoke() and end_bias() update the bias, then look
+// for readers in slots. What each does to the word stands in the table of bias_word.h.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/events.h"
+#include "locks/common/rw_layout.h"
+#include "locks/concept.h"
+#include "locks/rw/bias_word.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "readers/concept.h"
+#include "readers/readers_table.h"
+
+namespace lockswap {
+
+template <Platform P, RwCore Core, EventCounter Count, ReaderSlots<RwFrame<P, Core>> Slots>
+class BravoRevocation {
+ public:
+  using Frame = RwFrame<P, Core>;
+
+ protected:
+  static constexpr std::uint64_t kOn = BiasWord::kOn;
+  static constexpr std::uint64_t kSlotsInUse = BiasWord::kSlotsInUse;
+  static constexpr std::uint64_t kEnded = BiasWord::kEnded;
+  static constexpr std::uint64_t kStarting = BiasWord::kStarting;
+  static constexpr std::uint64_t kTrying = BiasWord::kTrying;
+  static bool has_been_on(std::uint64_t bias) noexcept { return BiasWord::has_been_on(bias); }
+
+  static constexpr bool kTry = true;  // what revoke does
+  static constexpr bool kWait = false;
+
+  // With more threads than processors, the slow readers that a writer waits for may not be running.
+  // Fast readers would keep the processors from them; readers that come to the underlying lock
+  // wait behind the writer.
+  template <DrainListener L>
+  struct Suspends {
+    Frame& f;
+    const L& listener;
+    void begin() const noexcept {
+      suspend(f);
+      listener.begin();
+    }
+    void gave_up() const noexcept { listener.gave_up(); }
+  };
+  static void suspend(Frame& f) noexcept {
+    std::uint64_t bias = f.bias.load(relaxed);
+    // relaxed: readers take the slow path a little earlier, which is always right. The writer that
+    // gets the underlying lock revokes in either state.
+    if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
+  }
+
+  // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
+  // and the bias is on again.
+  template <DrainListener L>
+  [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
+                                       const L& listener) noexcept {
+    // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
+    // has to wait; 0: it did not.
+    std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
+    std::uint64_t bias = f.bias.load(relaxed);
+    const std::uint64_t trying = only_try ? kTrying : 0;
+    // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
+    // itself, was faster.
+    while ((bias & kEnded) == 0 &&
+           !f.bias.compare_exchange(bias, (bias & ~kOn) | trying, seq_cst)) {}
+    if ((bias & kEnded) == 0) bias = (bias & ~kOn) | trying;
+    Slots::heavy_fence();
+    std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
+    const auto before_wait = [&start, &fenced, &listener] {
+      if (start == 0) start = fenced = P::now() - glance();
+      listener.begin();
+    };
+    const bool empty = only_try ? !Slots::is_any(f) : Slots::wait(f, deadline, before_wait);
+    if (!empty) {
+      // relaxed: the underlying write lock is still held, and its next holder sees this. Fails if
+      // the bias is being ended.
+      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, relaxed);
+      return false;
+    }
+    const BiasWord::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
+    const std::uint64_t off =
+        start == 0 ? BiasWord::revoked(bias) : BiasWord::inhibited(bias, took, Slots::guard(f));
+    // relaxed: only a hint of when to bias again; and of a try, nothing was read yet.
+    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
+      if ((bias & kEnded) == 0) return false;  // a reader stays, and has put the bias back
+      // release: the scan above found no slot, so it hands on what the scan acquired, as in
+      // release_any_slot; pairs with end_bias.
+      f.bias.store(kEnded, release);
+    }
+    Count::on(&f, Event::revocation);
+    Count::on(&f, Event::revocation_ns, took.cost());
+    return true;
+  }
+
+  // Ends the bias for good. False: it had ended, and no slot names the lock any more.
+  static bool end_bias(Frame& f) noexcept {
+    for (;;) {
+      // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
+      // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
+      std::uint64_t bias = f.bias.load(acquire);
+      if ((bias & kEnded) != 0) return (bias & kSlotsInUse) != 0;
+      const std::uint64_t ended = has_been_on(bias) ? kEnded | kSlotsInUse : kEnded;
+      // seq_cst: the Dekker pair with recheck_bias, so that no reader publishes itself unseen after
+      // the scan.
+      if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
+    }
+  }
+
+  // What a scan of the slots costs, in ns.
+  static std::uint64_t glance() noexcept { return P::template global<ScanCost>().ns; }
+};
+
+}  // namespace lockswap

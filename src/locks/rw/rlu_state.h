@@ -1,0 +1,97 @@
+// The state of an RLU lock's rows (rlu.h), in four bits of the word of its PF-T lock: how they are
+// opened to readers, and closed.
+//
+//   kOpen      readers may use rows
+//   kSectionsInUse  sections may name the lock
+//   kStarting  a thread empties sections that name it for an earlier lock at this address
+//   kEnded     closed for good
+//
+//   state      bits                    readers            writers     read_unlock_any
+//   unused     0                       the first: open,   -           close -> ended
+//                                      -> starting
+//   starting   kStarting               go in line; the    -           close -> ended, when
+//                                      first, -> open                 open has ended
+//   open       kOpen, kSectionsInUse   fill a section     drain rows  close -> ending
+//   ending     kEnded, kSectionsInUse  go in line         drain rows  empties a section; if there
+//                                                                     is none, -> ended
+//   ended      kEnded                  go in line         -           a hold in line
+//
+// Invariant: the lock is opened once.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/rw/pf-t.h"
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "readers/quiescence.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+// What this lock asks of its PF-T lock.
+struct RluBits {
+  enum : std::uint64_t { kOpen = 0x10, kSectionsInUse = 0x20, kStarting = 0x40, kEnded = 0x80 };
+  static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
+  // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
+  static constexpr Order kAnnounce = seq_cst;
+};
+
+template <Platform P, WaitPolicy<P> W>
+class RluState {
+ protected:
+  using Line = PfTOver<P, W, RluBits>;
+
+  static constexpr std::uint64_t kOpen = RluBits::kOpen;
+  static constexpr std::uint64_t kSectionsInUse = RluBits::kSectionsInUse;
+  static constexpr std::uint64_t kStarting = RluBits::kStarting;
+  static constexpr std::uint64_t kEnded = RluBits::kEnded;
+
+  auto& word() noexcept { return line_.word(); }
+  const auto& word() const noexcept { return line_.word(); }
+  std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+
+  // relaxed: the program or a fence has ordered it before where it matters.
+  bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
+  static bool is_open(std::uint64_t v) noexcept {
+    return (v & (kOpen | Line::kPresent | Line::kTrying)) == kOpen;
+  }
+
+  // Before the first reader uses a row: what sections say of this address is of a lock that has
+  // ended. Others go in line meanwhile.
+  void open(std::uint64_t v) noexcept {
+    // relaxed: it keeps others from it; what readers need is released below.
+    if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
+    Readers<P>::drop(domain());
+    v = word().load(relaxed);
+    // release: those sections are empty; pairs with is_named. (What writers release to readers is
+    // in the same word, which is only updated.)
+    while (!word().compare_exchange(v, opened(v), release)) {}
+  }
+  static std::uint64_t opened(std::uint64_t v) noexcept {
+    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kSectionsInUse);
+  }
+
+  // Closes the rows for good. False: no section names the lock.
+  bool close() noexcept {
+    for (;;) {
+      // acquire: the thread that emptied a section that named a hold of the caller's may have left
+      // another hold for it, and that must be seen. Pairs with the releases of kEnded.
+      std::uint64_t v = word().load(acquire);
+      if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
+      // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
+      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst))
+        return (v & kSectionsInUse) != 0;
+    }
+  }
+
+  // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
+  // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
+  // read_unlock_any.
+  bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
+  bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
+
+  Line line_;
+};
+
+}  // namespace lockswap
