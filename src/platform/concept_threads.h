@@ -8,14 +8,12 @@
 namespace lockswap {
 
 template <class P>
-concept PlatformThreads = requires(std::uint64_t stamp, std::uint32_t tid, void (*hook)()) {
+concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // A number that no two live threads share; input for hashing.
   { P::self() } -> std::same_as<std::uint64_t>;
   // The kernel's id of the calling thread.
   { P::tid() } -> std::same_as<std::uint32_t>;
-  // The same without a call, for a caller that has the process's stamp at hand; 0: it takes a call.
-  { P::tid_at(stamp) } -> std::same_as<std::uint32_t>;
-  // The same without the stamp; 0: the thread has never asked for its id. Between a fork and the
+  // The same without a call; 0: the thread has never asked for its id. Between a fork and the
   // thread's next call of tid it may be the id that the thread had before.
   { P::tid_if_known() } -> std::same_as<std::uint32_t>;
   // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is

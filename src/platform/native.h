@@ -12,7 +12,6 @@
 #include "platform/concept.h"
 #include "platform/futex.h"
 #include "platform/memory.h"
-#include "platform/policy.h"
 #include "platform/process.h"
 #include "platform/real_time.h"
 #include "platform/scan.h"
@@ -42,9 +41,8 @@ struct Native {
 
   static std::uint64_t self() noexcept { return thread_identity(); }
   static std::uint32_t tid() noexcept { return thread_id(); }
-  static std::uint32_t tid_at(std::uint64_t stamp) noexcept { return thread_id_at(stamp); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
-  static std::uint32_t priority_of(std::uint32_t tid) noexcept { return realtime_priority(tid); }
+  static std::uint32_t priority_of(std::uint32_t tid) noexcept { return real_time_priority(tid); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }

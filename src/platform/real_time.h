@@ -1,6 +1,8 @@
-// Threads with real-time policies, which keep others off the processor.
+// Threads with real-time policies, which keep others off the processor. A thread's policy may change
+// at any time, by its own doing or another process's, so a thread that wants to know it asks.
 #pragma once
 
+#include <cstdint>
 #include <sched.h>
 
 #include "platform/step_aside.h"
@@ -8,18 +10,33 @@
 
 namespace lockswap {
 
+constexpr std::uint32_t kDeadlinePolicy = 6;  // SCHED_DEADLINE, which glibc's header lacks
+
 // Whether the kernel runs a thread of this policy before all that have no such one, for as long as
 // the thread likes.
-inline bool is_real_time(long policy) noexcept {
-  constexpr long kDeadline = 6;  // SCHED_DEADLINE, which glibc's header lacks
-  policy &= ~long{SCHED_RESET_ON_FORK};
-  return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadline;
+inline bool is_real_time(std::uint32_t policy) noexcept {
+  policy &= ~std::uint32_t{SCHED_RESET_ON_FORK};
+  return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadlinePolicy;
 }
-// A system call, since policies change; where that is refused: no.
-inline bool has_real_time_policy() noexcept {
-  const long policy = raw_syscall(SYS_sched_getscheduler, 0);
-  return policy >= 0 && is_real_time(policy);
+
+// Of the thread with that id; 0: the calling one. 1 to 99 under SCHED_FIFO and SCHED_RR, 100 under
+// SCHED_DEADLINE, which goes before them; else 0, also if the kernel does not answer (a filter, a
+// thread that is gone).
+inline std::uint32_t real_time_priority(std::uint32_t tid) noexcept {
+  struct {  // the kernel's sched_attr, as it was at first
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;
+  } a{};
+  constexpr std::uint32_t kBeforeAll = 100;
+  const long error = raw_syscall(SYS_sched_getattr, static_cast<long>(tid),
+                                 reinterpret_cast<long>(&a), sizeof a, 0);
+  if (error != 0 || !is_real_time(a.policy)) return 0;
+  return a.policy == kDeadlinePolicy ? kBeforeAll : a.priority;
 }
+inline bool has_real_time_policy() noexcept { return real_time_priority(0) != 0; }
 
 // What such a thread does between two looks at what a thread of lower priority may have to change.
 inline void nap_in_real_time() noexcept { nap(50'000); }

@@ -70,14 +70,6 @@ class Survivor {
   return Process::is(cached.process) ? cached.value : ask_thread_id();
 }
 
-// The same without a call, where the process's stamp is at hand: 0 if the thread has not asked for
-// its id yet, in this process.
-[[gnu::always_inline]] inline std::uint32_t thread_id_at(std::uint64_t stamp) noexcept {
-  const CachedTid& cached = per_thread<CachedTid>;
-  if (cached.process != stamp) return 0;
-  if (cached.value == 0) __builtin_unreachable();  // they are set together: one branch less
-  return cached.value;
-}
 // The same without a look at the process: 0 if the thread has not asked for its id yet. After a
 // fork, until it asks again, the one that it had before.
 inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }

@@ -27,6 +27,7 @@ static const struct {
     {"membarrier", SYS_membarrier},
     {"sched_yield", SYS_sched_yield},
     {"nanosleep", SYS_nanosleep},
+    {"sched_getattr", SYS_sched_getattr},
     {"prctl", SYS_prctl},
     {"sched_getaffinity", SYS_sched_getaffinity},
     {"rt_sigprocmask", SYS_rt_sigprocmask},

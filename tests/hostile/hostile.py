@@ -143,7 +143,7 @@ def test_many_locks_are_alive_at_once() -> None:
 
 # --- filters
 
-CALLS = ("gettid", "madvise", "membarrier", "sched_yield", "nanosleep", "sched_getaffinity", "prctl")
+CALLS = ("gettid", "madvise", "membarrier", "sched_yield", "nanosleep", "sched_getattr", "sched_getaffinity", "prctl")
 # The loader cannot do without the others.
 LATE_CALLS = (*CALLS, "mprotect", "openat", "rt_sigprocmask")
 
@@ -165,7 +165,9 @@ def test_refused_calls() -> None:
     ]
     for wait in ("yield", "spin"):
         jobs += [
-            (call, "early", p | {"LOCKSWAP_WAIT": wait}) for call in ("sched_yield", "nanosleep") for p in some_pairs()
+            (call, "early", p | {"LOCKSWAP_WAIT": wait})
+            for call in ("sched_yield", "nanosleep", "sched_getattr")
+            for p in some_pairs()
         ]
     for_each(jobs, lambda job: run("filters", job[0], job[1], **job[2]))
 

@@ -95,7 +95,7 @@ struct Unused {
   template <class T>
   static void permit(T*);
   static std::uint64_t self(), process(), process_mark(), now();
-  static std::uint32_t tid(), tid_at(std::uint64_t), tid_if_known();
+  static std::uint32_t tid(), tid_if_known();
   static std::uint32_t priority_of(std::uint32_t);
   static bool on_thread_exit(void (*)());
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
