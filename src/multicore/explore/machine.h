@@ -4,7 +4,7 @@
 // go on is a preemption; preemptions, stale reads, spurious wake-ups and time-outs are bounded by a
 // budget for each execution, which keeps the search finite and short.
 //
-// schedule.cpp has executions and the choice of the thread that runs next, access.cpp has
+// execution.cpp has executions, schedule.cpp the choice of the thread that runs next, access.cpp has
 // operations on atoms, wait.cpp has waiting, sleeping and time.
 #pragma once
 

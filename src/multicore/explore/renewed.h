@@ -1,0 +1,49 @@
+// State that every execution finds as new.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+
+// One T for each virtual thread, or one for the process; as new in each execution. What belongs to
+// a thread is as new for a thread that follows in its place, too. An execution renews what it comes
+// to: a run of all cases has many hundred of these, and an execution comes to a few.
+template <class T, int kCopies>
+class Renewed {
+ public:
+  static T& at(int i) {
+    static Renewed copies;
+    if (!kRenewsItself && copies.run_ != machine.run_number()) copies.renew();
+    return *std::launder(reinterpret_cast<T*>(copies.bytes_[i]));
+  }
+
+ private:
+  // Large types consist of atoms, which renew themselves.
+  static constexpr bool kRenewsItself = sizeof(T) > 4096;
+
+  Renewed() {
+    bytes_ = std::make_unique<Bytes[]>(kCopies);
+    static Renewed* self = this;
+    renew();
+    if (kCopies != kMaxThreads) return;
+    machine.on_new_thread(+[](int i) {
+      if (self->run_ == machine.run_number()) new (self->bytes_[i]) T{};
+    });
+  }
+  void renew() {
+    run_ = machine.run_number();
+    for (int i = 0; i < kCopies; ++i)
+      new (bytes_[i]) T{};
+  }
+
+  using Bytes = std::byte[sizeof(T)];
+  std::unique_ptr<Bytes[]> bytes_;
+  std::uint32_t run_ = 0;
+};
+
+}  // namespace lockswap::explore
