@@ -26,8 +26,8 @@
 
 #include <cstdint>
 
-#include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
+#include "locks/mutex/node_queue.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -44,31 +44,17 @@ struct alignas(64) ClhNode {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class Clh {
-  using Node = ClhNode<P>;
-  using Nodes = typename P::template nodes<Node>;
-  using Handle = std::uint32_t;
+class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
+  friend NodeQueue<Clh<P, W>, P, ClhNode<P>>;
+  using Base = NodeQueue<Clh<P, W>, P, ClhNode<P>>;
+  using Base::enter, Base::holder_, Base::kLeft, Base::tail_;
+  using typename Base::Handle, typename Base::Nodes;
 
  public:
-  static constexpr Claims kClaims{.fifo_writers = true};
-  static constexpr LockInfo kInfo{
-      .summary = "queue lock, everybody waits on the word of the one before",
-      .source = "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1",
-      .fairness = "first come first served",
-      .instructions = 88,
-  };
+  static constexpr LockInfo kInfo =
+      Base::info("queue lock, everybody waits on the word of the one before",
+                 "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1", 88);
 
-  static bool prepare() noexcept { return Nodes::prepare(); }
-
-  void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
-  }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
-    const Handle me = Nodes::take_kept();
-    return me != 0 ? enter(me) : kNotBegun;
-  }
   void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
@@ -94,24 +80,6 @@ class Clh {
     return true;
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's.
-  void unlock() noexcept {
-    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
-  }
-  // Its hot path. 0: it is done. Else go on with slow_unlock.
-  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    const Handle me = holder_.load(relaxed);  // as in enter
-    if (me == 0) [[unlikely]]
-      return 0;
-    holder_.store(0, relaxed);  // before the release that hands the lock on
-    Handle expected = me;
-    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts
-    // this node back.
-    // release: the critical section; pairs with enter and try_lock.
-    if (tail_.load(relaxed) != me || !tail_.compare_exchange(expected, 0, release)) [[unlikely]]
-      return me;
-    return Nodes::keep(me) ? 0 : me | kLeft;
-  }
   // The lock may be gone: touches nodes only.
   static void slow_unlock(std::uint32_t rest) noexcept {
     if ((rest & kLeft) != 0) {
@@ -144,44 +112,27 @@ class Clh {
     tail_.store(0, relaxed);
   }
 
-  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
-  // answer does not matter.
-  bool needs_no_repair(bool held) const noexcept {
-    const Handle holder = holder_.load(relaxed);
-    if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
-    return !held || Nodes::at(holder).state.load(relaxed) == kShut;
-  }
-  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
-  void repair_after_fork(bool held) noexcept {
-    const Handle holder = held ? holder_.load(relaxed) : 0;
-    if (held) Nodes::at(holder).state.store(kShut, relaxed);
-    holder_.store(holder, relaxed);
-    tail_.store(holder, relaxed);
-  }
-
  private:
   static constexpr std::uint32_t kShut = 1;      // its thread holds the lock or waits
   static constexpr std::uint32_t kSleepers = 2;  // while kShut: the thread behind sleeps
   static constexpr int kShift = 2;
   static constexpr std::uint32_t kReleased = 0;
   static constexpr std::uint32_t kChannel = 1;
-  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
 
   static bool is_shut(std::uint32_t v) noexcept { return (v & kShut) != 0; }
   static Handle before_in(std::uint32_t v) noexcept { return v >> kShift; }
 
-  // 0: the lock is held. Else the node before and this one.
-  [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
-    Nodes::at(me).state.store(kShut, relaxed);  // published by the next line
-    // acq_rel: release, the node is shut before others find it; acquire, pairs with the release
-    // in fast_unlock that left the queue empty, and the node before is shut.
-    const Handle before = tail_.exchange(me, acq_rel);
-    if (before != 0) [[unlikely]]
-      return std::uint64_t{before} << 32 | me;
-    holder_.store(me, relaxed);  // read by the thread that releases
-    return 0;
+  // See NodeQueue.
+  static void renew(Handle me) noexcept { Nodes::at(me).state.store(kShut, relaxed); }
+  static bool is_new(Handle me) noexcept { return Nodes::at(me).state.load(relaxed) == kShut; }
+  [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
+    Handle expected = me;
+    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts
+    // this node back.
+    // release: the critical section; pairs with enter and try_lock.
+    return tail_.load(relaxed) == me && tail_.compare_exchange(expected, 0, release);
   }
+
   // False: the deadline has passed first.
   bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {
     auto me = static_cast<Handle>(arrival);
@@ -256,9 +207,6 @@ class Clh {
       if ((was & kSleepers) != 0) W::wake(&Nodes::at(me).state, kChannel);
     }
   }
-
-  typename P::template atomic<Handle> tail_{};
-  typename P::template atomic<Handle> holder_{};
 };
 
 }  // namespace lockswap

@@ -26,8 +26,8 @@
 
 #include <cstdint>
 
-#include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
+#include "locks/mutex/node_queue.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -44,31 +44,16 @@ struct alignas(64) McsNode {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class alignas(8) Mcs {
-  using Node = McsNode<P>;
-  using Nodes = typename P::template nodes<Node>;
-  using Handle = std::uint32_t;
+class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
+  friend NodeQueue<Mcs<P, W>, P, McsNode<P>>;
+  using Base = NodeQueue<Mcs<P, W>, P, McsNode<P>>;
+  using Base::enter, Base::holder_, Base::kLeft, Base::tail_;
+  using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
-  static constexpr Claims kClaims{.fifo_writers = true};
-  static constexpr LockInfo kInfo{
-      .summary = "queue lock, everybody waits on a word of its own",
-      .source = "Mellor-Crummey and Scott 1991, section 2.4",
-      .fairness = "first come first served",
-      .instructions = 90,
-  };
+  static constexpr LockInfo kInfo = Base::info("queue lock, everybody waits on a word of its own",
+                                               "Mellor-Crummey and Scott 1991, section 2.4", 90);
 
-  static bool prepare() noexcept { return Nodes::prepare(); }
-
-  void lock() noexcept {
-    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) slow_lock(arrival);
-  }
-  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
-  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
-    const Handle me = Nodes::take_kept();
-    return me != 0 ? enter(me) : kNotBegun;
-  }
   void slow_lock(std::uint64_t arrival) noexcept {
     const auto me = static_cast<Handle>(arrival);
     line_up(static_cast<Handle>(arrival >> 32), me);
@@ -104,20 +89,6 @@ class alignas(8) Mcs {
     return true;
   }
 
-  // Of a lock that nobody holds: nothing, as glibc's.
-  void unlock() noexcept {
-    if (const std::uint32_t rest = fast_unlock(); rest != 0) slow_unlock(rest);
-  }
-  // Its hot path. 0: it is done. Else go on with slow_unlock.
-  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    const Handle me = holder_.load(relaxed);  // as in enter
-    if (me == 0) [[unlikely]]
-      return 0;
-    holder_.store(0, relaxed);  // before the release that hands the lock on
-    if (!close_queue(me)) [[unlikely]]
-      return me;
-    return Nodes::keep(me) ? 0 : me | kLeft;
-  }
   void slow_unlock(std::uint32_t rest) noexcept {
     if ((rest & kLeft) == 0) hand_off(rest);  // else the lock may be gone
     Nodes::give(rest & ~kLeft);
@@ -129,40 +100,15 @@ class alignas(8) Mcs {
     return tail_.load(acquire) == 0;
   }
 
-  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
-  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
-  // answer does not matter.
-  bool needs_no_repair(bool held) const noexcept {
-    const Handle holder = holder_.load(relaxed);
-    if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
-    return !held || Nodes::at(holder).link.load(relaxed) == 0;
-  }
-  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
-  void repair_after_fork(bool held) noexcept {
-    const Handle holder = held ? holder_.load(relaxed) : 0;
-    if (held) Nodes::at(holder).link.store(0, relaxed);
-    holder_.store(holder, relaxed);
-    tail_.store(holder, relaxed);
-  }
-
  private:
   static constexpr std::uint64_t kShut = 1;
   static constexpr std::uint64_t kSleepers = 2;   // while kShut: its thread sleeps
   static constexpr std::uint64_t kAbandoned = 4;  // its thread has given up
   static constexpr std::uint32_t kChannel = 1;
-  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
 
-  // 0: the lock is held. Else the node before and this one.
-  [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
-    Nodes::at(me).link.store(0, relaxed);  // published by the next line
-    // acq_rel: release, the node is ready before others find it; acquire, pairs with the
-    // release in close_queue that left the queue empty, and the node before is ready.
-    const Handle before = tail_.exchange(me, acq_rel);
-    if (before != 0) [[unlikely]]
-      return std::uint64_t{before} << 32 | me;
-    holder_.store(me, relaxed);  // read by the thread that releases
-    return 0;
-  }
+  // See NodeQueue.
+  static void renew(Handle me) noexcept { Nodes::at(me).link.store(0, relaxed); }
+  static bool is_new(Handle me) noexcept { return Nodes::at(me).link.load(relaxed) == 0; }
 
   static void line_up(Handle before, Handle me) noexcept {
     Nodes::at(me).gate.store(kShut, relaxed);   // published by the next line
@@ -237,9 +183,6 @@ class alignas(8) Mcs {
       }
     }
   }
-
-  typename P::template atomic<Handle> tail_{};
-  typename P::template atomic<Handle> holder_{};
 };
 
 // What is left of the rwlocks ba and bravo-ba when everybody writes: this lock under another name.

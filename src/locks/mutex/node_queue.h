@@ -1,0 +1,104 @@
+// What the queue locks have in common (mcs.h, clh.h): a queue of nodes from the arena, into which a
+// thread comes by one exchange of the tail.
+//
+// State (8 bytes, zero = free; node = 32-bit handle):
+//   tail    the newest node; 0: nobody holds the lock or waits
+//   holder  the holder's node; so any thread may release the lock
+// Invariant: holder is written by the holder alone.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
+#include "platform/atomic.h"
+#include "platform/concept.h"
+
+namespace lockswap {
+
+// Lock, which is made of this, has
+//   renew(me)        makes a node ready for the queue; is_new(me): it is as renew made it
+//   close_queue(me)  true: nobody came behind that node, and the queue is empty
+//   slow_lock(arrival), slow_unlock(rest): see FastMutexCore
+template <class Lock, Platform P, class NodeOf>
+class NodeQueue {
+ protected:
+  using Node = NodeOf;
+  using Nodes = typename P::template nodes<Node>;
+  using Handle = std::uint32_t;
+
+ public:
+  static constexpr Claims kClaims{.fifo_writers = true};
+  static constexpr LockInfo info(const char* summary, const char* source, unsigned instructions) {
+    return {.summary = summary,
+            .source = source,
+            .fairness = "first come first served",
+            .instructions = instructions};
+  }
+
+  static bool prepare() noexcept { return Nodes::prepare(); }
+
+  void lock() noexcept {
+    if (const std::uint64_t arrival = enter(Nodes::take()); arrival != 0) self().slow_lock(arrival);
+  }
+  // Its hot path. 0: the lock is held. kNotBegun: nothing was done. Else go on with slow_lock.
+  static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
+    const Handle me = Nodes::take_kept();
+    return me != 0 ? enter(me) : kNotBegun;
+  }
+
+  // Of a lock that nobody holds: nothing, as glibc's.
+  void unlock() noexcept {
+    if (const std::uint32_t rest = fast_unlock(); rest != 0) self().slow_unlock(rest);
+  }
+  // Its hot path. 0: it is done. Else go on with slow_unlock.
+  [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
+    const Handle me = holder_.load(relaxed);  // as in enter
+    if (me == 0) [[unlikely]]
+      return 0;
+    holder_.store(0, relaxed);  // before the release that hands the lock on
+    if (!self().close_queue(me)) [[unlikely]]
+      return me;
+    return Nodes::keep(me) ? 0 : me | kLeft;
+  }
+
+  // --- in a forked child; see mutex_contract.h. relaxed: the fork handed on what threads did.
+  // True: it is free, or held if `held`, and nothing else. Others may be using it already; then the
+  // answer does not matter.
+  bool needs_no_repair(bool held) const noexcept {
+    const Handle holder = holder_.load(relaxed);
+    if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
+    return !held || Lock::is_new(holder);
+  }
+  // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
+  void repair_after_fork(bool held) noexcept {
+    const Handle holder = held ? holder_.load(relaxed) : 0;
+    if (held) Lock::renew(holder);
+    holder_.store(holder, relaxed);
+    tail_.store(holder, relaxed);
+  }
+
+ protected:
+  static constexpr std::uint32_t kLeft = 1u << 31;  // beside a handle: it is out of the queue
+
+  // 0: the lock is held. Else the node before and this one.
+  [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
+    Lock::renew(me);  // published by the next line
+    // acq_rel: release, the node is ready before others find it; acquire, pairs with the release
+    // in close_queue that left the queue empty, and the node before is ready.
+    const Handle before = tail_.exchange(me, acq_rel);
+    if (before != 0) [[unlikely]]
+      return std::uint64_t{before} << 32 | me;
+    holder_.store(me, relaxed);  // read by the thread that releases
+    return 0;
+  }
+
+  typename P::template atomic<Handle> tail_{};
+  typename P::template atomic<Handle> holder_{};
+
+ private:
+  Lock& self() noexcept { return static_cast<Lock&>(*this); }
+};
+
+}  // namespace lockswap
