@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/system_mutex.h"
 #include "posix/mutex_contract.h"
+#include "registry/fresh_object.h"
 
 namespace lockswap {
 
@@ -39,14 +40,10 @@ class MutexLockOps {
 
   static int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
     Count::on(m, Event::mutex_call);
-    // Elsewhere first: glibc refuses some attributes, and then the old object stays as it is.
-    pthread_mutex_t fresh;
-    // Zeroes, then sets the kind. None of it depends on the address.
-    if (const int error = system_mutex.init(&fresh, attributes); error != 0) return error;
-    Contract::before_init(frame(m));
-    *m = fresh;
-    if (Contract::is_ours(frame(m))) Contract::begin(frame(m));
-    return 0;
+    const auto before = [m] { Contract::before_init(frame(m)); };
+    const int error = make_fresh(m, attributes, system_mutex.init, before);
+    if (error == 0 && Contract::is_ours(frame(m))) Contract::begin(frame(m));
+    return error;
   }
   static int destroy(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);

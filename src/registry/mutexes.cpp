@@ -34,16 +34,15 @@ constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoMutex.several_cpu
 
 constexpr MutexInfo kFirst[] = {
     {.name = "pthread",
-     .aliases = {"glibc"},
-     .summary = "glibc's own mutexes and condition variables, passed through",
-     .source = "glibc nptl",
-     .fairness = "whichever thread comes first after a release; a waiter may starve",
-     .instructions = 70},
+     .info = {.summary = "glibc's own mutexes and condition variables, passed through",
+              .source = "glibc nptl",
+              .fairness = "whichever thread comes first after a release; a waiter may starve",
+              .aliases = {"glibc"},
+              .instructions = 70}},
     {.name = "auto",
-     .aliases = {},
-     .summary = kAutoSummary.text,
-     .source = "ours; see docs/algorithms.md",
-     .fairness = "that mutex's",
+     .info = {.summary = kAutoSummary.text,
+              .source = "ours; see docs/algorithms.md",
+              .fairness = "that mutex's"},
      .chosen = auto_mutex},
 };
 
@@ -52,14 +51,8 @@ constexpr MutexInfo row(const char* name, const MutexCodes& code, ListWords word
                         const LockInfo& info) {
   // The same for each wait policy.
   using Core = CoreOf<Native, Park<Native>>;
-  MutexInfo m{.name = name,
-              .aliases = {info.aliases[0], info.aliases[1]},
-              .summary = info.summary,
-              .source = info.source,
-              .fairness = info.fairness,
-              .code = &code,
-              .compared_by_default = has(words, COMPARED),
-              .instructions = info.instructions};
+  MutexInfo m{
+      .name = name, .info = info, .code = &code, .compared_by_default = has(words, COMPARED)};
   if constexpr (requires { &Core::block_bytes; }) m.block_bytes = &Core::block_bytes;
   return m;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "locks/common/lock_info.h"
 #include "platform/system_mutex.h"
 #include "registry/config.h"
 
@@ -12,10 +13,7 @@ struct MutexCodes;
 
 struct MutexInfo {
   const char* name;
-  const char* aliases[3];  // nullptr-terminated
-  const char* summary;
-  const char* source;    // paper and section
-  const char* fairness;  // which thread goes first
+  LockInfo info;
   // What runs behind the name: code of ours; nullptr: glibc's code, or another mutex, which is
   // chosen for the machine.
   const MutexCodes* code = nullptr;
@@ -24,7 +22,6 @@ struct MutexInfo {
   std::size_t (*block_bytes)() = nullptr;
   const char* same_code_as = nullptr;  // the name under which that code is tested
   bool compared_by_default = false;    // where nothing is named
-  unsigned instructions = 0;           // as LockInfo's
 
   bool passes_through() const noexcept { return code == nullptr && chosen == nullptr; }
   // A release gives it to a certain thread that waits, also if that one cannot run: see auto.h.

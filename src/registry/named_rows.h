@@ -15,7 +15,7 @@ template <class Info, std::size_t kRows>
 const Info* row_named(const std::array<Info, kRows>& rows, const char* name) noexcept {
   for (const Info& row : rows) {
     if (same_name(row.name, name)) return &row;
-    for (const char* const* alias = row.aliases; *alias != nullptr; ++alias) {
+    for (const char* const* alias = row.info.aliases; *alias != nullptr; ++alias) {
       if (same_name(*alias, name)) return &row;
     }
   }

@@ -51,14 +51,14 @@ void list(const char* name, const char* const* values) {
 // What rwlocks and mutexes have in common.
 template <class Info>
 void print_common(const Info& lock, const lockswap::Config& config) {
-  list("aliases", lock.aliases);
+  list("aliases", lock.info.aliases);
   char summary[256];
   lockswap::Text text(summary, sizeof summary);
-  text << lock.summary;
+  text << lock.info.summary;
   if (lock.chosen != nullptr) text << "; here " << lock.chosen(config);
   field("summary", summary);
-  field("source", lock.source);
-  field("fairness", lock.fairness);
+  field("source", lock.info.source);
+  field("fairness", lock.info.fairness);
   number("footprint_bytes", footprint_of(lock, config));
   flag("chooses", lock.chosen != nullptr);
   flag("passes_through", lock.passes_through());
@@ -66,20 +66,20 @@ void print_common(const Info& lock, const lockswap::Config& config) {
   flag("has_block", lock.block_bytes != nullptr);
   flag("compared_by_default", lock.compared_by_default);
   // As LockInfo's; 0: none.
-  number("most_instructions", lock.instructions);
+  number("most_instructions", lock.info.instructions);
 }
 
 void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
   print_common(lock, config);
   flag("biased", lock.biased);
   flag("asymmetric", lock.asymmetric);
-  flag("readers_overtake", lock.readers_overtake);
+  flag("readers_overtake", lock.info.readers_overtake);
   field_or_null("under", lock.under);
   // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
   const char* const with[] = {"try", "timed", "recursive-read", "foreign-release", nullptr};
   const char* const without[] = {"try", "timed", "foreign-release", nullptr};
   list("capabilities", lock.reads_recursively ? with : without);
-  field("kinds", lock.kinds);
+  field("kinds", lock.info.kinds);
   // What exploration holds the lock to: locks/common/claims.h.
   const char* claims[3] = {};
   int n = 0;

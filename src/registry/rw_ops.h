@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/system_rwlock.h"
 #include "posix/rw_contract.h"
+#include "registry/fresh_object.h"
 
 namespace lockswap {
 
@@ -51,14 +52,10 @@ class RwLockOps {
 
   static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
     Count::on(l, Event::call);
-    // Elsewhere first: if it is refused, the old object stays as it is.
-    pthread_rwlock_t fresh;
-    // Zeroes, then sets shared and kind. None of it depends on the address.
-    if (const int error = system_rwlock.init(&fresh, attributes); error != 0) return error;
-    Contract::before_init(frame(l));
-    *l = fresh;
-    if (frame(l).shared == 0) Contract::begin(frame(l));
-    return 0;
+    const auto before = [l] { Contract::before_init(frame(l)); };
+    const int error = make_fresh(l, attributes, system_rwlock.init, before);
+    if (error == 0 && frame(l).shared == 0) Contract::begin(frame(l));
+    return error;
   }
   static int destroy(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) return system_rwlock.destroy(l);
@@ -95,49 +92,56 @@ class RwLockOps {
     return Contract::slow_unlock(frame(l));
   }
 
-  static int tryrdlock(pthread_rwlock_t* l) noexcept {
-    if (!ours(l)) [[unlikely]]
-      return system_rwlock.tryrdlock(l);
-    return Contract::read_lock(frame(l), {.only_try = true});
-  }
-  static int clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
-    if (!ours(l)) [[unlikely]]
-      return system_rwlock.clockrdlock(l, clock, at);
-    if (at == nullptr) return Contract::read_lock(frame(l), {});  // glibc's "no deadline"
-    const Deadline deadline{clock, *at};
-    if (!valid(deadline)) return EINVAL;
-    return Contract::read_lock(frame(l), {.deadline = &deadline});
-  }
-  static int timedrdlock(pthread_rwlock_t* l, const timespec* at) noexcept {
-    return clockrdlock(l, CLOCK_REALTIME, at);
-  }
-
   static int wrlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.wrlock(l);
     return Contract::write_lock(frame(l));
   }
-  static int trywrlock(pthread_rwlock_t* l) noexcept {
-    if (!ours(l)) [[unlikely]]
-      return system_rwlock.trywrlock(l);
-    return Contract::write_lock(frame(l), {.only_try = true});
+
+  // The forms that do not wait, or not for ever, for holds of either kind.
+  enum class Hold : bool { read, write };
+  template <Hold kHold>
+  static int acquire(pthread_rwlock_t* l, Patience patience) noexcept {
+    if constexpr (kHold == Hold::read) {
+      return Contract::read_lock(frame(l), patience);
+    } else {
+      return Contract::write_lock(frame(l), patience);
+    }
   }
-  static int clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
+  template <Hold kHold>
+  static int try_lock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
-      return system_rwlock.clockwrlock(l, clock, at);
-    if (at == nullptr) return Contract::write_lock(frame(l));  // as in clockrdlock
+      return (kHold == Hold::read ? system_rwlock.tryrdlock : system_rwlock.trywrlock)(l);
+    return acquire<kHold>(l, {.only_try = true});
+  }
+  template <Hold kHold>
+  static int clock_lock(pthread_rwlock_t* l, clockid_t clock, const timespec* at) noexcept {
+    constexpr bool kReads = kHold == Hold::read;
+    if (!ours(l)) [[unlikely]]
+      return (kReads ? system_rwlock.clockrdlock : system_rwlock.clockwrlock)(l, clock, at);
+    if (at == nullptr)  // glibc's "no deadline"
+      return kReads ? Contract::read_lock(frame(l), {}) : Contract::write_lock(frame(l));
     const Deadline deadline{clock, *at};
     if (!valid(deadline)) return EINVAL;
-    return Contract::write_lock(frame(l), {.deadline = &deadline});
+    return acquire<kHold>(l, {.deadline = &deadline});
   }
-  static int timedwrlock(pthread_rwlock_t* l, const timespec* at) noexcept {
-    return clockwrlock(l, CLOCK_REALTIME, at);
+  template <Hold kHold>
+  static int timed_lock(pthread_rwlock_t* l, const timespec* at) noexcept {
+    return clock_lock<kHold>(l, CLOCK_REALTIME, at);
   }
 
  public:
-  static constexpr RwOps table{init,        destroy,     rdlock, tryrdlock,
-                               timedrdlock, clockrdlock, wrlock, trywrlock,
-                               timedwrlock, clockwrlock, unlock};
+  static constexpr RwOps table{.init = init,
+                               .destroy = destroy,
+                               .rdlock = rdlock,
+                               .tryrdlock = try_lock<Hold::read>,
+                               .timedrdlock = timed_lock<Hold::read>,
+                               .clockrdlock = clock_lock<Hold::read>,
+                               .wrlock = wrlock,
+                               .trywrlock = try_lock<Hold::write>,
+                               .timedwrlock = timed_lock<Hold::write>,
+                               .clockwrlock = clock_lock<Hold::write>,
+                               .unlock = unlock};
 };
 
 }  // namespace lockswap

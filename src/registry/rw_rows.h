@@ -42,19 +42,15 @@ struct RwRows {
   }
 
   static constexpr RwLockInfo direct() {
+    LockInfo info = kInfo;
+    info.fairness = kUntilImpatient.text;
     return {.name = Line::kName,
-            .aliases = {kInfo.aliases[0], kInfo.aliases[1]},
-            .summary = kInfo.summary,
-            .source = kInfo.source,
-            .fairness = kUntilImpatient.text,
-            .kinds = kInfo.kinds,
+            .info = info,
             .claims = Unbiased<Native, Core, CountNothing>::kClaims,
             .code = &Line::kForms.direct,
             .block_bytes = block_bytes(),
             .asymmetric = is_asymmetric<Core>,
-            .readers_overtake = kInfo.readers_overtake,
-            .compared_by_default = has(Line::kWords, COMPARED),
-            .instructions = kInfo.instructions};
+            .compared_by_default = has(Line::kWords, COMPARED)};
   }
 
   // Under BRAVO.
@@ -99,11 +95,13 @@ struct RwRows {
       return kInfo.aliases[i] == nullptr ? nullptr : made;
     };
     return {.name = Own::kName.text,
-            .aliases = {alias(0, Own::kAlias.text), alias(1, Own::kAlias2.text)},
-            .summary = Own::kSummary.text,
-            .source = Form::kSource,
-            .fairness = Own::kFairness.text,
-            .kinds = kInfo.kinds,
+            .info = {.summary = Own::kSummary.text,
+                     .source = Form::kSource,
+                     .fairness = Own::kFairness.text,
+                     .kinds = kInfo.kinds,
+                     .readers_overtake = kInfo.readers_overtake,
+                     .aliases = {alias(0, Own::kAlias.text), alias(1, Own::kAlias2.text)},
+                     .instructions = Form::Lock::kInstructions},
             .claims = Form::Lock::kClaims,
             .code = Form::kCode,
             .block_bytes = block_bytes(),
@@ -111,9 +109,7 @@ struct RwRows {
             .biased = true,
             .over_glibc = has(Line::kWords, PASSED_THROUGH),
             .asymmetric = Form::kIsAsymmetric,
-            .readers_overtake = kInfo.readers_overtake,
-            .compared_by_default = Form::kIsCompared,
-            .instructions = Form::Lock::kInstructions};
+            .compared_by_default = Form::kIsCompared};
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
 #include "platform/system_rwlock.h"
 #include "registry/config.h"
 #include "registry/waits.h"
@@ -14,12 +15,8 @@ struct RwCodes;
 
 struct RwLockInfo {
   const char* name;
-  const char* aliases[4];  // nullptr-terminated
-  const char* summary;
-  const char* source;    // paper and section
-  const char* fairness;  // which thread goes first
-  const char* kinds;     // what becomes of glibc's writer-preference kinds
-  Claims claims;         // the lock's own
+  LockInfo info;
+  Claims claims;  // the lock's own
   // What runs behind the name: code of ours; or glibc's functions, also with counting before them;
   // or another lock, which is chosen for the machine.
   const RwCodes* code = nullptr;
@@ -31,10 +28,8 @@ struct RwLockInfo {
   bool biased = false;            // BRAVO's readers
   bool over_glibc = false;        // BRAVO beside glibc's own state, in bytes that it leaves alone
   bool asymmetric = false;        // it needs the kernel's membarrier
-  bool readers_overtake = false;  // as LockInfo's
   bool reads_recursively = true;  // also while a writer waits
   bool compared_by_default = false;  // where nothing is named
-  unsigned instructions = 0;         // as LockInfo's
 
   bool passes_through() const noexcept { return passed_to[0] != nullptr; }
   // A writer's release gives it to a certain thread that waits, also if that one cannot run: see

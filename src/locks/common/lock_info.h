@@ -1,5 +1,5 @@
-// What a lock says of itself in words, once, beside its claims. `lockswap list` prints it, and
-// BRAVO makes its own words from those of the lock below it.
+// What a lock says of itself in words, once, beside its claims. Its row in the registry has it,
+// `lockswap list` prints it, and BRAVO makes its own words from those of the lock below it.
 #pragma once
 
 namespace lockswap {
@@ -10,7 +10,7 @@ struct LockInfo {
   const char* fairness;           // which thread goes first
   const char* kinds = "";         // of an rwlock: what becomes of glibc's writer-preference kinds
   bool readers_overtake = false;  // a reader may enter while a writer waits for others to leave
-  const char* aliases[2] = {};    // other names that users may type
+  const char* aliases[3] = {};    // other names that users may type; nullptr-terminated
   // The most instructions that an uncontended read, or mutex, may take with its release, the loop
   // around it and the call through the preload: tests/apps/instructions.py measures each lock.
   unsigned instructions = 0;

@@ -25,8 +25,6 @@ namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W>
 class BaState : protected BaGates<P, W> {
-  using Gates = BaGates<P, W>;
-
  public:
   // --- glimpses, which may be old at once
   // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
@@ -79,7 +77,7 @@ class BaState : protected BaGates<P, W> {
   }
 
  protected:
-  using typename Gates::Handle, typename Gates::Node, typename Gates::Nodes;
+  using typename BaGates<P, W>::Handle, typename BaGates<P, W>::Node, typename BaGates<P, W>::Nodes;
   using Atom = typename P::template atomic<std::uint32_t>;
 
   static constexpr std::uint64_t kPresent = 1;  // a writer has its turn

@@ -50,31 +50,24 @@
 namespace lockswap {
 
 // What the three say of themselves.
-inline constexpr LockInfo kCohortRwInfo{
-    .summary = "NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",
-    .source = "Calciu and others 2013, section 3.3, C-RW-WP",
-    .fairness = "writers first; after 32 of them, or when none waits, the readers that wait",
-    .kinds = "no effect: writers go first",
-    .aliases = {"C-RW-WP"},
-    .instructions = 75,
-};
-inline constexpr LockInfo kCohortRwNeutralInfo{
-    .summary = "cohort that prefers neither readers nor writers",
-    .source = "Calciu and others 2013, section 3.1, C-RW-NP",
-    .fairness = "after each writer the readers that wait; of writers, those of the node",
-    .kinds = kKindsAlternate,
-    .aliases = {"C-RW-NP"},
-    .instructions = 75,
-};
-inline constexpr LockInfo kCohortRwReadersInfo{
-    .summary = "cohort that prefers readers",
-    .source = "Calciu and others 2013, section 3.2, C-RW-RP",
-    .fairness = "readers first, also those that come later; 32 times, then the writer",
-    .kinds = "no effect: readers go first",
-    .readers_overtake = true,
-    .aliases = {"C-RW-RP"},
-    .instructions = 75,
-};
+constexpr LockInfo cohort_rw_info(const char* summary, const char* source, const char* alias,
+                                  const char* fairness, const char* kinds,
+                                  bool readers_overtake = false) {
+  return {summary, source, fairness, kinds, readers_overtake, {alias}, 75};
+}
+inline constexpr LockInfo kCohortRwInfo =
+    cohort_rw_info("NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",
+                   "Calciu and others 2013, section 3.3, C-RW-WP", "C-RW-WP",
+                   "writers first; after 32 of them, or when none waits, the readers that wait",
+                   "no effect: writers go first");
+inline constexpr LockInfo kCohortRwNeutralInfo = cohort_rw_info(
+    "cohort that prefers neither readers nor writers",
+    "Calciu and others 2013, section 3.1, C-RW-NP", "C-RW-NP",
+    "after each writer the readers that wait; of writers, those of the node", kKindsAlternate);
+inline constexpr LockInfo kCohortRwReadersInfo = cohort_rw_info(
+    "cohort that prefers readers", "Calciu and others 2013, section 3.2, C-RW-RP", "C-RW-RP",
+    "readers first, also those that come later; 32 times, then the writer",
+    "no effect: readers go first", true);
 
 // The two numbers are explained in cohort_writers.h.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
