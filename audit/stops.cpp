@@ -45,7 +45,8 @@ LOCKSWAP_EXPORTED int lockswap_setschedparam(pthread_t thread, int policy, const
   if (notes) known_me();
   static const auto set = real<decltype(&pthread_setschedparam)>("pthread_setschedparam");
   const int error = set(thread, policy, p);
-  if (notes && error == 0 && lockswap::is_real_time(static_cast<std::uint32_t>(policy))) note_real_time(thread);
+  if (notes && error == 0 && lockswap::is_real_time(static_cast<std::uint32_t>(policy)))
+    note_real_time(thread);
   return error;
 }
 

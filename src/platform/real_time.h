@@ -1,5 +1,6 @@
-// Threads with real-time policies, which keep others off the processor. A thread's policy may change
-// at any time, by its own doing or another process's, so a thread that wants to know it asks.
+// Threads with real-time policies, which keep others off the processor. A thread's policy may
+// change at any time, by its own doing or another process's, so a thread that wants to know it has
+// to ask.
 #pragma once
 
 #include <cstdint>

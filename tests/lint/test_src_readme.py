@@ -36,10 +36,10 @@ def test_each_file_has_its_words() -> None:
 
 
 def test_a_file_without_words_is_found(tmp_path: Path) -> None:
-    for name in ("platform/clock.h", "platform/clock.cpp", "platform/new.h", "range/list.h", "locks/rw/ba.h"):
+    for name in ("platform/clock.h", "platform/clock.cpp", "platform/new.h", "range/list.h", "locks/rw/listed.h"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert unnamed(tmp_path, {"clock.h"}, set(), {"locks/rw/ba.h"}) == ["platform/new.h", "range/list.h"]
+    assert unnamed(tmp_path, {"clock.h"}, set(), {"locks/rw/listed.h"}) == ["platform/new.h", "range/list.h"]
 
 
 def test_each_name_is_a_files() -> None:

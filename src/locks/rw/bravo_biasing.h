@@ -1,9 +1,9 @@
 // How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
 //
-// Paper: the first lines of listing 1's Reader: a slow reader that finds the bias off, and the clock
-//   past InhibitUntil, switches it on. Here it first asks three more things: whether it has met
-//   another thread at this lock, whether a writer waits, and whether it is this thread's turn to
-//   read the clock (Look).
+// Paper: the end of listing 1's Reader: a slow reader that finds the bias off, and the clock past
+//   InhibitUntil, switches it on. Here it first asks three more things: whether it has met another
+//   thread at this lock, whether a writer waits, and whether it is this thread's turn to read the
+//   clock (Look).
 #pragma once
 
 #include <cstdint>

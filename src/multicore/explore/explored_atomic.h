@@ -1,5 +1,5 @@
-// An atom and plain data of the virtual machine, as the exploration platform (platform.h) gives them
-// to locks.
+// An atom and plain data of the virtual machine, as the exploration platform (platform.h) gives
+// them to locks.
 //
 // Operations carry the place in the source that they were called from, so that a trace names it and
 // a mutation finds it. An atom enrols itself in the machine's memory when it is first touched in an

@@ -4,8 +4,8 @@
 // go on is a preemption; preemptions, stale reads, spurious wake-ups and time-outs are bounded by a
 // budget for each execution, which keeps the search finite and short.
 //
-// execution.cpp has executions, schedule.cpp the choice of the thread that runs next, access.cpp has
-// operations on atoms, wait.cpp has waiting, sleeping and time.
+// execution.cpp has executions, schedule.cpp the choice of the thread that runs next, access.cpp
+// has operations on atoms, wait.cpp has waiting, sleeping and time.
 #pragma once
 
 #include <array>

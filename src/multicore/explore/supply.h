@@ -1,6 +1,6 @@
-// The supply of queue nodes and of blocks beside locks, of which the exploration platform
-// (platform.h) has few, so that locks meet used ones soon. A node or block that is used wrongly ends
-// the execution as a failure.
+// The supply of queue nodes and of blocks beside locks. The exploration platform (platform.h) has
+// few of them, so that locks meet used ones soon. A node or block that is used wrongly ends the
+// execution as a failure.
 #pragma once
 
 #include <cstddef>
