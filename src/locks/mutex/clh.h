@@ -126,11 +126,13 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   static void renew(Handle me) noexcept { Nodes::at(me).state.store(kShut, relaxed); }
   static bool is_new(Handle me) noexcept { return Nodes::at(me).state.load(relaxed) == kShut; }
   [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
+    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts this node
+    // back.
+    if (tail_.load(relaxed) != me) [[unlikely]]
+      return false;
     Handle expected = me;
-    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts
-    // this node back.
     // release: the critical section; pairs with enter and try_lock.
-    return tail_.load(relaxed) == me && tail_.compare_exchange(expected, 0, release);
+    return tail_.compare_exchange(expected, 0, release);
   }
 
   // False: the deadline has passed first.
