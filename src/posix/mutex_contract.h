@@ -34,6 +34,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/adoption.h"
+#include "posix/polling.h"
 
 namespace lockswap {
 
@@ -170,7 +171,9 @@ class MutexContract {
     if (is_owned(f, me)) return lock_again(f);
     if (!f.core.try_lock()) {
       if (!valid(*deadline)) return EINVAL;
-      const bool is_held = is_adopted(f) ? f.core.lock_until(deadline) : poll(f, deadline);
+      const bool is_held = is_adopted(f)
+                               ? f.core.lock_until(deadline)
+                               : poll_until<P>(*deadline, [&f] { return f.core.try_lock(); });
       if (!is_held) {
         Count::on(&f, Event::mutex_timeout);
         return ETIMEDOUT;
@@ -253,15 +256,6 @@ class MutexContract {
   static void own(Frame& f, std::uint32_t me) noexcept {
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
     Count::on(&f, Event::mutex_lock);
-  }
-  // For a mutex that stays another process's (adoption.h, step 2): its threads may wait in a queue
-  // whose nodes this process does not have, so this one must not join it.
-  [[gnu::noinline]] static bool poll(Frame& f, const Deadline* deadline) noexcept {
-    for (unsigned round = 0; !P::passed(*deadline); ++round) {
-      if (f.core.try_lock()) return true;
-      P::step_aside(round);
-    }
-    return false;
   }
   static bool is_mine(const Frame& f, std::uint32_t me) noexcept {
     return f.owner.load(relaxed) == me;  // only this thread can have stored its own id

@@ -32,8 +32,7 @@
 //      core                 -                 write_lock        -                 write_unlock
 //     mutex
 //      POSIX: mutex_ops.h   lock              slow_lock         unlock            slow_unlock
-//      contract:            fast_lock         slow_lock         fast_unlock       slow_unlock
-//        mutex_contract.h
+//      contract: mutex_contract.h  fast_lock  slow_lock         fast_unlock       slow_unlock
 //      core: locks/mutex/*.h  fast_lock       slow_lock         fast_unlock       slow_unlock
 //     (1) where fast_read_unlock began: slow_read_unlock
 //
@@ -59,6 +58,7 @@
 #include "posix/holds.h"
 #include "posix/marked.h"
 #include "posix/patience.h"
+#include "posix/polling.h"
 #include "posix/rw_adoption.h"
 #include "posix/rw_word.h"
 #include "posix/rw_writer.h"
@@ -83,7 +83,6 @@ class RwContract {
   static bool prepare() noexcept { return Lock::prepare(); }
 
   // --- adoption: a call on an object that this process has not adopted comes here first
-
   static bool adopted(const Frame& f) noexcept { return Adopted::is_done(f); }
   static void adopt(Frame& f) noexcept { Adopted::adopt(f); }
   static void begin(Frame& f) noexcept { Adopted::begin(f); }
@@ -112,9 +111,9 @@ class RwContract {
 
   // Both stages: for try and timed forms, and for threads that hold locks.
   static int read_lock(Frame& f, Patience patience) noexcept {
-    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]] {
-      return poll(f, patience, [&] { return read_lock(f, {.only_try = true}); });
-    }
+    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]]
+      return poll_result<P, Count>(&f, *patience.deadline,
+                                   [&f] { return read_lock(f, {.only_try = true}); });
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
     if (Word::generations().any_disputed()) [[unlikely]] {
@@ -155,9 +154,9 @@ class RwContract {
 
   static int write_lock(Frame& f) noexcept { return Writer::write_lock(f); }
   static int write_lock(Frame& f, Patience patience) noexcept {
-    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]] {
-      return poll(f, patience, [&] { return Writer::write_lock(f, {.only_try = true}); });
-    }
+    if (patience.deadline != nullptr && !adopted(f)) [[unlikely]]
+      return poll_result<P, Count>(&f, *patience.deadline,
+                                   [&f] { return Writer::write_lock(f, {.only_try = true}); });
     return Writer::write_lock(f, patience);
   }
   static bool is_own_write(const Frame& f) noexcept { return Writer::is_own_write(f); }
@@ -289,17 +288,6 @@ class RwContract {
       // hold that was not its own, took it for that one, so another one is left.
       if (!Extra::release_one(f)) MarkedLock::release_any(f);
       return Entry::below;
-    }
-  }
-
-  // Timed forms of a lock that stays another process's (adoption.h, step 2): its threads may wait
-  // in queues whose nodes this process does not have, so this one must not join them.
-  template <class Try>
-  [[gnu::noinline]] static int poll(Frame& f, Patience patience, Try try_lock) noexcept {
-    for (unsigned round = 0;; ++round) {
-      if (const int result = try_lock(); result != EBUSY) return result;
-      if (P::passed(*patience.deadline)) return timed_out<Count>(&f);
-      P::step_aside(round);
     }
   }
 

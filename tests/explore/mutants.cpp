@@ -183,7 +183,7 @@ std::vector<SeededFault> seeded_faults() {
            Op::compare_exchange, seq_cst, acq_rel, "core/rlu/spin/1w2r"),
       weak("rlu: a writer makes itself seen with acq_rel", "pf-t.h", "enter_phase", Op::fetch_add,
            seq_cst, acq_rel, "core/rlu/spin/1w2r"),
-      weak("rlu: a trying writer makes itself seen with acq_rel", "pf-t.h", "try_write_lock",
+      weak("rlu: a trying writer makes itself seen with acq_rel", "pf-t.h", "step",
            Op::compare_exchange, seq_cst, acq_rel, "core/rlu/spin/try-write"),
       weak("rlu: a writer looks at the rows with acquire", "rows.h", "each_of", Op::load, seq_cst,
            acquire, "core/rlu/spin/1w2r"),

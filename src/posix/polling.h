@@ -1,0 +1,33 @@
+// Timed forms of a lock that stays another process's (adoption.h, step 2). Its threads may wait in
+// queues whose nodes this process does not have, so this process must not join them: its threads
+// try again and again.
+#pragma once
+
+#include <cerrno>
+
+#include "locks/common/events.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "posix/patience.h"
+
+namespace lockswap {
+
+// False: the deadline has passed.
+template <Platform P, class Try>
+[[gnu::noinline]] bool poll_until(const Deadline& deadline, const Try& try_lock) noexcept {
+  for (unsigned round = 0; !try_lock(); ++round) {
+    if (P::passed(deadline)) return false;
+    P::step_aside(round);
+  }
+  return true;
+}
+
+// The same for a try that returns 0 or an errno. lock: its address, for the statistics.
+template <Platform P, EventCounter Count, class Try>
+int poll_result(const void* lock, const Deadline& deadline, const Try& try_lock) noexcept {
+  int result = EBUSY;
+  const auto is_decided = [&] { return (result = try_lock()) != EBUSY; };
+  return poll_until<P>(deadline, is_decided) ? result : timed_out<Count>(lock);
+}
+
+}  // namespace lockswap
