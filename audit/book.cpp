@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "audit/world.h"
+#include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
 
@@ -28,7 +29,12 @@ void push(T*& list, T* item) noexcept {
   list = item;
 }
 
+// Not in the World: a forked child goes on counting, since it knows its own holds by these.
+constinit NativeAtomic<std::uint64_t> locks_seen{0};
+
 }  // namespace
+
+std::uint64_t new_lock_number() noexcept { return locks_seen.fetch_add(1, relaxed) + 1; }
 
 Shard& shard_of(const void* lock) noexcept {
   return world().shards[mix(reinterpret_cast<std::uintptr_t>(lock)) >> 58];
@@ -51,7 +57,7 @@ LockEntry* Shard::add(std::uint64_t address) noexcept {
   LockEntry* l = pop(free_locks_);
   if (l == nullptr) l = static_cast<LockEntry*>(take(sizeof(LockEntry)));
   if (l == nullptr) return nullptr;
-  *l = LockEntry{.address = address};
+  *l = LockEntry{.address = address, .number = new_lock_number()};
   *place_of(address) = l;
   ++locks_;
   return l;

@@ -16,10 +16,11 @@ namespace lockswap::audit {
 // One thread's holds of one lock.
 struct Hold {
   Hold* next{};
-  std::uint64_t serial{};  // of the thread
-  ThreadRecord* record{};  // may be nullptr, or another thread's by now
-  std::uint64_t since{};   // CLOCK_MONOTONIC, ns, of the first of them
-  std::uint64_t site{};    // where the first was taken
+  std::uint64_t serial{};    // of the thread
+  ThreadRecord* record{};    // may be nullptr, or another thread's by now
+  std::uint64_t since{};     // CLOCK_MONOTONIC, ns, of the first of them
+  std::uint64_t site{};      // where the first was taken
+  std::uint64_t waits_at{};  // while its thread waits for other threads: where; 0 = it does not
   std::uint32_t tid{};
   std::uint32_t reads{};
   std::uint32_t writes{};  // 0 or 1
@@ -28,9 +29,12 @@ struct Hold {
 struct LockEntry {
   LockEntry* next{};
   std::uint64_t address{};
+  std::uint64_t
+      number{};  // no other lock of this process has it, nor does one at this address later
   Hold* holds{};
   std::uint32_t waiting_readers{};  // in a blocking or timed call that has not returned
   std::uint32_t waiting_writers{};
+  std::uint64_t writer_site{};  // where a writer last asked and was to wait
   std::uint32_t kind{};
   std::uint32_t shared{};
   std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
@@ -91,5 +95,8 @@ class Shard {
 inline constexpr std::size_t kShards = 64;
 
 Shard& shard_of(const void* lock) noexcept;
+
+// For a lock that is seen for the first time, or was replaced by another.
+std::uint64_t new_lock_number() noexcept;
 
 }  // namespace lockswap::audit

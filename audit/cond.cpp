@@ -1,5 +1,6 @@
-// A wait is a cancellation point: nothing of ours may stand on the stack with work to do, so each
-// wait is counted before it begins, and the last act is a jump to glibc.
+// A wait is a cancellation point: nothing of ours may stand on the stack with work that must be
+// done, so each wait is counted before it begins, and the last act is a jump to glibc. A thread that
+// holds rwlocks is the exception: it notes when the wait is over, or leaves that out.
 #include "audit/cond.h"
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "audit/entry.h"
 #include "audit/report.h"
+#include "audit/waits.h"
 #include "audit/world.h"
 
 namespace lockswap::audit {
@@ -87,19 +89,28 @@ struct Ops {
     return Layout::system().destroy(c);
   }
   static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
-    count_wait(Layout::flags(c), c, m, LOCKSWAP_AUDIT_SITE);
+    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+    count_wait(Layout::flags(c), c, m, site);
+    if (holds_locks()) [[unlikely]]
+      return while_waiting(site, [=] { return Layout::system().wait(c, m); });
     return Layout::system().wait(c, m);
   }
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
+    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
     const unsigned flags = Layout::flags(c);
-    count_wait(flags, c, m, LOCKSWAP_AUDIT_SITE);
+    count_wait(flags, c, m, site);
     count_clock((flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    if (holds_locks()) [[unlikely]]
+      return while_waiting(site, [=] { return Layout::system().timedwait(c, m, at); });
     return Layout::system().timedwait(c, m, at);
   }
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                        const timespec* at) noexcept {
-    count_wait(Layout::flags(c), c, m, LOCKSWAP_AUDIT_SITE);
+    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+    count_wait(Layout::flags(c), c, m, site);
     count_clock(clock);
+    if (holds_locks()) [[unlikely]]
+      return while_waiting(site, [=] { return Layout::system().clockwait(c, m, clock, at); });
     return Layout::system().clockwait(c, m, clock, at);
   }
   static int signal(pthread_cond_t* c) noexcept {

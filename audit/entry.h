@@ -19,7 +19,7 @@ class Entry {
  public:
   Entry(const void* lock, std::uint64_t site) noexcept : me_(audit::me()), recorded_(!me_.busy) {
     if (recorded_) {
-      known_me();
+      known_me(site);
     } else {
       count(Count::unrecorded);
     }

@@ -94,6 +94,7 @@ void restore_holds(Me& m) noexcept {
     const Section section(shard.guard);
     LockEntry* entry = shard.add(one.lock.address);
     if (entry == nullptr) continue;
+    entry->number = one.lock.number;
     entry->kind = one.lock.kind;
     entry->shared = one.lock.shared;
     entry->known = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "audit/held.h"
 #include "platform/atomic.h"
 #include "platform/thread.h"
 
@@ -13,6 +14,8 @@ namespace lockswap::audit {
 struct ThreadRecord {
   NativeAtomic<std::uint64_t> serial;  // of the thread that has it; 0 = free
   NativeAtomic<std::uint32_t> tid;
+  NativeAtomic<std::uint64_t> handle;   // its pthread_t
+  NativeAtomic<std::uint64_t> signals;  // bit n - 1: a thread of this process sent it signal n
   NativeAtomic<std::uint64_t> rwlocks;  // held now
   NativeAtomic<std::uint64_t> mutexes;
   ThreadRecord* next;  // of all records
@@ -31,6 +34,7 @@ struct Me {
   std::uint32_t
       inside;  // audited calls that this thread is in: above 1 only through signal handlers
   bool busy;   // with bookkeeping: see guard.h
+  Held held;
 };
 
 inline Me& me() noexcept { return per_thread<Me>; }

@@ -27,19 +27,32 @@ void count_kind(const pthread_mutex_t* m) noexcept {
   if ((kind & kShared) != 0) count(Count::mutex_process_shared);
 }
 
+std::uint64_t address_of(const pthread_mutex_t* m) noexcept {
+  return reinterpret_cast<std::uintptr_t>(m);
+}
+
 bool is_inner_lock(const pthread_mutex_t* m) noexcept {
   return (kind_bits(m) & kType) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
 }
 
-void count_result(const pthread_mutex_t* m, const Me& me, int error) noexcept {
+// After the count, which another thread's release may have made less than what is remembered.
+void remember(Me& me, const pthread_mutex_t* m, std::uint64_t held) noexcept {
+  if (me.held.mutexes.size() >= held) me.held.mutexes.clear();
+  me.held.mutexes.add({address_of(m), ++me.held.steps});
+}
+
+void count_result(const pthread_mutex_t* m, Me& me, int error) noexcept {
   switch (error) {
     case EOWNERDEAD:
       count(Count::mutex_owner_dead);
       [[fallthrough]];
     case 0:
       count(Count::mutex_acquired);
-      if (me.record != nullptr && !is_inner_lock(m))
-        raise_to(record().most_mutexes_held, me.record->mutexes.fetch_add(1, relaxed) + 1);
+      if (me.record != nullptr && !is_inner_lock(m)) {
+        const std::uint64_t held = me.record->mutexes.fetch_add(1, relaxed) + 1;
+        raise_to(record().most_mutexes_held, held);
+        remember(me, m, held);
+      }
       break;
     case EBUSY:
       count(Count::mutex_busy);
@@ -107,6 +120,8 @@ int unlock(pthread_mutex_t* m) noexcept {
     world().threads.took_mutex_from(owner);
   } else if (ThreadRecord* r = entry.me().record; r != nullptr) {
     lower(r->mutexes);
+    entry.me().held.mutexes.remove(
+        [&](const HeldMutex& one) { return one.address == address_of(m); });
   }
   return error;
 }

@@ -28,20 +28,30 @@ void string(const char* s) {
   std::putchar('"');
 }
 
-void place(const char* name, const Place& p) {
-  std::printf(",\"%s\":{\"address\":\"0x%llx\",\"offset\":%llu,\"file\":", name,
+void place(const Place& p) {
+  std::printf("{\"address\":\"0x%llx\",\"offset\":%llu,\"file\":",
               static_cast<unsigned long long>(p.address),
               static_cast<unsigned long long>(p.offset));
   string(p.file);
   std::printf("}");
 }
 
-void example(const Example& e) {
+// more: nullptr for findings that have two places.
+void example(const Example& e, const MorePlaces* more) {
   std::printf("{\"times\":%llu,\"lock\":\"0x%llx\",\"thread\":%u,\"other_thread\":%u",
               static_cast<unsigned long long>(e.times), static_cast<unsigned long long>(e.lock),
               e.thread, e.other_thread);
-  place("place", e.place);
-  place("other_place", e.other_place);
+  std::printf(",\"place\":");
+  place(e.place);
+  std::printf(",\"other_place\":");
+  place(e.other_place);
+  if (more != nullptr) {
+    std::printf(",\"more_places\":[");
+    place(more->place[0]);
+    std::printf(",");
+    place(more->place[1]);
+    std::printf("]");
+  }
   std::printf("}");
 }
 
@@ -64,7 +74,7 @@ void findings(const Record& r) {
     separator = ",";
     for (std::size_t i = 0; i < number(found.examples) && i < kExamples; ++i) {
       if (i != 0) std::putchar(',');
-      example(found.example[i]);
+      example(found.example[i], f < kFirstWithMore ? nullptr : &r.more[f - kFirstWithMore][i]);
     }
     std::printf("]}");
   }

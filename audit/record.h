@@ -25,6 +25,8 @@ namespace lockswap::audit {
   X(rwlocks) X(rw_prefer_writer) X(rw_prefer_writer_nonrecursive) X(rw_process_shared)      \
   /* calls on process-shared locks; calls that were passed on without a record */           \
   X(rw_calls_shared) X(unrecorded)                                                          \
+  /* orders of two locks that were forgotten, the table being full */                       \
+  X(orders_forgotten)                                                                       \
   /* calls of mutexes and what came of them */                                              \
   X(mutex_init) X(mutex_destroy) X(mutex_lock) X(mutex_trylock) X(mutex_timedlock)          \
   X(mutex_clocklock) X(mutex_unlock)                                                        \
@@ -61,8 +63,14 @@ namespace lockswap::audit {
   X(cond_wait_unheld)        /* a wait with a mutex that the thread does not hold */        \
   X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
   X(stopped_in_lock_call)    /* a handler waited in sigsuspend, its thread in such a call */\
+  X(stopped_by_signal)       /* the same, its thread outside such a call */                 \
   X(real_time_thread)        /* a thread with a real-time policy */                         \
-  X(bound_elsewhere)         /* a library whose calls go around the preload */
+  X(bound_elsewhere)         /* a library whose calls go around the preload */              \
+  /* Two locks taken in opposite orders, once for each pair of locks. */                    \
+  X(opposite_read_orders)    /* both read, in both orders */                                \
+  X(opposite_mixed_orders)   /* one of them read in both orders, the other not */           \
+  X(opposite_orders)         /* else: a deadlock under any lock */                          \
+  X(wait_while_reading)      /* a thread waits for others and reads what one is to write */
 // clang-format on
 
 #define LOCKSWAP_AUDIT_NAME(name) name,
@@ -80,7 +88,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 2;
+inline constexpr std::uint32_t kSchema = 3;
 
 using Word = NativeAtomic<std::uint64_t>;
 
@@ -98,6 +106,17 @@ struct Example {
   std::uint32_t other_thread;  // of the one that held the lock; 0 = none is meant
   Place place;
   Place other_place;  // where the hold was taken; for a library, its name
+};
+
+// The findings from this one on have two places more.
+inline constexpr std::size_t kFirstWithMore =
+    static_cast<std::size_t>(Finding::opposite_read_orders);
+inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
+
+// Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the writer
+// asked, and nothing.
+struct MorePlaces {
+  Place place[2];
 };
 
 struct FindingRecord {
@@ -121,6 +140,7 @@ struct Record {
   Word longest_write_ns;
   Word counts[kStripes][kCounts];
   FindingRecord findings[kFindings];
+  MorePlaces more[kWithMore][kExamples];
 };
 
 }  // namespace lockswap::audit

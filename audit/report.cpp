@@ -86,13 +86,21 @@ Example* find_example(FindingRecord& finding, const Noted& noted) noexcept {
   return nullptr;
 }
 
-void add_example(FindingRecord& finding, const Noted& noted) noexcept {
+void locate_more(Finding what, std::uint64_t n, const Noted& noted) noexcept {
+  const auto index = static_cast<std::size_t>(what);
+  if (index < kFirstWithMore) return;
+  MorePlaces& more = mapped->more[index - kFirstWithMore][n];
+  for (std::size_t i = 0; i < 2; ++i)
+    locate(noted.more_sites[i], more.place[i]);
+}
+
+void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexcept {
   const std::uint64_t n = finding.examples.load(relaxed);
   if (n == kExamples) return;
   Example& e = finding.example[n];
   e.times = 1;
   e.lock = reinterpret_cast<std::uintptr_t>(noted.lock);
-  e.thread = me().tid;
+  e.thread = noted.thread != 0 ? noted.thread : me().tid;
   e.other_thread = noted.other_thread;
   locate(noted.site, e.place);
   if (noted.name != nullptr) {
@@ -100,6 +108,7 @@ void add_example(FindingRecord& finding, const Noted& noted) noexcept {
   } else {
     locate(noted.other_site, e.other_place);
   }
+  locate_more(what, n, noted);
   finding.examples.store(n + 1, release);
 }
 
@@ -149,7 +158,7 @@ void note(Finding what, const Noted& noted) noexcept {
   if (Example* e = find_example(finding, noted)) {
     ++e->times;
   } else {
-    add_example(finding, noted);
+    add_example(what, finding, noted);
   }
 }
 

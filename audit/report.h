@@ -27,6 +27,8 @@ struct Noted {
   std::uint32_t other_thread = 0;
   std::uint64_t other_site = 0;
   const char* name = nullptr;  // of a library, instead of the other site
+  std::uint32_t thread = 0;    // whose doing it is; 0 = the caller
+  std::uint64_t more_sites[2] = {};
 };
 // By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
 void note(Finding what, const Noted& noted) noexcept;

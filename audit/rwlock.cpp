@@ -7,6 +7,7 @@
 #include "audit/book.h"
 #include "audit/entry.h"
 #include "audit/report.h"
+#include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/clock.h"
 
@@ -59,6 +60,7 @@ LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noex
     // A hold shows in the bytes for as long as it is recorded: this is another lock by now.
     note(Finding::memory_reset_while_held, against(l, site, entry->holds));
     shard.remove_holds(*entry);
+    entry->number = new_lock_number();
   }
   return entry;
 }
@@ -69,7 +71,20 @@ struct Arrival {
   bool recursive = false;
   bool writer_waits = false;
   std::uint64_t first_site = 0;  // where the thread's first hold was taken
+  std::uint64_t number = 0;      // of the lock; 0 = no order is to be noted
 };
+
+// The thread of a deadline goes on some day, so only what it reads may be part of a deadlock.
+template <Mode kMode, Form kForm>
+void look_at_order(Me& m, const pthread_rwlock_t* l, std::uint64_t number,
+                   std::uint64_t site) noexcept {
+  if (kForm == Form::attempt || number == 0 || m.held.locks.empty()) return;
+  world().orders.note_all(m, {.address = address_of(l),
+                              .number = number,
+                              .site = site,
+                              .writes = kMode == Mode::write,
+                              .for_ever = kForm == Form::plain});
+}
 
 template <Mode kMode, Form kForm>
 Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
@@ -82,7 +97,8 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   const bool reads = mine != nullptr && mine->reads != 0;
   Arrival arrival;
   if (kMode == Mode::read && reads) {
-    arrival = {true, entry->waiting_writers != 0, mine->site};
+    arrival = {
+        .recursive = true, .writer_waits = entry->waiting_writers != 0, .first_site = mine->site};
     if (kForm != Form::attempt && arrival.writer_waits &&
         entry->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {
       note(Finding::recursive_read_shut_out, against(l, site, mine));
@@ -90,8 +106,10 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   }
   if (kMode == Mode::write && reads && kForm == Form::plain)
     note(Finding::self_deadlock, against(l, site, mine));
-  if (kForm != Form::attempt)
-    shard.wait(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
+  if (kForm == Form::attempt) return arrival;
+  if (mine == nullptr && entry->shared == 0) arrival.number = entry->number;
+  if (kMode == Mode::write) look_at_waiting_readers(*entry, m, site);
+  shard.wait(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
   return arrival;
 }
 
@@ -105,6 +123,8 @@ void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site) 
     }
     if (m.record != nullptr)
       raise_to(record().most_rwlocks_held, m.record->rwlocks.fetch_add(1, relaxed) + 1);
+    if (entry.shared == 0)
+      m.held.locks.add({entry.address, entry.number, site, ++m.held.steps, mode == Mode::write});
   }
   if (mode == Mode::read) {
     ++mine->reads;
@@ -179,6 +199,7 @@ struct Acquire<kMember, kMode, kForm, kCall> {
     if constexpr (kForm == Form::timed || kForm == Form::clock) count_clock(args...);
     if (!entry.recorded()) return (system_rwlock.*kMember)(l, args...);
     const Arrival arrival = arrive<kMode, kForm>(l, entry.me(), site);
+    look_at_order<kMode, kForm>(entry.me(), l, arrival.number, site);
     const int error = (system_rwlock.*kMember)(l, args...);
     book<kMode, kForm>(l, entry.me(), error, arrival, site);
     return error;
@@ -197,7 +218,7 @@ Hold* somebodys(const LockEntry& entry) noexcept {
   return last;
 }
 
-void release_one(Shard& shard, LockEntry& entry, Hold* h) noexcept {
+void release_one(Shard& shard, LockEntry& entry, Hold* h, Me& m) noexcept {
   const bool wrote = h->writes != 0;
   if (wrote) {
     h->writes = 0;
@@ -207,11 +228,13 @@ void release_one(Shard& shard, LockEntry& entry, Hold* h) noexcept {
   if (h->writes != 0 || h->reads != 0) return;
   Record& r = record();
   raise_to(wrote ? r.longest_write_ns : r.longest_read_ns, monotonic_ns() - h->since);
+  if (h->serial == m.serial)
+    m.held.locks.remove([&](const HeldLock& one) { return one.number == entry.number; });
   shard.remove_hold(entry, h);
 }
 
 // Called before the release itself: after it, another thread may have the lock, or destroy it.
-void depart(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept {
+void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
   LockEntry* entry = see(shard, l, site);
@@ -219,7 +242,7 @@ void depart(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept
   if (entry->shared != 0) count(Count::rw_calls_shared);
   Hold* mine = Shard::hold_of(*entry, m.serial);
   if (mine != nullptr) {
-    release_one(shard, *entry, mine);
+    release_one(shard, *entry, mine, m);
     return;
   }
   Hold* other = somebodys(*entry);
@@ -228,7 +251,7 @@ void depart(const pthread_rwlock_t* l, const Me& m, std::uint64_t site) noexcept
       note(other->writes != 0 ? Finding::foreign_write_release : Finding::foreign_read_release,
            against(l, site, other));
     }
-    release_one(shard, *entry, other);
+    release_one(shard, *entry, other, m);
   } else if (entry->shared == 0 && entry->known != 0) {  // else another process may hold it
     note(Finding::release_of_unheld, {.lock = l, .site = site});
   }

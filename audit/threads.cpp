@@ -34,6 +34,8 @@ ThreadRecord* Threads::take(const Me& m) noexcept {
   r->rwlocks.store(0, relaxed);
   r->mutexes.store(0, relaxed);
   r->tid.store(m.tid, relaxed);
+  r->handle.store(pthread_self(), relaxed);
+  r->signals.store(0, relaxed);
   r->serial.store(m.serial, relaxed);
   return r;
 }
@@ -51,6 +53,15 @@ void Threads::took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexc
   }
   const Section section(guard_);
   if (record->serial.load(relaxed) == serial) lower(record->rwlocks);
+}
+
+void Threads::sent(pthread_t thread, unsigned signal) noexcept {
+  const Section section(guard_);
+  for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->serial.load(relaxed) == 0 || r->handle.load(relaxed) != thread) continue;
+    r->signals.fetch_or(std::uint64_t{1} << (signal - 1), relaxed);
+    return;
+  }
 }
 
 void Threads::took_mutex_from(std::uint32_t tid) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <pthread.h>
 
 #include "audit/guard.h"
 #include "audit/me.h"
@@ -17,6 +18,9 @@ class Threads {
   // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
   void took_mutex_from(std::uint32_t tid) noexcept;
+
+  // A thread of this process sends it this signal, 1 to 64. Before it does.
+  void sent(pthread_t thread, unsigned signal) noexcept;
 
  private:
   ThreadRecord* free_record() noexcept;

@@ -41,7 +41,7 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   }
 }
 
-[[gnu::noinline]] void make_known(World& w, Me& m) noexcept {
+[[gnu::noinline]] void make_known(World& w, Me& m, std::uint64_t site) noexcept {
   const Busy busy;
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
@@ -49,7 +49,7 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
   m.process = w.number;
   if (m.saved != nullptr) restore_holds(m);
-  if (has_real_time_policy()) note_real_time(pthread_self());
+  if (has_real_time_policy()) note_real_time(pthread_self(), site);
 }
 
 void on_thread_exit() noexcept {
@@ -72,17 +72,19 @@ void prepare_world() noexcept {
   current = static_cast<World*>(p);
 }
 
-Me& known_me() noexcept {
+bool has_had_threads() noexcept { return serials.load(relaxed) > 1; }
+
+Me& known_me(std::uint64_t site) noexcept {
   World& w = world();
   Me& m = me();
   if (w.state.load(acquire) != kReady) [[unlikely]]
     begin(w);
   if (m.process != w.number) [[unlikely]]
-    make_known(w, m);
+    make_known(w, m, site);
   return m;
 }
 
-void note_real_time(pthread_t thread) noexcept {
+void note_real_time(pthread_t thread, std::uint64_t site) noexcept {
   char name[64];  // the kernel's has 16
   int policy = 0;
   sched_param p{};
@@ -94,7 +96,7 @@ void note_real_time(pthread_t thread) noexcept {
                                 : policy == SCHED_RR ? "SCHED_RR"
                                                      : "SCHED_DEADLINE")
                             << ", priority " << static_cast<std::uint64_t>(p.sched_priority);
-  note(Finding::real_time_thread, {.lock = nullptr, .site = 0, .name = whole});
+  note(Finding::real_time_thread, {.lock = nullptr, .site = site, .name = whole});
 }
 
 void empty_world_of_parent() noexcept {

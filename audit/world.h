@@ -10,6 +10,7 @@
 
 #include "audit/book.h"
 #include "audit/guard.h"
+#include "audit/orders.h"
 #include "audit/threads.h"
 #include "platform/atomic.h"
 
@@ -22,6 +23,7 @@ struct World {
   Guard report;  // of the examples
   Threads threads;
   Shard shards[kShards];
+  Orders orders;
 };
 
 World& world() noexcept;
@@ -33,14 +35,19 @@ void prepare_world() noexcept;
 // Some thread was made known in this process.
 inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 
-// The calling thread, made known at its first call in this process. Not while it is busy.
-Me& known_me() noexcept;
+// The calling thread, made known at its first call in this process. Not while it is busy. site:
+// where that call is.
+Me& known_me(std::uint64_t site = 0) noexcept;
+
+// Whether there was more than one thread.
+bool has_had_threads() noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
 inline bool is_forked() noexcept { return world().number > 1; }
 
-// Of a thread whose policy is known to be one.
-void note_real_time(pthread_t thread) noexcept;
+// Of a thread whose policy is known to be one. site: where it was given that, or took its first
+// lock.
+void note_real_time(pthread_t thread, std::uint64_t site) noexcept;
 
 // In a forked child, on kernels that do not empty the mapping.
 void empty_world_of_parent() noexcept;

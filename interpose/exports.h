@@ -32,8 +32,10 @@
 #if defined(__x86_64__)
 #define LOCKSWAP_OLDEST_COND "GLIBC_2.3.2"
 #define LOCKSWAP_OLD_COND(function, name) LOCKSWAP_OLD_ONLY(function, name)
+#define LOCKSWAP_OLDEST_TIMEDJOIN "GLIBC_2.3.3"
 #else
 #define LOCKSWAP_OLDEST_COND LOCKSWAP_OLDEST
 #define LOCKSWAP_OLD_COND(function, name)
+#define LOCKSWAP_OLDEST_TIMEDJOIN LOCKSWAP_OLDEST
 #endif
 #define LOCKSWAP_COND(function, name) LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST_COND)

@@ -31,6 +31,7 @@
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t other = PTHREAD_RWLOCK_INITIALIZER;
+static volatile int turn;  // which thread goes on
 
 // glibc's bit for a writer that is next, while readers are still in.
 static int writer_waits(void) {
@@ -215,6 +216,197 @@ static void stopped(void) {
   pthread_join(reader, NULL);
 }
 
+// The same, while the thread is not in a lock function.
+static volatile sig_atomic_t waits;
+static void* runs_until_handled(void* l) {
+  write_once(l);
+  waits = 1;
+  UNTIL(goes_on);
+  return NULL;
+}
+static void stopped_outside(void) {
+  struct sigaction handles = {.sa_handler = stop};
+  sigaddset(&handles.sa_mask, SIGUSR2);
+  EXPECT(0, sigaction(SIGUSR1, &handles, NULL));
+  signal(SIGUSR2, go_on);
+  pthread_t worker = start(runs_until_handled, &lock);
+  UNTIL(waits);
+  pthread_kill(worker, SIGUSR1);
+  UNTIL(handled);
+  pthread_kill(worker, SIGUSR2);
+  pthread_join(worker, NULL);
+}
+// A thread whose work is to wait for signals isn't stopped by them.
+static void* waits_for_signals(void* l) {
+  sigset_t now, later;
+  sigemptyset(&now);
+  sigaddset(&now, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &now, &later);
+  write_once(l);
+  waits = 1;
+  while (!goes_on)
+    sigsuspend(&later);
+  return NULL;
+}
+static void waits_in_sigsuspend(void) {
+  signal(SIGUSR2, go_on);
+  pthread_t waiter = start(waits_for_signals, &lock);
+  UNTIL(waits);
+  pthread_kill(waiter, SIGUSR2);
+  pthread_join(waiter, NULL);
+}
+
+// Two locks in two orders. The threads run one after the other: no deadlock is needed to see it.
+typedef int (*Take)(pthread_rwlock_t*);
+static void take_both(Take first, pthread_rwlock_t* a, Take second, pthread_rwlock_t* b) {
+  EXPECT(0, first(a));
+  EXPECT(0, second(b));
+  EXPECT(0, pthread_rwlock_unlock(b));
+  EXPECT(0, pthread_rwlock_unlock(a));
+}
+static int write_timed(pthread_rwlock_t* l) {
+  const struct timespec past = {1, 0};
+  return pthread_rwlock_timedwrlock(l, &past);
+}
+static int read_timed(pthread_rwlock_t* l) {
+  const struct timespec past = {1, 0};
+  return pthread_rwlock_timedrdlock(l, &past);
+}
+static const Take kRead = pthread_rwlock_rdlock, kWrite = pthread_rwlock_wrlock;
+static void* read_and_read(void* unused) {
+  take_both(kRead, &lock, kRead, &other);
+  return unused;
+}
+static void* read_and_read_back(void* unused) {
+  take_both(kRead, &other, read_timed, &lock);
+  return unused;
+}
+static void read_orders(void) {
+  for (int i = 0; i < 10; ++i) {
+    run(read_and_read, NULL);
+    run(read_and_read_back, NULL);
+  }
+}
+static void read_orders_of_one(void) {  // beside a thread that took part in nothing
+  run(write_once, &lock);
+  read_and_read(NULL);
+  read_and_read_back(NULL);
+}
+static void* write_and_read(void* unused) {
+  take_both(kWrite, &lock, kRead, &other);
+  return unused;
+}
+static void* write_and_read_back(void* unused) {
+  take_both(kWrite, &other, kRead, &lock);
+  return unused;
+}
+static void mixed_orders(void) {
+  run(write_and_read, NULL);
+  run(read_and_read_back, NULL);
+}
+static void write_orders(void) {
+  run(write_and_read, NULL);
+  run(write_and_read_back, NULL);
+}
+static void* read_and_write(void* unused) {
+  take_both(kRead, &lock, kWrite, &other);
+  return unused;
+}
+static void* read_and_write_back(void* unused) {
+  take_both(kRead, &other, kWrite, &lock);
+  return unused;
+}
+static void crossed_upgrades(void) {
+  run(read_and_write, NULL);
+  run(read_and_write_back, NULL);
+}
+// Opposite orders that can't meet: behind a common mutex or write hold, the second one only tried,
+// or written with a deadline; by other locks at the same place; and by a thread that is alone.
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t write_gate = PTHREAD_RWLOCK_INITIALIZER;
+static void* behind_a_mutex(void* back) {
+  EXPECT(0, pthread_mutex_lock(&gate));
+  (back != NULL ? write_and_read_back : write_and_read)(NULL);
+  EXPECT(0, pthread_mutex_unlock(&gate));
+  return NULL;
+}
+static void* behind_a_write_hold(void* back) {
+  write_lock(&write_gate);
+  (back != NULL ? read_and_write_back : read_and_write)(NULL);
+  EXPECT(0, pthread_rwlock_unlock(&write_gate));
+  return NULL;
+}
+static void* with_tries(void* back) {
+  pthread_rwlock_t* first = back != NULL ? &other : &lock;
+  pthread_rwlock_t* second = back != NULL ? &lock : &other;
+  take_both(kRead, first, pthread_rwlock_tryrdlock, second);
+  take_both(kWrite, first, pthread_rwlock_trywrlock, second);
+  take_both(kRead, first, write_timed, second);
+  return NULL;
+}
+static void both_locks_anew(void) {
+  EXPECT(0, pthread_rwlock_destroy(&lock));
+  EXPECT(0, pthread_rwlock_destroy(&other));
+  EXPECT(0, pthread_rwlock_init(&lock, NULL));
+  EXPECT(0, pthread_rwlock_init(&other, NULL));
+}
+static void orders_apart(void) {
+  read_and_read(NULL);
+  read_and_read_back(NULL);
+  void* (*const each[])(void*) = {behind_a_mutex, behind_a_write_hold, with_tries};
+  for (size_t i = 0; i < sizeof each / sizeof *each; ++i) {
+    both_locks_anew();
+    run(each[i], NULL);
+    run(each[i], &gate);
+  }
+  both_locks_anew();
+  run(read_and_read, NULL);
+  run(write_and_read, NULL);
+  both_locks_anew();
+  run(read_and_read_back, NULL);
+}
+// A gate that is taken between the two, or by one of the two threads alone, is none.
+static void no_gate(void) {
+  run(behind_a_mutex, NULL);
+  run(write_and_read_back, NULL);
+}
+// A hold that another thread ended is no hold.
+static void* take_other_then_lock(void* released) {
+  EXPECT(0, pthread_rwlock_rdlock(&other));
+  turn = 1;
+  UNTIL(turn == 2);
+  (void)released;
+  return read_lock(&lock);
+}
+static void order_released(void) {
+  run(read_and_read, NULL);
+  pthread_t reader = start(take_other_then_lock, NULL);
+  UNTIL(turn == 1);
+  EXPECT(0, pthread_rwlock_unlock(&other));
+  turn = 2;
+  pthread_join(reader, NULL);
+}
+// More orders than the table has room for; and as many of locks that come and go.
+static void orders_full(void) {
+  enum { kLocks = 200 };
+  static pthread_rwlock_t all[kLocks];
+  for (int i = 0; i < kLocks; ++i) {
+    for (int j = i + 1; j < kLocks; ++j)
+      take_both(kRead, &all[i], kRead, &all[j]);
+  }
+}
+static void orders_recycled(void) {
+  read_lock(&lock);
+  for (int i = 0; i < 20000; ++i) {
+    pthread_rwlock_t own;
+    EXPECT(0, pthread_rwlock_init(&own, NULL));
+    EXPECT(0, pthread_rwlock_rdlock(&own));
+    EXPECT(0, pthread_rwlock_unlock(&own));
+    EXPECT(0, pthread_rwlock_destroy(&own));
+  }
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+
 static void* write_in_real_time(void* l) {
   write_once(l);
   const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
@@ -238,6 +430,15 @@ static void real_time(void) {
   EXPECT(0, pthread_join(thread, NULL));
   run(write_in_real_time, &lock);
 }
+
+static void* write_by_the_scheduler(void* l) {
+  const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+  write_once(l);
+  EXPECT(0, pthread_setname_np(pthread_self(), "scheduled"));
+  EXPECT(0, sched_setscheduler(0, SCHED_RR, &lowest));
+  return write_once(l);
+}
+static void real_time_by_scheduler(void) { run(write_by_the_scheduler, &lock); }
 
 static void in_child(void (*work)(void)) {
   pid_t child = fork();
@@ -374,7 +575,6 @@ static void mutexes(void) {
 // A turn goes back and forth: each thread waits as often as it signals, with an initialiser alone.
 static pthread_mutex_t turn_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
-static int turn;
 static void* take_turns(void* mine) {
   EXPECT(0, pthread_mutex_lock(&turn_mutex));
   for (int i = 0; i < 5; ++i) {
@@ -388,7 +588,7 @@ static void* take_turns(void* mine) {
 }
 static void condvars(void) {
   const struct timespec past = {1, 0};
-  pthread_t other_one = start(take_turns, &turn);
+  pthread_t other_one = start(take_turns, &lock);
   take_turns(NULL);
   pthread_join(other_one, NULL);
   EXPECT(0, pthread_mutex_lock(&turn_mutex));
@@ -396,6 +596,13 @@ static void condvars(void) {
   EXPECT(ETIMEDOUT, pthread_cond_clockwait(&turn_changed, &turn_mutex, CLOCK_MONOTONIC, &past));
   EXPECT(0, pthread_mutex_unlock(&turn_mutex));
   EXPECT(0, pthread_cond_destroy(&turn_changed));
+}
+static void until_it_waits(void) {  // it has given the mutex back
+  for (int it_waits = 0; !it_waits;) {
+    EXPECT(0, pthread_mutex_lock(&turn_mutex));
+    it_waits = turn == 1;
+    EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  }
 }
 // POSIX cancels a waiting thread: the audit may not stand in between.
 static void* wait_for_ever(void* unused) {
@@ -407,16 +614,155 @@ static void* wait_for_ever(void* unused) {
 }
 static void cond_cancelled(void) {
   pthread_t waiter = start(wait_for_ever, NULL);
-  for (int waits = 0; !waits;) {  // until it has given the mutex back
-    EXPECT(0, pthread_mutex_lock(&turn_mutex));
-    waits = turn;
-    EXPECT(0, pthread_mutex_unlock(&turn_mutex));
-  }
+  until_it_waits();
   void* result = NULL;
   EXPECT(0, pthread_cancel(waiter));
   EXPECT(0, pthread_join(waiter, &result));
   EXPECT(1, result == PTHREAD_CANCELED);
 }
+
+// A thread that holds the lock waits for another, and goes on holding it until turn is 3.
+static volatile int is_past_wait;
+static void wait_while_holding(Take take, int with_deadline) {
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  EXPECT(0, take(&lock));
+  turn = 1;
+  while (turn != 2) {
+    struct timespec later = {2000000000, 0};
+    if (!with_deadline) {
+      EXPECT(0, pthread_cond_wait(&turn_changed, &turn_mutex));
+    } else {
+      EXPECT(0, pthread_cond_clockwait(&turn_changed, &turn_mutex, CLOCK_REALTIME, &later));
+    }
+  }
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  is_past_wait = 1;
+  UNTIL(turn == 3);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+static void* wait_while_reading(void* with_deadline) {
+  wait_while_holding(kRead, with_deadline != NULL);
+  return NULL;
+}
+static void* wait_while_writing(void* unused) {
+  wait_while_holding(kWrite, 0);
+  return unused;
+}
+static void wake_it(void) {
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  turn = 2;
+  EXPECT(0, pthread_cond_signal(&turn_changed));
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  UNTIL(is_past_wait);
+}
+static void writer_during_wait(void* with_deadline) {
+  pthread_t reader = start(wait_while_reading, with_deadline);
+  until_it_waits();
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  wake_it();
+  turn = 3;
+  pthread_join(reader, NULL);
+  pthread_join(writer, NULL);
+}
+static void wait_reading(void) { writer_during_wait(NULL); }
+static void timed_wait_reading(void) { writer_during_wait(&lock); }
+static void wait_reading_writer_first(void) {
+  const struct timespec past = {1, 0};
+  read_lock(&lock);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
+  EXPECT(ETIMEDOUT, pthread_cond_timedwait(&turn_changed, &turn_mutex, &past));
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(writer, NULL);
+}
+static void* ends_with_a_writer(void* writer) {
+  UNTIL(turn == 1);  // the joining thread reads
+  *(pthread_t*)writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  return NULL;
+}
+static void join_reading(int timed) {
+  const struct timespec later = {2000000000, 0};
+  pthread_t writer;
+  pthread_t other_one = start(ends_with_a_writer, &writer);
+  read_lock(&lock);
+  turn = 1;
+  EXPECT(0, timed == 0   ? pthread_join(other_one, NULL)
+            : timed == 1 ? pthread_timedjoin_np(other_one, NULL, &later)
+                         : pthread_clockjoin_np(other_one, NULL, CLOCK_REALTIME, &later));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(writer, NULL);
+  turn = 0;
+}
+static void joins_reading(void) {
+  for (int timed = 0; timed < 3; ++timed)
+    join_reading(timed);
+}
+static pthread_barrier_t barrier;
+static void* at_the_barrier(void* unused) {
+  UNTIL(turn == 1);
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  pthread_barrier_wait(&barrier);
+  pthread_join(writer, NULL);
+  return unused;
+}
+static void barrier_reading(void) {
+  EXPECT(0, pthread_barrier_init(&barrier, NULL, 2));
+  pthread_t other_one = start(at_the_barrier, NULL);
+  read_lock(&lock);
+  turn = 1;
+  pthread_barrier_wait(&barrier);
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  pthread_join(other_one, NULL);
+}
+// Waits that no writer meets: it asks for another lock, only tries, or comes when the wait is over;
+// waits of a thread that writes, or that ends by cancellation and gives the lock back.
+static void release_both(void* unused) {
+  (void)unused;
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+  EXPECT(0, pthread_mutex_unlock(&turn_mutex));
+}
+static void* wait_reading_for_ever(void* unused) {
+  read_lock(&lock);
+  pthread_cleanup_push(release_both, NULL);
+  wait_for_ever(NULL);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+static void waits_without_writers(void) {
+  pthread_t reader = start(wait_while_reading, NULL);
+  until_it_waits();
+  write_once(&other);
+  EXPECT(EBUSY, pthread_rwlock_trywrlock(&lock));
+  wake_it();
+  pthread_t writer = start(write_once, &lock);
+  UNTIL(writer_waits());
+  turn = 3;
+  pthread_join(reader, NULL);
+  pthread_join(writer, NULL);
+
+  turn = is_past_wait = 0;
+  pthread_t one_that_writes = start(wait_while_writing, NULL);
+  until_it_waits();
+  writer = start(write_once, &lock);
+  UNTIL(__atomic_load_n(&lock.__data.__writers_futex, __ATOMIC_ACQUIRE) == 3);  // waits
+  wake_it();
+  turn = 3;
+  pthread_join(one_that_writes, NULL);
+  pthread_join(writer, NULL);
+
+  turn = 0;
+  pthread_t cancelled = start(wait_reading_for_ever, NULL);
+  until_it_waits();
+  EXPECT(0, pthread_cancel(cancelled));
+  pthread_join(cancelled, NULL);
+  write_once(&lock);
+}
+
 static void cond_unheld(void) {
   const struct timespec past = {1, 0};
   pthread_cond_timedwait(&turn_changed, &turn_mutex, &past);
@@ -494,7 +840,26 @@ static const struct {
     {"copied", copied},
     {"in_handler", in_handler},
     {"stopped", stopped},
+    {"stopped_outside", stopped_outside},
+    {"waits_in_sigsuspend", waits_in_sigsuspend},
     {"real_time", real_time},
+    {"real_time_by_scheduler", real_time_by_scheduler},
+    {"read_orders", read_orders},
+    {"read_orders_of_one", read_orders_of_one},
+    {"mixed_orders", mixed_orders},
+    {"write_orders", write_orders},
+    {"crossed_upgrades", crossed_upgrades},
+    {"orders_apart", orders_apart},
+    {"no_gate", no_gate},
+    {"order_released", order_released},
+    {"orders_full", orders_full},
+    {"orders_recycled", orders_recycled},
+    {"wait_reading", wait_reading},
+    {"timed_wait_reading", timed_wait_reading},
+    {"wait_reading_writer_first", wait_reading_writer_first},
+    {"joins_reading", joins_reading},
+    {"barrier_reading", barrier_reading},
+    {"waits_without_writers", waits_without_writers},
     {"fork_holding", fork_holding},
     {"fork_others", fork_others},
     {"fork_waiters", fork_waiters},

@@ -46,7 +46,7 @@ def audit(tmp_path):
         assert done.returncode == status, done
         assert stdout is None or done.stdout == stdout
         report = json.loads(out.read_text())
-        assert report["schema"] == 2 and report["safe"] == (not report["look_at"])
+        assert report["schema"] == 3 and report["safe"] == (not report["look_at"])
         assert report["verdict"].startswith("safe: " if report["safe"] else "look at: ")
         assert report["verdict"] in done.stderr
         return report
@@ -77,6 +77,11 @@ CLEAN = (
     "condvars",
     "cond_cancelled",
     "cond_shared",
+    "orders_apart",
+    "orders_full",
+    "orders_recycled",
+    "waits_without_writers",
+    "waits_in_sigsuspend",
 )
 
 
@@ -85,7 +90,7 @@ def test_nothing_is_found_where_there_is_nothing(audit, case):
     report = audit(CASES, case, LIBRARY)
     assert found(report) == {}
     assert report["safe"]
-    if case not in ("no_locks", "mutexes", "shared", "condvars", "cond_cancelled", "cond_shared"):
+    if case not in ("no_locks", "mutexes", "shared", "condvars", "cond_cancelled", "cond_shared") and "waits" not in case:
         assert report["verdict"] == SAFE
 
 
@@ -94,6 +99,7 @@ NOTES = {
     "recursive_waiting": {"recursive_read": 1, "recursive_read_writer_waiting": 1},
     "deadlk": {"deadlk": 2},
     "foreign_read": {"foreign_read_release": 1},
+    "order_released": {"foreign_read_release": 1},
     "reset_held": {"memory_reset_while_held": 1},
     "fork_holding": {"fork_while_holding": 1},
     "fork_others": {"fork_while_others_hold": 1},
@@ -113,6 +119,18 @@ GRAVE = {
     "in_handler": {"in_signal_handler": 2},
     "cond_unheld": {"cond_wait_unheld": 1},
     "stopped": {"stopped_in_lock_call": 1},
+    "stopped_outside": {"stopped_by_signal": 1},
+    "read_orders": {"opposite_read_orders": 1},
+    "read_orders_of_one": {"opposite_read_orders": 1},
+    "mixed_orders": {"opposite_mixed_orders": 1},
+    "write_orders": {"opposite_orders": 1},
+    "crossed_upgrades": {"opposite_orders": 1},
+    "no_gate": {"opposite_orders": 1},
+    "wait_reading": {"wait_while_reading": 1},
+    "timed_wait_reading": {"wait_while_reading": 1},
+    "wait_reading_writer_first": {"wait_while_reading": 1},
+    "joins_reading": {"wait_while_reading": 3},
+    "barrier_reading": {"wait_while_reading": 1},
     "deepbind": {"bound_elsewhere": 1},
     "namespaces": {"bound_elsewhere": 1},
 }
@@ -145,8 +163,14 @@ def test_threads_with_real_time_policies_are_named(audit):
     report = audit(CASES, "real_time")
     assert found(report) == {"real_time_thread": 2}
     assert report["safe"]
-    names = [example["other_place"]["file"] for example in report["findings"][0]["examples"]]
+    examples = report["findings"][0]["examples"]
+    names = [example["other_place"]["file"] for example in examples]
     assert names == ["thread worker, SCHED_FIFO, priority 1", "thread changes, SCHED_RR, priority 1"]
+    assert [example["at"].split(",")[0] for example in examples] == ["write_once", "write_in_real_time"]
+    report = audit(CASES, "real_time_by_scheduler")
+    (example,) = report["findings"][0]["examples"]
+    assert example["other_place"]["file"] == "thread scheduled, SCHED_RR, priority 1"
+    assert example["at"].startswith("write_by_the_scheduler, ")
 
 
 def test_a_program_that_waits_for_itself_and_is_killed_is_still_told_about(audit):
@@ -167,6 +191,42 @@ def test_call_sites_are_the_program_s(audit):
     line = 1 + next(n for n, text in enumerate(source) if "run(read_lock, &lock);" in text)
     assert f"foreign_read, cases.c:{line + 1} " in example["at"]
     assert example["thread"] != example["other_thread"] != 0
+
+
+def functions(example: dict) -> list[str]:
+    """Of the program, without the line: where it happened, the other place, and more of them."""
+    return [place.split(",")[0] for place in (example["at"], example["other_at"], *example["more_at"])]
+
+
+def test_both_orders_are_named_with_the_places_of_both_locks(audit):
+    (finding,) = audit(CASES, "read_orders")["findings"]
+    (example,) = finding["examples"]
+    assert functions(example) == ["read_timed", "take_both", "take_both", "take_both"]
+    assert example["at"] != example["more_at"][0]
+    assert 0 != example["thread"] != example["other_thread"] != 0
+    text = lockswap("audit", "--", CASES, "read_orders").stderr
+    says = " ".join(text.split())
+    assert re.search(r"1 time in audit_cases \(\d+\): thread \d+ takes A at take_both, cases.c:\d+", says), text
+    assert re.search(r"then B at read_timed, .*; thread \d+ takes B at take_both, .*, then A at take_both, ", says), text
+    assert "the same thread takes B at" in lockswap("audit", "--", CASES, "read_orders_of_one").stderr.replace("\n  ", "")
+
+
+def test_a_wait_is_named_with_what_is_read_and_who_writes(audit):
+    (finding,) = audit(CASES, "wait_reading")["findings"]
+    (example,) = finding["examples"]
+    assert functions(example) == ["wait_while_holding", "wait_while_holding", "write_once", ""]
+    (finding,) = audit(CASES, "wait_reading_writer_first")["findings"]
+    (example,) = finding["examples"]
+    assert functions(example) == ["wait_reading_writer_first", "read_lock", "write_once", ""]
+    text = " ".join(lockswap("audit", "--", CASES, "wait_reading").stderr.split())
+    assert re.search(r"thread \d+ waits at wait_while_holding, .*, reads since wait_while_holding, .*; a writer asks", text)
+
+
+def test_a_full_table_of_orders_is_told(audit):
+    report = audit(CASES, "orders_full")
+    assert report["counts"]["orders_forgotten"] > 200 * 199 // 2 - 8192 - 1
+    assert any("was full" in note for note in report["notes"])
+    assert audit(CASES, "orders_recycled")["counts"]["orders_forgotten"] == 0
 
 
 def test_a_library_that_goes_around_the_preload_is_named(audit):

@@ -21,11 +21,45 @@ class Meaning:
     kinds: tuple[str, ...] = (RWLOCKS,)  # which swaps it concerns
 
 
+# Of what a fair lock does where glibc's default lets a reader pass the writers that wait.
+_PATIENCE = (
+    "glibc's default lock lets such a reader in past the writer. A fair lock lets it wait until its patience ends "
+    "(LOCKSWAP_READER_PATIENCE_US, 5 ms if not set): a pause each time, and for ever if that is 0."
+)
+
 MEANINGS = {
     "self_deadlock": Meaning(
         LOOK,
         "write by a thread that reads",
         "It waits for itself for ever, under glibc's lock and under each other. Release the read hold first.",
+    ),
+    "opposite_orders": Meaning(
+        LOOK,
+        "two locks taken in opposite orders",
+        "Two threads that each have their first lock wait for each other for ever, under glibc's lock and under each "
+        "other. Take the two in one order everywhere. It is harmless only if the two threads never run at the same "
+        "time.",
+    ),
+    "opposite_mixed_orders": Meaning(
+        LOOK,
+        "two locks taken in opposite orders, one of them only read",
+        "With a third thread that waits to write the one that both read, each of the three waits for the next: "
+        f"{_PATIENCE} Take the two in one order everywhere. Nothing is to be done if no thread writes the lock that "
+        "both read while these two run.",
+    ),
+    "opposite_read_orders": Meaning(
+        LOOK,
+        "two locks read in opposite orders",
+        "With two more threads that wait to write one of them each, each of the four waits for the next: "
+        f"{_PATIENCE} Take the two in one order everywhere. Nothing is to be done if one of the two locks is not "
+        "written while these threads run.",
+    ),
+    "wait_while_reading": Meaning(
+        LOOK,
+        "wait for another thread while a writer waits for the waiting thread's read hold",
+        "The wait is for a condition variable, a thread's end or a barrier. If the thread that is to end it reads the "
+        f"same lock first, it comes behind the writer: {_PATIENCE} Release the read hold before the wait. Nothing is "
+        "to be done if no thread needs that lock to end the wait.",
     ),
     "recursive_read_shut_out": Meaning(
         LOOK,
@@ -91,6 +125,15 @@ MEANINGS = {
         "Its handler waited in sigsuspend, as garbage collectors have it. If such a thread waits for a lock, a release "
         "hands it off to it, and all others wait until it goes on; where the thread that lets it go on needs the "
         "lock, it hangs. `auto`, `pthread` and `bravo-pthread` belong to whichever thread comes: take these.",
+        (RWLOCKS, MUTEXES),
+    ),
+    "stopped_by_signal": Meaning(
+        LOOK,
+        "thread stopped by another thread's signal",
+        "Its handler waited in sigsuspend, as garbage collectors have it. In this run it was outside the lock "
+        "functions; another time the thread may be stopped while it waits for a lock, and a release hands the lock "
+        "off to it. Where the thread that lets it go on needs the lock, the program hangs. `auto`, `pthread` and "
+        "`bravo-pthread` belong to whichever thread comes: take these.",
         (RWLOCKS, MUTEXES),
     ),
     "real_time_thread": Meaning(
@@ -222,6 +265,11 @@ class Audit:
             )
         if again := c["rw_again"]:
             notes.append(f"EAGAIN was returned {plural(again, 'time')}: too many readers at once.")
+        if forgotten := c["orders_forgotten"]:
+            notes.append(
+                f"The table of the orders in which locks are taken was full, and {plural(forgotten, 'order')} left it: "
+                "an opposite order may have been missed."
+            )
         if lost := c["unrecorded"]:
             notes.append(f"{plural(lost, 'call')} in signal handlers or without memory went unrecorded.")
         return notes

@@ -16,7 +16,7 @@ from lockswap.audit.places import Places
 from lockswap.base.text import plural, share
 from lockswap.report.console import listed, open_console
 
-SCHEMA = 2
+SCHEMA = 3
 _SHOWN = 3  # examples of a finding
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
@@ -50,6 +50,7 @@ def as_json(audit: Audit) -> str:
                         "examples": [
                             example
                             | {"at": places.text(example["place"]), "other_at": places.text(example["other_place"])}
+                            | {"more_at": [places.text(place) for place in example.get("more_places", [])]}
                             for example in found.examples
                         ],
                     }
@@ -89,7 +90,8 @@ def as_text(audit: Audit, plain: bool) -> str:
 
 def _places(audit: Audit) -> list[dict]:
     examples = [example for found in audit.findings for example in found.examples]
-    return [example[which] for example in examples for which in ("place", "other_place")]
+    two = [example[which] for example in examples for which in ("place", "other_place")]
+    return two + [place for example in examples for place in example.get("more_places", [])]
 
 
 def _heading(found: Found) -> Text:
@@ -99,7 +101,8 @@ def _heading(found: Found) -> Text:
 
 
 def _examples(found: Found, places: Places) -> list[str]:
-    lines = [_example(example, places) for example in found.examples[:_SHOWN]]
+    says = _EXAMPLES.get(found.name, _example)
+    lines = [says(example, places) for example in found.examples[:_SHOWN]]
     if more := len(found.examples) - _SHOWN:
         lines += [f"and {plural(more, 'other place')}: --json has them"] if more > 0 else []
     return lines
@@ -109,13 +112,42 @@ def _example(example: dict, places: Places) -> str:
     at, other = places.text(example["place"]), places.text(example["other_place"])
     if not int(example["other_place"]["address"], 16) and example["other_place"]["file"]:
         other = example["other_place"]["file"]  # a library's name
-    words = [f"{plural(example['times'], 'time')} in {example['program']} ({example['pid']})"]
+    words = [_times(example)]
     words += [f"at {at}"] if at else []
     if example["other_thread"] not in (0, example["thread"]):
         words.append(f"held by thread {example['other_thread']}" + (f", which took it at {other}" if other else ""))
     elif other:
         words.append(f"taken before at {other}" if example["lock"] != "0x0" else other)
     return ", ".join(words)
+
+
+def _orders(example: dict, places: Places) -> str:
+    at, other = places.text(example["place"]), places.text(example["other_place"])
+    held, other_held = (places.text(place) for place in example["more_places"])
+    thread, second = example["thread"], example["other_thread"]
+    whose = f"thread {second}" if second != thread else "the same thread"
+    return (
+        f"{_times(example)}: thread {thread} takes A at {held}, then B at {at}; "
+        f"{whose} takes B at {other_held}, then A at {other}"
+    )
+
+
+def _wait(example: dict, places: Places) -> str:
+    at, held = places.text(example["place"]), places.text(example["other_place"])
+    writer = places.text(example["more_places"][0])
+    return f"{_times(example)}, thread {example['thread']} waits at {at}, reads since {held}; a writer asks at {writer}"
+
+
+_EXAMPLES = {
+    "opposite_orders": _orders,
+    "opposite_mixed_orders": _orders,
+    "opposite_read_orders": _orders,
+    "wait_while_reading": _wait,
+}
+
+
+def _times(example: dict) -> str:
+    return f"{plural(example['times'], 'time')} in {example['program']} ({example['pid']})"
 
 
 def _verdicts(audit: Audit) -> Table:

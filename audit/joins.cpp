@@ -1,0 +1,70 @@
+// Waits for other threads that are no condition variable's: for a thread's end, and at a barrier.
+// They matter to a thread that holds locks alone; for others each is a jump to glibc.
+
+#include <cstdint>
+#include <pthread.h>
+
+#include "audit/entry.h"
+#include "audit/waits.h"
+#include "interpose/exports.h"
+#include "interpose/real_symbols.h"
+
+namespace lockswap::audit {
+namespace {
+
+template <class F>
+F real(const char* name, const char* version) noexcept {
+  return reinterpret_cast<F>(find_real_function(name, version));
+}
+
+}  // namespace
+}  // namespace lockswap::audit
+
+using namespace lockswap::audit;
+
+extern "C" {
+
+LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  static const auto join = real<decltype(&pthread_join)>("pthread_join", LOCKSWAP_OLDEST);
+  if (holds_locks()) [[unlikely]]
+    return while_waiting(site, [=] { return join(thread, result); });
+  return join(thread, result);
+}
+
+LOCKSWAP_EXPORTED int lockswap_timedjoin(pthread_t thread, void** result, const timespec* at) {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  static const auto join =
+      real<decltype(&pthread_timedjoin_np)>("pthread_timedjoin_np", LOCKSWAP_OLDEST_TIMEDJOIN);
+  if (holds_locks()) [[unlikely]]
+    return while_waiting(site, [=] { return join(thread, result, at); });
+  return join(thread, result, at);
+}
+
+LOCKSWAP_EXPORTED int lockswap_clockjoin(pthread_t thread, void** result, clockid_t clock,
+                                         const timespec* at) {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  static const auto join =
+      real<decltype(&pthread_clockjoin_np)>("pthread_clockjoin_np", "GLIBC_2.31");
+  if (holds_locks()) [[unlikely]]
+    return while_waiting(site, [=] { return join(thread, result, clock, at); });
+  return join(thread, result, clock, at);
+}
+
+LOCKSWAP_EXPORTED int lockswap_barrier_wait(pthread_barrier_t* barrier) {
+  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  static const auto wait =
+      real<decltype(&pthread_barrier_wait)>("pthread_barrier_wait", LOCKSWAP_OLDEST);
+  if (holds_locks()) [[unlikely]]
+    return while_waiting(site, [=] { return wait(barrier); });
+  return wait(barrier);
+}
+
+}  // extern "C"
+
+LOCKSWAP_VERSIONED(lockswap_join, pthread_join)
+LOCKSWAP_VERSIONED(lockswap_barrier_wait, pthread_barrier_wait)
+LOCKSWAP_SYMVER(lockswap_timedjoin, pthread_timedjoin_np, "@@GLIBC_2.34")
+LOCKSWAP_SYMVER(lockswap_timedjoin, pthread_timedjoin_np, "@" LOCKSWAP_OLDEST_TIMEDJOIN)
+LOCKSWAP_SYMVER(lockswap_clockjoin, pthread_clockjoin_np, "@@GLIBC_2.34")
+LOCKSWAP_SYMVER(lockswap_clockjoin, pthread_clockjoin_np, "@GLIBC_2.31")

@@ -1,0 +1,51 @@
+#include "audit/waits.h"
+
+#include "audit/report.h"
+
+namespace lockswap::audit {
+namespace {
+
+void say(const LockEntry& entry, const Hold& reader, std::uint64_t writer_site) noexcept {
+  note(Finding::wait_while_reading,
+       {.lock = reinterpret_cast<const void*>(entry.address),  // NOLINT(performance-no-int-to-ptr)
+        .site = reader.waits_at,
+        .other_site = reader.site,
+        .thread = reader.tid,
+        .more_sites = {writer_site, 0}});
+}
+
+// change(LockEntry&, Hold&) of each read hold that the thread remembers and still has.
+template <class Change>
+void each_read_hold(const Me& m, Change change) noexcept {
+  for (const HeldLock& held : m.held.locks) {
+    if (held.writes) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    Shard& shard = shard_of(reinterpret_cast<const void*>(held.address));
+    const Section section(shard.guard);
+    LockEntry* entry = shard.find(held.address);
+    if (entry == nullptr || entry->number != held.number) continue;
+    if (Hold* h = Shard::hold_of(*entry, m.serial)) change(*entry, *h);
+  }
+}
+
+}  // namespace
+
+void begin_wait(Me& m, std::uint64_t site) noexcept {
+  each_read_hold(m, [site](const LockEntry& entry, Hold& h) {
+    h.waits_at = site;
+    if (entry.waiting_writers != 0) say(entry, h, entry.writer_site);
+  });
+}
+
+void end_wait(Me& m) noexcept {
+  each_read_hold(m, [](const LockEntry&, Hold& h) { h.waits_at = 0; });
+}
+
+void look_at_waiting_readers(LockEntry& entry, const Me& m, std::uint64_t site) noexcept {
+  entry.writer_site = site;
+  for (const Hold* h = entry.holds; h != nullptr; h = h->next) {
+    if (h->waits_at != 0 && h->serial != m.serial) say(entry, *h, site);
+  }
+}
+
+}  // namespace lockswap::audit
