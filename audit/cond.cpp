@@ -1,6 +1,6 @@
 // A wait is a cancellation point: nothing of ours may stand on the stack with work that must be
-// done, so each wait is counted before it begins, and the last act is a jump to glibc. A thread that
-// holds rwlocks is the exception: it notes when the wait is over, or leaves that out.
+// done. So each wait is counted before it begins, and the last act is a jump to glibc. A thread
+// that holds rwlocks is the exception: it notes the end of the wait, if it gets there.
 #include "audit/cond.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What a thread holds, as the thread itself remembers it. The book goes from a lock to the threads
 // that hold it; this goes the other way, and has mutexes besides. Another thread may have released
-// what stands here: who needs to be sure asks the book.
+// what stands here: the book knows.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lockswap::audit {
 
-// Acquisitions are numbered in each thread, so that it can be told which came first.
+// Acquisitions are numbered in each thread, so that it is known which came first.
 struct HeldLock {
   std::uint64_t address;
   std::uint64_t number;  // LockEntry's

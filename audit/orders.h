@@ -29,8 +29,8 @@ struct Order {
   std::uint32_t tid{};
   bool holds_to_write{}, asks_to_write{};
   std::uint8_t said{};  // opposite orders that were noted, by their modes
-  // Write holds and mutexes that every thread had before it took the first of the two: whoever
-  // takes them in opposite orders behind a common one never meets the other. 0 = none.
+  // Write holds and mutexes that every thread had before it took the first of the two: threads
+  // that take them in opposite orders behind a common one never meet. 0 = none.
   static constexpr std::size_t kGates = 4;
   std::uint64_t gates[kGates]{};
 };

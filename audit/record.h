@@ -113,8 +113,8 @@ inline constexpr std::size_t kFirstWithMore =
     static_cast<std::size_t>(Finding::opposite_read_orders);
 inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
 
-// Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the writer
-// asked, and nothing.
+// Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the
+// writer asked, and nothing.
 struct MorePlaces {
   Place place[2];
 };

@@ -95,7 +95,8 @@ LOCKSWAP_EXPORTED int lockswap_setscheduler(pid_t thread, int policy, const sche
   return error;
 }
 
-// Signals that threads send to each other, to tell a handler that waits from a thread that does.
+// Signals that threads send to each other: by these a handler that waits is known from a thread
+// whose work is to wait.
 LOCKSWAP_EXPORTED int lockswap_kill(pthread_t thread, int signal) {
   note_signal(thread, signal);
   static const auto send = real<decltype(&pthread_kill)>("pthread_kill", "GLIBC_2.34");
