@@ -16,6 +16,7 @@
 #include "audit/fork.h"
 #include "audit/report.h"
 #include "audit/rwlock.h"
+#include "audit/waits.h"
 #include "audit/world.h"
 
 using lockswap::system_rwlock;
@@ -108,6 +109,17 @@ void work(std::vector<Shared>& all, unsigned random, int rounds) {
         tally.reads += 2;
         ++tally.recursive;
         break;
+      case 4: {  // two at a time, in any order; no writer holds two of these
+        Shared& t = all[random / 1024 % kLocks];
+        if (&t == &s) break;
+        check(audited_rwlock.rdlock(&s.lock) == 0);
+        check(audited_rwlock.rdlock(&t.lock) == 0);
+        check(while_waiting(1, [] { return 0; }) == 0);
+        check(audited_rwlock.unlock(&s.lock) == 0);
+        check(audited_rwlock.unlock(&t.lock) == 0);
+        tally.reads += 2;
+        break;
+      }
       default:
         check(audited_rwlock.rdlock(&s.lock) == 0);
         check(audited_rwlock.unlock(&s.lock) == 0);
@@ -158,8 +170,10 @@ int main(int argc, char** argv) {
   for (const Finding f :
        {Finding::self_deadlock, Finding::foreign_read_release, Finding::foreign_write_release,
         Finding::release_of_unheld, Finding::destroy_while_held, Finding::init_while_held,
-        Finding::used_before_seen, Finding::memory_reset_while_held, Finding::in_signal_handler})
+        Finding::used_before_seen, Finding::memory_reset_while_held, Finding::in_signal_handler,
+        Finding::opposite_orders, Finding::opposite_mixed_orders})
     expect(kFindingNames[static_cast<std::size_t>(f)], times(f), 0);
+  expect("opposite orders were found", times(Finding::opposite_read_orders) != 0 ? 1 : 0, 1);
   std::puts(failures == 0 ? "good" : "failed");
   return failures == 0 ? 0 : 1;
 }

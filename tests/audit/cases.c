@@ -365,10 +365,27 @@ static void orders_apart(void) {
   both_locks_anew();
   run(read_and_read_back, NULL);
 }
-// A gate that is taken between the two, or by one of the two threads alone, is none.
+// A gate that is taken between the two, or not always, or by one of two threads alone, is none.
 static void no_gate(void) {
   run(behind_a_mutex, NULL);
   run(write_and_read_back, NULL);
+}
+static void gate_of_some(void) {
+  run(behind_a_mutex, NULL);
+  run(write_and_read, NULL);
+  run(behind_a_mutex, &gate);
+}
+static void* gate_between(void* back) {
+  write_lock(back != NULL ? &other : &lock);
+  EXPECT(0, pthread_mutex_lock(&gate));
+  write_once(back != NULL ? &lock : &other);
+  EXPECT(0, pthread_mutex_unlock(&gate));
+  EXPECT(0, pthread_rwlock_unlock(back != NULL ? &other : &lock));
+  return NULL;
+}
+static void late_gate(void) {
+  run(gate_between, NULL);
+  run(gate_between, &gate);
 }
 // A hold that another thread ended is no hold.
 static void* take_other_then_lock(void* released) {
@@ -851,6 +868,8 @@ static const struct {
     {"crossed_upgrades", crossed_upgrades},
     {"orders_apart", orders_apart},
     {"no_gate", no_gate},
+    {"gate_of_some", gate_of_some},
+    {"late_gate", late_gate},
     {"order_released", order_released},
     {"orders_full", orders_full},
     {"orders_recycled", orders_recycled},

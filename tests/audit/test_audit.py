@@ -130,6 +130,8 @@ GRAVE = {
     "write_orders": {"opposite_orders": 1},
     "crossed_upgrades": {"opposite_orders": 1},
     "no_gate": {"opposite_orders": 1},
+    "gate_of_some": {"opposite_orders": 1},
+    "late_gate": {"opposite_orders": 1},
     "wait_reading": {"wait_while_reading": 1},
     "timed_wait_reading": {"wait_while_reading": 1},
     "wait_reading_writer_first": {"wait_while_reading": 1},

@@ -130,8 +130,8 @@ MEANINGS = {
     "stopped_by_signal": Meaning(
         LOOK,
         "thread stopped by another thread's signal",
-        "Its handler waited in sigsuspend, as garbage collectors have it. In this run it was outside the lock "
-        "functions; another time the thread may be stopped while it waits for a lock, and a release hands the lock "
+        "Its handler waited in sigsuspend, as garbage collectors have it. It was outside the lock functions "
+        "then; another time the thread may be stopped while it waits for a lock, and a release hands the lock "
         "off to it. Where the thread that lets it go on needs the lock, the program hangs. `auto`, `pthread` and "
         "`bravo-pthread` belong to whichever thread comes: take these.",
         (RWLOCKS, MUTEXES),
