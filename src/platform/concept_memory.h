@@ -89,10 +89,12 @@ template <class N, class T>
 concept TypeStableNodes = requires(std::uint32_t handle) {
   // At start-up, by one thread. False: there is no memory.
   { N::prepare() } -> std::same_as<bool>;
-  // The node of a handle that take or take_kept has given out. 0 is no node.
+  // The node of a handle that one of the takes has given out. 0 is no node.
   { N::at(handle) } -> std::same_as<T&>;
   // Never fails: while memory is refused it waits until there is some, or a node is given back.
   { N::take() } -> std::same_as<std::uint32_t>;
+  // 0: no node is free, and memory is refused.
+  { N::try_take() } -> std::same_as<std::uint32_t>;
   N::give(handle);
   // For fast paths: what the calling thread keeps to itself, without a call. 0, or false: nothing
   // was done.

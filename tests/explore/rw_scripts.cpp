@@ -58,6 +58,11 @@ const Scripts kTries = {
     {"try-2w", {"tryW u", "tryW u"}, nullptr, true},
     {"try-1r2w", {"tryR u", "tryW u", "tryW u"}, nullptr, true},
     {"try-2r1w", {"tryR u", "tryR u", "tryW u"}, nullptr, true},
+    // A call whose deadline has passed is a try, too.
+    {"late-1r1w", {"tryR u", "lateW u"}, nullptr, true},
+    {"late-2w", {"lateW u", "tryW u"}, nullptr, true},
+    {"late-both", {"lateR u", "lateW u"}, nullptr, true},
+    {"late-1r2w", {"tryR u", "lateW u", "tryW u"}, nullptr, true},
     // A writer beside threads that try again and again.
     {"try-beside-w", {"farW u", "tryR u tryW u", "tryW u tryR u"}},
     // A lock that is only read. The one that tries to write cannot succeed, so the reader must.

@@ -131,6 +131,10 @@ def test_locks_go_on_when_there_is_memory_again() -> None:
     for_each(jobs, check)
 
 
+def test_deadlines_are_kept_without_memory() -> None:
+    for_each(some(RWLOCKS, 8), lambda name: run("limits", "late", timeout=60, LOCKSWAP_RWLOCK=name))
+
+
 def test_a_fifth_hold_without_a_record_can_be_read_again() -> None:
     names = [name for name, lock in RWLOCKS.items() if "recursive-read" in lock["capabilities"]]
     for_each(names, lambda name: run("limits", "fifth", timeout=20, LOCKSWAP_RWLOCK=name))

@@ -4,6 +4,7 @@
 //   limits allocates MB       allocates so much and starts eight threads
 //   limits starved MS KIND    64 threads take 64 locks each while the system refuses memory for MS
 //                             milliseconds; then it gives some. KIND: read, write, mutex
+//   limits late               waits with a deadline, while another thread has used up all memory
 //   limits fifth              a thread reads four locks, and a fifth one twice while a writer waits
 //   limits many N             so many locks that are alive at once, each used
 #include <errno.h>
@@ -139,6 +140,54 @@ static int starved(long ms) {
   return 0;
 }
 
+// --- a deadline while there is no memory
+
+static pthread_rwlock_t late_lock;
+static atomic_int hoarded, is_late;
+
+static void* hoards(void* unused) {
+  pthread_barrier_wait(&ready);
+  kind = "write";
+  for (int i = 0; i < kThreads * kLocks; ++i) {
+    hold(i / kLocks, i % kLocks);
+    atomic_fetch_add(&hoarded, 1);
+  }
+  for (int i = 0; i < kThreads * kLocks; ++i)
+    let_go(i / kLocks, i % kLocks);
+  return unused;
+}
+static void* comes_late(void* unused) {
+  pthread_barrier_wait(&ready);
+  for (int before = -1; before != atomic_load(&hoarded); sleep_ms(300))
+    before = atomic_load(&hoarded);
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  ++at.tv_sec;
+  NEED(pthread_rwlock_timedrdlock(&late_lock, &at) == ETIMEDOUT);
+  ++at.tv_sec;
+  NEED(pthread_rwlock_timedwrlock(&late_lock, &at) == ETIMEDOUT);
+  atomic_store(&is_late, 1);
+  return unused;
+}
+static int late(void) {
+  NEED(pthread_barrier_init(&ready, NULL, 3) == 0);
+  pthread_rwlock_init(&late_lock, NULL);
+  NEED(pthread_rwlock_wrlock(&late_lock) == 0);
+  const pthread_t hoarder = start_thread(hoards, NULL);
+  const pthread_t waiter = start_thread(comes_late, NULL);
+  begin_shortage();
+  pthread_barrier_wait(&ready);
+  for (int waited = 0; waited < 10000 && !atomic_load(&is_late); waited += 10)
+    sleep_ms(10);
+  const int came_back = atomic_load(&is_late);
+  end_shortage();
+  pthread_join(waiter, NULL);
+  pthread_join(hoarder, NULL);
+  NEED(came_back);
+  NEED(pthread_rwlock_unlock(&late_lock) == 0);
+  return 0;
+}
+
 // --- a hold that cannot be recorded
 
 static pthread_rwlock_t four[4], fifth_lock;
@@ -200,6 +249,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "footprint") == 0) return footprint();
   if (strcmp(what, "allocates") == 0) return allocates(n);
   if (strcmp(what, "starved") == 0) return starved(n);
+  if (strcmp(what, "late") == 0) return late();
   if (strcmp(what, "fifth") == 0) return fifth();
   if (strcmp(what, "many") == 0) return many(n);
   return 2;

@@ -50,11 +50,14 @@ class BaReaders : public BaState<P, W> {
       // acquire, also below: pairs with end_phase.
       const std::uint64_t v = word_.load(acquire);
       if (is_over(v, phase)) return true;
-      if ((v & kLeaving) != 0) {
+      // Without memory it waits as one that is too late for the list: a deadline, or its patience,
+      // may end that wait.
+      const Handle me = (v & kLeaving) != 0 ? 0 : Nodes::try_take();
+      if (me == 0) {
         return W::until(word_, acquire, kSleepers, kAnyChannel, deadline,
                         [phase](std::uint64_t now) { return is_over(now, phase); });
       }
-      switch (wait_in_list(phase, deadline)) {
+      switch (wait_in_list(me, phase, deadline)) {
         case Waited::till_end:
           return true;
         case Waited::till_deadline:
@@ -92,8 +95,7 @@ class BaReaders : public BaState<P, W> {
   static constexpr std::uint64_t kLookAgain = 0;  // an open gate
 
   enum class Waited { till_end, till_deadline, in_vain };
-  Waited wait_in_list(std::uint32_t phase, const Deadline* deadline) noexcept {
-    const Handle me = Nodes::take();
+  Waited wait_in_list(Handle me, std::uint32_t phase, const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
     node.gate.store(kShut, relaxed);  // published by the exchange
     // release: this node. acquire: the one before; and if the list was taken by a writer before

@@ -44,7 +44,8 @@ class BaWriters : public BaReaders<P, W> {
   Handle queue_up_until(const Deadline* deadline) noexcept {
     Handle me = take_over();
     if (me == 0) {
-      me = new_node();
+      me = new_node_until(deadline);
+      if (me == 0) return 0;
       const Handle before = enter(me);
       if (before == 0) return me;
       line_up(before, me, kShut | kMayLeave);
@@ -83,8 +84,18 @@ class BaWriters : public BaReaders<P, W> {
   }
 
  private:
-  static Handle new_node() noexcept {
-    const Handle h = Nodes::take();
+  static Handle new_node() noexcept { return ready(Nodes::take()); }
+  // 0: the deadline has passed, and there is no memory.
+  static Handle new_node_until(const Deadline* deadline) noexcept {
+    Handle h = Nodes::try_take();
+    for (unsigned round = 0; h == 0; ++round) {
+      if (P::passed(*deadline)) return 0;
+      P::step_aside(round);
+      h = Nodes::try_take();
+    }
+    return ready(h);
+  }
+  static Handle ready(Handle h) noexcept {
     Nodes::at(h).link.store(0, relaxed);  // published by the update that enqueues it
     return h;
   }

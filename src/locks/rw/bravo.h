@@ -186,6 +186,8 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   }
   template <DrainListener L>
   static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
+    if (try_write_lock(f)) return true;
+    if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
     if constexpr (TellsOfDrains<Core>) {
       if (!f.core.write_lock_until(deadline, listener)) return false;
     } else {

@@ -147,6 +147,8 @@ class CohortRwOver
   }
   template <DrainListener L>
   bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+    if (try_write_lock()) return true;
+    if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
     Head& h = state_.head();
     for (unsigned round = 0; !Writers::try_mutex(h); ++round) {
       if (P::passed(*deadline)) return false;

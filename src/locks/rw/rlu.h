@@ -158,6 +158,8 @@ class RluOver : private RluState<P, W> {
   }
   template <DrainListener L>
   bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+    if (try_write_lock()) return true;
+    if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
     if (!line_.write_lock_until(deadline, listener)) return false;
     if (drain_rows(deadline, listener)) return true;
     listener.gave_up();

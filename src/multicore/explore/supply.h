@@ -33,6 +33,7 @@ class ExploredNodes {
     if (h != 0) return h;
     return take_shared();
   }
+  static Handle try_take() { return take(); }  // memory is never refused here
   static void give(Handle h) {
     if (!keep(h)) give_shared(h);
   }
