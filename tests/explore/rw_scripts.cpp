@@ -174,6 +174,10 @@ const Scripts kPatience = {
     {"helper", {"R ?1 u", "R +1 x u", "W u"}},
     {"helper-timed-w", {"R ?1 u", "R +1 u", "timedW u"}},
     {"helper-timed-r", {"R ?1 u", "farR +1 u", "W u"}},
+    // The reader that is needed came to the first CPU, behind a writer that has that one and waits,
+    // with a deadline that never comes, for the other reader at the second. It polled there once,
+    // and no reader could know that it drained.
+    {"helper-far-w", {"R +1 u", "R ?1 u", "farW u"}},
     {"helper-again", {"R ?1 u", "R +1 u R u", "W u W u"}},
     {"helper-recursive", {"R ?1 u", "R R +1 u x u", "W u"}},
     {"helper-writes", {"R ?1 u", "R +1 x u W u", "W u"}},
