@@ -261,7 +261,7 @@ std::vector<SeededFault> seeded_faults() {
       weak("guests: a guest leaves with relaxed", "extra_holds.h", "release_one",
            Op::compare_exchange, release, relaxed, "pf-t/spin/helper"),
       weak("guests: a guest comes in with relaxed", "guests.h", "enter", Op::compare_exchange,
-           acquire, relaxed, "bravo-pthread/spin/helper-after-w"),
+           acquire, relaxed, "pf-t/spin-impatient/marked-meanwhile"),
       weak("guests: a writer looks at the word with relaxed", "rw_writer.h", "finish", Op::load,
            acquire, relaxed, "pf-t/spin/gives-up"),
       weak("guests: a writer shuts the word with relaxed", "rw_writer.h", "shut",

@@ -61,6 +61,8 @@ const MutexScripts kRecursive = {
     {"recursive-try", {"W tryW=0 timedW=0 u u x u", "W u"}},
     {"fork-recursive", {"W W fork u x tryW=0 u u W u", "W u", "timedW u"}},
 };
+// A thread that has learnt its id at another mutex meets one that is repaired meanwhile.
+const MutexScript kForkRecursiveTwo = {"fork-recursive-two", {"W fork u W u", "W u | 2W u W u"}};
 const MutexScripts kFork = {
     {"fork", {"fork tryW u tryW u", "W u W u"}},
     {"fork-2w", {"fork tryW u", "W u", "W u"}},

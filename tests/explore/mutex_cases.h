@@ -41,6 +41,7 @@ extern const MutexScripts kMany;
 extern const MutexScripts kDestroy;
 extern const MutexScripts kContract;
 extern const MutexScripts kRecursive;
+extern const MutexScript kForkRecursiveTwo;
 extern const MutexScripts kFork;
 extern const MutexScripts kZeroed;
 extern const MutexScripts kCond;
@@ -110,6 +111,7 @@ class MutexBuilder {
       add_case(name, &contract, s);
     for (const MutexScript& s : kRecursive)
       add_case(name, &recursive, s);
+    add_case(name, &recursive, kForkRecursiveTwo).second = &second;
     for (const MutexScript& s : kFork)
       add_case(name, &contract, s);
     for (const MutexScript& s : kMoreFork)
@@ -119,7 +121,7 @@ class MutexBuilder {
     // One that is made of several locks takes many times the steps. It has no orders of its own.
     if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
       for (std::size_t i = first; i < cases_.size(); ++i)
-        cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
+        cases_[i].quick_bounds = i < rest ? kSmall : cases_[i].second ? kSequence : kNoStale;
     }
   }
   // Where acquisitions leave anything behind: numbers in the lock that wrap around.

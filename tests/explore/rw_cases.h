@@ -104,7 +104,7 @@ class RwBuilder {
     if (!has_tokens_) {
       Case& deep = add_case("core/" + name, &core, {"1w2r-deep", general("1w2r").threads});
       deep.bounds = {4, 2, 1, 1};
-      deep.quick_bounds = {4, 1, 0, 0};
+      deep.quick_bounds = {sleeps(name) ? 3 : 4, 1, 0, 0};
     }
     for (const Script& s : kMany)
       add_case("core/" + name, &core, s).sampled = true;
@@ -156,8 +156,12 @@ class RwBuilder {
   }
   // What gives up, and what only tries.
   void add_give_ups(const std::string& lock_name, LockUnderTest* lock) {
-    for (const Script& s : kGiveUp)
-      add_case(lock_name, lock, s).gives_back_nodes = true;
+    for (const Script& s : kGiveUp) {
+      Case& c = add_case(lock_name, lock, s);
+      c.gives_back_nodes = true;
+      // Where nobody sleeps the same script looks at the orders.
+      if (is_large_ && sleeps(lock_name)) c.quick_bounds = kNoStale;
+    }
     for (const Script& s : kTries)
       add_case(lock_name, lock, s);
     Case& twice = add_case(lock_name, lock, kGivenUpTwice);
@@ -315,11 +319,18 @@ class RwBuilder {
     }
   }
 
+  static bool sleeps(const std::string& lock_name) {
+    return lock_name.find("/park") != std::string::npos;
+  }
   // With a state on each CPU or node two threads are many; under BRAVO also with tokens of two
   // kinds.
   Bounds quick_bounds(const std::string& lock_name, const Script& s) const {
     if (s.quick != nullptr) {
       Bounds own = *s.quick;
+      // A second switch among three threads is for the lock itself.
+      const bool is_itself = !lock_name.starts_with("bravo-") && !sleeps(lock_name);
+      if (!is_itself && (s.threads.size() > 2 || s.quick == &kSwitchesInTime))
+        own.preemptions = std::min(own.preemptions, 1);
       if (is_large_) own = {std::min(own.preemptions, 1), 0, 0, own.timeouts, own.moves};
       if (is_large_ && std::string(s.name).starts_with("fork")) own.moves = 0;
       return own;

@@ -4,9 +4,6 @@
 
 namespace lockswap::explore::rw {
 
-// Deadlines pass only when nobody can go on.
-static constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
-
 // The thread with ! must time out. Then it comes again, and others come to what it left.
 const Scripts kAfterTimeOut = {
     {"timed-write-then-w", {"W +1 ?2 u", "?1 timedW! +2 W u"}, &kFewerStale},

@@ -179,9 +179,16 @@ const Scripts kPatience = {
     {"helper", {"R ?1 u", "R +1 x u", "W u"}},
     {"helper-timed-w", {"R ?1 u", "R +1 u", "timedW u"}},
     {"helper-timed-r", {"R ?1 u", "farR +1 u", "W u"}},
+    // The reader that is needed came to the first CPU, behind a writer that has that one and waits,
+    // with a deadline that never comes, for the other reader at the second. It polled there once,
+    // and no reader could know that it drained.
+    {"helper-far-w", {"R +1 u", "R ?1 u", "farW u"}},
     {"helper-again", {"R ?1 u", "R +1 u R u", "W u W u"}},
     {"helper-recursive", {"R ?1 u", "R R +1 u x u", "W u"}},
     {"helper-writes", {"R ?1 u", "R +1 x u W u", "W u"}},
+    // A reader waits in the lock below since before the mark, and the writer that it met has been in
+    // since. The reader may see that in the contract word alone.
+    {"marked-meanwhile", {"R exit +1 ?2 free", "?1 W u", "+2 R u"}},
     // What an earlier writer wrote. BRAVO: the last hold of the first thread is a fast one.
     {"helper-after-w", {"W u R u R ?1 u", "R +1 u", "W u"}},
     // The writer gives up while the guest is in, and comes again.
@@ -222,7 +229,7 @@ const Script& general(const std::string& name) { return named(kGeneral, name); }
 const Script& fork(const std::string& name) { return named(kFork, name); }
 const Script& patience(const std::string& name) { return named(kPatience, name); }
 const Script& contract(const std::string& name) {
-  for (const Scripts* scripts : {&kGeneral, &kContract}) {
+  for (const Scripts* scripts : {&kGeneral, &kContract, &kPatience}) {
     for (const Script& s : *scripts) {
       if (name == s.name) return s;
     }

@@ -45,6 +45,8 @@ constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
 constexpr Bounds kSequence{1, 0, 0, 1};
 // Where it takes a second switch.
 constexpr Bounds kSwitches{2, 0, 0, 1};
+// The same, where deadlines pass only when nobody can go on.
+inline constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
 // Four threads, or two that do much.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};
@@ -60,8 +62,9 @@ constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-h
 // Of those about patience, for every lock and wait policy; and of all, those in which patience may
 // run out at any time.
 constexpr const char* kPatienceEach[] = {"helper"};
-constexpr const char* kImpatient[] = {"1w2r",      "2w1r",    "timed-write", "timed-read",
-                                      "recursive", "foreign", "fork-1w1r",   "fork-hold"};
+constexpr const char* kImpatient[] = {"1w2r",       "2w1r",      "timed-write",
+                                      "timed-read", "recursive", "foreign",
+                                      "fork-1w1r",  "fork-hold", "marked-meanwhile"};
 
 const Script& general(const std::string& name);
 const Script& contract(const std::string& name);

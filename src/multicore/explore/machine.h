@@ -252,7 +252,8 @@ class Machine {
 
   static constexpr int kMostSteps = 3000;
   static constexpr int kMostIdleRounds = 8;
-  // How often all patience runs out in an execution. Then nothing but another thread ends a wait.
+  // How often all patience runs out in an execution before another deadline passes. Then nothing
+  // but another thread ends a wait.
   static constexpr int kMostPatience = 8;
 
   std::array<Thread, kMaxThreads> threads_;

@@ -23,6 +23,7 @@ bool Machine::time_out() {
   if (!t.expired) {
     --left_.timeouts;
     t.expired = true;
+    patience_rounds_ = 0;  // as in let_time_pass
   }
   note("its deadline is over");
   return true;
