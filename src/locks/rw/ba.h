@@ -75,17 +75,19 @@ class Ba : public BaWriters<P, W> {
     return wait_for_end(phase, deadline);
   }
 
-  // The end of a phase's number, for a reader that has no room for the whole (per-cpu.h), and the
-  // phase again; 0: it is over. It is taken for another one after 2^17 phases that were given up
-  // between two calls of that reader.
-  static constexpr std::uint32_t kShortPhase = 0x3fffe;
-  static std::uint32_t short_phase(std::uint32_t phase) noexcept {
-    return static_cast<std::uint32_t>(phase / kOnePhase * 2) & kShortPhase;
+  // A phase's number, of kPhaseBits bits, for a reader that remembers only its lowest ones
+  // (per-cpu.h); and the phase of which they are the lowest ones, 0: it is over. With b bits, it is
+  // taken for another one if just 2^b phases, or a multiple, were given up between two calls of
+  // that reader.
+  static constexpr int kPhaseBits = 28;
+  static_assert(Base::kPhaseNumber / kOnePhase == (1u << kPhaseBits) - 1);
+  static std::uint32_t phase_number(std::uint32_t phase) noexcept {
+    return static_cast<std::uint32_t>(phase / kOnePhase);
   }
-  std::uint32_t whole_phase(std::uint32_t end) noexcept {
+  std::uint32_t whole_phase(std::uint32_t lowest, std::uint32_t mask) noexcept {
     const std::uint64_t v = word_.load(acquire);  // as in read_withdraw
     const auto phase = static_cast<std::uint32_t>(v & kPhase);
-    return is_free(v) || short_phase(phase) != end ? 0 : phase;
+    return is_free(v) || ((phase_number(phase) ^ lowest) & mask) != 0 ? 0 : phase;
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have

@@ -22,6 +22,8 @@
 //   for: readers of the first CPUs may be in and out before a writer has released the last one.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,20 +76,20 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
 
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }
 
-  // A token; or kWaits, with the CPU and the end of the number of BA's phase.
+  // A token; or kWaits, with the CPU and the lowest bits of the number of BA's phase.
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = P::cpu() + 1;
     Part& part = part_of(token);
     const std::uint32_t phase = part.lock.read_arrive();
     if (phase != 0) [[unlikely]]
-      return kWaits | (token - 1) << kCpuShift | Ba<P, W>::short_phase(phase);
+      return attempt_of(token, phase);
     count_in(part);
     return token;
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    const std::uint32_t phase = part.lock.whole_phase(attempt & kShortPhase);
+    const std::uint32_t phase = part.lock.whole_phase(attempt, phase_mask());
     if (phase != 0 && !part.lock.read_wait(phase, deadline)) return false;
     count_in(part);
     attempt = token;
@@ -96,7 +98,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool read_withdraw(std::uint32_t& attempt) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    const std::uint32_t phase = part.lock.whole_phase(attempt & kShortPhase);
+    const std::uint32_t phase = part.lock.whole_phase(attempt, phase_mask());
     if (phase != 0 && part.lock.read_withdraw(phase)) return true;
     count_in(part);
     attempt = token;
@@ -204,13 +206,20 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
 
   Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
 
-  // In an attempt: kWaits, the CPU's number, the end of the phase's.
+  // In an attempt: kWaits, the CPU's number, and below it as much of the phase's as there is room
+  // for: all of it with up to 8 CPUs, 23 bits with 256.
   static constexpr std::uint32_t kWaits = 1u << 31;
-  static constexpr std::uint32_t kShortPhase = Ba<P, W>::kShortPhase;
-  static constexpr int kCpuShift = 18;
-  static_assert(kWaits >= kMustWait && kShortPhase >> kCpuShift == 0);
+  static_assert(kWaits >= kMustWait);
+  static int cpu_shift() noexcept {
+    return std::min(31 - static_cast<int>(std::bit_width(Blocks::parts() - 1)),
+                    Ba<P, W>::kPhaseBits);
+  }
+  static std::uint32_t phase_mask() noexcept { return (1u << cpu_shift()) - 1; }
+  static std::uint32_t attempt_of(std::uint32_t token, std::uint32_t phase) noexcept {
+    return kWaits | (token - 1) << cpu_shift() | (Ba<P, W>::phase_number(phase) & phase_mask());
+  }
   static std::uint32_t token_in(std::uint32_t attempt) noexcept {
-    return ((attempt & ~kWaits) >> kCpuShift) + 1;
+    return ((attempt & ~kWaits) >> cpu_shift()) + 1;
   }
 
   static void count_in(Part& part) noexcept {
