@@ -23,6 +23,8 @@ constexpr Bounds kSmall{1, 1, 1, 1};
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kNoStray{1, 1, 0, 1};
 constexpr Bounds kNoStrayNoStale{1, 0, 0, 0};
+// Threads run until they wait.
+constexpr Bounds kOnlyStale{0, 3, 0, 0};
 // As in rw_scripts.h.
 constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};

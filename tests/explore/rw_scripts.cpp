@@ -186,8 +186,8 @@ const Scripts kPatience = {
     {"helper-again", {"R ?1 u", "R +1 u R u", "W u W u"}},
     {"helper-recursive", {"R ?1 u", "R R +1 u x u", "W u"}},
     {"helper-writes", {"R ?1 u", "R +1 x u W u", "W u"}},
-    // A reader waits in the lock below since before the mark, and the writer that it met has been in
-    // since. The reader may see that in the contract word alone.
+    // A reader waits in the lock below since before the mark, and the writer that it met has been
+    // in since. The reader may see that in the contract word alone.
     {"marked-meanwhile", {"R exit +1 ?2 free", "?1 W u", "+2 R u"}},
     // What an earlier writer wrote. BRAVO: the last hold of the first thread is a fast one.
     {"helper-after-w", {"W u R u R ?1 u", "R +1 u", "W u"}},
