@@ -22,7 +22,6 @@
 //   for: readers of the first CPUs may be in and out before a writer has released the last one.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -89,7 +88,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    const std::uint32_t phase = part.lock.whole_phase(attempt, phase_mask());
+    const std::uint32_t phase = phase_in(attempt, part);
     if (phase != 0 && !part.lock.read_wait(phase, deadline)) return false;
     count_in(part);
     attempt = token;
@@ -98,7 +97,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool read_withdraw(std::uint32_t& attempt) noexcept {
     const std::uint32_t token = token_in(attempt);
     Part& part = part_of(token);
-    const std::uint32_t phase = part.lock.whole_phase(attempt, phase_mask());
+    const std::uint32_t phase = phase_in(attempt, part);
     if (phase != 0 && part.lock.read_withdraw(phase)) return true;
     count_in(part);
     attempt = token;
@@ -204,22 +203,25 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
  private:
   static constexpr unsigned kMostRounds = 64;  // some 50 ms
 
-  Part& part_of(std::uint32_t token) noexcept { return State::part(state_.head(), token - 1); }
-
-  // In an attempt: kWaits, the CPU's number, and below it as much of the phase's as there is room
-  // for: all of it with up to 8 CPUs, 23 bits with 256.
-  static constexpr std::uint32_t kWaits = 1u << 31;
-  static_assert(kWaits >= kMustWait);
-  static int cpu_shift() noexcept {
-    return std::min(31 - static_cast<int>(std::bit_width(Blocks::parts() - 1)),
-                    Ba<P, W>::kPhaseBits);
+  [[gnu::always_inline]] Part& part_of(std::uint32_t token) noexcept {
+    return State::part(state_.head(), token - 1);
   }
-  static std::uint32_t phase_mask() noexcept { return (1u << cpu_shift()) - 1; }
+
+  // In an attempt: the token, above it as much of the phase's number as there is room for (all of
+  // it with up to 7 CPUs, 22 bits with 256), and kWaits.
+  static constexpr std::uint32_t kWaits = 1u << 31;
+  static_assert(kWaits >= kMustWait && kWaits >> 3 == 1u << Ba<P, W>::kPhaseBits);
+  static int token_bits() noexcept { return 32 - std::countl_zero(Blocks::parts() | 1); }
   static std::uint32_t attempt_of(std::uint32_t token, std::uint32_t phase) noexcept {
-    return kWaits | (token - 1) << cpu_shift() | (Ba<P, W>::phase_number(phase) & phase_mask());
+    return Ba<P, W>::phase_number(phase) << token_bits() | token | kWaits;
   }
   static std::uint32_t token_in(std::uint32_t attempt) noexcept {
-    return ((attempt & ~kWaits) >> cpu_shift()) + 1;
+    return attempt & ((1u << token_bits()) - 1);
+  }
+  // The phase that it waits for; 0: that is over.
+  static std::uint32_t phase_in(std::uint32_t attempt, Part& part) noexcept {
+    const int bits = token_bits();
+    return part.lock.whole_phase((attempt & ~kWaits) >> bits, (kWaits - 1) >> bits);
   }
 
   static void count_in(Part& part) noexcept {
