@@ -132,7 +132,7 @@ const MutexScripts kCondStop = {
     {"halt-relay",
      {"W +1 haltsee u", "?1 W +2 see u +8", "?2 W +3 see u ?8 +9", "?3 W put broadcast u"},
      &kNoStrayNoStale},
-    // Nothing but the guard's wake tells it that the chain is made: the broadcast does not come by
+    // Nothing but the guard's wake shows it that the chain is made: the broadcast does not come by
     // the mutex. Each of its three looks at the relay may be an old one.
     {"halt-relay-outside",
      {"W +1 haltsee u", "?1 W +2 see u +8", "?2 W +3 see u ?8 +9", "?3 W put u broadcast"},

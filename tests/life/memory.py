@@ -44,7 +44,8 @@ def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
         need(last[0] <= end[0] + FIXED + blocks, f"{name}: {command} takes {last[0]} kB, under glibc {end[0]} kB")
         mapped = last[1] - first[1]
         # Blocks come in chunks, each of which is a quarter of what there is.
-        need(mapped <= max(end[1] - early[1], 0) + PAGES + blocks * 5 // 4, f"{name}: {command} mapped {mapped} kB more")
+        allowed = max(end[1] - early[1], 0) + PAGES + blocks * 5 // 4
+        need(mapped <= allowed, f"{name}: {command} mapped {mapped} kB more")
         need(last[2] <= first[2] + 4, f"{name}: {command}: {last[2] - first[2]} mappings more")
 
 
