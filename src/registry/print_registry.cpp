@@ -74,6 +74,7 @@ void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
   flag("biased", lock.biased);
   flag("asymmetric", lock.asymmetric);
   flag("readers_overtake", lock.info.readers_overtake);
+  flag("writers_can_starve", lock.info.writers_can_starve);
   field_or_null("under", lock.under);
   // rw_contract.h adds the last two to every lock of ours, and glibc's default kind has them.
   const char* const with[] = {"try", "timed", "recursive-read", "foreign-release", nullptr};

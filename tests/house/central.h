@@ -32,6 +32,7 @@ class Central {
       .fairness = "none; writers can starve",
       .kinds = "no effect",
       .readers_overtake = true,
+      .writers_can_starve = true,
       .aliases = {"textbook"},
       .instructions = 60,
   };

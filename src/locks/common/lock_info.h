@@ -6,11 +6,12 @@ namespace lockswap {
 
 struct LockInfo {
   const char* summary;
-  const char* source;             // paper and section
-  const char* fairness;           // which thread goes first
-  const char* kinds = "";         // of an rwlock: what becomes of glibc's writer-preference kinds
-  bool readers_overtake = false;  // a reader may enter while a writer waits for others to leave
-  const char* aliases[3] = {};    // other names that users may type; nullptr-terminated
+  const char* source;               // paper and section
+  const char* fairness;             // which thread goes first
+  const char* kinds = "";           // of an rwlock: what becomes of glibc's writer-preference kinds
+  bool readers_overtake = false;    // a reader may enter while a writer waits for others to leave
+  bool writers_can_starve = false;  // readers that keep coming, and overlap, keep writers out
+  const char* aliases[3] = {};      // other names that users may type; nullptr-terminated
   // The most instructions that an uncontended read, or mutex, may take with its release, the loop
   // around it and the call through the preload: tests/apps/instructions.py measures each lock.
   unsigned instructions = 0;

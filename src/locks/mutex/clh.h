@@ -85,7 +85,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     if ((rest & kLeft) != 0) {
       Nodes::give(rest & ~kLeft);
     } else {
-      say(rest, kReleased, release);
+      // release: the critical section; pairs with wait_for.
+      wake_behind(rest, Nodes::at(rest).state.exchange(kReleased, release));
     }
   }
 
@@ -178,7 +179,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
       if (tail_.load(relaxed) == me && tail_.compare_exchange(expected, before, seq_cst)) {
         if (is_shut(Nodes::at(before).state.load(seq_cst))) break;
       } else {
-        say(me, before << kShift, seq_cst);
+        // As a release: the node before is in the queue; pairs with wait_for.
+        wake_behind(me, Nodes::at(me).state.exchange(before << kShift, seq_cst));
         if (tail_.load(seq_cst) != me) return false;
         before = me;
         me = Nodes::take();
@@ -195,16 +197,14 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   // Gives back the nodes before that are not shut. True: there are no others.
   static bool go_over(Handle& before) noexcept {
     do {
-      if (is_shut(Nodes::at(before).state.load(acquire))) return false;  // pairs with say
+      if (is_shut(Nodes::at(before).state.load(acquire))) return false;  // as in wait_for
     } while (next_before(before));
     return true;
   }
 
-  // The thread behind sees it; the node is that thread's from then on.
-  static void say(Handle me, std::uint32_t what, Order order) noexcept {
-    // release at least: the critical section, or that the node before is in the queue; pairs with
-    // wait_for.
-    const std::uint32_t was = Nodes::at(me).state.exchange(what, order);
+  // `was`: the state of that node until its thread changed it. The node is from then on that of the
+  // thread behind.
+  static void wake_behind(Handle me, std::uint32_t was) noexcept {
     if constexpr (W::kParks) {
       if ((was & kSleepers) != 0) W::wake(&Nodes::at(me).state, kChannel);
     }

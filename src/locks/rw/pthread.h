@@ -34,6 +34,7 @@ class Pthread {
       .source = "glibc nptl",
       .fairness = "readers first; writers can starve",
       .kinds = "honoured by the slow path",
+      .writers_can_starve = true,
       .instructions = 75,
   };
   static constexpr bool kNamesWriter = true;
