@@ -1,6 +1,6 @@
-// A mutex as glibc's is: a word that says free, held, or held with threads that may sleep. A release
-// gives it to nobody, so whoever comes may take it past those who wait. glibc's source cannot run
-// here; condition variables beside it (LOCKSWAP_COND=own) are explored over this.
+// A mutex as glibc's is: a word that says free, held, or held with threads that may sleep. A
+// release gives it to nobody, so a thread that comes may take it past those that wait. glibc's
+// source cannot run here; condition variables beside it (LOCKSWAP_COND=own) are explored over this.
 //
 // Algorithm: U. Drepper, "Futexes are tricky" (2011), mutex2. As glibc's it knows nothing of forks:
 // what a child finds held stays so. Unlike glibc's a release wakes all that sleep.
