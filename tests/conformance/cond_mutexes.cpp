@@ -159,7 +159,7 @@ TEST(CondVarieties, Cancellation) {
 // Threads that may be cancelled at any time, by their own wish: no wait leaves anything behind.
 TEST(CondVarieties, AsynchronousCancellationAmidWakeUps) {
   if (glibc_conds()) GTEST_SKIP() << "glibc: pthread_cond_wait is not async-cancel-safe";
-  for (int round = 0; round < scaled(300); ++round) {
+  for (int round = 0; round < scaled(1000); ++round) {
     Box b(kVarieties[0]);
     Cleaned cleaned{&b};
     std::thread cancelled([&] {

@@ -82,7 +82,7 @@ const MutexScripts kCondQueue = {
     {"queue-behind",
      {"W +1 take u", "?1 W take u W take u", "?2 W take u",
       "?1 W put u signal W put u signal +2 W put u signal W put u signal"},
-     &kSwitches},
+     &kSequence},
 };
 const MutexScripts kMoreManyCond = {
     {"4t-middle", {"W see u", "W timedsee signal u", "W see u", "W put u broadcast"}},
