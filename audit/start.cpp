@@ -48,7 +48,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   known_me();
   static constinit Bypasses bypasses{};
-  find_bypasses(bypasses, false);
+  find_bypasses(bypasses, {});
   for (std::size_t i = 0; i < bypasses.count && i < Bypasses::kMost; ++i) {
     char name[300];
     Text(name, sizeof name) << bypasses.first[i].object << " (" << bypasses.first[i].how << ")";

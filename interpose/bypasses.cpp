@@ -13,11 +13,11 @@ bool starts_with(const char* name, const char* prefix) noexcept {
 }
 
 // The function's name, without the underscores of its old second name; nullptr: another function.
-const char* lock_function(const char* name, bool mutexes) noexcept {
+const char* lock_function(const char* name, Swapped swapped) noexcept {
   if (name[0] == '_' && name[1] == '_') name += 2;
-  const bool is_one =
-      starts_with(name, "pthread_rwlock_") ||
-      (mutexes && (starts_with(name, "pthread_mutex_") || starts_with(name, "pthread_cond_")));
+  const bool is_one = starts_with(name, "pthread_rwlock_") ||
+                      (swapped.mutexes && starts_with(name, "pthread_mutex_")) ||
+                      (swapped.conds && starts_with(name, "pthread_cond_"));
   return is_one ? name : nullptr;
 }
 
@@ -25,14 +25,14 @@ const char* lock_function(const char* name, bool mutexes) noexcept {
 struct Question {
   const link_map* own;
   const link_map* behind;
-  bool mutexes;
+  Swapped swapped;
   bool yes;
 };
 
 // `context` is a Question.
 void ask(void* context, const char* name, void* target) noexcept {
   auto& q = *static_cast<Question*>(context);
-  const char* function = lock_function(name, q.mutexes);
+  const char* function = lock_function(name, q.swapped);
   if (q.yes || function == nullptr) return;
   const void* ours = find_symbol(*q.own, function, nullptr);
   if (ours == nullptr || ours == target) return;  // nullptr: left to glibc
@@ -42,14 +42,14 @@ void ask(void* context, const char* name, void* target) noexcept {
 
 struct Search {
   Bypasses& found;
-  bool mutexes;
+  Swapped swapped;
 };
 
 void look_at(const link_map* objects, const link_map* own, const link_map* behind, const char* how,
              const Search& search) noexcept {
   Bypasses& found = search.found;
   for (const link_map* m = objects; m != nullptr; m = m->l_next) {
-    Question question{own, behind, search.mutexes, false};
+    Question question{own, behind, search.swapped, false};
     visit_references(*m, &ask, &question);
     if (!question.yes || is_copy(*m)) continue;
     if (found.count < Bypasses::kMost) {
@@ -63,7 +63,7 @@ void look_at(const link_map* objects, const link_map* own, const link_map* behin
 
 }  // namespace
 
-void find_bypasses(Bypasses& found, bool mutexes) noexcept {
+void find_bypasses(Bypasses& found, Swapped swapped) noexcept {
   const auto look = [](void* p) {
     const link_map* own = own_object();
     if (own == nullptr) return;
@@ -73,7 +73,7 @@ void find_bypasses(Bypasses& found, bool mutexes) noexcept {
     };
     visit_other_namespaces(look_in_namespace, p);
   };
-  Search search{found, mutexes};
+  Search search{found, swapped};
   with_stable_list(look, &search);
 }
 

@@ -4,14 +4,15 @@
 // has locks of its own, they are glibc's.
 #pragma once
 
+#include "interpose/load_order.h"
 #include "registry/stats.h"
 
 namespace lockswap {
 
 // Looks at what the references of all loaded objects are bound to now. What was unloaded before,
 // pointers from dlsym, and functions bound lazily and not called yet are not seen. For the end of a
-// process: some microseconds, and a millisecond for objects with many relocations. mutexes: whether
-// to look for functions of mutexes and condition variables, too.
-void find_bypasses(Bypasses& found, bool mutexes) noexcept;
+// process: some microseconds, and a millisecond for objects with many relocations. Of
+// mutexes and condition variables it looks where those are swapped, of rwlocks always.
+void find_bypasses(Bypasses& found, Swapped swapped) noexcept;
 
 }  // namespace lockswap

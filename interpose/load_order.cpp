@@ -18,8 +18,14 @@ constexpr const char* kRwlocks[] = {
     "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock",
 };
 constexpr const char* kMutexes[] = {
-    "pthread_mutex_lock",      "pthread_mutex_unlock", "pthread_mutex_trylock",
-    "pthread_mutex_timedlock", "pthread_cond_wait",    "pthread_cond_timedwait",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+};
+constexpr const char* kConds[] = {
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
     "pthread_cond_signal",
 };
 constexpr const char* kClocks[] = {"clock_gettime", "gettimeofday", "time"};
@@ -36,7 +42,8 @@ const char* first_defined(const link_map& object, const Names& names) noexcept {
 
 const char* defined_lock(const link_map& object, Swapped swapped) noexcept {
   const char* name = swapped.rwlocks ? first_defined(object, kRwlocks) : nullptr;
-  return name == nullptr && swapped.mutexes ? first_defined(object, kMutexes) : name;
+  if (name == nullptr && swapped.mutexes) name = first_defined(object, kMutexes);
+  return name == nullptr && swapped.conds ? first_defined(object, kConds) : name;
 }
 
 const char* defined_clock(const link_map& object) noexcept {
@@ -120,7 +127,8 @@ bool is_said(const link_map& object) noexcept {
   const char* preloaded = environment_value("LD_PRELOAD");
   if (preloaded == nullptr || object.l_name[0] == 0) return false;
   return std::strstr(preloaded, file_name(object)) != nullptr &&
-         (parent_began_with("LOCKSWAP_RWLOCK=") || parent_began_with("LOCKSWAP_MUTEX="));
+         (parent_began_with("LOCKSWAP_RWLOCK=") || parent_began_with("LOCKSWAP_MUTEX=") ||
+          parent_began_with("LOCKSWAP_COND="));
 }
 
 }  // namespace
@@ -128,7 +136,7 @@ bool is_said(const link_map& object) noexcept {
 void warn_of_load_order(Swapped swapped) noexcept {
   const link_map* own = own_object();
   if (own == nullptr) return;  // brought by dlmopen
-  if (!swapped.rwlocks && !swapped.mutexes) return;
+  if (!swapped.any()) return;
   Misplaced found{};
   look_before(found, own, swapped);
   look_behind(found, own, swapped);

@@ -6,7 +6,9 @@ namespace lockswap {
 
 struct Swapped {
   bool rwlocks;
-  bool mutexes;  // and condition variables
+  bool mutexes;
+  bool conds;  // condition variables
+  bool any() const noexcept { return rwlocks || mutexes || conds; }
 };
 
 // At start-up: one line on stderr if there is such a library. What dlopen brings later is not seen,

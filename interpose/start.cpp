@@ -36,6 +36,8 @@ bool swaps_mutexes() noexcept {
   return mutex != nullptr && !mutex->passes_through();
 }
 
+Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(), swaps_conds(config)}; }
+
 void announce() noexcept {
   char line[256];
   Text text(line, sizeof line);
@@ -48,6 +50,9 @@ void announce() noexcept {
   }
   if (config.mutex != nullptr) {
     text << ", mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "");
+  }
+  if (config.cond != Conds::with_mutex) {
+    text << ", cond " << (config.cond == Conds::own ? "own" : "pthread");
   }
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
   say(line);
@@ -116,7 +121,7 @@ void in_forked_child() noexcept {
 
 __attribute__((constructor)) void on_load() {
   started<start>();
-  if (config.warns) warn_of_load_order({swaps_rwlocks(), swaps_mutexes()});
+  if (config.warns) warn_of_load_order(swapped());
   pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 
@@ -124,7 +129,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
-  find_bypasses(bypasses, swaps_mutexes());
+  find_bypasses(bypasses, swapped());
   if (config.stats != nullptr) {
     report_stats(config, &bypasses);
   } else {

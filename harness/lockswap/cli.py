@@ -48,6 +48,11 @@ def list_command(as_json: bool, name: str | None) -> None:
 @click.option(
     "--mutex", "-m", metavar="MUTEX", help="The mutex, with condition variables to it. Default: glibc's, untouched."
 )
+@click.option(
+    "--cond",
+    metavar="own|pthread",
+    help="Condition variables: own, ours, also with glibc's mutexes; pthread, glibc's. Default: those of the mutex.",
+)
 @click.option("--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default).")
 @click.option(
     "--stats",
@@ -63,6 +68,7 @@ def list_command(as_json: bool, name: str | None) -> None:
 def run_command(
     rwlock: str | None,
     mutex: str | None,
+    cond: str | None,
     wait: str | None,
     stats: str | None,
     verbose: bool,
@@ -76,13 +82,14 @@ def run_command(
     lockswap run --rwlock bravo-ba -- ./server --port 8080
     lockswap run --mutex mcs -- ./prog              its mutexes
     lockswap run --rwlock ba --mutex mcs -- ./prog  both
+    lockswap run --cond own -- ./prog               its condition variables alone
     lockswap run --rwlock ba --stats -- ./prog      counts on stderr at exit
     lockswap run --rwlock none -- ./prog            as it is, without lockswap
     """
     from lockswap.base.paths import Paths
     from lockswap.run.launch import run
 
-    run(Paths.find(), list(command), rwlock, mutex, wait, stats, verbose, preload, preload_first)
+    run(Paths.find(), list(command), rwlock, mutex, cond, wait, stats, verbose, preload, preload_first)
 
 
 def _compared_by_default() -> dict[str, str]:

@@ -37,4 +37,18 @@ class CancellableSleep {
   __pthread_unwind_buf_t buffer_;
 };
 
+// While it lives a cancellation acts in sleeps alone, whatever type the thread has chosen: one that
+// came at any other instruction would leave locked what the function has locked. At the end it may
+// act at once.
+class DeferredCancellation {
+ public:
+  DeferredCancellation() noexcept { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_); }
+  ~DeferredCancellation() { pthread_setcanceltype(type_, nullptr); }
+  DeferredCancellation(const DeferredCancellation&) = delete;
+  DeferredCancellation& operator=(const DeferredCancellation&) = delete;
+
+ private:
+  int type_ = PTHREAD_CANCEL_DEFERRED;
+};
+
 }  // namespace lockswap

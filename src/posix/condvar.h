@@ -106,26 +106,7 @@ class Condvar {
   }
 
   void broadcast() noexcept {
-    if (list_.head() == 0) return;  // as in signal
-    latch();
-    // relaxed, here and in the loop: the latch hands it on.
-    bool at_once = (passing_.fetch_and(~kByPriority, relaxed) & kByPriority) != 0;
-    Chain chain;
-    const Handle oldest = list_.head();
-    const bool is_alone = oldest == 0 || Nodes::at(oldest).link.load(relaxed) == 0;
-    Handle next;
-    for (Handle h = oldest; h != 0; h = next) {
-      Node& node = Nodes::at(h);
-      next = node.link.load(relaxed);
-      // One that is alone has nobody to go before.
-      const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
-      at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
-      if (!chain.add(h)) continue;
-      list_.join(node.prev.load(relaxed), next);
-      chain.link(h);
-    }
-    list_.unlatch();
-    chain.start(at_once);
+    if (list_.head() != 0) broadcast_to_all();  // as in signal
   }
 
   // Waits for threads that still touch the object; if threads wait on it, for them as well, as
@@ -192,6 +173,29 @@ class Condvar {
       passing_.fetch_or(kByPriority, relaxed);
     }
     list_.unlatch();
+  }
+
+  // Out of line: where nobody waits a broadcast needs no stack.
+  [[gnu::noinline]] void broadcast_to_all() noexcept {
+    latch();
+    // relaxed, here and in the loop: the latch hands it on.
+    bool at_once = (passing_.fetch_and(~kByPriority, relaxed) & kByPriority) != 0;
+    Chain chain;
+    const Handle oldest = list_.head();
+    const bool is_alone = oldest == 0 || Nodes::at(oldest).link.load(relaxed) == 0;
+    Handle next;
+    for (Handle h = oldest; h != 0; h = next) {
+      Node& node = Nodes::at(h);
+      next = node.link.load(relaxed);
+      // One that is alone has nobody to go before.
+      const std::uint32_t priority = is_alone ? 0 : List::priority_of(node);
+      at_once = at_once || priority != 0 || node.mutex.load(relaxed) == kNoRelay;
+      if (!chain.add(h)) continue;
+      list_.join(node.prev.load(relaxed), next);
+      chain.link(h);
+    }
+    list_.unlatch();
+    chain.start(at_once);
   }
 
   // False: the one that was signalled may not run, and others wait.

@@ -108,6 +108,7 @@ struct Ops {
   static int wait_until(pthread_cond_t* c, pthread_mutex_t* m, const Deadline* deadline) noexcept {
     if (deadline != nullptr && !is_valid_time(deadline->at)) return EINVAL;
     if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
+    const DeferredCancellation deferred;
     CancellableSleep sleep;
     WaitersMutex mutex(m);
     const auto unlock = [&mutex] { return mutex.unlock(); };

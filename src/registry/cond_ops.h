@@ -1,4 +1,4 @@
-// Condition variables behind the functions of POSIX, for mutexes that are not glibc's. One that is
+// Condition variables behind the functions of POSIX, for mutexes of ours and glibc's. One that is
 // process-shared stays glibc's.
 #pragma once
 

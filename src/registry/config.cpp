@@ -20,6 +20,9 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},
     {"LOCKSWAP_MUTEX", "mutex", "",
      "the mutex to run, with condition variables of its own; unset: glibc's, untouched"},
+    {"LOCKSWAP_COND", "own or pthread", "",
+     "own: condition variables of ours, also with glibc's mutexes; pthread: glibc's; unset: those "
+     "that go with the mutex"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
@@ -109,6 +112,19 @@ void choose(Reader& reader, const char* variable, const char* what, const List& 
     text << (i == 0 ? " " : ", ") << list.rows[i].name;
 }
 
+void read_cond(Reader& reader, Config& config) noexcept {
+  constexpr char kName[] = "LOCKSWAP_COND";
+  const char* v = environment_value(kName);
+  if (v == nullptr || !reader.ok()) return;
+  if (same_name(v, "own")) {
+    config.cond = Conds::own;
+  } else if (same_name(v, "pthread") || same_name(v, "glibc")) {
+    config.cond = Conds::pthread;
+  } else {
+    reader.complain(kName, v) << "is no kind of condition variables; choose one of: own, pthread";
+  }
+}
+
 const WaitInfo* find_wait(const char* name) noexcept {
   for (int i = 0; i < waits().count; ++i) {
     if (same_name(waits().rows[i].name, name)) return &waits().rows[i];
@@ -196,6 +212,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reject_unknown(reader);
   choose(reader, "LOCKSWAP_RWLOCK", "lock", rwlocks(), find_rwlock, config.rwlock);
   choose(reader, "LOCKSWAP_MUTEX", "mutex", mutexes(), find_mutex, config.mutex);
+  read_cond(reader, config);
   choose(reader, "LOCKSWAP_WAIT", "wait policy", waits(), find_wait, config.wait);
   read_range(reader, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);

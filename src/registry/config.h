@@ -21,11 +21,19 @@ struct Options {
 };
 Options options() noexcept;
 
+// LOCKSWAP_COND.
+enum class Conds : std::uint8_t {
+  with_mutex,  // unset: ours with a mutex of ours, else glibc's
+  own,         // ours, with whichever mutexes
+  pthread,     // glibc's
+};
+
 struct Config {
   const char* rwlock = nullptr;  // a canonical name; nullptr = nothing was asked for
   bool automatic = false;        // it was chosen for `auto` (rwlocks.h)
   const char* mutex = nullptr;   // as rwlock
   bool automatic_mutex = false;  // as automatic (mutexes.h)
+  Conds cond = Conds::with_mutex;
   const char* wait = "park";
   std::uint32_t spin = 50;  // pauses before parking
   std::uint32_t reader_patience_us = 5000;

@@ -110,28 +110,58 @@ const MutexInfo* mutex_of(const Config& config) noexcept {
   return config.mutex == nullptr ? nullptr : find_mutex(config.mutex);
 }
 
+bool swaps_conds(const Config& config) noexcept {
+  const MutexInfo* mutex = mutex_of(config);
+  const bool by_mutex = mutex != nullptr && !mutex->passes_through();
+  return config.cond == Conds::own || (config.cond == Conds::with_mutex && by_mutex);
+}
+
+namespace {
+
+// Of a process whose mutexes are all glibc's.
+constexpr MutexOfConds kGlibcsMutexes{
+    .is_ours = [](pthread_mutex_t*) { return false; },
+    .count_waiter = [](pthread_mutex_t*, bool) {},  // never called
+};
+
+const char* cannot_wait_with(const MutexInfo& mutex) noexcept {
+  static constinit char line[256];
+  Text(line, sizeof line)
+      << "LOCKSWAP_COND=pthread does not go with LOCKSWAP_MUTEX=" << mutex.name
+      << ": glibc's condition variables release and acquire mutexes by glibc's own code, which "
+         "would break one of ours; leave one of the two unset";
+  return line;
+}
+
+}  // namespace
+
 bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept {
   const bool count = config.stats != nullptr;
   const MutexInfo* mutex = mutex_of(config);
   if (mutex != nullptr && mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
-  if (mutex == nullptr) {
-    choice = {&system_mutex, &system_cond, &system_old_cond};
-    return true;
-  }
-  if (mutex->code == nullptr) {
-    choice = {count ? &counting_system_mutex : &system_mutex, &system_cond, &system_old_cond};
-    if (count) count_conds(choice.cond, choice.old_cond);
-    return true;
-  }
-  Native::set_spin_budget(config.spin);
-  Native::set_pretence(config.topology);
-  const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
-  if (!code.prepare() || !prepare_conds(*code.ops, code.of_conds)) {
-    why = "no memory for queue nodes; raise the limit (ulimit -v)";
+  const bool is_ours = mutex != nullptr && mutex->code != nullptr;
+  if (is_ours && config.cond == Conds::pthread) {
+    why = cannot_wait_with(*mutex);
     return false;
   }
-  choice = {code.ops, &cond_ops, &old_cond_ops};
-  if (count) count_conds(choice.cond, choice.old_cond);
+  choice = {&system_mutex, &system_cond, &system_old_cond};
+  if (is_ours || config.cond == Conds::own) {
+    Native::set_spin_budget(config.spin);
+    Native::set_pretence(config.topology);
+    const MutexCode* code =
+        is_ours ? &mutex->code->of[AllWaits::number_of(config.wait)][count] : nullptr;
+    if ((is_ours && !code->prepare()) ||
+        !prepare_conds(is_ours ? *code->ops : system_mutex,
+                       is_ours ? code->of_conds : kGlibcsMutexes)) {
+      why = "no memory for queue nodes; raise the limit (ulimit -v)";
+      return false;
+    }
+    choice = {is_ours ? code->ops : &system_mutex, &cond_ops, &old_cond_ops};
+  }
+  if (count && mutex != nullptr && !is_ours) choice.mutex = &counting_system_mutex;
+  if (count && (mutex != nullptr || config.cond != Conds::with_mutex)) {
+    count_conds(choice.cond, choice.old_cond);
+  }
   return true;
 }
 

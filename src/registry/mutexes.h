@@ -46,6 +46,9 @@ const MutexInfo* find_mutex(const char* name) noexcept;
 // The mutex that the configuration names; nullptr: none.
 const MutexInfo* mutex_of(const Config& config) noexcept;
 
+// Whether condition variables are ours under that configuration.
+bool swaps_conds(const Config& config) noexcept;
+
 // The functions of mutexes and condition variables that go together.
 struct MutexChoice {
   const MutexOps* mutex;
@@ -54,7 +57,7 @@ struct MutexChoice {
 };
 // Makes ready what the configuration asks for. It is called once, at start-up, after
 // prepare_rwlock, when system_mutex and the tables beside it are filled in. False: it cannot be
-// done, and `why` says why in one line.
+// done, and `why` says why in one line, which stays.
 bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) noexcept;
 
 }  // namespace lockswap

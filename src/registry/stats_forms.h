@@ -10,6 +10,7 @@
 #include "platform/text.h"
 #include "registry/config.h"
 #include "registry/counts.h"
+#include "registry/mutexes.h"
 #include "registry/rwlocks.h"
 #include "registry/stats.h"
 
@@ -61,10 +62,18 @@ inline constexpr Field kAllFields[] = {
 inline constexpr auto kFields = std::span(kAllFields).first<13>();
 inline constexpr auto kMutexFields = std::span(kAllFields).last<8>();
 inline constexpr auto kOfOneMutex = kMutexFields.first<4>();
+inline constexpr auto kOfConds = kMutexFields.last<4>();
 static_assert(kFields.size() + kMutexFields.size() == std::size(kAllFields));
 
 inline const char* name_of_lock(const Config& config) noexcept { return rwlock_of(config).name; }
 inline bool has_bias(const Config& config) noexcept { return rwlock_of(config).biased; }
+
+inline const char* name_of_conds(const Config& config) noexcept {
+  return swaps_conds(config) ? "own" : "pthread";
+}
+inline bool counts_conds_alone(const Config& config) noexcept {
+  return config.mutex == nullptr && config.cond != Conds::with_mutex;
+}
 
 // fast / reads with six places.
 void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept;

@@ -86,6 +86,17 @@ void put_json_mutexes(Text& out, const Config& config, const Totals& t,
   out << "}";
 }
 
+// null: they are not counted.
+void put_json_conds(Text& out, const Config& config, const Totals& t) noexcept {
+  if (config.mutex == nullptr && !counts_conds_alone(config)) {
+    out << "\"conds\":null";
+    return;
+  }
+  out << "\"conds\":{\"cond\":\"" << name_of_conds(config) << "\",\"totals\":{";
+  put_json_counts(out, kOfConds, [&t](Event e) { return t[e]; });
+  out << "}}";
+}
+
 }  // namespace
 
 void put_json(Text& out, const Config& config, const Totals& t, const Busiest& top,
@@ -111,6 +122,8 @@ void put_json(Text& out, const Config& config, const Totals& t, const Busiest& t
   });
   out << ",\n";
   put_json_mutexes(out, config, t, top_mutexes);
+  out << ",\n";
+  put_json_conds(out, config, t);
   out << "}\n";
 }
 

@@ -21,6 +21,13 @@ void put_text_counts(Text& out, std::span<const Field> fields, const Totals& t) 
   }
 }
 
+bool saw_conds(const Totals& t) noexcept {
+  bool any = false;
+  for (const Field& f : kOfConds)
+    any = any || t[f.event] != 0;
+  return any;
+}
+
 }  // namespace
 
 void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
@@ -36,6 +43,11 @@ void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept {
 
 void put_text_mutexes(Text& out, const Config& config, const Totals& t,
                       const Busiest& top) noexcept {
+  if (counts_conds_alone(config)) {
+    out << "lockswap: condition variables " << name_of_conds(config) << ":"
+        << (saw_conds(t) ? "\n" : " 0 calls seen\n");
+    put_text_counts(out, kOfConds, t);
+  }
   if (config.mutex == nullptr) return;
   out << "lockswap: mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "") << ": "
       << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";

@@ -2,8 +2,9 @@
 // name and the others still run. The driver itself never has the library preloaded; the cases'
 // processes do.
 //
-//   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --wait POLICY] [--only PATTERN]
-//                      [--without PATTERN] [--timeout SECONDS] [--scale N] [--verbose]
+//   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --cond NAME --wait POLICY]
+//                      [--only PATTERN] [--without PATTERN] [--timeout SECONDS] [--scale N]
+//                      [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
 // CONFORMANCE_QUARTER=0..3 in the environment: the cases of exclusion and of lost wake-ups, and one
@@ -42,13 +43,16 @@ constexpr int kSkipped = 77;  // a case's exit status
 constexpr int kUsage = 2;
 
 struct Options {
-  std::string preload, rwlock = "none", mutex, wait = "park", only = "*", without;
+  std::string preload, rwlock = "none", mutex, cond, wait = "park", only = "*", without;
   std::string flags;  // what the registry says of the lock, between blanks
   int timeout = 60;
   int scale = 1;
   bool verbose = false;
 
-  std::string name() const { return mutex.empty() ? rwlock : "mutex " + mutex; }
+  std::string name() const {
+    const std::string lock = mutex.empty() ? rwlock : "mutex " + mutex;
+    return cond.empty() ? lock : lock + ", cond " + cond;
+  }
 };
 
 // The flags that lockswap-registry, built beside the library, has for the lock. Without it none,
@@ -151,7 +155,8 @@ bool says_it_is_active(const std::string& output, const Options& options) {
   const auto says = [&](const std::string& what, const std::string& name) {
     return name == "none" || name.empty() || output.find(what + name) != output.npos;
   };
-  return says(": rwlock ", options.rwlock) && says(", mutex ", options.mutex);
+  return says(": rwlock ", options.rwlock) && says(", mutex ", options.mutex) &&
+         says(", cond ", options.cond);
 }
 
 Outcome run_in_process(const std::string& name, const Options& options) {
@@ -167,12 +172,13 @@ Outcome run_in_process(const std::string& name, const Options& options) {
     setenv("RWLOCK_TEST_SCALE", std::to_string(options.scale).c_str(), 1);
     setenv("RWLOCK_TEST_LOCK_IS", options.flags.c_str(), 1);
     for (const char* variable :
-         {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_WAIT"})
+         {"LD_PRELOAD", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND", "LOCKSWAP_WAIT"})
       unsetenv(variable);
     if (!options.preload.empty()) {
       setenv("LD_PRELOAD", options.preload.c_str(), 1);
       if (options.rwlock != "none") setenv("LOCKSWAP_RWLOCK", options.rwlock.c_str(), 1);
       if (!options.mutex.empty()) setenv("LOCKSWAP_MUTEX", options.mutex.c_str(), 1);
+      if (!options.cond.empty()) setenv("LOCKSWAP_COND", options.cond.c_str(), 1);
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
       setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
     }
@@ -320,20 +326,22 @@ int main(int argc, char** argv) {
       continue;
     }
     const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--mutex" ||
-                       flag == "--wait" || flag == "--only" || flag == "--without" ||
-                       flag == "--timeout" || flag == "--scale";
+                       flag == "--cond" || flag == "--wait" || flag == "--only" ||
+                       flag == "--without" || flag == "--timeout" || flag == "--scale";
     if (!known || i + 1 == argc) {
-      std::cerr << program_invocation_short_name << ": "
-                << (known ? "a value is missing after " : "unknown argument ") << flag
-                << "; known: --preload --rwlock --mutex --wait --only --without --timeout --scale "
-                   "--verbose\n";
+      std::cerr
+          << program_invocation_short_name << ": "
+          << (known ? "a value is missing after " : "unknown argument ") << flag
+          << "; known: --preload --rwlock --mutex --cond --wait --only --without --timeout --scale "
+             "--verbose\n";
       return kUsage;
     }
     const std::string value = argv[++i];
-    named = named || flag == "--rwlock" || flag == "--mutex";
+    named = named || flag == "--rwlock" || flag == "--mutex" || flag == "--cond";
     if (flag == "--preload") options.preload = value;
     if (flag == "--rwlock") options.rwlock = value;
     if (flag == "--mutex") options.mutex = value;
+    if (flag == "--cond") options.cond = value;
     if (flag == "--wait") options.wait = value == "rotate" ? rotated() : value;
     if (flag == "--only") options.only = value;
     if (flag == "--without") options.without = value;
@@ -342,7 +350,7 @@ int main(int argc, char** argv) {
   }
   if (options.preload.empty() != !named) {
     std::cerr << program_invocation_short_name
-              << ": --preload and --rwlock or --mutex go together\n";
+              << ": --preload and --rwlock, --mutex or --cond go together\n";
     return kUsage;
   }
   if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0) {

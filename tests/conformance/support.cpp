@@ -45,6 +45,8 @@ const std::string& mutex_under_test() {
   return name;
 }
 
+bool glibc_conds() { return glibc_mutexes() && environment("LOCKSWAP_COND") != "own"; }
+
 bool glibc_mutexes() { return mutex_under_test().empty() || mutex_under_test() == "pthread"; }
 
 bool spinning() {

@@ -28,8 +28,9 @@ const std::string& lock_under_test();
 const std::string& mutex_under_test();
 // What lockswap-registry says of the lock, a name of a flag there.
 bool lock_is(const char* flag);
-// Mutexes and condition variables are glibc's own.
+// Mutexes, or condition variables, are glibc's own.
 bool glibc_mutexes();
+bool glibc_conds();
 // Bare spinning: with more threads than processors a hand-off may take many time slices, so cases
 // with many threads do less work.
 bool spinning();

@@ -1,6 +1,8 @@
 // The cases of mutexes and condition variables. All acquisitions are writes; see script.h.
 #include "mutex_cases.h"
 
+#include "barging_mutex.h"
+
 namespace lockswap::explore::mutex {
 
 // Each mutex, each wait policy.
@@ -204,6 +206,24 @@ Case& MutexBuilder::add_case(const std::string& lock_name, LockUnderTest* lock,
   return cases_.back();
 }
 
+void MutexBuilder::add_conds(const std::string& name, LockUnderTest& mutex, LockUnderTest& second) {
+  for (const MutexScripts* scripts : {&kCond, &kCondStop, &kCondPriority, &kCondFork}) {
+    for (const MutexScript& s : *scripts)
+      add_case(name, &mutex, s);
+  }
+  for (const MutexScript& s : kMoreCond)
+    add_case(name, &mutex, s).second = &second;
+  for (const MutexScript& s : kCondQueue)
+    add_case(name, &mutex, s).bounds = kQueue;
+  for (const MutexScript& s : kManyCond)
+    add_case(name, &mutex, s).sampled = true;
+  for (const MutexScript& s : kMoreManyCond) {
+    Case& c = add_case(name, &mutex, s);
+    c.sampled = true;
+    c.second = &second;
+  }
+}
+
 #define MUTEX(name, Class, header, words) void add_##Class(MutexBuilder& b);
 #define MUTEX_NAME(name, Class, header, words, info)
 #include "registry/mutex_list.def"
@@ -216,6 +236,8 @@ namespace lockswap::explore {
 void add_mutex_cases(std::vector<Case>& cases) {
   ExploredSleep::cancellations = 1;
   mutex::MutexBuilder b(cases);
+  static BargingMutex barging, second(1);
+  b.add_conds("cond/barging/park", barging, second);
 #define MUTEX(name, Class, header, words) mutex::add_##Class(b);
 #include "registry/mutex_list.def"
 #undef MUTEX

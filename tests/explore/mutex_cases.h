@@ -29,6 +29,9 @@ constexpr Bounds kOnlyStale{0, 3, 0, 0};
 constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
 
+// Of queues, at full length.
+constexpr Bounds kQueue{3, 1, 0, 1};
+
 struct MutexScript {
   const char* name;
   std::vector<std::string> threads;
@@ -59,6 +62,7 @@ extern const MutexScripts kMoreFork;
 extern const MutexScripts kWound;
 extern const MutexScripts kMoreCond;
 extern const MutexScripts kMoreManyCond;
+extern const MutexScripts kCondQueue;
 // Numbers in locks have so many bits.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
@@ -80,6 +84,9 @@ class MutexBuilder {
       add_each_cond<Core, Park>("cond/" + name + "/park");
     }
   }
+
+  // All that is asked of condition variables, over this mutex.
+  void add_conds(const std::string& name, LockUnderTest& mutex, LockUnderTest& second);
 
  private:
   template <template <class, class> class Core, template <class> class Wait>
@@ -147,21 +154,7 @@ class MutexBuilder {
   template <template <class, class> class Core, template <class> class Wait>
   void add_cond(const std::string& name) {
     static MutexLock<Core, Wait> contract, second(1);
-    for (const MutexScript& s : kCond)
-      add_case(name, &contract, s);
-    for (const MutexScripts* scripts : {&kCondStop, &kCondPriority, &kCondFork}) {
-      for (const MutexScript& s : *scripts)
-        add_case(name, &contract, s);
-    }
-    for (const MutexScript& s : kMoreCond)
-      add_case(name, &contract, s).second = &second;
-    for (const MutexScript& s : kManyCond)
-      add_case(name, &contract, s).sampled = true;
-    for (const MutexScript& s : kMoreManyCond) {
-      Case& c = add_case(name, &contract, s);
-      c.sampled = true;
-      c.second = &second;
-    }
+    add_conds(name, contract, second);
   }
   template <template <class, class> class Core, template <class> class Wait>
   void add_each_cond(const std::string& name) {

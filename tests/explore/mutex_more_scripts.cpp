@@ -64,6 +64,26 @@ const MutexScripts kMoreCond = {
      {"W fork u broadcast", "W see u | fork signal tryW u signal", "W see u"},
      &kSequence},
 };
+// A queue whose consumers take what was put for others, as glibc bug 25847 needs it: one of them is
+// on its way back from a wait while signals for others come and go.
+const MutexScripts kCondQueue = {
+    {"queue",
+     {"W take u W take u", "W take u W take u",
+      "W put u signal W put u signal W put u signal W put u signal"},
+     &kSwitches},
+    {"queue-inside",
+     {"W take u W take u", "W take u W take u",
+      "W put signal u W put signal u W put signal u W put signal u"},
+     &kSwitches},
+    {"queue-3",
+     {"W take u", "W take u W take u", "W take u",
+      "W put u signal W put u signal W put u signal W put u signal"},
+     &kSequence},
+    {"queue-behind",
+     {"W +1 take u", "?1 W take u W take u", "?2 W take u",
+      "?1 W put u signal W put u signal +2 W put u signal W put u signal"},
+     &kSequence},
+};
 const MutexScripts kMoreManyCond = {
     {"4t-middle", {"W see u", "W timedsee signal u", "W see u", "W put u broadcast"}},
     {"4t-mutexes", {"W see u", "2W see u", "W see u", "W put u 2W put u broadcast"}},

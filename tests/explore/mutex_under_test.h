@@ -110,19 +110,58 @@ class ExploredSleep {
   bool slept_ = false;
 };
 
-// A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it, and a condition
-// variable.
-template <template <class, class> class CoreOf, template <class> class WaitOf,
-          std::uint32_t kKind = 0>
-class MutexLock final : public MutexUnderTest {
-  using W = WaitAt<WaitOf<Explored>>;
-  using Contract = MutexContract<Explored, CoreOf<Explored, W>, CountNothing>;
-  using Frame = typename Contract::Frame;
+// A mutex with a condition variable, that of its number: the other mutex has the other one.
+class MutexWithCond : public MutexUnderTest {
   using Cond = Condvar<Explored, WaitAt<Park<Explored>>>;
-  static_assert(sizeof(Frame) <= kPlaceBytes && sizeof(Cond) <= kPlaceBytes);
+  static_assert(sizeof(Cond) <= kPlaceBytes);
 
  public:
   using MutexUnderTest::MutexUnderTest;
+  int cond_wait(int number, How how, const Interruption& interruption) override {
+    ExploredSleep sleep(interruption);
+    const auto o = cond(number).wait(
+        key(), sleep, deadline_for(how), [this] { return unlock(true); },
+        [this] { return write(How::wait); });
+    return o.cancelled ? ECANCELED : o.error;
+  }
+  void cond_signal(int number) override { cond(number).signal(); }
+  void cond_broadcast(int number) override { cond(number).broadcast(); }
+  void cond_destroy(int number) override {
+    cond(number).destroy();
+    machine.poison(&cond(number), sizeof(Cond));
+    if (number == place_) cond_gone_ = true;
+  }
+
+ protected:
+  void begin_cond() {
+    Cond::prepare();
+    machine.heal(cond_memory(place_));
+    new (cond_memory(place_)) Cond{};
+    cond_gone_ = false;
+  }
+  // Must come to an end.
+  void end_cond() {
+    if (!cond_gone_) cond(place_).destroy();
+  }
+
+ private:
+  static Cond& cond(int number) {
+    return *std::launder(reinterpret_cast<Cond*>(cond_memory(number)));
+  }
+  bool cond_gone_ = false;
+};
+
+// A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it.
+template <template <class, class> class CoreOf, template <class> class WaitOf,
+          std::uint32_t kKind = 0>
+class MutexLock final : public MutexWithCond {
+  using W = WaitAt<WaitOf<Explored>>;
+  using Contract = MutexContract<Explored, CoreOf<Explored, W>, CountNothing>;
+  using Frame = typename Contract::Frame;
+  static_assert(sizeof(Frame) <= kPlaceBytes);
+
+ public:
+  using MutexWithCond::MutexWithCond;
   void begin() override {
     begin_zeroed();
     Contract::begin(*f_);
@@ -130,14 +169,10 @@ class MutexLock final : public MutexUnderTest {
   }
   void begin_zeroed() override {
     Contract::prepare();
-    Cond::prepare();
     machine.heal(lock_memory(place_));
     f_ = new (lock_memory(place_)) Frame{};
     f_->kind = kKind;
-    // The condition variable of its number: the other mutex has the other one.
-    machine.heal(cond_memory(place_));
-    new (cond_memory(place_)) Cond{};
-    cond_gone_ = false;
+    begin_cond();
   }
   int write(How how) override {
     if (how == How::wait && Contract::is_plain(*f_)) {
@@ -183,35 +218,16 @@ class MutexLock final : public MutexUnderTest {
     machine.poison(f_, sizeof *f_);
   }
   bool at_rest() override {
-    if (!cond_gone_) cond(place_).destroy();  // must come to an end
+    end_cond();
     return f_->owner.load(relaxed) == 0 && f_->core.idle();
   }
   Claims claims() const override { return Contract::kClaims; }
 
-  int cond_wait(int number, How how, const Interruption& interruption) override {
-    ExploredSleep sleep(interruption);
-    const auto o = cond(number).wait(
-        key(), sleep, deadline_for(how), [this] { return unlock(true); },
-        [this] { return write(How::wait); });
-    return o.cancelled ? ECANCELED : o.error;
-  }
-  void cond_signal(int number) override { cond(number).signal(); }
-  void cond_broadcast(int number) override { cond(number).broadcast(); }
-  void cond_destroy(int number) override {
-    cond(number).destroy();
-    machine.poison(&cond(number), sizeof(Cond));
-    if (number == place_) cond_gone_ = true;
-  }
-
  private:
-  static Cond& cond(int number) {
-    return *std::launder(reinterpret_cast<Cond*>(cond_memory(number)));
-  }
   void adopt() {
     if (!Contract::is_adopted(*f_)) Contract::adopt(*f_);
   }
   Frame* f_ = nullptr;
-  bool cond_gone_ = false;
 };
 
 }  // namespace lockswap::explore

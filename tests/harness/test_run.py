@@ -53,13 +53,18 @@ def test_the_lock_is_in_the_environment(lockswap, repo):
         (["--mutex", "glibc"], {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "pthread"}),
         (["--rwlock", "pf-q", "--mutex", "mcs"], {"LOCKSWAP_RWLOCK": "ba", "LOCKSWAP_MUTEX": "mcs"}),
         (["--rwlock", "ba"], {"LOCKSWAP_RWLOCK": "ba"}),
+        (["--cond", "OWN"], {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_COND": "own"}),
+        (
+            ["--mutex", "glibc", "--cond", "glibc"],
+            {"LOCKSWAP_RWLOCK": "pthread", "LOCKSWAP_MUTEX": "pthread", "LOCKSWAP_COND": "pthread"},
+        ),
         (["--mutex", "none"], {}),
         (["--mutex", "none", "--rwlock", "none"], {}),
     ],
 )
 def test_what_runs_is_what_was_named(lockswap, args, runs):
     # Whatever the environment says beside it.
-    set_before = {"LOCKSWAP_RWLOCK": "crashes", "LOCKSWAP_MUTEX": "bypassed"}
+    set_before = {"LOCKSWAP_RWLOCK": "crashes", "LOCKSWAP_MUTEX": "bypassed", "LOCKSWAP_COND": "pthread"}
     done = lockswap("run", *args, "--", "env", env=set_before)
     found = dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("LOCKSWAP_"))
     assert found == runs, done.stderr

@@ -57,6 +57,26 @@ def test_what_is_no_mutex_stops_the_program_before_main() -> None:
             need(mutex.removeprefix("mutex:") in said.stderr, f"{wrong}: {mutex} is not in {said.stderr!r}")
 
 
+def test_condition_variables_alone() -> None:
+    for cond in ("own", "pthread"):
+        said = under.run_well("known_mutexes", lock="pthread", LOCKSWAP_COND=cond, LOCKSWAP_VERBOSE=1).stderr
+        need(f", cond {cond}," in said and "mutex" not in said, f"{cond}: {said!r}")
+        found = under.stats("known_mutexes", lock="pthread", LOCKSWAP_COND=cond)
+        need(found["mutexes"] is None, f"{cond}: mutexes are counted: {found['mutexes']}")
+        want = {"waits": 4, "wait_timeouts": 4, "signals": 5, "broadcasts": 1}
+        need(found["conds"] == {"cond": cond, "totals": want}, f"{cond}: {found['conds']}")
+
+
+def test_glibcs_condition_variables_go_with_no_mutex_of_ours() -> None:
+    for mutex in under.mutexes:
+        said = under.run("known_mutexes", lock=mutex, LOCKSWAP_COND="pthread")
+        if mutex.removeprefix("mutex:") in under.passed_through:
+            need(said.returncode == 0, f"{mutex}: {said.stderr!r}")
+            continue
+        need(said.returncode == 2 and said.stdout == "", f"{mutex}: status {said.returncode}, {said.stdout!r}")
+        need(said.stderr.count("\n") == 1 and "LOCKSWAP_COND=pthread" in said.stderr, f"{mutex}: {said.stderr!r}")
+
+
 def test_statistics_count_exactly() -> None:
     for mutex in under.mutexes:
         passed_through = mutex.removeprefix("mutex:") in under.passed_through

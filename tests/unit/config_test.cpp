@@ -98,6 +98,36 @@ TEST_F(ConfigTest, AutoIsAMutexToo) {
   EXPECT_STRNE(config.mutex, "auto");
 }
 
+TEST_F(ConfigTest, CondsGoWithTheMutexUnlessTheyAreNamed) {
+  ASSERT_TRUE(read());
+  EXPECT_FALSE(swaps_conds(config));
+  setenv("LOCKSWAP_MUTEX", "mcs", 1);
+  ASSERT_TRUE(read());
+  EXPECT_TRUE(swaps_conds(config));
+  setenv("LOCKSWAP_MUTEX", "pthread", 1);
+  ASSERT_TRUE(read());
+  EXPECT_FALSE(swaps_conds(config));
+  setenv("LOCKSWAP_COND", "Own", 1);
+  ASSERT_TRUE(read());
+  EXPECT_TRUE(swaps_conds(config));
+  setenv("LOCKSWAP_COND", "mcs", 1);
+  ASSERT_FALSE(read());
+  EXPECT_NE(std::string(message).find("LOCKSWAP_COND=mcs"), std::string::npos) << message;
+}
+
+TEST_F(ConfigTest, GlibcsCondsWithAMutexOfOursAreRefused) {
+  setenv("LOCKSWAP_COND", "pthread", 1);
+  for (const char* mutex : {"pthread", "mcs"}) {
+    setenv("LOCKSWAP_MUTEX", mutex, 1);
+    MutexChoice choice{};
+    const char* why = nullptr;
+    ASSERT_TRUE(read()) << message;
+    const bool done = prepare_mutex(config, choice, why);
+    EXPECT_EQ(done, find_mutex(mutex)->passes_through());
+    EXPECT_EQ(done, why == nullptr);
+  }
+}
+
 // What is said of these names, and why the tests run only one of each group in full.
 TEST_F(ConfigTest, MutexesOfTheSameCode) {
   const auto functions = [this](const char* name) {

@@ -7,6 +7,7 @@
     range:list-rw   a range lock, in programs that call those; the others are glibc's
 
     ba@LOCKSWAP_SPIN=0    a lock with a variable of the library, as --scan has it
+    mutex:pthread@LOCKSWAP_COND=own    condition variables of ours with glibc's mutexes, as --cond has it
     ba@versus       a lock, and none, under the command of --versus
     none@versus
 
@@ -26,6 +27,10 @@ RANGE_MARK = "range:"
 MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
 # Whatever is not under test.
 BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
+
+# The variable of condition variables, and its values: ours, also with glibc's mutexes, or glibc's.
+COND = "LOCKSWAP_COND"
+CONDS = ("own", PTHREAD)
 
 # What stands before a setting, and in its place before the other command.
 SETTING_MARK = "@"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lockswap.base.choice import MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_MARK, VERSUS, Choice
+from lockswap.base.choice import COND, CONDS, MUTEX_MARK, NONE, PTHREAD, RANGE_MARK, SETTING_MARK, VERSUS, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Registry
 
@@ -16,6 +16,16 @@ def chosen(registry: Registry, rwlock: str | None, mutex: str | None) -> Choice:
             raise _only_none(one == NONE)
         return Choice(NONE)
     return Choice(one or PTHREAD, other)
+
+
+def with_conds(choice: Choice, cond: str) -> Choice:
+    """The same with condition variables that people typed."""
+    name = {"glibc": PTHREAD}.get(cond.lower(), cond.lower())
+    if name not in CONDS:
+        raise UserError(f"--cond '{cond}': condition variables are {' or '.join(CONDS)}")
+    if choice.rwlock == NONE:
+        raise UserError(f"'{NONE}' is the program without lockswap, so it goes without --cond")
+    return replace(choice, settings=(*choice.settings, (COND, name)))
 
 
 def _only_none(rwlock: bool) -> UserError:

@@ -138,7 +138,7 @@ def _probe(plan: Plan, request: Request) -> None:
         return
     found = probe.run(plan.setup, job, plan.cwd)
     plan.probe = found.outcome
-    named = bool(request.locks or request.mutexes)
+    named = bool(request.locks or request.mutexes or request.conds)
     if not named and found.only_mutexes():
         registry = Registry.load(plan.setup.paths)
         choices = Choices.of(registry, replace(request, mutexes=registry.default_mutexes))
@@ -165,6 +165,7 @@ def _settings() -> dict[str, str]:
     chosen = (
         "LOCKSWAP_RWLOCK",
         "LOCKSWAP_MUTEX",
+        "LOCKSWAP_COND",
         "LOCKSWAP_RANGE",
         "LOCKSWAP_WAIT",
         "LOCKSWAP_STATS",

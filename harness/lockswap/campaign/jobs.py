@@ -6,7 +6,7 @@ from lockswap.base.choice import MUTEX, NONE, NONE_VERSUS, PTHREAD, RWLOCK, Choi
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.selection import named, parse, range_labels
+from lockswap.base.selection import named, parse, range_labels, with_conds
 from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
 from lockswap.campaign.scan import Scan
@@ -33,6 +33,7 @@ class Choices:
         if request.locks or request.mutexes or request.pairs:
             labels = named(registry, request.locks, request.mutexes, request.pairs)
         labels += range_labels(registry, request.ranges)
+        labels += [with_conds(Choice(PTHREAD, PTHREAD), cond).label for cond in request.conds]
         if labels or request.locks or request.mutexes or request.ranges:
             return cls(scan.labels(labels), [], [], against, scan)
         rwlocks = named(registry, registry.default_rwlocks, [])

@@ -133,6 +133,10 @@ class Request:
         help="Mutex; several: a,b or repeated. With --rwlock: each of both is measured alone. Default: where a "
         f"workload takes mutexes and nothing is named, {DEFAULT_MUTEXES}.",
     )  # fmt: skip
+    conds: list[str] = _list(
+        COMPARE, "--cond", read=_names, metavar="own",
+        help="Condition variables of ours alone, with glibc's mutexes.",
+    )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
         COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lockswap.base.choice import BASELINES, Choice
+from lockswap.base.choice import BASELINES, COND, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
 from lockswap.base.registry import Registry
@@ -24,6 +24,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OF_LIBRARY = "LOCKSWAP_"
 # What chooses locks has options of its own; what writes files or speaks is not for measured runs.
 _OPTIONS = {"LOCKSWAP_RWLOCK": "--rwlock", "LOCKSWAP_MUTEX": "--mutex", "LOCKSWAP_RANGE": "--range"}
+_OPTIONS |= {COND: "--cond"}
 _NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_HOME")
 
 Setting = tuple[str, str]

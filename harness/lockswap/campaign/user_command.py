@@ -149,7 +149,7 @@ def _takes(request: Request) -> tuple[str, ...]:
     """What the user wants swapped is what the command takes: where range locks are not named, one of the others."""
     if not request.ranges:
         return RWLOCK, MUTEX
-    return *((RWLOCK,) if request.locks else ()), *((MUTEX,) if request.mutexes else ()), RANGE
+    return *((RWLOCK,) if request.locks else ()), *((MUTEX,) if request.mutexes or request.conds else ()), RANGE
 
 
 def _commands(commands: list[list[str]]) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from typing import NoReturn
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
-from lockswap.base.selection import chosen
+from lockswap.base.selection import chosen, with_conds
 from lockswap.run import extra_preload, preload_order, program
 from lockswap.run.preload import clean_environment, lock_variables
 
@@ -20,6 +20,7 @@ def run(
     command: list[str],
     rwlock: str | None,
     mutex: str | None,
+    cond: str | None,
     wait: str | None,
     stats: str | None,
     verbose: bool,
@@ -28,9 +29,11 @@ def run(
 ) -> NoReturn:
     """Replace this process by `command`: nothing stands between the program and its caller."""
     registry = Registry.load(paths)
-    if rwlock is None and mutex is None:
+    if rwlock is None and mutex is None and cond is None:
         raise UserError("say which lock is to run: --rwlock LOCK, --mutex MUTEX or both; 'lockswap list' shows all")
     choice = chosen(registry, rwlock, mutex)
+    if cond is not None:
+        choice = with_conds(choice, cond)
     wait = registry.wait(wait) if wait else None
     path = program.resolve(command[0])
     before, others = extra_preload.resolve(preload_first), extra_preload.resolve(preload)
@@ -47,7 +50,7 @@ def run(
         if verbose:
             env["LOCKSWAP_VERBOSE"] = "1"
         # What is not named is glibc's, whatever the environment says.
-        for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"):
+        for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND"):
             env.pop(key, None)
     env |= lock_variables(paths.library, choice, wait, env.get("LD_PRELOAD", ""), _stats_target(stats), others, before)
     if choice.variables and (warnings := preload_order.warnings(env["LD_PRELOAD"], paths.library)):

@@ -183,7 +183,7 @@ class _PreparedRun:
         return [str(setup.paths.meter), "guard", str(os.getpid()), *line]
 
 
-_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
+_CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
 
 
 def _without_preload(env: Mapping[str, str], swap: Mapping[str, str]) -> dict[str, str]:
