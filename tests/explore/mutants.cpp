@@ -238,9 +238,9 @@ std::vector<SeededFault> seeded_faults() {
            release, relaxed, "core/mutex/clh/spin/2w"),
       weak("clh: waits with relaxed", "clh.h", "wait_for", Op::await, acquire, relaxed,
            "core/mutex/clh/spin/2w"),
-      weak("clh: releases with relaxed", "clh.h", "say", Op::exchange, release, relaxed,
+      weak("clh: releases with relaxed", "clh.h", "slow_unlock", Op::exchange, release, relaxed,
            "core/mutex/clh/spin/2w"),
-      silent("clh: releases without a wake", "clh.h", "say", "core/mutex/clh/park/2w"),
+      silent("clh: releases without a wake", "clh.h", "wake_behind", "core/mutex/clh/park/2w"),
 
       // --- condition variables
       weak("cond: the latch is taken with relaxed", "waiter_list.h", "latch", Op::compare_exchange,

@@ -31,7 +31,7 @@ def test_nothing_said_is_the_same_as_nothing_stored():
 
 
 EVERY_OPTION = (
-    "-w", "a,b", "-w", "c", "-l", "x", "--range", "r", "-m", "m,n", "--wait", "spin", "--against", "x",
+    "-w", "a,b", "-w", "c", "-l", "x", "--range", "r", "-m", "m,n", "--cond", "own", "--wait", "spin", "--against", "x",
     "--metric", "([0-9])", "--better", "lower", "--server", "srv -p {port}", "--ready", "8080", "--load", "ld",
     "--stop", "INT", "--prepare", "mk 'a b'", "--prepare", "two", "--cleanup", "rm x", "--ready-timeout", "5",
     "--stop-timeout", "6", "--quick", "-t", "1,2,2", "-r", "3", "-s", "4", "--timeout", "9", "--until", "5%",
@@ -56,7 +56,7 @@ def test_what_is_stored_asks_for_the_same():
 def test_campaigns_of_today_find_their_keys():
     """The names in campaign.toml: docs/results.md promises that old campaigns go on."""
     names = (
-        "workloads locks mutexes ranges wait threads repeats seconds timeout pin numactl preload quick seed command "
+        "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed command "
         "metrics better until budget against fail_below per_cpu server ready ready_timeout load stop stop_timeout "
         "prepare cleanup perf_record pairs warmup versus scan preload_first"
     )
