@@ -56,9 +56,9 @@ def test_what_is_stored_asks_for_the_same():
 def test_campaigns_of_today_find_their_keys():
     """The names in campaign.toml: docs/results.md promises that old campaigns go on."""
     names = (
-        "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed command "
-        "metrics better until budget against fail_below per_cpu server ready ready_timeout load stop stop_timeout "
-        "prepare cleanup perf_record pairs warmup versus scan preload_first"
+        "workloads locks mutexes conds ranges wait threads repeats seconds timeout pin numactl preload quick seed "
+        "command metrics better until budget against fail_below per_cpu server ready ready_timeout load stop "
+        "stop_timeout prepare cleanup perf_record pairs warmup versus scan preload_first"
     )
     assert set(asked(*EVERY_OPTION).stored()) == set(names.split())
     flags = dict.fromkeys(("quick", "per_cpu", "perf_record", "pairs"), False)
