@@ -29,8 +29,7 @@ struct Hold {
 struct LockEntry {
   LockEntry* next{};
   std::uint64_t address{};
-  std::uint64_t
-      number{};  // no other lock of this process has it, nor does one at this address later
+  std::uint64_t number{};  // of this lock alone, also if another one is at this address later
   Hold* holds{};
   std::uint32_t waiting_readers{};  // in a blocking or timed call that has not returned
   std::uint32_t waiting_writers{};

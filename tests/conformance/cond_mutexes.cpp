@@ -88,6 +88,19 @@ void clean_up(void* p) {
   EXPECT_RC(0, pthread_mutex_unlock(&cleaned->box->m));
 }
 
+// Waits for its condition variable again and again, with a clean-up handler in place.
+void wait_until_cancelled(Cleaned& cleaned, int cancel_type) {
+  Box& b = *cleaned.box;
+  b.lock();
+  ++b.waiting;
+  pthread_cleanup_push(clean_up, &cleaned);
+  int old;
+  pthread_setcanceltype(cancel_type, &old);
+  for (;;)
+    pthread_cond_wait(&b.c, &b.m);
+  pthread_cleanup_pop(0);
+}
+
 }  // namespace
 
 TEST(CondVarieties, SignalsAndBroadcasts) {
@@ -137,16 +150,7 @@ TEST(CondVarieties, Cancellation) {
     for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
       Cleaned cleaned{&b};
       b.waiting = 0;
-      std::thread waiter([&] {
-        b.lock();
-        ++b.waiting;
-        pthread_cleanup_push(clean_up, &cleaned);
-        int old;
-        pthread_setcanceltype(type, &old);
-        for (;;)
-          pthread_cond_wait(&b.c, &b.m);
-        pthread_cleanup_pop(0);
-      });
+      std::thread waiter([&] { wait_until_cancelled(cleaned, type); });
       b.await_waiters(1);
       usleep(2000);
       pthread_cancel(waiter.native_handle());
@@ -162,16 +166,7 @@ TEST(CondVarieties, AsynchronousCancellationAmidWakeUps) {
   for (int round = 0; round < scaled(1000); ++round) {
     Box b(kVarieties[0]);
     Cleaned cleaned{&b};
-    std::thread cancelled([&] {
-      b.lock();
-      ++b.waiting;
-      pthread_cleanup_push(clean_up, &cleaned);
-      int old;
-      pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
-      for (;;)
-        pthread_cond_wait(&b.c, &b.m);
-      pthread_cleanup_pop(0);
-    });
+    std::thread cancelled([&] { wait_until_cancelled(cleaned, PTHREAD_CANCEL_ASYNCHRONOUS); });
     b.await_waiters(1);
     std::atomic<bool> go{false};
     std::thread canceller([&] {

@@ -237,9 +237,7 @@ TEST(Patience, AConsumerSleepsInsideItsReadSection) {
 // are let in past the writer, then they are not. docs/algorithms/contract.md has the bound, some
 // tenth of this one.
 TEST(Patience, OverlappingReadersDoNotStarveAWriter) {
-  if (glibc_underneath() || lock_is("writers_can_starve")) {
-    GTEST_SKIP() << "the lock lets readers starve writers";
-  }
+  if (readers_may_starve_writers()) GTEST_SKIP() << "the lock lets readers starve writers";
   constexpr int kReaders = 5;
   constexpr std::int64_t kHold = 10 * kMillisecond;
   constexpr std::int64_t kBound = 4000;  // ms

@@ -59,6 +59,8 @@ bool glibc_underneath() {
   const std::string& name = lock_under_test();
   return name.empty() || name == "pthread" || name == "pthread-wp" || bravo_over_glibc();
 }
+
+bool readers_may_starve_writers() { return glibc_underneath() || lock_is("writers_can_starve"); }
 bool bravo_over_glibc() {
   const std::string& name = lock_under_test();
   return name == "bravo-pthread" || name == "bravo-asym-pthread";

@@ -37,6 +37,8 @@ bool spinning();
 // glibc's own lock is in charge (plain, passed through, or under BRAVO): what glibc itself cannot
 // do cannot be asked of it here either.
 bool glibc_underneath();
+// Readers that keep coming may keep writers out for ever.
+bool readers_may_starve_writers();
 bool bravo_over_glibc();
 // `n` in the quick set, a multiple of it where RWLOCK_TEST_SCALE says so.
 int scaled(int n);

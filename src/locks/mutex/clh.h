@@ -95,7 +95,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     // acquire: pairs with fast_unlock; a thread that sees the lock free may use its memory for
     // something else.
     for (Handle h = tail_.load(acquire); h != 0;) {
-      const std::uint32_t v = Nodes::at(h).state.load(acquire);  // pairs with say
+      const std::uint32_t v = Nodes::at(h).state.load(acquire);  // pairs with slow_unlock and give_up
       if (is_shut(v)) return false;
       h = before_in(v);
     }
@@ -148,7 +148,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   [[gnu::noinline]] bool wait_for(Handle before, Handle& me, const Deadline* deadline) noexcept {
     const auto changed = [](std::uint32_t v) { return !is_shut(v); };
     do {
-      // acquire: pairs with say.
+      // acquire: pairs with slow_unlock and give_up.
       if (!W::until(Nodes::at(before).state, acquire, kSleepers, kChannel, deadline, changed))
         return give_up(before, me);
     } while (next_before(before));
