@@ -139,8 +139,10 @@ def _far_out(campaign: Campaign) -> Iterable[str]:
     far = {name: count for name, count in far.items() if count}
     if far:
         which = words([f"{count} of {name}" for name, count in far.items()])
+        total = sum(far.values())
+        verb = "lies" if total == 1 else "lie"
         yield (
-            f"Outliers: {plural(sum(far.values()), 'run')} ({which}) lie far from the others of their kind. Medians "
+            f"Outliers: {plural(total, 'run')} ({which}) {verb} far from the others of their kind. Medians "
             "and intervals withstand a few; many mean other load, or a program that does not do the same each time."
         )
 
