@@ -14,7 +14,7 @@ namespace lockswap {
 namespace {
 
 // As Config::reader_patience_us.
-constexpr const char* kDefaultPatience = "5000";
+constexpr const char* kDefaultPatience = "20000";
 
 constexpr Option kOptions[] = {
     {"LOCKSWAP_RWLOCK", "lock", "", "the reader-writer lock to run; unset: glibc's, untouched"},

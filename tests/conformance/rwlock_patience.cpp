@@ -239,8 +239,8 @@ TEST(Patience, AConsumerSleepsInsideItsReadSection) {
 TEST(Patience, OverlappingReadersDoNotStarveAWriter) {
   if (readers_may_starve_writers()) GTEST_SKIP() << "the lock lets readers starve writers";
   constexpr int kReaders = 5;
-  constexpr std::int64_t kHold = 10 * kMillisecond;
-  constexpr std::int64_t kBound = 4000;  // ms
+  constexpr std::int64_t kHold = 40 * kMillisecond;  // twice the default patience
+  constexpr std::int64_t kBound = 6000;              // ms
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   std::atomic<bool> stop{};
   Actor readers[kReaders];
@@ -256,7 +256,7 @@ TEST(Patience, OverlappingReadersDoNotStarveAWriter) {
       }
     });
   }
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const timespec nap{0, 3 * kHold};
     nanosleep(&nap, nullptr);
     const std::int64_t begun = milliseconds();

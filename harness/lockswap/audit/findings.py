@@ -24,7 +24,7 @@ class Meaning:
 # Of what a fair lock does where glibc's default lets a reader pass the writers that wait.
 _PATIENCE = (
     "glibc's default lock lets such a reader in past the writer. A fair lock lets it wait until its patience ends "
-    "(LOCKSWAP_READER_PATIENCE_US, 5 ms if not set): a pause each time, and for ever if that is 0."
+    "(LOCKSWAP_READER_PATIENCE_US, 20 ms if not set): a pause each time, and for ever if that is 0."
 )
 
 MEANINGS = {

@@ -95,7 +95,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
     // acquire: pairs with fast_unlock; a thread that sees the lock free may use its memory for
     // something else.
     for (Handle h = tail_.load(acquire); h != 0;) {
-      const std::uint32_t v = Nodes::at(h).state.load(acquire);  // pairs with slow_unlock and give_up
+      // acquire: pairs with slow_unlock and give_up.
+      const std::uint32_t v = Nodes::at(h).state.load(acquire);
       if (is_shut(v)) return false;
       h = before_in(v);
     }
