@@ -45,6 +45,7 @@ constexpr Line line_of_rwlocks(const char* name) {
   return l;
 }
 // A lock without a member fails at its own line of the list, with the member's name.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 #define RANGE_LOCK(name, Class, header) static_assert(RangeLock<Class<Native, Park<Native>>>);
 #define RANGE_OF_RWLOCKS(name, Class, header)
 #include "registry/range_list.def"
@@ -93,6 +94,7 @@ struct Distinct {
 // Calls f with the pools of nodes of each lock; several may share them, and all wait policies do.
 template <class F>
 void each_pool(const F& f) {
+  // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
   Distinct<>::each(f
 #define RANGE_LOCK(name, Class, header) \
   , std::type_identity<typename Class<Native, Park<Native>>::Nodes>{}
@@ -101,6 +103,7 @@ void each_pool(const F& f) {
 #undef RANGE_LOCK
 #undef RANGE_OF_RWLOCKS
   );
+  // NOLINTEND(bugprone-macro-parentheses)
 }
 
 // The reader-writer locks inside, by row.

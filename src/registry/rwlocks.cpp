@@ -134,7 +134,7 @@ bool prepare_readers_table(const Config& config) noexcept {
 
 static_assert(kRwLocks.size() <= kMostRwLocks);
 RwLocks rwlocks() noexcept { return {kRwLocks.data(), static_cast<int>(kRwLocks.size())}; }
-Waits waits() noexcept { return {AllWaits::kInfos, static_cast<int>(AllWaits::kCount)}; }
+Waits waits() noexcept { return {AllWaits::kInfos.data(), static_cast<int>(AllWaits::kCount)}; }
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
   if (lock.chosen != nullptr) return footprint_of(*find_rwlock(lock.chosen(config)), config);

@@ -1,6 +1,7 @@
 // The wait policies: their names, and the types behind them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "platform/text.h"
@@ -28,8 +29,8 @@ inline constexpr WaitInfo kWaitInfo<Park>{
 
 template <template <class> class... Policies>
 struct WaitList {
-  static constexpr WaitInfo kInfos[] = {kWaitInfo<Policies>...};
   static constexpr std::size_t kCount = sizeof...(Policies);
+  static constexpr std::array<WaitInfo, kCount> kInfos{kWaitInfo<Policies>...};
 
   // f is called with each policy and its number.
   template <class F>

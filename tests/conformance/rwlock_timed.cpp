@@ -401,7 +401,8 @@ TEST(GiveUp, AmongPatientThreads) {
       if (patient)
         rc = write ? pthread_rwlock_wrlock(&guarded.lock) : pthread_rwlock_rdlock(&guarded.lock);
       else
-        rc = timed(&guarded.lock, write, CLOCK_MONOTONIC, random() % 60'000);
+        rc = timed(&guarded.lock, write, CLOCK_MONOTONIC,
+                   static_cast<std::int64_t>(random() % 60'000));
       if (rc == ETIMEDOUT && !patient) continue;
       ASSERT_EQ(0, rc);
       if (write)
