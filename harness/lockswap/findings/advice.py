@@ -124,7 +124,8 @@ def _one_cpu(campaign: Campaign) -> Iterable[str]:
     if campaign.env.get("cpu", {}).get("usable") == 1:
         yield (
             "There is one CPU, so no two threads ever ran at once: how locks scale cannot be seen here, only what an "
-            "acquisition costs and how threads hand over. Use a machine with more, or lift the limit (taskset, cgroup)."
+            "acquisition costs and how threads pass the lock on. Use a machine with more, or lift the limit "
+            "(taskset, cgroup)."
         )
 
 
@@ -137,7 +138,7 @@ def _crowded(campaign: Campaign) -> Iterable[str]:
     if cpus and most > cpus:
         yield (
             f"Up to {most} threads shared {plural(cpus, 'CPU')}. Beyond {plural(cpus, 'thread')} the figures "
-            "show waiting and handing over as much as the lock's fast path; on a larger machine they differ."
+            "show waiting and hand-offs as much as the lock's fast path; on a larger machine they differ."
         )
 
 

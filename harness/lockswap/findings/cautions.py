@@ -24,8 +24,8 @@ def of_all(campaign: Campaign) -> str:
     if len(campaign.workloads) < 2 or not cpus or most <= cpus:
         return ""
     return (
-        f"All of this holds for {plural(cpus, 'CPU')}: with more threads than that, a run shows waiting and handing "
-        "over as much as the lock, and a larger machine may give other verdicts."
+        f"All of this holds for {plural(cpus, 'CPU')}: with more threads than that, a run shows how threads wait "
+        "for a CPU as much as the lock, and a larger machine may give other verdicts."
     )
 
 

@@ -77,9 +77,8 @@ def _figures(ratios: list[Ratio], metric: MetricInfo, baseline: str) -> str:
         return _estimate(ratio, metric, baseline) + (
             f", {short_interval(metric, ratio.low, ratio.high)}" if 0 < ratio.estimate < math.inf else ""
         )
-    return (
-        f"{', '.join(_estimate(ratio, metric, baseline) for ratio in ratios)}; each at least {times(nearest(ratios))}"
-    )
+    estimates = ", ".join(_estimate(ratio, metric, baseline) for ratio in ratios)
+    return f"{estimates}; all intervals above {times(nearest(ratios))}"
 
 
 def interval(ratio: Ratio | Noise, baseline: str = PTHREAD, metric: MetricInfo | None = None) -> str:

@@ -6,9 +6,12 @@ Always a factor above 1 and a word for the side; of what has no side of its own 
 import math
 from collections.abc import Sequence
 
-from lockswap.base.text import factor, times
+from lockswap.base.text import factor, times, words
 from lockswap.findings.measures import MetricInfo
 from lockswap.findings.stats import Ratio
+
+# More estimates than these are said as a range.
+_MOST_LISTED = 4
 
 
 def is_time(metric: MetricInfo) -> bool:
@@ -48,28 +51,38 @@ def short_interval(metric: MetricInfo | None, low: float, high: float, alone: bo
 
 
 def effects(metric: MetricInfo, ratios: Sequence[Ratio], baseline: str, brief: bool = False) -> str:
-    """Of ratios that lie on one side of 1: the range of the estimates, and what all intervals have in common.
+    """Of ratios that lie on one side of 1: each estimate in turn, and what all intervals have in common.
 
-    '2.4× to 3.1× higher (each at least 2.2×)', '1.30× higher (1.20× to 1.50×)'; without the brackets if `brief`.
+    '2.4× and 3.1× higher (all intervals above 2.2×)', '1.30× higher (interval 1.20× to 1.50×)'; without the brackets
+    if `brief`. A range of estimates never looks like an interval: of many it is 'between 1.9× and 3.1×'.
     """
     finite = [ratio for ratio in ratios if 0 < ratio.estimate < math.inf]
     beyond = [ratio for ratio in ratios if ratio not in finite]
     parts = []
     if finite:
-        ends = sorted(factor(ratio.estimate) for ratio in finite)
-        amount = " to ".join(dict.fromkeys(times(end) for end in (ends[0], ends[-1])))
-        text = f"{amount} {_direction(metric, finite[0].estimate)}"
+        text = f"{_amounts([ratio.estimate for ratio in finite])} {_direction(metric, finite[0].estimate)}"
         parts.append(text if brief else f"{text} ({_certain(metric, finite)})")
     if beyond:
         parts.append(effect(metric, beyond[0].estimate, baseline) + (" in the extreme" if finite else ""))
     return ", ".join(parts)
 
 
+def _amounts(estimates: Sequence[float]) -> str:
+    """Each in its place, so that thread counts which follow fit to them; one word if all are alike."""
+    amounts = [times(estimate) for estimate in estimates]
+    if len(set(amounts)) == 1:
+        return amounts[0]
+    if len(amounts) <= _MOST_LISTED:
+        return words(amounts)
+    least, most = (times(end(estimates, key=factor)) for end in (min, max))
+    return f"between {least} and {most}"
+
+
 def _certain(metric: MetricInfo, ratios: Sequence[Ratio]) -> str:
     """The interval of one; of several how near to 1 the nearest end is."""
     if len(ratios) == 1:
-        return short_interval(metric, ratios[0].low, ratios[0].high)
-    return f"each at least {times(nearest(ratios))}"
+        return f"interval {short_interval(metric, ratios[0].low, ratios[0].high)}"
+    return f"all intervals above {times(nearest(ratios))}"
 
 
 def nearest(ratios: Sequence[Ratio]) -> float:

@@ -7,10 +7,11 @@ well: among the comparisons of a whole campaign some do.
 
 import math
 from collections import Counter
+from functools import partial
 from itertools import groupby
 
 from lockswap.base.choice import BASELINES, CALLED, NONE, kinds_of
-from lockswap.base.text import plural, times, words
+from lockswap.base.text import plural, quantity, times, words
 from lockswap.findings import cautions, evidence, whole
 from lockswap.findings.claims import span
 from lockswap.findings.effects import called, effects, is_time
@@ -18,6 +19,7 @@ from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is
 from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign, Place, Workload
 from lockswap.findings.measures import MetricInfo
+from lockswap.findings.sentences import STARVED
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
 from lockswap.findings.stats import OPEN as UNDECIDED
 from lockswap.findings.two_clocks import meaning
@@ -39,6 +41,8 @@ __all__ = ["KEEP", "NOTHING", "OPEN", "TAKE", "TRADE", "Verdict", "WorkloadVerdi
 
 # A gain that is not shown, but cannot be larger than this, is worth a word.
 _LITTLE = 1.1
+# Which threads a figure is of.
+_SIDES = {"reads": "readers", "writes": "writers"}
 
 
 def verdict(campaign: Campaign) -> Verdict:
@@ -46,24 +50,24 @@ def verdict(campaign: Campaign) -> Verdict:
     for workload in campaign.workloads:
         groups.setdefault((tuple(workload.locks), workload.against), []).append(workload)
     found: dict[str, WorkloadVerdict] = {}
-    sentences = []
+    sentences, worse_nowhere = [], False
     for (locks, against), workloads in groups.items():
         measured = sum(workload.measured() for workload in workloads)
         mine = [_of_workload(campaign, workload, max(1, measured)) for workload in workloads]
         found |= {one.workload: one for one in mine}
-        text = whole.sentence(mine, _records(workloads, max(1, measured)), glibcs(workloads[0]))
+        records = _records(workloads, max(1, measured))
+        worse_nowhere |= bool(whole.never_losing(records))
+        text = whole.sentence(mine, records, glibcs(workloads[0]))
         if len(groups) > 1:
             kinds = kinds_of([against, *locks])
             text = f"{words(name for kind, name in CALLED.items() if kind in kinds).capitalize()}: {_lower(text)}"
         sentences.append(text)
     if not sentences:
         sentences = ["Can't tell: the campaign has no workload."]
-    return Verdict(
-        sentences,
-        [found[workload.name] for workload in campaign.workloads],
-        _by_lock(campaign),
-        cautions.of_all(campaign),
-    )
+    each = [found[workload.name] for workload in campaign.workloads]
+    ours = {glibcs(workload) for workload in campaign.workloads}
+    opening = "" if worse_nowhere else whole.opening(each, ours.pop() if len(ours) == 1 else "the baseline")
+    return Verdict(sentences, each, _by_lock(campaign), opening, cautions.of_all(campaign))
 
 
 def _lower(text: str) -> str:
@@ -92,7 +96,7 @@ def _records(workloads: list[Workload], measured: int) -> dict[str, Record]:
             if one.failure:
                 record.failures.append(workload.name)
             elif one.losses:
-                record.losses.append(workload.name)
+                record.losses[workload.name] = said(workload, one.losses, brief=True, where=True)
             elif any(place.verdict == SLOWER for place in one.places):
                 record.doubts.append(workload.name)
             if one.wins and not one.losses and not one.failure:
@@ -170,10 +174,15 @@ _IF_IT_RUNS = "if it runs"
 
 
 def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[Evidence]) -> WorkloadVerdict:
-    gain, price = said(workload, best.wins), _price(workload, best)
+    gain = said(workload, best.wins) + _starved(workload, best.wins)
     condition = _condition(workload, best)
     worth = cautions.of(campaign, workload, best.lock, best.wins)
-    if best.losses:
+    by_threads = condition.startswith(_IF_IT_RUNS)
+    price = _price(workload, best, losses=not by_threads)
+    if by_threads:
+        parts = [f"Take {best.lock} {condition}: {gain}.", *([f"The price: {price}."] if price else [])]
+        parts.append(f"Else keep {glibcs(workload)}: under {best.lock} {_elsewhere(workload, best)}.")
+    elif best.losses:
         parts = [f"Take {best.lock} {condition}: {gain}. The price: {price}. Otherwise keep {glibcs(workload)}."]
     else:
         parts = [f"Take {best.lock}: {gain}."]
@@ -185,9 +194,49 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     kind = TRADE if best.losses else TAKE
     # A gain with some thread counts alone says with which, unless the condition does.
     places = Counter(place.metric.name for place in best.wins)
-    where = min(places.values()) < len(workload.threads) and not condition.startswith(_IF_IT_RUNS)
-    in_brief = said(workload, best.wins, brief=True, where=where), _price(workload, best, brief=True)
-    return WorkloadVerdict(workload.name, kind, " ".join(parts), best.lock, *in_brief, condition, worth)
+    where = min(places.values()) < len(workload.threads) and not by_threads
+    return WorkloadVerdict(
+        workload.name,
+        kind,
+        " ".join(parts),
+        lock=best.lock,
+        gain=said(workload, best.wins, brief=True, where=where or None) + _starved(workload, best.wins, brief=True),
+        price=_price(workload, best, brief=True, losses=not by_threads),
+        condition=condition,
+        elsewhere=_elsewhere(workload, best, brief=True) if by_threads else "",
+        cautions=worth,
+    )
+
+
+def _elsewhere(workload: Workload, best: Evidence, brief: bool = False) -> str:
+    """What a lock that gains with some thread counts has with the others."""
+    lost = said(workload, best.losses, brief, where=True)
+    decided = {place.threads for place in (*best.wins, *best.losses)}
+    rest = {
+        threads: {place.verdict for place in best.places if place.threads == threads} for threads in workload.threads
+    }
+    open_ = [threads for threads, verdicts in rest.items() if threads not in decided and verdicts != {EQUAL}]
+    same = [threads for threads, verdicts in rest.items() if threads not in decided and verdicts == {EQUAL}]
+    parts = [f"can't tell{workload.where(open_)}"] * bool(open_) + [f"the same{workload.where(same)}"] * bool(same)
+    return (", " if brief else "; ").join([lost, *parts])
+
+
+def _starved(workload: Workload, wins: list[Place], brief: bool = False) -> str:
+    """Where the baseline gives a side next to nothing, a factor says little but that."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place in wins:
+        base = workload.cell(place.threads, workload.against)
+        spread = base.metric(place.metric.name) if base else None
+        sided = place.metric.role in _SIDES and place.metric.higher_is_better and not place.metric.per_cpu_of
+        if sided and spread and place.ratio.low * STARVED >= 1:
+            found.setdefault(place.metric.name, []).append((place.threads, spread.median))
+    parts = []
+    for metric in workload.metrics:
+        if some := found.get(metric.name):
+            said_of = f"{glibcs(workload)} starves {_SIDES[metric.role]}"
+            rates = (f"{quantity(rate, metric.unit)} with {plural(threads, 'thread')}" for threads, rate in some)
+            parts.append(f" ({said_of})" if brief else f"; {said_of}: {words(rates)}")
+    return "".join(parts)
 
 
 def _no_price(workload: Workload, best: Evidence) -> str:
@@ -196,12 +245,15 @@ def _no_price(workload: Workload, best: Evidence) -> str:
         return f"A price may be: {said(workload, looks_worse)}; so much comes about by chance, too."
     names = [metric.name for metric in workload.metrics if workload.happens(metric)]
     looked_at = [*best.places, *best.others]
-    open_ = sum(place.verdict == UNDECIDED for place in looked_at)
-    if open_:
-        names[-1] += f" ({open_} of {len(looked_at)} comparisons can't tell)"
+    open_: dict[str, list[int]] = {}
+    for place in looked_at:
+        if place.verdict == UNDECIDED:
+            open_.setdefault(place.metric.name, []).append(place.threads)
+    which = [f"{name}{_where(workload, threads)}" for name, threads in open_.items()]
+    unsure = f"; can't tell for {words(which)}" if which else ""
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
-    return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unknown}."
+    return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unsure}{unknown}."
 
 
 def _condition(workload: Workload, best: Evidence) -> str:
@@ -234,11 +286,17 @@ def said(workload: Workload, places: list[Place], brief: bool = False, where: bo
         for endless in (False, True):
             some = [place for place in group if (place.ratio.estimate in (0, math.inf)) == endless]
             if some:
-                wanted = not brief if where is None else where
-                there = _where(workload, [place.threads for place in some]) if wanted else ""
+                # Of different estimates nobody would know which is which.
+                wanted = (not brief or _differ(some)) if where is None else where
+                threads = [place.threads for place in some]
+                there = (workload.where if _differ(some) else partial(_where, workload))(threads) if wanted else ""
                 how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
                 parts.append(f"{called(metric, brief)} {how}{there}")
     return (", " if brief else "; ").join(parts)
+
+
+def _differ(places: list[Place]) -> bool:
+    return len({times(place.ratio.estimate) for place in places}) > 1
 
 
 def _where(workload: Workload, threads: list[int]) -> str:
@@ -246,10 +304,11 @@ def _where(workload: Workload, threads: list[int]) -> str:
     return " at every thread count" if len(threads) == len(workload.threads) > 1 else workload.where(threads)
 
 
-def _price(workload: Workload, best: Evidence, brief: bool = False) -> str:
+def _price(workload: Workload, best: Evidence, brief: bool = False, losses: bool = True) -> str:
+    """`losses`: with the rates and times that are worse."""
     # A figure that is better at some thread counts and worse at others says at which.
     both = {place.metric.name for place in best.losses} & {place.metric.name for place in best.wins}
-    parts = [said(workload, best.losses, brief, where=True if both else None)] if best.losses else []
+    parts = [said(workload, best.losses, brief, where=True if both else None)] if best.losses and losses else []
     parts += [said(workload, best.worse, brief)] if best.worse else []
     dear = [other for place in best.wins if (other := best.other_figure(place)) and other.verdict == SLOWER]
     if dear:
@@ -290,7 +349,14 @@ def _equally_good(best: Evidence, found: list[Evidence]) -> list[str]:
     if not rivals:
         return []
     named = words(rivals if len(rivals) <= 3 else [*rivals[:2], plural(len(rivals) - 2, "other")])
-    return [f"Nothing shows that {named} would do worse."]
+    # A rival may be worse than the baseline somewhere: that is another question.
+    worse = {one.lock: [place for place in (*one.places, *one.others) if place.verdict == SLOWER] for one in found}
+    but = words(
+        f"{lock} has {said(best.workload, worse[lock], brief=True, where=True)}" for lock in rivals if worse[lock]
+    )
+    though = f"; against {glibcs(best.workload)}, though, {but}" if but else ""
+    verb = "is" if len(rivals) == 1 else "are"
+    return [f"Compared with {best.lock} itself, {named} {verb} not shown to be worse{though}."]
 
 
 def _out(found: list[Evidence]) -> list[str]:
@@ -317,7 +383,7 @@ def _kept(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
             parts = [f"{keep}: {least.lock} gains nothing, and loses: {lost}."]
         else:
             parts = [
-                f"{keep}: none of the {len(sound)} locks gains. {least.lock}, the best of those that lose: {lost}."
+                f"{keep}: none of the {len(sound)} others gains. {least.lock}, the best of those that lose: {lost}."
             ]
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
     return WorkloadVerdict(workload.name, KEEP, " ".join(parts), cautions=worth)

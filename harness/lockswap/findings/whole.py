@@ -18,6 +18,7 @@ class WorkloadVerdict:
     gain: str = ""  # in brief
     price: str = ""  # in brief
     condition: str = ""  # of a trade: 'if reads count more than writes'
+    elsewhere: str = ""  # of a trade between thread counts: what the others have, in brief
     cautions: list[str] = field(default_factory=list)  # each could overturn it; the first is in the sentence
     few: bool = False  # there are too few rounds for any verdict
 
@@ -45,12 +46,13 @@ class Verdict:
     workloads: list[WorkloadVerdict]  # in the order of the campaign's
     locks: list[OfLock] = field(default_factory=list)  # the same the other way round: those under test, in their order
 
+    opening: str = ""  # what is said before, where the verdicts of the workloads differ
     caution: str = ""  # what holds for all of it
 
     @property
     def sentence(self) -> str:
         """All that is said of the campaign."""
-        return " ".join([*self.sentences, *([self.caution] if self.caution else [])])
+        return " ".join(filter(None, [self.opening, *self.sentences, self.caution]))
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Record:
     """One lock over the workloads."""
 
     wins: list[str] = field(default_factory=list)  # names of workloads
-    losses: list[str] = field(default_factory=list)
+    losses: dict[str, str] = field(default_factory=dict)  # the same -> what is worse there, in brief
     failures: list[str] = field(default_factory=list)  # its runs fail there
     doubts: list[str] = field(default_factory=list)  # it looks worse there, but chance may have done it
     score: float = 0.0
@@ -83,13 +85,7 @@ def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str
                 "ruled out. Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it."
             )
         return f"{keep.capitalize()}: no lock is shown to be better in any workload{_also(rest[1:])}."
-    never_losing = [
-        lock
-        for lock, record in records.items()
-        if record.wins and not (record.losses or record.failures or record.doubts)
-    ]
-    if never_losing:
-        best = max(never_losing, key=lambda lock: (len(records[lock].wins), records[lock].score))
+    if best := never_losing(records):
         return _one_lock(best, records[best].wins, found, rest)
     locks = list(dict.fromkeys(one.lock for one in taken))
     if len(locks) > 1:
@@ -98,14 +94,44 @@ def sentence(found: list[WorkloadVerdict], records: dict[str, Record], ours: str
     return f"Take {locks[0]} for {'; '.join([said, *_but(locks[0], records[locks[0]], by_kind, rest, keep)])}."
 
 
+def never_losing(records: dict[str, Record]) -> str | None:
+    """The best of the locks that are better somewhere and worse nowhere."""
+    found = [
+        lock
+        for lock, record in records.items()
+        if record.wins and not (record.losses or record.failures or record.doubts)
+    ]
+    return max(found, key=lambda lock: (len(records[lock].wins), records[lock].score), default=None)
+
+
+def opening(found: list[WorkloadVerdict], ours: str) -> str:
+    """For those who read one sentence; empty where all workloads have one and the same verdict, or none takes a lock.
+
+    Not asked for where one lock is worse in no workload.
+    """
+    taken = [one for one in found if one.kind in (TAKE, TRADE)]
+    if len(found) < 2 or not taken or len({(one.kind, one.lock, one.condition) for one in found}) == 1:
+        return ""
+    kept, open_ = (sum(one.kind == kind for one in found) for kind in (KEEP, OPEN))
+    like = "one of these" if len(taken) == len(found) else "the one" if len(taken) == 1 else f"one of the {len(taken)}"
+    of = "" if len(taken) == len(found) else " of"
+    others = [f"none does in {kept}"] * bool(kept) + [f"can't tell for {open_}"] * bool(open_)
+    rest = f" ({'; '.join(others)})" if others else ""
+    return (
+        f"No lock is best everywhere: keep {ours} unless your program is like {like}{of} {len(found)} workloads in "
+        f"which another lock gains{rest}."
+    )
+
+
 def _but(lock: str, record: Record, by_kind: dict[str, list[WorkloadVerdict]], rest: list[str], keep: str) -> list[str]:
     """Of the one lock that is taken: the workloads in which it is not."""
     named = {one.workload for kind in (TAKE, TRADE) for one in by_kind[kind]}
     lost, failed = ([name for name in names if name not in named] for names in (record.losses, record.failures))
     fails = [f"its runs fail in {words(failed)}"] if failed else []
     if lost and lost == [one.workload for one in by_kind[KEEP]]:
-        return [f"{keep} for {words(lost)}, where {lock} is worse", *fails, *rest[1:]]
-    return [*([f"{lock} is worse in {words(lost)}"] if lost else []), *fails, *rest]
+        return [f"{keep} for {words(f'{name} ({lock}: {record.losses[name]})' for name in lost)}", *fails, *rest[1:]]
+    worse = words(f"{name} ({record.losses[name]})" for name in lost)
+    return [*([f"{lock} is worse in {worse}"] if lost else []), *fails, *rest]
 
 
 def _one_lock(lock: str, names: list[str], found: list[WorkloadVerdict], rest: list[str]) -> str:
@@ -127,6 +153,8 @@ def _choice(one: WorkloadVerdict) -> str:
 
 def _gain_and_price(one: WorkloadVerdict) -> str:
     parts = [f"gain: {one.gain}", f"price: {one.price}" if one.price else "no price seen"]
+    if one.elsewhere:
+        parts[1:] = [*parts[1:] * bool(one.price), f"else: {one.elsewhere}"]
     # Without what to do about it.
     parts += [f"uncertain: {one.cautions[0].partition(': ')[0]}"] if one.cautions else []
     return "; ".join(parts)

@@ -146,12 +146,26 @@ class Answer:
         return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
 
 
-def of(campaign: Campaign) -> list[Answer]:
-    """A table for each set of locks, in the order of the workloads: rwlocks and mutexes do not go side by side."""
+def of(campaign: Campaign, taken: dict[str, str | None] | None = None) -> list[Answer]:
+    """A table for each set of locks, in the order of the workloads: rwlocks and mutexes do not go side by side.
+
+    `taken` has the lock that the verdict takes, by workload.
+    """
     sets: dict[tuple, list[Workload]] = {}
     for workload in campaign.workloads:
         sets.setdefault((tuple(workload.locks), workload.against), []).append(workload)
-    return [_answer(compared(list(locks), against), against, workloads) for (locks, against), workloads in sets.items()]
+    return [
+        _answer(_in_order(list(locks), against, workloads, taken or {}), against, workloads)
+        for (locks, against), workloads in sets.items()
+    ]
+
+
+def _in_order(locks: list[str], against: str, workloads: list[Workload], taken: dict[str, str | None]) -> list[str]:
+    """The lock that is taken most often stands right behind the baseline, where a phone shows it."""
+    count = Counter(taken.get(workload.name) for workload in workloads)
+    columns = compared(locks, against)
+    best = max(columns, key=lambda lock: count[lock])
+    return [best, *(lock for lock in columns if lock != best)] if count[best] else columns
 
 
 def _answer(locks: list[str], against: str, workloads: list[Workload]) -> Answer:

@@ -3,9 +3,11 @@
 import base64
 import gzip
 import math
+import re
 from collections.abc import Mapping
 
 import jinja2
+from markupsafe import Markup, escape
 
 from lockswap.base import text
 from lockswap.findings import change, claims, effects
@@ -29,6 +31,15 @@ _MORE = {
 }
 
 
+# An option, with a value that belongs to it.
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: \d+%)?")
+
+
+def options(said: str) -> Markup:
+    """A sentence whose options are not broken at the end of a line."""
+    return Markup(_OPTION.sub(lambda found: f'<span class="option">{found[0]}</span>', str(escape(said))))
+
+
 def render(template: str, styles: Mapping[str, LockStyle], /, **variables: object) -> str:
     """A page that needs nothing but itself."""
     environment = jinja2.Environment(
@@ -47,6 +58,7 @@ def render(template: str, styles: Mapping[str, LockStyle], /, **variables: objec
         "change_interval": claims.interval_of_change,
         "words": text.words,
         "tally_words": answer.tally_words,
+        "options": options,
         "key": lambda value: "Infinity" if value == math.inf else f"{value:.6g}",
         "gzip": lambda data: base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode(),
     }

@@ -14,7 +14,7 @@ from matplotlib.markers import MarkerStyle
 from lockswap.base.choice import NONE, PTHREAD, Choice
 
 # Each colour of the light theme has a CSS variable; a page replaces one by the other.
-INK, MUTED, GRID, BAND, PAPER = "#1b1f24", "#5c6673", "#e4e7eb", "#dfe3e8", "#ffffff"
+INK, MUTED, GRID, BAND, PAPER = "#1b1f24", "#5c6673", "#e4e7eb", "#cdd4dd", "#ffffff"
 
 # light, dark, marker
 _BASELINES = {
@@ -48,7 +48,7 @@ THEME = {
     "ink": (INK, "#e8ebf0"),
     "muted": (MUTED, "#9aa5b4"),
     "grid": (GRID, "#2a313b"),
-    "band": (BAND, "#313a46"),
+    "band": (BAND, "#414d5d"),
     "paper": (PAPER, "#12161b"),
     **{f"lock-{name}": (light, dark) for name, (light, dark, _) in _BASELINES.items()},
     **{f"lock-{number}": (light, dark) for number, (light, dark, _) in enumerate(_PLACES, 1)},

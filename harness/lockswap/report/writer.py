@@ -8,7 +8,6 @@ import io
 import json
 from pathlib import Path
 
-from lockswap.base.choice import BASELINES
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
 from lockswap.findings import measured
@@ -60,7 +59,7 @@ def _page(
     findings: Findings, styles: dict[str, LockStyle], drawn: dict[str, list[Plot]], downloads: dict[str, str]
 ) -> str:
     campaign = findings.campaign
-    answers = answer.of(campaign)
+    answers = answer.of(campaign, {one.workload: one.lock for one in findings.verdict.workloads})
     return page.render(
         "report.html.j2",
         styles,
@@ -69,7 +68,6 @@ def _page(
         campaign=campaign,
         about=campaign.about,
         env=campaign.env,
-        locks=[lock for lock in campaign.locks if lock not in BASELINES],
         rounds=max((row.round for row in campaign.rows), default=0),
         runs={
             "all": len(campaign.rows),
@@ -82,6 +80,7 @@ def _page(
         advice=findings.advice,
         verdict=findings.verdict,
         verdicts={one.workload: one for one in findings.verdict.workloads},
+        kinds={group.workload.name: one.about for one in answers for group in one.groups},
         titles={workload.name: workload.info["title"] for workload in campaign.workloads},
         ours={workload.name: glibcs(workload) for workload in campaign.workloads},
         by_lock=findings.verdict.locks,
