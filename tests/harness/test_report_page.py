@@ -11,7 +11,7 @@ from browser import Browser
 from lockswap.findings import reading
 from lockswap.findings.findings import Findings
 from lockswap.findings.stats import Ratio, Spread
-from lockswap.report import answer, axes, writer
+from lockswap.report import answer, axes, page, writer
 
 LOCKS = ("ba", "bravo-ba", "pf-t", "cohort", "mcs-rw", "percpu")
 
@@ -131,7 +131,8 @@ def test_none_stands_beside_the_baseline(browser, made):
     heads = browser.run(
         "return [...document.querySelector('table.answer').tHead.rows[0].cells].map((c) => c.innerText.trim())"
     )
-    assert heads[2:5] == ["pthread", "none", "ba"]
+    # The lock that the verdict takes goes before it: a phone shows two columns.
+    assert heads[2:6] == ["pthread", "cohort", "none", "ba"]
     assert browser.run(
         "const line = document.querySelector('#w-db figure svg [data-lock=none] path[style*=dasharray]');"
         "return Number(getComputedStyle(line).strokeOpacity)"
@@ -235,11 +236,11 @@ def test_a_price_stands_where_the_verdict_does(made):
     """In the same mark, and not in the colour of a gain without one."""
     html, found = made[0].read_text(), made[1]
     dear = [one for one in found.verdict.workloads if one.price]
-    marks = re.findall(r'<span class="key (\w+)">([▲◆]) take ([^<]*)</span>', html)
+    marks = re.findall(r'<span class="key (\w+)">([✓◆]) take ([^<]*)</span>', html)
     assert dear and [(tone, mark) for tone, mark, text in marks if ", at a price" in text] == [("hinted", "◆")] * len(
         dear
     )
-    assert all((tone, mark) == ("good", "▲") for tone, mark, text in marks if "," not in text)
+    assert all((tone, mark) == ("good", "✓") for tone, mark, text in marks if "," not in text)
 
 
 def test_ratios_have_one_notation(made):
@@ -249,3 +250,79 @@ def test_ratios_have_one_notation(made):
     assert not re.findall(
         r"(?<![\d.,])0(?:\.\d+)?×|\d times (?:as|higher|lower|longer|shorter)|\d % (?:higher|lower)", text
     )
+
+
+_SIGNS = """
+const number = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const light = (color) => {
+  const [r, g, b] = color.map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+  return .2126 * r + .7152 * g + .0722 * b;
+};
+const contrast = (one, two) => {
+  const [high, low] = [light(one), light(two)].sort((a, b) => b - a);
+  return (high + .05) / (low + .05);
+};
+const paper = number(getComputedStyle(document.body).backgroundColor);
+const arrow = getComputedStyle(document.querySelector(".sort"), "::after");
+const drawn = number(arrow.color).map((c, i) => paper[i] + (c - paper[i]) * Number(arrow.opacity));
+const frames = [...document.querySelectorAll(".verdict .scale .noise")].map((band) => {
+  const [style, cell] = [getComputedStyle(band), getComputedStyle(band.closest("td"))];
+  const higher = band.offsetHeight - band.parentElement.querySelector(".span").offsetHeight;
+  const shown = contrast(number(style.borderLeftColor), number(cell.backgroundColor));
+  return [higher, style.borderLeftStyle === "solid" ? shown : 0];
+});
+return [contrast(drawn, paper), frames];
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_arrows_and_noise_can_be_seen(browser, made, dark):
+    """Also the noise behind an interval that covers it: its frame stands out."""
+    browser.open(made[0], dark=dark)
+    arrow, frames = browser.run(_SIGNS)
+    assert arrow >= 3
+    assert len(frames) > 20 and all(higher >= 4 and contrast >= 3 for higher, contrast in frames)
+
+
+def test_each_sign_has_one_meaning_and_the_page_says_it(browser, made):
+    browser.open(made[0])
+    note = browser.run("return document.querySelector('#answer .note').innerText")
+    for sign, meaning in (
+        ("✓", "take"),
+        ("◆", "take at a price"),
+        ("■", "keep"),
+        ("?", "can't tell"),
+        ("⚠", "uncertain"),
+    ):
+        assert f"{sign} {meaning}" in note
+    legend = browser.run("return document.querySelector('#figures > p').innerText")
+    for words in (
+        "the factor itself beyond the noise",
+        "within the noise",
+        "the middle line 1",
+        "an arrow lies beyond",
+    ):
+        assert words in legend
+    # What "can't tell" says of the table is not said of a verdict that keeps the lock, nor is "the same".
+    assert not re.search(r'<span class="key \w+">[=▲▼]\s*(?:keep|take)', made[0].read_text())
+
+
+def test_options_are_not_broken_and_words_are_escaped():
+    assert page.options("more (--until 5%) <b>") == ('more (<span class="option">--until 5%</span>) &lt;b&gt;')
+
+
+def test_cards_say_which_locks_the_program_takes(browser, made):
+    browser.open(made[0])
+    kinds = browser.run("return [...document.querySelectorAll('.which small')].map((s) => s.textContent)")
+    assert kinds == ["db, reader-writer locks", "cache, reader-writer locks"]
+
+
+def test_a_phone_shows_the_advised_lock(browser, made):
+    browser.open(made[0], 420)
+    right = browser.run(
+        "return document.querySelector('table.answer thead th:nth-child(4)').getBoundingClientRect().right"
+    )
+    assert right <= 420
+    assert browser.run("return document.querySelector('.sideways').offsetHeight") > 0
+    browser.open(made[0], 1400)
+    assert browser.run("return document.querySelector('.sideways').offsetHeight") == 0

@@ -49,7 +49,7 @@ def test_a_lock_that_wins_is_taken(tmp_path):
     found = verdict(campaign)
     (one,) = found.workloads
     assert (one.kind, one.lock, one.cautions) == (TAKE, "ba", [])
-    assert one.sentence.startswith("Take ba: ops done a second 1.") and "× higher (1." in one.sentence
+    assert one.sentence.startswith("Take ba: ops done a second 1.") and "× higher (interval 1." in one.sentence
     assert "No price was seen in ops, processor time and context switches" in one.sentence
     assert "how long single threads waited was not measured" in one.sentence
     assert found.sentence == one.sentence and one.gain.startswith("ops/s 1.") and one.price == ""
@@ -73,7 +73,31 @@ def test_gains_with_many_threads_and_losses_with_one(tmp_path):
     figures = {"none": {"ops": [1e6] * 2}, "pthread": {"ops": [1e6] * 2}, "ba": {"ops": [0.7e6, 2e6]}}
     one = judged(tmp_path / "x", ("work", TOTAL, figures))
     assert one.kind == TRADE and one.sentence.startswith("Take ba if it runs with 2 threads: ops ")
-    assert "with 1 thread. Otherwise keep glibc's." in one.sentence
+    assert re.search(r"\. Else keep glibc's: under ba ops done a second 1\.\d+× lower .* with 1 thread\.", one.sentence)
+    assert one.price == "" and re.fullmatch(r"ops/s 1\.\d+× lower with 1 thread", one.elsewhere)
+
+
+def test_what_other_thread_counts_have_is_said(tmp_path):
+    """A gain with four threads, a loss with two, nothing with one: of that, too, there is a word."""
+    figures = {"none": {"ops": [1e6] * 3}, "pthread": {"ops": [1e6] * 3}, "ba": {"ops": [1e6, 5e5, 2e6]}}
+    one = judged(tmp_path / "x", ("work", TOTAL, figures), noise=0.05)
+    assert one.condition == "if it runs with 4 threads"
+    assert one.elsewhere.endswith("× lower with 2 threads, can't tell with 1 thread")
+    assert one.sentence.count("can't tell with 1 thread") == 1
+
+
+def test_what_is_open_is_said_of_each_figure(tmp_path):
+    """Which comparisons can't tell, not how many."""
+    figures = {"none": {"ops": [1e6] * 2}, "pthread": {"ops": [1e6] * 2}, "ba": {"ops": [1e6, 2e6]}}
+    one = judged(tmp_path / "x", ("work", TOTAL, figures), noise=0.05)
+    assert one.kind == TAKE and "context switches; can't tell for ops with 1 thread;" in one.sentence
+
+
+def test_a_factor_over_a_starved_baseline_says_so(tmp_path):
+    one = judged(tmp_path / "x", rw(none=(1, 0.0001), pthread=(1, 0.0001), ba=(1, 1)))
+    assert "; glibc's starves writers: 1." in one.sentence or "; glibc's starves writers: 0.9" in one.sentence
+    assert one.gain.endswith(" (glibc's starves writers)")
+    assert "starves" not in judged(tmp_path / "y", rw(ba=(1, 5))).sentence
 
 
 def test_throughput_against_tails(tmp_path):
@@ -111,7 +135,7 @@ def test_losers_leave_glibcs(tmp_path):
     one = judged(tmp_path / "x", ops(ba=0.8e6, pf_t=0.5e6))
     assert (one.kind, one.lock) == (KEEP, None)
     assert one.sentence.startswith(
-        "Keep glibc's: none of the 2 locks gains. ba, the best of those that lose: ops done a second 1.2"
+        "Keep glibc's: none of the 2 others gains. ba, the best of those that lose: ops done a second 1.2"
     )
     one = judged(tmp_path / "y", ops(ba=0.8e6), against="ba")
     assert one.kind == NOTHING  # no lock is left
@@ -223,7 +247,18 @@ def test_the_baseline_that_starves_a_side(tmp_path):
 def test_equally_good_locks_are_named(tmp_path):
     one = judged(tmp_path / "x", ops(ba=1.5e6, pf_t=1.5e6, pf=1.2e6))
     other = {"ba": "pf-t", "pf-t": "ba"}[one.lock]
-    assert f"Nothing shows that {other} would do worse." in one.sentence
+    assert f"Compared with {one.lock} itself, {other} is not shown to be worse." in one.sentence
+
+
+def test_a_rival_that_is_worse_than_glibcs_somewhere_is_no_contradiction(tmp_path):
+    metrics = [*TOTAL, synthetic.metric("p99", "time", "ns", "lower")]
+    truth = {"none": (1e6, 100), "pthread": (1e6, 100), "ba": (2e6, 100), "pf-t": (2e6, 5e3)}
+    work = "work", metrics, {lock: {"ops": [ops], "p99": [p99]} for lock, (ops, p99) in truth.items()}
+    one = judged(tmp_path / "x", work)
+    rival = {"ba": "pf-t", "pf-t": "ba"}[one.lock]
+    worse = "p99 " if rival == "pf-t" else ""
+    assert f"Compared with {one.lock} itself, {rival} is not shown to be worse" in one.sentence
+    assert bool(worse) == ("; against glibc's, though, pf-t has p99 " in one.sentence)
 
 
 def test_the_preload_may_eat_the_gain(tmp_path):
@@ -285,11 +320,20 @@ def test_one_lock_for_all(tmp_path):
 
 def test_it_depends(tmp_path):
     found = verdict(load(tmp_path / "x", rw("a", ba=(2, 2), pf=(0.5, 1)), rw("b", ba=(0.5, 1), pf=(2, 2))))
-    assert found.sentence.startswith("It depends on the program: ba for a (gain: reads/s ")
+    assert found.opening == (
+        "No lock is best everywhere: keep glibc's unless your program is like one of these 2 workloads in which "
+        "another lock gains."
+    )
+    assert found.sentence.startswith(found.opening)
+    assert found.sentences[0].startswith("It depends on the program: ba for a (gain: reads/s ")
     assert "; pf for b (gain: reads/s " in found.sentence
     found = verdict(load(tmp_path / "y", rw("a", ba=(2, 2)), rw("b", ba=(0.5, 0.5))))
-    assert found.sentence.startswith("Take ba for a (gain: reads/s ")
-    assert found.sentence.endswith("; keep glibc's for b, where ba is worse.")
+    assert found.opening.endswith("is like the one of 2 workloads in which another lock gains (none does in 1).")
+    assert found.sentences[0].startswith("Take ba for a (gain: reads/s ")
+    assert re.search(
+        r"; keep glibc's for b \(ba: reads/s (about )?[12]\.\d+× lower .*, writes/s (about )?[12]\.\d+× lower",
+        found.sentence,
+    )
 
 
 def test_a_lock_that_looks_worse_somewhere_is_not_worse_in_none(tmp_path, monkeypatch):
@@ -299,14 +343,14 @@ def test_a_lock_that_looks_worse_somewhere_is_not_worse_in_none(tmp_path, monkey
     monkeypatch.setattr(Evidence, "is_chance", lambda one, places: bool(places) and one.workload.name == "b")
     found = verdict(campaign)
     assert [one.kind for one in found.workloads] == [TAKE, OPEN]
-    assert found.sentence.startswith("Take ba for a (") and "worse in none" not in found.sentence
+    assert found.sentences[0].startswith("Take ba for a (") and "worse in none" not in found.sentence
 
 
 def test_a_price_that_chance_may_have_made_is_not_passed_over(tmp_path, monkeypatch):
     campaign = load(tmp_path / "x", rw("a", ba=(2, 0.5)))
     monkeypatch.setattr(Evidence, "is_chance", lambda _, places: any(place.verdict == SLOWER for place in places))
     (one,) = verdict(campaign).workloads
-    assert one.kind == TAKE and "A price may be: writes done a second 1.9" in one.sentence
+    assert one.kind == TAKE and "A price may be: writes done a second about 1.9" in one.sentence
 
 
 def test_a_gain_in_brief_says_where_if_it_is_not_everywhere(tmp_path):
@@ -323,7 +367,7 @@ def test_a_price_in_brief_says_where_if_the_same_figure_gains(tmp_path):
     values = {"none": [1e6, 1e6], "pthread": [1e6, 1e6], "ba": [2e6, 5e5]}
     one = judged(tmp_path / "x", ("work", TOTAL, {lock: {"ops": figures} for lock, figures in values.items()}))
     assert (one.kind, one.condition) == (TRADE, "if it runs with 1 thread")
-    assert re.fullmatch(r"ops/s [12]\.\d+× lower with 2 threads", one.price)
+    assert re.fullmatch(r"ops/s [12]\.\d+× lower with 2 threads", one.elsewhere) and one.price == ""
 
 
 def test_no_lock_for_any(tmp_path):
@@ -386,10 +430,15 @@ def test_effects_in_words(metric, ratio, says):
 
 def test_effects_of_several():
     two = [Ratio(7, 2.4, 2.2, 2.6), Ratio(7, 31, 28, 33)]
-    assert effects(RATE, two, "glibc's") == "2.4× to 31× higher (each at least 2.2×)"
-    assert effects(RATE, two, "glibc's", brief=True) == "2.4× to 31× higher"
-    assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0× longer (1.25× to 2.5×)"
-    assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "1.04× higher (1.02× to 1.06×)"
+    assert effects(RATE, two, "glibc's") == "2.4× and 31× higher (all intervals above 2.2×)"
+    assert effects(RATE, two, "glibc's", brief=True) == "2.4× and 31× higher"
+    assert effects(TIME, [Ratio(7, 0.5, 0.4, 0.8)], "glibc's") == "2.0× longer (interval 1.25× to 2.5×)"
+    assert effects(RATE, [Ratio(7, 1.04, 1.02, 1.06)], "glibc's") == "1.04× higher (interval 1.02× to 1.06×)"
+    # Of many the range, which does not look like an interval; of equals one.
+    many = [Ratio(7, factor, 2.2, 40) for factor in (5, 3, 2.5, 31, 4)]
+    assert effects(RATE, many, "glibc's", brief=True) == "between 2.5× and 31× higher"
+    assert effects(RATE, [two[0]] * 3, "glibc's", brief=True) == "2.4× higher"
+    assert effects(RATE, [two[0], Ratio(7, 2.5, 2.2, 3)], "glibc's", brief=True) == "about 2.4× higher"
 
 
 def test_a_rate_is_called_a_rate():
@@ -408,7 +457,7 @@ def test_the_first_sentence_has_price_and_doubt(tmp_path):
     found = verdict(on_one_cpu(load(tmp_path / "x", rw("a", ba=(2, 0.5)), rw("b", ba=(0.5, 0.5)))))
     (first,) = found.sentences
     assert re.search(r"gain: reads/s [^;]*; price: writes/s [^;]*× lower", first)
-    assert first.endswith("; keep glibc's for b, where ba is worse.")
+    assert re.search(r"; keep glibc's for b \(ba: reads/s .*× lower.*, writes/s .*× lower.*\)\.$", first)
     assert found.caution.startswith("All of this holds for 1 CPU") and found.sentence.endswith(found.caution)
     alone = verdict(on_one_cpu(load(tmp_path / "y", ops(ba=2e6))))
     assert alone.caution == ""  # there is one workload, and it has its own caution

@@ -12,6 +12,8 @@ from lockswap.findings.stats import Ratio
 
 # More estimates than these are said as a range.
 _MOST_LISTED = 4
+# What they add to 1 differs by no more than this factor where one is said for all.
+_ALIKE = 1.2
 
 
 def is_time(metric: MetricInfo) -> bool:
@@ -53,7 +55,7 @@ def short_interval(metric: MetricInfo | None, low: float, high: float, alone: bo
 def effects(metric: MetricInfo, ratios: Sequence[Ratio], baseline: str, brief: bool = False) -> str:
     """Of ratios that lie on one side of 1: each estimate in turn, and what all intervals have in common.
 
-    '2.4× and 3.1× higher (all intervals above 2.2×)', '1.30× higher (interval 1.20× to 1.50×)'; without the brackets
+    '2.4× and 3.9× higher (all intervals above 2.2×)', '1.30× higher (interval 1.20× to 1.50×)'; without the brackets
     if `brief`. A range of estimates never looks like an interval: of many it is 'between 1.9× and 3.1×'.
     """
     finite = [ratio for ratio in ratios if 0 < ratio.estimate < math.inf]
@@ -68,14 +70,18 @@ def effects(metric: MetricInfo, ratios: Sequence[Ratio], baseline: str, brief: b
 
 
 def _amounts(estimates: Sequence[float]) -> str:
-    """Each in its place, so that thread counts which follow fit to them; one word if all are alike."""
+    """Each in its place, so that thread counts which follow fit to them; one for all if they are alike."""
     amounts = [times(estimate) for estimate in estimates]
-    if len(set(amounts)) == 1:
-        return amounts[0]
-    if len(amounts) <= _MOST_LISTED:
-        return words(amounts)
-    least, most = (times(end(estimates, key=factor)) for end in (min, max))
-    return f"between {least} and {most}"
+    least, most = (end(map(factor, estimates)) for end in (min, max))
+    if alike(estimates):
+        return amounts[0] if len(set(amounts)) == 1 else f"about {times(math.sqrt(least * most))}"
+    return words(amounts) if len(amounts) <= _MOST_LISTED else f"between {times(least)} and {times(most)}"
+
+
+def alike(estimates: Sequence[float]) -> bool:
+    """So near to each other that one factor stands for all."""
+    least, most = (end(map(factor, estimates)) for end in (min, max))
+    return times(least) == times(most) or most - 1 <= _ALIKE * (least - 1)
 
 
 def _certain(metric: MetricInfo, ratios: Sequence[Ratio]) -> str:

@@ -5,21 +5,18 @@ on one side of 1 and its estimate beyond the noise, and only if so many such cla
 well: among the comparisons of a whole campaign some do.
 """
 
-import math
 from collections import Counter
-from functools import partial
-from itertools import groupby
 
-from lockswap.base.choice import BASELINES, CALLED, NONE, kinds_of
-from lockswap.base.text import plural, quantity, times, words
+from lockswap.base.choice import BASELINES, CALLED, kinds_of
+from lockswap.base.text import plural, times, words
 from lockswap.findings import cautions, evidence, whole
 from lockswap.findings.claims import span
-from lockswap.findings.effects import called, effects, is_time
+from lockswap.findings.effects import is_time
 from lockswap.findings.evidence import COSTLY, Evidence, decided_differently, is_open
 from lockswap.findings.fixed_time import fixed_time
 from lockswap.findings.measured import Campaign, Place, Workload
 from lockswap.findings.measures import MetricInfo
-from lockswap.findings.sentences import STARVED
+from lockswap.findings.phrases import glibcs, said, starved, where_of
 from lockswap.findings.stats import EQUAL, FASTER, MIN_PAIRS, SLOWER
 from lockswap.findings.stats import OPEN as UNDECIDED
 from lockswap.findings.two_clocks import meaning
@@ -41,8 +38,6 @@ __all__ = ["KEEP", "NOTHING", "OPEN", "TAKE", "TRADE", "Verdict", "WorkloadVerdi
 
 # A gain that is not shown, but cannot be larger than this, is worth a word.
 _LITTLE = 1.1
-# Which threads a figure is of.
-_SIDES = {"reads": "readers", "writes": "writers"}
 
 
 def verdict(campaign: Campaign) -> Verdict:
@@ -103,13 +98,6 @@ def _records(workloads: list[Workload], measured: int) -> dict[str, Record]:
                 record.wins.append(workload.name)
                 record.score += one.score
     return found
-
-
-def glibcs(workload: Workload) -> str:
-    """What the locks are held against, as people call it."""
-    if workload.info.get("versus") and workload.against == NONE:
-        return "the first command"
-    return "glibc's" if workload.against in BASELINES else workload.against
 
 
 def _of_workload(campaign: Campaign, workload: Workload, comparisons: int = 1) -> WorkloadVerdict:
@@ -174,7 +162,7 @@ _IF_IT_RUNS = "if it runs"
 
 
 def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[Evidence]) -> WorkloadVerdict:
-    gain = said(workload, best.wins) + _starved(workload, best.wins)
+    gain = said(workload, best.wins) + starved(workload, best.wins)
     condition = _condition(workload, best)
     worth = cautions.of(campaign, workload, best.lock, best.wins)
     by_threads = condition.startswith(_IF_IT_RUNS)
@@ -200,7 +188,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
         kind,
         " ".join(parts),
         lock=best.lock,
-        gain=said(workload, best.wins, brief=True, where=where or None) + _starved(workload, best.wins, brief=True),
+        gain=said(workload, best.wins, brief=True, where=where or None) + starved(workload, best.wins, brief=True),
         price=_price(workload, best, brief=True, losses=not by_threads),
         condition=condition,
         elsewhere=_elsewhere(workload, best, brief=True) if by_threads else "",
@@ -221,24 +209,6 @@ def _elsewhere(workload: Workload, best: Evidence, brief: bool = False) -> str:
     return (", " if brief else "; ").join([lost, *parts])
 
 
-def _starved(workload: Workload, wins: list[Place], brief: bool = False) -> str:
-    """Where the baseline gives a side next to nothing, a factor says little but that."""
-    found: dict[str, list[tuple[int, float]]] = {}
-    for place in wins:
-        base = workload.cell(place.threads, workload.against)
-        spread = base.metric(place.metric.name) if base else None
-        sided = place.metric.role in _SIDES and place.metric.higher_is_better and not place.metric.per_cpu_of
-        if sided and spread and place.ratio.low * STARVED >= 1:
-            found.setdefault(place.metric.name, []).append((place.threads, spread.median))
-    parts = []
-    for metric in workload.metrics:
-        if some := found.get(metric.name):
-            said_of = f"{glibcs(workload)} starves {_SIDES[metric.role]}"
-            rates = (f"{quantity(rate, metric.unit)} with {plural(threads, 'thread')}" for threads, rate in some)
-            parts.append(f" ({said_of})" if brief else f"; {said_of}: {words(rates)}")
-    return "".join(parts)
-
-
 def _no_price(workload: Workload, best: Evidence) -> str:
     """What was looked at, lest 'no price' be taken for more."""
     if looks_worse := [place for place in best.places if place.verdict == SLOWER]:
@@ -249,7 +219,7 @@ def _no_price(workload: Workload, best: Evidence) -> str:
     for place in looked_at:
         if place.verdict == UNDECIDED:
             open_.setdefault(place.metric.name, []).append(place.threads)
-    which = [f"{name}{_where(workload, threads)}" for name, threads in open_.items()]
+    which = [f"{name}{where_of(workload, threads)}" for name, threads in open_.items()]
     unsure = f"; can't tell for {words(which)}" if which else ""
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
@@ -271,37 +241,6 @@ def _condition(workload: Workload, best: Evidence) -> str:
 
 def _names(places: list[Place], names: set[str]) -> str:
     return words(dict.fromkeys(place.metric.name for place in places if place.metric.name in names))
-
-
-def said(workload: Workload, places: list[Place], brief: bool = False, where: bool | None = None) -> str:
-    """'reads done a second 2.4× to 3.1× higher (each at least 2.2×) with 2 and 4 threads': a part for each figure.
-
-    `where`: with the thread counts; if nothing is said, unless it is brief.
-    """
-    parts = []
-    for _, group in groupby(places, key=lambda place: (place.metric.name, place.verdict)):
-        group = list(group)
-        metric = group[0].metric
-        # 0 and "not 0" have no range with the others.
-        for endless in (False, True):
-            some = [place for place in group if (place.ratio.estimate in (0, math.inf)) == endless]
-            if some:
-                # Of different estimates nobody would know which is which.
-                wanted = (not brief or _differ(some)) if where is None else where
-                threads = [place.threads for place in some]
-                there = (workload.where if _differ(some) else partial(_where, workload))(threads) if wanted else ""
-                how = effects(metric, [place.ratio for place in some], glibcs(workload), brief)
-                parts.append(f"{called(metric, brief)} {how}{there}")
-    return (", " if brief else "; ").join(parts)
-
-
-def _differ(places: list[Place]) -> bool:
-    return len({times(place.ratio.estimate) for place in places}) > 1
-
-
-def _where(workload: Workload, threads: list[int]) -> str:
-    """The thread counts are not listed where they are all of them."""
-    return " at every thread count" if len(threads) == len(workload.threads) > 1 else workload.where(threads)
 
 
 def _price(workload: Workload, best: Evidence, brief: bool = False, losses: bool = True) -> str:
