@@ -8,7 +8,7 @@ from lockswap.base.choice import BASELINES, NONE
 from lockswap.base.text import plural, quantity, words
 from lockswap.findings.effects import alike, called, effects
 from lockswap.findings.measured import Place, Workload
-from lockswap.findings.sentences import STARVED
+from lockswap.findings.stats import STARVED
 
 # Which threads a figure is of.
 _SIDES = {"reads": "readers", "writes": "writers"}
@@ -22,7 +22,7 @@ def glibcs(workload: Workload) -> str:
 
 
 def said(workload: Workload, places: list[Place], brief: bool = False, where: bool | None = None) -> str:
-    """'reads done a second 2.4× and 3.9× higher (all intervals above 2.2×) with 2 and 4 threads': a part for each figure.
+    """'reads done a second 2.4× and 3.9× higher (all intervals above 2.2×) with 2 and 4 threads', for each figure.
 
     `where`: with the thread counts; if nothing is said, unless it is brief.
     """

@@ -7,13 +7,10 @@ from lockswap.base.text import plural, quantity, share, words
 from lockswap.findings.claims import claim, interval, reach, undecided
 from lockswap.findings.measured import Workload, given_up
 from lockswap.findings.measures import MetricInfo
-from lockswap.findings.stats import MIN_PAIRS, OPEN
+from lockswap.findings.stats import MIN_PAIRS, OPEN, STARVED
 from lockswap.records.status import CRASHED, FAILED, HUNG, NO_LOCK, SKIPPED, WRONG
 
 __all__ = ["interval", "of"]
-
-# A side whose rate is below this share of what another lock gives it is starved.
-STARVED = 0.05
 
 
 def of(workload: Workload) -> list[str]:

@@ -19,6 +19,8 @@ MIN_PAIRS = 6
 SAME = 0.03
 # An interval must keep this distance from 1 to be called a difference.
 LEAST = 0.005
+# A side whose rate is below this share of what another lock gives it is starved.
+STARVED = 0.05
 
 FASTER, SLOWER, EQUAL, OPEN = "faster", "slower", "the same", "can't tell"
 
