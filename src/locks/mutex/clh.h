@@ -134,7 +134,8 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
       return false;
     Handle expected = me;
     // release: the critical section; pairs with enter and try_lock.
-    return tail_.compare_exchange(expected, 0, release);
+    return P::is_alone() ? tail_.compare_exchange_alone(expected, 0)
+                         : tail_.compare_exchange(expected, 0, release);
   }
 
   // False: the deadline has passed first.

@@ -154,9 +154,12 @@ class alignas(8) Mcs : public NodeQueue<Mcs<P, W>, P, McsNode<P>> {
   // True: nobody came behind that node, the queue is empty.
   [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
     Handle expected = me;
-    // relaxed: the compare-exchange decides. release: the critical section; pairs with enter and
-    // try_lock.
-    return Nodes::at(me).link.load(relaxed) == 0 && tail_.compare_exchange(expected, 0, release);
+    // relaxed: the compare-exchange decides.
+    if (Nodes::at(me).link.load(relaxed) != 0) [[unlikely]]
+      return false;
+    // release: the critical section; pairs with enter and try_lock.
+    return P::is_alone() ? tail_.compare_exchange_alone(expected, 0)
+                         : tail_.compare_exchange(expected, 0, release);
   }
 
   // Opens the gate of the first behind `me` that still waits, or leaves the queue empty.

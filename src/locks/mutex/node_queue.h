@@ -84,7 +84,12 @@ class NodeQueue {
 
   // 0: the lock is held. Else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
-    Lock::renew(me);  // published by the next line
+    Lock::renew(me);  // published by the update of the tail
+    Handle none = 0;
+    if (P::is_alone() && tail_.compare_exchange_alone(none, me)) [[unlikely]] {
+      holder_.store(me, relaxed);  // as below
+      return 0;
+    }
     // acq_rel: release, the node is ready before others find it; acquire, pairs with the release
     // in close_queue that left the queue empty, and the node before is ready.
     const Handle before = tail_.exchange(me, acq_rel);
