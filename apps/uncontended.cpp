@@ -1,10 +1,11 @@
-// What one thread pays for an acquisition and its release when there is no other thread.
+// What one thread pays for an acquisition and its release when no other thread wants the lock.
 //
-// usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS]]
+// usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS [THREADS]]]
 //   read, write       a reader-writer lock
 //   mutex, recursive  a mutex, of the default kind or recursive
 //   PAIRS   acquire/release pairs a round (default 1000000)
 //   ROUNDS  (default 7)
+//   THREADS 1 (default), or 2: another one is there, and sleeps
 // Prints the thread's CPU nanoseconds a pair, one line a round. Under `valgrind --tool=callgrind`
 // two runs with different PAIRS give the instructions a pair.
 //
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "common/clock.h"
 
@@ -42,6 +44,22 @@ constexpr Mode kModes[] = {
     {"recursive", kMutex},
 };
 
+// Some locks have it easier as long as the process has one thread.
+pthread_t companion;
+sem_t goes_home;
+void bring_company() {
+  sem_init(&goes_home, 0, 0);
+  const auto sleeps = [](void*) -> void* {
+    sem_wait(&goes_home);
+    return nullptr;
+  };
+  pthread_create(&companion, nullptr, sleeps, nullptr);
+}
+void send_home() {
+  sem_post(&goes_home);
+  pthread_join(companion, nullptr);
+}
+
 void make_recursive() {
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
@@ -59,16 +77,21 @@ int main(int argc, char** argv) {
   }
   const long pairs = argc > 2 ? std::atol(argv[2]) : 1'000'000;
   const long rounds = argc > 3 ? std::atol(argv[3]) : 7;
-  if (mode == nullptr || argc > 4 || pairs <= 0 || rounds <= 0) {
-    std::fprintf(stderr, "usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS]]\n");
+  const long threads = argc > 4 ? std::atol(argv[4]) : 1;
+  const bool is_valid = pairs > 0 && rounds > 0 && (threads == 1 || threads == 2);
+  if (mode == nullptr || argc > 5 || !is_valid) {
+    std::fprintf(stderr,
+                 "usage: uncontended read|write|mutex|recursive [PAIRS [ROUNDS [THREADS]]]\n");
     return 2;
   }
   if (std::strcmp(mode->name, "recursive") == 0) make_recursive();
+  if (threads == 2) bring_company();
   mode->run(pairs / 10 + 1);  // warm: adoption, bias, caches
   for (long i = 0; i < rounds; ++i) {
     const double start = bench::cpu_ns();
     mode->run(pairs);
     std::printf("%.3f ns/pair\n", (bench::cpu_ns() - start) / static_cast<double>(pairs));
   }
+  if (threads == 2) send_home();
   return 0;
 }

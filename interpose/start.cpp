@@ -12,6 +12,7 @@
 #include "interpose/load_order.h"
 #include "interpose/objects.h"
 #include "interpose/real_symbols.h"
+#include "platform/alone.h"
 #include "platform/process.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
@@ -78,6 +79,7 @@ void start() noexcept {
   // The kernel is asked now what has to be asked: a filter may come later.
   Process::stamp();
   thread_id();
+  Alone::prepare();
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {

@@ -42,6 +42,29 @@ class NativeAtomic {
   T fetch_or(T v, Order o) noexcept { return a_.fetch_or(v, o); }
   T fetch_and(T v, Order o) noexcept { return a_.fetch_and(v, o); }
 
+  // While the process has one thread (alone.h): one instruction, so that a signal handler finds all
+  // of the update or nothing. No order is needed, but the compiler moves no access across.
+  T fetch_add_alone(T v) noexcept {
+#if defined(__x86_64__)
+    asm volatile("xadd %0, %1" : "+r"(v), "+m"(a_) : : "memory", "cc");
+    return v;
+#else
+    return a_.fetch_add(v, std::memory_order_seq_cst);
+#endif
+  }
+  bool compare_exchange_alone(T& expected, T desired) noexcept {
+#if defined(__x86_64__)
+    bool done;
+    asm volatile("cmpxchg %3, %1"
+                 : "+a"(expected), "+m"(a_), "=@ccz"(done)
+                 : "r"(desired)
+                 : "memory");
+    return done;
+#else
+    return a_.compare_exchange_strong(expected, desired);
+#endif
+  }
+
  private:
   std::atomic<T> a_{};
   static_assert(std::atomic<T>::is_always_lock_free);

@@ -26,6 +26,10 @@ concept Atom = requires(A& atom, const A& constant, T value, T& expected, Order 
   { atom.fetch_sub(value, order) } -> std::same_as<T>;
   { atom.fetch_or(value, order) } -> std::same_as<T>;
   { atom.fetch_and(value, order) } -> std::same_as<T>;
+  // For a thread that is alone (P::is_alone): no other thread, but a signal handler may come before
+  // or after it, not between.
+  { atom.fetch_add_alone(value) } -> std::same_as<T>;
+  { atom.compare_exchange_alone(expected, value) } -> std::same_as<bool>;
 };
 
 // What a concept below puts where a lock would put a type of its own.

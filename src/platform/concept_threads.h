@@ -19,6 +19,9 @@ concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is
   // another one, or the system does not say. A system call.
   { P::priority_of(tid) } -> std::same_as<std::uint32_t>;
+  // The process has one thread, the caller, and has until that makes another one. False also where
+  // the system does not say. Cheap; to be asked for each update.
+  { P::is_alone() } -> std::same_as<bool>;
   // Runs the hook whenever a thread exits that has asked for it. False: it will not run, so the
   // thread must keep nothing.
   { P::on_thread_exit(hook) } -> std::same_as<bool>;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/alone.h"
 #include "platform/arena.h"
 #include "platform/atomic.h"
 #include "platform/barrier.h"
@@ -43,6 +44,7 @@ struct Native {
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
   static std::uint32_t priority_of(std::uint32_t tid) noexcept { return real_time_priority(tid); }
+  [[gnu::always_inline]] static bool is_alone() noexcept { return Alone::is(); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
   }

@@ -57,6 +57,7 @@ extern const MutexScripts kManyCond;
 extern const MutexScripts kAfterTimeOut;
 extern const MutexScripts kFar;
 extern const MutexScripts kMoreContract;
+extern const MutexScripts kAlone;
 extern const MutexScripts kTwoLocks;
 extern const MutexScripts kMoreFork;
 extern const MutexScripts kWound;
@@ -114,6 +115,10 @@ class MutexBuilder {
       add_case(name, &contract, s);
     for (const MutexScript& s : kMoreContract)
       add_case(name, &contract, s);
+    for (const MutexScript& s : kAlone) {
+      add_case("core/" + name, &core, s);
+      add_case(name, &contract, s);
+    }
     for (const MutexScript& s : kTwoLocks)
       add_case(name, &contract, s).second = &second;
     for (const MutexScript& s : kDestroy)

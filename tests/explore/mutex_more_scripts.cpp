@@ -19,6 +19,19 @@ const MutexScripts kMoreContract = {
     {"again", {"W u tryW u", "W u timedW u"}},
     {"again-timed", {"W +1 ?2 u", "?1 timedW! +2 W u"}},
 };
+// A process that has one thread when it begins, or later on: what it does without others must be
+// there for those that begin, and what those did for it when they have ended.
+const MutexScripts kAlone = {
+    {"alone", {"alone W u W u begin W u", "?0 W u"}},
+    {"alone-held", {"alone W begin u W u", "?0 W u W u"}},
+    {"alone-held-3", {"alone W begin u", "?0 W u", "?0 timedW u"}},
+    {"alone-held-try", {"alone W begin u tryW u", "?0 tryW u lateW u"}},
+    {"alone-ends", {"alone W +1", "?1 begin free W u", "?0 W u"}},
+    {"alone-again", {"alone W u begin W u ?1 alone W u tryW=0 u", "?0 W u +1"}},
+    {"alone-again-held", {"alone W begin ?1 alone u W u", "?0 timedW! +1"}},
+    {"alone-again-twice",
+     {"alone W begin u ?1 ?2 alone W u W u", "?0 timedW u +1", "?0 timedW u +2"}},
+};
 // Two mutexes share the nodes.
 const MutexScripts kTwoLocks = {
     {"two", {"W u 2W u", "2W u W u"}},
@@ -30,6 +43,10 @@ const MutexScripts kTwoLocks = {
     {"two-give-up", {"W 2W +1 ?2 ?3 u u", "?1 timedW! +2 2W u", "?1 2timedW! +3 W u"}, &kSequence},
 };
 const MutexScripts kMoreFork = {
+    // The child has one thread, but its C library need not say so.
+    {"fork-alone", {"alone W fork u W begin u", "| ?0 W u"}},
+    {"fork-alone-not", {"alone W begin fork u W u", "?0 W u | ?0 W u"}},
+    {"fork-alone-again", {"alone W begin fork alone u W u begin tryW u", "?0 W u | ?0 W u"}},
     {"fork-again-by", {"W fork u", "W u | W fork u W u", "W u | W u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u", "W u | W u"}, &kSequence},
 };

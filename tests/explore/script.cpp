@@ -59,6 +59,8 @@ enum class Do {
   broadcast,
   destroy_cond,
   set_priority,
+  stand_alone,
+  begin_others,
 };
 struct Step {
   Do what;
@@ -173,6 +175,10 @@ Steps parse(const std::string& script) {
     } else if (w.size() == 5 && w.starts_with("fifo")) {
       s.what = Do::set_priority;
       s.number = w[4] - '0';
+    } else if (w == "alone") {
+      s.what = Do::stand_alone;
+    } else if (w == "begin") {
+      s.what = Do::begin_others;
     } else if (w == "cdestroy") {
       s.what = Do::destroy_cond;
     } else if (w.size() == 2 && (w[0] == '+' || w[0] == '?')) {
@@ -286,6 +292,13 @@ void run_steps(const Steps& steps, World& world) {
         break;
       case Do::wait:
         wait_for_event(world, s.number);
+        break;
+      case Do::stand_alone:
+        machine.set_one_thread(true);
+        break;
+      case Do::begin_others:
+        machine.set_one_thread(false);
+        world.events[0].store(1, release);
         break;
       case Do::exit:
         machine.end_and_begin_thread();

@@ -10,6 +10,9 @@
 //   free             release a hold that another thread acquired
 //   x                read (or write) the data again
 //   +1 ?1            set event 1; wait for event 1 (release, acquire: the program's own order)
+//   alone begin      from here on the process has one thread, this one, and says so (P::is_alone);
+//                    it makes the others, which begin with ?0. To be alone again, it waits for an
+//                    event of each first, as pthread_join does
 //   exit             the thread ends, another begins in its place
 //   destroy          destroy the lock: nothing but wakes of its address may follow
 //   init             make a new lock at the same address

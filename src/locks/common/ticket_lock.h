@@ -40,7 +40,8 @@ class TicketLock {
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     // relaxed: a number orders nothing; the line is joined by watching `shown`.
-    const std::uint32_t mine = next_.fetch_add(1, relaxed) & kNumber;
+    const std::uint32_t mine =
+        (P::is_alone() ? next_.fetch_add_alone(1) : next_.fetch_add(1, relaxed)) & kNumber;
     // acquire: pairs with the release in fast_unlock.
     if (number(shown_.load(acquire)) != mine) [[unlikely]]
       return std::uint64_t{mine} + 1;
@@ -85,6 +86,10 @@ class TicketLock {
     // missed.
     const std::uint32_t turn = number(shown_.load(relaxed));
     if ((next_.load(relaxed) & kNumber) == turn) [[unlikely]]
+      return 0;
+    std::uint32_t nobody_sleeps = turn << kShift;
+    if (P::is_alone() && shown_.compare_exchange_alone(nobody_sleeps, (turn + 1) << kShift))
+        [[unlikely]]
       return 0;
     // release: the critical section; pairs with the acquires in fast_lock, slow_lock and try_lock.
     const std::uint32_t v = shown_.exchange((turn + 1) << kShift, release);

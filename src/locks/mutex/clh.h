@@ -53,7 +53,7 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
  public:
   static constexpr LockInfo kInfo =
       Base::info("queue lock, everybody waits on the word of the one before",
-                 "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1", 88);
+                 "Craig 1993; Landin and Hagersten 1994; Scott and Scherer 2001, section 3.1", 95);
 
   void slow_lock(std::uint64_t arrival) noexcept { finish(arrival, nullptr); }
 
@@ -127,15 +127,6 @@ class Clh : public NodeQueue<Clh<P, W>, P, ClhNode<P>> {
   // See NodeQueue.
   static void renew(Handle me) noexcept { Nodes::at(me).state.store(kShut, relaxed); }
   static bool is_new(Handle me) noexcept { return Nodes::at(me).state.load(relaxed) == kShut; }
-  [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
-    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts this node
-    // back.
-    if (tail_.load(relaxed) != me) [[unlikely]]
-      return false;
-    Handle expected = me;
-    // release: the critical section; pairs with enter and try_lock.
-    return tail_.compare_exchange(expected, 0, release);
-  }
 
   // False: the deadline has passed first.
   bool finish(std::uint64_t arrival, const Deadline* deadline) noexcept {

@@ -18,7 +18,6 @@ namespace lockswap {
 
 // Lock, which is made of this, has
 //   renew(me)        makes a node ready for the queue; is_new(me): it is as renew made it
-//   close_queue(me)  true: nobody came behind that node, and the queue is empty
 //   slow_lock(arrival), slow_unlock(rest): see FastMutexCore
 template <class Lock, Platform P, class NodeOf>
 class NodeQueue {
@@ -58,7 +57,7 @@ class NodeQueue {
     if (me == 0) [[unlikely]]
       return 0;
     holder_.store(0, relaxed);  // before the release that hands the lock on
-    if (!self().close_queue(me)) [[unlikely]]
+    if (!close_queue(me)) [[unlikely]]
       return me;
     return Nodes::keep(me) ? 0 : me | kLeft;
   }
@@ -84,7 +83,12 @@ class NodeQueue {
 
   // 0: the lock is held. Else the node before and this one.
   [[gnu::always_inline]] std::uint64_t enter(Handle me) noexcept {
-    Lock::renew(me);  // published by the next line
+    Lock::renew(me);  // published by the update of the tail
+    Handle none = 0;
+    if (P::is_alone() && tail_.compare_exchange_alone(none, me)) [[unlikely]] {
+      holder_.store(me, relaxed);  // as below
+      return 0;
+    }
     // acq_rel: release, the node is ready before others find it; acquire, pairs with the release
     // in close_queue that left the queue empty, and the node before is ready.
     const Handle before = tail_.exchange(me, acq_rel);
@@ -92,6 +96,18 @@ class NodeQueue {
       return std::uint64_t{before} << 32 | me;
     holder_.store(me, relaxed);  // read by the thread that releases
     return 0;
+  }
+
+  // True: nobody came behind that node, and the queue is empty.
+  [[gnu::always_inline]] bool close_queue(Handle me) noexcept {
+    Handle expected = me;
+    if (P::is_alone()) return tail_.compare_exchange_alone(expected, 0);
+    // relaxed: the compare-exchange decides; a thread that is seen behind stays, or puts this node
+    // back.
+    if (tail_.load(relaxed) != me) [[unlikely]]
+      return false;
+    // release: the critical section; pairs with enter and try_lock.
+    return tail_.compare_exchange(expected, 0, release);
   }
 
   typename P::template atomic<Handle> tail_{};

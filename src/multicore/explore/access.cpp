@@ -220,6 +220,12 @@ void Machine::finish_update(Op op, int location, int read, std::uint64_t value, 
   }
 }
 
+void Machine::expect_one_thread(Op op, const Site& site) {
+  if (has_one_thread()) return;
+  fail("%s of a thread that is alone, beside other threads, at %s:%u", name_of(op), file_of(site),
+       site.line());
+}
+
 // The strong form. A failed one is a relaxed load, and may be a stale one.
 bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint64_t desired,
                                Order order, const Site& site) {

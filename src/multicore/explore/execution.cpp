@@ -69,6 +69,7 @@ void Machine::reset(const Scenario& scenario) {
   search.begin_execution();
   steps_ = idle_rounds_ = patience_rounds_ = process_ = 0;
   writes_ = 0;
+  one_thread_ = false;
   failure_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];

@@ -56,6 +56,16 @@ class ExploredAtomic {
     return update(
         Op::fetch_and, [v](T old) { return old & v; }, o, s);
   }
+  // Nobody is there who could come between. What orders them is what the program does to have one
+  // thread, or two again.
+  T fetch_add_alone(T v, Site s = Site::current()) {
+    machine.expect_one_thread(Op::fetch_add, s);
+    return fetch_add(v, std::memory_order_relaxed, s);
+  }
+  bool compare_exchange_alone(T& expected, T desired, Site s = Site::current()) {
+    machine.expect_one_thread(Op::compare_exchange, s);
+    return compare_exchange(expected, desired, std::memory_order_relaxed, s);
+  }
 
   int location() const {
     if (!is_enrolled()) {

@@ -77,6 +77,11 @@ class Machine {
   int current() const { return current_; }
   bool alone() const { return current_ == kMain; }
   View& view() { return memory_.thread(current_).now; }
+  // Whether the process has one thread, as the case says: its others have not begun, or have ended.
+  bool has_one_thread() const { return one_thread_ || alone(); }
+  void set_one_thread(bool one) { one_thread_ = one; }
+  // An update that only the one thread of a process may make is about to be.
+  void expect_one_thread(Op op, const Site& site);
   // Runs when the thread ends. One that has nothing more to do has not ended.
   void expect_exit_hook(void (*hook)());
   // The thread ends, and another begins in its place that knows what it knew: a join and a create.
@@ -264,6 +269,7 @@ class Machine {
   int count_ = 0;
   int current_ = kMain;
   int process_ = 0;
+  bool one_thread_ = false;
   int survivor_ = kMain;  // of the newest fork
   Bounds left_;
   int steps_ = 0;
