@@ -80,9 +80,14 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   typename P::template atomic<Value> word_{};
   typename P::template atomic<std::uint32_t> calls_{};
+  // When a lock with readers was last handed off (stamp); 0: never.
+  static constexpr bool kHasReaders = Layout::kReaders != 0;
+  struct None {};
+  [[no_unique_address]] std::conditional_t<kHasReaders, typename P::template atomic<std::uint32_t>,
+                                           None>
+      handed_off_{};
 
  private:
-  static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
   static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
@@ -167,12 +172,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
       }
     }
   }
-
-  // When the lock was last handed off (stamp), 0: never.
-  struct None {};
-  [[no_unique_address]] std::conditional_t<kHasReaders, typename P::template atomic<std::uint32_t>,
-                                           None>
-      handed_off_{};
 };
 
 }  // namespace lockswap
