@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "locks/common/eventual_word.h"
 #include "platform/atomic.h"
@@ -80,14 +79,10 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   typename P::template atomic<Value> word_{};
   typename P::template atomic<std::uint32_t> calls_{};
-  // When a lock with readers was last handed off (stamp); 0: never.
-  static constexpr bool kHasReaders = Layout::kReaders != 0;
-  struct None {};
-  [[no_unique_address]] std::conditional_t<kHasReaders, typename P::template atomic<std::uint32_t>,
-                                           None>
-      handed_off_{};
+  [[no_unique_address]] typename Layout::template More<P> more_{};
 
  private:
+  static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
   static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
@@ -97,7 +92,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
       // relaxed: it decides nothing but times.
-      const std::uint32_t last = handed_off_.load(relaxed);
+      const std::uint32_t last = more_.handed_off.load(relaxed);
       if (last == 0) return 0;
       const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
       return since < P::hand_off_after() ? P::hand_off_after() - since : 0;
@@ -121,7 +116,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
       // acquire: pairs with the releases of those that had the lock.
       if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked, acquire)) continue;
       if ((v & kHandOff) != 0) {
-        if constexpr (kHasReaders) handed_off_.store(stamp(), relaxed);  // as in rest_of_ration
+        if constexpr (kHasReaders)
+          more_.handed_off.store(stamp(), relaxed);  // as in rest_of_ration
         call_early();
       }
       return true;

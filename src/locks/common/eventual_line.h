@@ -61,10 +61,10 @@ template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
 class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
-  using Front::be_front, Front::call, Front::calls_, Front::is_open, Front::kBusy, Front::kCalled,
-      Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel, Front::kFrontSleeps,
-      Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kWaiter,
-      Front::kWaiters, Front::must_call, Front::within, Front::word_;
+  using Front::be_front, Front::more_, Front::call, Front::calls_, Front::is_open, Front::kBusy,
+      Front::kCalled, Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel,
+      Front::kFrontSleeps, Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts,
+      Front::kWaiter, Front::kWaiters, Front::must_call, Front::within, Front::word_;
   using typename Front::Value;
 
   // --- taking

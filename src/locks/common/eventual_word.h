@@ -10,6 +10,7 @@
 namespace lockswap {
 
 // What a lock has in its word beside the line's flags.
+// All state is in one class, so that its bytes are where the layout of the object has them.
 template <class L>
 concept EventualWord = requires {
   typename L::Value;
@@ -20,6 +21,8 @@ concept EventualWord = requires {
   requires std::same_as<decltype(L::kReaders), const typename L::Value>;
   // Waiting readers come first: neither a writer nor the front may take the lock.
   requires std::same_as<decltype(L::kPhase), const typename L::Value>;
+  // And a class template over the platform, `More`: state beside the word and `calls`. With
+  // readers it has `handed_off`, the time of the last hand-off (eventual_front.h), 0: none was.
 };
 
 template <Platform P, EventualWord Layout>

@@ -28,6 +28,8 @@ struct EventualMutexWord {
   static constexpr Value kWaiters = ~(kWaiter - 1);
   static constexpr Value kReaders = 0;
   static constexpr Value kPhase = 0;
+  template <Platform P>
+  struct More {};
 };
 
 template <Platform P, LineWaitPolicy<P> W>

@@ -13,7 +13,7 @@
 //   calls  32 bits: the line's
 //   gate   32 bits: changes when waiting readers are called
 //   level  32 bits: how impatient readers have been since the front was in
-//   last   32 bits: the line's, when it last was handed off
+//   handed_off  32 bits: when it last was handed off
 // Steps of a reader that waits:
 //   1. counts itself, sleeps on `gate`; called, it comes in unless a writer was faster
 //   2. after its time it sets kDemand
@@ -66,6 +66,10 @@ struct EventualRwWord {
   static constexpr Value kReader = Value{1} << 41;
   static constexpr Value kWaitingReaders = kReader - kWaitingReader;
   static constexpr Value kReaders = ~(kReader - 1);
+  template <Platform P>
+  struct More {
+    typename P::template atomic<std::uint32_t> handed_off{}, gate{}, level{};
+  };
 };
 
 template <Platform P, LineWaitPolicy<P> W>
@@ -73,9 +77,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   using Line = EventualLine<P, W, EventualRwWord>;
   using Word = EventualRwWord;
   using Value = Word::Value;
-  using Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt, Line::kDoubts,
-      Line::kFront, Line::kHandOff, Line::kFrontSleeps, Line::kLocked, Line::kMostDoubts,
-      Line::must_call, Line::word_;
+  using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
+      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kFrontSleeps, Line::kLocked,
+      Line::kMostDoubts, Line::must_call, Line::word_;
 
  public:
   static constexpr Claims kClaims{};
@@ -156,8 +160,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     if (has_it) return true;
     // Readers may have waited because the lock was kept for this thread.
     if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
-      gate_.fetch_add(1, release);  // pairs with sleep_at_gate: the lock is seen as it is now
-      if constexpr (W::kParks) W::wake(&gate_, kGateChannel);
+      more_.gate.fetch_add(1,
+                           release);  // pairs with sleep_at_gate: the lock is seen as it is now
+      if constexpr (W::kParks) W::wake(&more_.gate, kGateChannel);
     }
     return false;
   }
@@ -187,7 +192,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     Value v = word_.load(relaxed);
     // Read holds may end meanwhile.
     while (!word_.compare_exchange(v, (v & Word::kReaders) | (held ? kLocked : 0), relaxed)) {}
-    level_.store(0, relaxed);
+    more_.level.store(0, relaxed);
   }
 
  private:
@@ -206,7 +211,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   // Of a writer that waited, and is in or gives up. An open lock's readers wait for nobody.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
-    if (level_.load(relaxed) != 0) level_.store(0, relaxed);
+    if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
   }
   static bool is_impatient(std::uint32_t attempt) noexcept {
     return periods(attempt) >= 1u << (attempt >> kLevelShift);
@@ -218,8 +223,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
 
   [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
-    const std::uint32_t level = level_.load(relaxed);  // it decides nothing but times
-    Value v = word_.load(relaxed);                     // the compare-exchanges decide
+    const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
+    Value v = word_.load(relaxed);                          // the compare-exchanges decide
     for (unsigned round = 0;;) {
       if (may_come_in(v)) {
         if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_arrive
@@ -243,7 +248,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
       const std::uint32_t next = std::min((attempt >> kLevelShift) + 1, kMostLevel);
       // relaxed, both: it decides nothing but times, and may be lost.
-      if (!may && level_.load(relaxed) < next) level_.store(next, relaxed);
+      if (!may && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
       return true;
     }
   }
@@ -258,7 +263,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     }
     for (;;) {
       // Before the look: a call after the look changes it. acquire: pairs with leave.
-      const std::uint32_t gate = gate_.load(acquire);
+      const std::uint32_t gate = more_.gate.load(acquire);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       if ((v & Word::kGateCalling) != 0) {
         // A writer is about to free the lock. If it is stopped, the sleep below ends at once.
@@ -272,7 +277,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
       // acquire: as above.
-      if (W::sleep(gate_, acquire, 0, kGateChannel, demands ? &end : &first, was_called)) continue;
+      if (W::sleep(more_.gate, acquire, 0, kGateChannel, demands ? &end : &first, was_called))
+        continue;
       if (demands || (deadline != nullptr && P::passed(*deadline))) break;
       demands = true;
     }
@@ -296,7 +302,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
             // acquire: orders the next line; it comes after those that have counted themselves.
             if (!word_.compare_exchange(v, v | Word::kGateCalling, acquire)) continue;
             // release: a reader that finds it changed finds kGateCalling; pairs with sleep_at_gate.
-            gate_.fetch_add(1, release);
+            more_.gate.fetch_add(1, release);
             v |= Word::kGateCalling;
             gate_called = true;
             continue;
@@ -320,14 +326,11 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (!word_.compare_exchange(v, next, release)) continue;
       if (wakes) Line::wake_next(v, called);
       if constexpr (W::kParks) {
-        if (gate_called) W::wake(&gate_, kGateChannel);
+        if (gate_called) W::wake(&more_.gate, kGateChannel);
       }
       return;
     }
   }
-
-  typename P::template atomic<std::uint32_t> gate_{};
-  typename P::template atomic<std::uint32_t> level_{};
 };
 
 }  // namespace lockswap
