@@ -39,38 +39,18 @@
 //   of the addresses.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "locks/common/claims.h"
 #include "locks/common/eventual_line.h"
 #include "locks/common/lock_info.h"
+#include "locks/rw/eventual_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
 
 namespace lockswap {
-
-struct EventualRwWord {
-  using Value = std::uint64_t;
-  static constexpr Value kPhase = 1u << 9;         // the readers that wait come before any writer
-  static constexpr Value kDemand = 1u << 10;       // one of them has waited for its time
-  static constexpr Value kGateCalled = 1u << 11;   // they were called, and none has looked
-  static constexpr Value kGateCalling = 1u << 12;  // the writer that is in is calling them
-  static constexpr Value kWaiter = 1u << 13;
-  static constexpr Value kWaitingReader = 1u << 27;
-  static constexpr Value kWaiters = kWaitingReader - kWaiter;
-  // Above the half that the front sleeps on: readers that come and go are no change there. Many
-  // bits, since a program may acquire read holds in one thread and release them in another, later.
-  static constexpr Value kReader = Value{1} << 41;
-  static constexpr Value kWaitingReaders = kReader - kWaitingReader;
-  static constexpr Value kReaders = ~(kReader - 1);
-  template <Platform P>
-  struct More {
-    typename P::template atomic<std::uint32_t> handed_off{}, gate{}, level{};
-  };
-};
 
 template <Platform P, LineWaitPolicy<P> W>
 class EventualRw : EventualLine<P, W, EventualRwWord> {
@@ -96,8 +76,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
 
   static bool prepare() noexcept { return true; }
 
-  // --- reading. An attempt: how often the reader's patience has passed, and one; above that the
-  // level at which it began to wait.
+  // --- reading; 0, or an attempt (eventual_state.h)
 
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
@@ -198,23 +177,15 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
   static constexpr std::uint32_t kGateChannel = 1;
-  static constexpr int kLevelShift = 16;
-  static constexpr std::uint32_t kMostLevel = 12;
   static constexpr Value kCalls = Word::kPhase | Word::kDemand | Word::kGateCalled;
 
   static bool may_come_in(Value v) noexcept {
     return (v & kLocked) == 0 && ((v & kHandOff) == 0 || (v & Word::kPhase) != 0);
   }
-  static std::uint32_t periods(std::uint32_t attempt) noexcept {
-    return (attempt & ((1u << kLevelShift) - 1)) - 1;
-  }
   // Of a writer that waited, and is in or gives up. An open lock's readers wait for nobody.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
-  }
-  static bool is_impatient(std::uint32_t attempt) noexcept {
-    return periods(attempt) >= 1u << (attempt >> kLevelShift);
   }
   // One waiting reader less. It has looked, so the next release may call again.
   static Value without_waiting(Value v) noexcept {
@@ -234,7 +205,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
         // relaxed: nothing is handed on. A release that does not find this reader comes before it
         // looks in read_wait.
       } else if (word_.compare_exchange(v, v + Word::kWaitingReader, relaxed)) {
-        return level << kLevelShift | 1;
+        return EventualAttempt::begin(level);
       }
     }
   }
@@ -243,10 +214,10 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool come_in(Value& v, std::uint32_t attempt) noexcept {
     for (;;) {
       const bool may = may_come_in(v);
-      if (!may && ((v & kLocked) != 0 || !is_impatient(attempt))) return false;
+      if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt))) return false;
       // acquire: as in read_arrive.
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
-      const std::uint32_t next = std::min((attempt >> kLevelShift) + 1, kMostLevel);
+      const std::uint32_t next = EventualAttempt::next_level(attempt);
       // relaxed, both: it decides nothing but times, and may be lost.
       if (!may && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
       return true;
@@ -255,7 +226,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
 
   [[gnu::noinline]] bool sleep_at_gate(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const Deadline end = deadline != nullptr ? P::due(*deadline) : kNever;
-    bool demands = periods(attempt) != 0 || P::hand_off_after() == 0;
+    bool demands = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
     Deadline first = end;
     if (!demands) {
       first.patience = P::hand_off_after();
@@ -282,10 +253,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (demands || (deadline != nullptr && P::passed(*deadline))) break;
       demands = true;
     }
-    if (periods(attempt) < kMostPeriods) ++attempt;
+    attempt = EventualAttempt::again(attempt);
     return false;
   }
-  static constexpr std::uint32_t kMostPeriods = 1u << kMostLevel;
   static constexpr Deadline kNever{CLOCK_MONOTONIC, kNoTime};
 
   // A writer, a reader, or a waiting reader leaves.
