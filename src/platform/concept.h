@@ -31,6 +31,12 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // How long a reader waits for a writer that itself waits for readers; 0: for ever
   // (posix/guests.h). In nanoseconds, at most a minute.
   { P::reader_patience() } -> std::same_as<std::uint64_t>;
+  // How long the first of those that wait for a lock goes without it before the lock is kept for
+  // that thread (common/eventual_line.h); 0: not at all. In nanoseconds, at most a minute.
+  { P::hand_off_after() } -> std::same_as<std::uint64_t>;
+  // How long a lock that is kept for a thread waits for that thread, which may be stopped. 0: for
+  // ever. In nanoseconds.
+  { P::take_back() } -> std::same_as<std::uint64_t>;
 };
 
 template <class P>
@@ -63,6 +69,9 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // that is about to sleep, or sits in a signal handler, is not among them.
   { P::unpark(&word, channels) } -> std::same_as<std::uint32_t>;
   { P::unpark(&long_word, channels) } -> std::same_as<std::uint32_t>;
+  // The same of one of them: of the highest real-time priority the one that has slept longest. That
+  // is how the kernel does it; nothing but fairness may rely on it.
+  { P::unpark_one(&word, channels) } -> std::same_as<std::uint32_t>;
 };
 
 template <class P>

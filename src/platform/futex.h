@@ -50,6 +50,15 @@ inline std::uint32_t futex_wake(const void* word, std::uint32_t channels) noexce
   return n > 0 ? static_cast<std::uint32_t>(n) : 0;
 }
 
+// The same of one of them: the kernel takes the highest real-time priority, and within it the one
+// that has slept longest.
+inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) noexcept {
+  const long n =
+      raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG,
+                  1, 0, 0, static_cast<long>(channels));
+  return n > 0 ? 1 : 0;
+}
+
 // Whether the word at that address is `value`. The address may be anything, also of memory that no
 // longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
 // True also where the kernel doesn't say, as under a filter.

@@ -99,6 +99,10 @@ struct Native {
   static Deadline due(const Deadline& d) noexcept { return due_from_now(d); }
   static std::uint64_t reader_patience() noexcept { return reader_patience_; }
   static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
+  static std::uint64_t hand_off_after() noexcept { return hand_off_after_; }
+  static void set_hand_off_after(std::uint64_t ns) noexcept { hand_off_after_ = ns; }
+  // Longer than threads wait in line for a busy lock, as a rule.
+  static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t kReadsPerClock = 16;
 
   // --- waiting
@@ -169,6 +173,10 @@ struct Native {
   static std::uint32_t unpark(const A* atom, std::uint32_t channels) noexcept {
     return futex_wake(atom, channels);
   }
+  template <class A>
+  static std::uint32_t unpark_one(const A* atom, std::uint32_t channels) noexcept {
+    return futex_wake_one(atom, channels);
+  }
 
   // --- the asymmetric fence
   static bool prepare_heavy_fence() noexcept { return Barrier::prepare(); }
@@ -212,6 +220,7 @@ struct Native {
   static inline constinit T process_state{};
   static inline constinit std::uint32_t spin_budget_ = 50;
   static inline constinit std::uint64_t reader_patience_ = 0;
+  static inline constinit std::uint64_t hand_off_after_ = 500'000;
   static inline constinit Pretence pretence_{};
   static inline constinit bool topology_is_read_ = false;
 };

@@ -27,6 +27,8 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
      "microseconds after which a reader passes a writer that waits for readers; 0: never"},
+    {"LOCKSWAP_HANDOVER_US", "0..60000000", "500",
+     "eventual: microseconds without the lock after which it is kept for its first waiter"},
     {"LOCKSWAP_BRAVO_SLOTS", "power of two, 16..1048576", "4096",
      "slots in BRAVO's visible readers table"},
     {"LOCKSWAP_BRAVO_N", "0..1000000", "9",
@@ -218,6 +220,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
   reader.number("LOCKSWAP_READER_PATIENCE_US", 0, 60'000'000, config.reader_patience_us);
+  reader.number("LOCKSWAP_HANDOVER_US", 0, 60'000'000, config.handover_us);
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
   read_pretence(reader, config);

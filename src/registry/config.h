@@ -37,6 +37,7 @@ struct Config {
   const char* wait = "park";
   std::uint32_t spin = 50;  // pauses before parking
   std::uint32_t reader_patience_us = 20'000;
+  std::uint32_t handover_us = 500;
   std::uint32_t bravo_slots = 4096;  // a power of two
   std::uint32_t bravo_n = 9;
   Pretence topology;

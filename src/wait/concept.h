@@ -35,4 +35,24 @@ concept WaitPolicy = requires {
   requires WaitsOn<W, typename P::template atomic<std::uint64_t>>;
 };
 
+// Optional: for a lock that wakes one of several.
+template <class W, class Atom>
+concept WaitsInLineOn = requires(Atom& atom, const Atom* address, Order order,
+                                 typename Atom::value_type flag, typename Atom::value_type seen,
+                                 std::uint32_t channel, const Deadline* deadline,
+                                 bool (*pred)(typename Atom::value_type)) {
+  // As until, for a thread that has looked for long enough: it does not spin before it sleeps.
+  { W::sleep(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
+  // For a lock that wakes one of several, and whose waiters find out by themselves what it was for.
+  // Waits while the atom is `seen`, loaded in that order; it may return before that ends: after a
+  // wake, or for no reason. False: the deadline has passed. Else as sleep.
+  { W::wait_once(atom, order, seen, channel, deadline) } -> std::same_as<bool>;
+  // As wake, for one of the sleepers, as a rule the one that has slept longest.
+  W::wake_one(address, channel);
+};
+template <class W, class P>
+concept LineWaitPolicy =
+    WaitPolicy<W, P> && WaitsInLineOn<W, typename P::template atomic<std::uint32_t>> &&
+    WaitsInLineOn<W, typename P::template atomic<std::uint64_t>>;
+
 }  // namespace lockswap

@@ -24,6 +24,11 @@ struct Park {
       if (pred(atom.load(order))) return true;
       P::relax();
     }
+    return sleep(atom, order, flag, channel, deadline, pred);
+  }
+  template <class A, class Pred>
+  static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
+                    const Deadline* deadline, Pred pred) noexcept {
     Deadline point{};
     if (deadline != nullptr && deadline->patience != 0) {
       point = P::due(*deadline);
@@ -45,8 +50,25 @@ struct Park {
     }
   }
   template <class A>
+  [[gnu::noinline]] static bool wait_once(A& atom, Order order, typename A::value_type seen,
+                                          std::uint32_t channel,
+                                          const Deadline* deadline) noexcept {
+    Deadline point{};
+    if (deadline != nullptr && deadline->patience != 0) {
+      point = P::due(*deadline);
+      deadline = &point;
+    }
+    if (atom.load(order) != seen) return true;
+    const Parked parked = P::park(atom, static_cast<std::uint32_t>(seen), channel, deadline);
+    return atom.load(order) != seen || parked != Parked::timed_out;
+  }
+  template <class A>
   static std::uint32_t wake(const A* atom, std::uint32_t channels) noexcept {
     return P::unpark(atom, channels);
+  }
+  template <class A>
+  static std::uint32_t wake_one(const A* atom, std::uint32_t channels) noexcept {
+    return P::unpark_one(atom, channels);
   }
 };
 

@@ -19,8 +19,21 @@ struct Busy {
                                       const Deadline* deadline, Pred pred) noexcept {
     return P::await(kPause, atom, order, pred, deadline);
   }
+  template <class A, class Pred>
+  static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
+                    const Deadline* deadline, Pred pred) noexcept {
+    return until(atom, order, flag, channel, deadline, pred);
+  }
+  template <class A>
+  [[gnu::noinline]] static bool wait_once(A& atom, Order order, typename A::value_type seen,
+                                          std::uint32_t, const Deadline* deadline) noexcept {
+    return P::await(
+        kPause, atom, order, [seen](typename A::value_type v) { return v != seen; }, deadline);
+  }
   template <class A>
   static void wake(const A*, std::uint32_t) noexcept {}
+  template <class A>
+  static void wake_one(const A*, std::uint32_t) noexcept {}
 };
 
 template <Platform P>

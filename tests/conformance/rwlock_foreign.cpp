@@ -352,6 +352,28 @@ TEST_F(Foreign, StaleRecordsOfManyLocksAtOnce) {
   });
 }
 
+// A program may acquire holds in one thread and release them in another, much later.
+TEST_F(Foreign, HoldsByTheHundredThousand) {
+  constexpr int kHolds = 300'000;
+  L lock = PTHREAD_RWLOCK_INITIALIZER;
+  a.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock)); });
+  b.run([&] { ASSERT_RC(0, pthread_rwlock_unlock(&lock)); });  // from now on no record is trusted
+  a.run([&] {
+    int failed = 0;
+    for (int i = 0; i < kHolds; ++i)
+      failed += pthread_rwlock_rdlock(&lock) != 0 ? 1 : 0;
+    EXPECT_EQ(0, failed);
+  });
+  expect_write_busy(c, &lock);
+  b.run([&] {
+    int failed = 0;
+    for (int i = 0; i < kHolds; ++i)
+      failed += pthread_rwlock_unlock(&lock) != 0 ? 1 : 0;
+    EXPECT_EQ(0, failed);
+  });
+  expect_works(&lock);
+}
+
 // Foreign releases of a lock that its releaser also uses, raced with recursion and writers. A
 // holder's hold is ended by an undertaker that never waits for a lock; what the threads see inside
 // is checked.

@@ -105,6 +105,28 @@ std::vector<SeededFault> seeded_faults() {
       silent("bravo-asym: a reader does not wake the revoker", "asymmetric.h", "wake",
              "bravo-asym-pf-t/park/twice"),
 
+      // --- eventual: the line, and readers at the gate
+      weak("eventual: an open lock is taken with relaxed", "eventual_line.h", "take_open",
+           Op::compare_exchange, acquire, relaxed, "core/mutex/eventual/spin/2w"),
+      weak("eventual: the front takes the lock with relaxed", "eventual_front.h", "take_as_front",
+           Op::compare_exchange, acquire, relaxed, "core/mutex/eventual/spin/2w"),
+      weak("eventual: a mutex that nobody waits for is released with relaxed", "mutex/eventual.h",
+           "fast_unlock", Op::compare_exchange, release, relaxed, "core/mutex/eventual/spin/2w"),
+      weak("eventual: a mutex is released with relaxed", "eventual_line.h", "free",
+           Op::compare_exchange, release, relaxed, "core/mutex/eventual/spin/2w"),
+      silent("eventual: a release wakes nobody", "eventual_line.h", "wake_next",
+             "core/mutex/eventual/park-at-once/3w"),
+      weak("eventual: a reader arrives with relaxed", "rw/eventual.h", "read_arrive",
+           Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
+      weak("eventual: a reader that waited comes in with relaxed", "rw/eventual.h", "come_in",
+           Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
+      weak("eventual: a reader leaves with relaxed", "rw/eventual.h", "read_unlock",
+           Op::compare_exchange, release, relaxed, "core/eventual/spin/1w2r"),
+      weak("eventual: a lock with waiters is left with relaxed", "rw/eventual.h", "leave",
+           Op::compare_exchange, release, relaxed, "core/eventual/spin/1w2r"),
+      silent("eventual: readers are not woken", "rw/eventual.h", "leave",
+             "core/eventual/park-at-once/1w2r"),
+
       // --- PF-T
       weak("pf-t: a reader arrives with relaxed", "pf-t.h", "read_arrive", Op::fetch_add, acquire,
            relaxed, "core/pf-t/spin/1w2r"),

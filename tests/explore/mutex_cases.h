@@ -28,6 +28,8 @@ constexpr Bounds kOnlyStale{0, 3, 0, 0};
 // As in rw_scripts.h.
 constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
+constexpr Bounds kRationedBounds{2, 1, 1, 2};
+constexpr Bounds kRationedSwitches{2, 0, 0, 0};
 
 // Of queues, at full length.
 constexpr Bounds kQueue{3, 1, 0, 1};
@@ -64,6 +66,9 @@ extern const MutexScripts kWound;
 extern const MutexScripts kMoreCond;
 extern const MutexScripts kMoreManyCond;
 extern const MutexScripts kCondQueue;
+// Of mutexes that ration hand-offs.
+extern const MutexScripts kRationed;
+extern const MutexScripts kRationedMany;
 // Numbers in locks have so many bits.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
@@ -110,6 +115,9 @@ class MutexBuilder {
     for (const MutexScript& s : kAfterTimeOut)
       add_case("core/" + name, &core, s);
     add_wound(name, core);
+    if constexpr (requires { Core<Explored, Wait<Explored>>::kRationsHandOffs; }) {
+      add_rationed(name, core);
+    }
     add_each<Core, Wait>(name);
     for (const MutexScript& s : kContract)
       add_case(name, &contract, s);
@@ -147,6 +155,25 @@ class MutexBuilder {
         c.wound_writes = (std::uint64_t{1} << bits) - 2;
       }
     }
+  }
+  // The time of the thread that is next passes at any moment, or at once; and that of a lock that
+  // is kept for it passes, too.
+  void add_rationed(const std::string& name, LockUnderTest& core) {
+    const auto add_all = [&](const MutexScripts& scripts, bool sampled) {
+      for (const MutexScript& s : scripts) {
+        add_case("core/" + name + "-impatient", &core, s).impatient = true;
+        cases_.back().sampled = sampled;
+        add_case("core/" + name + "-at-once", &core, s).at_once = true;
+        cases_.back().sampled = sampled;
+        Case& c = add_case("core/" + name + "-taken-back", &core, s);
+        c.sampled = sampled;
+        c.at_once = c.impatient = c.takes_back = true;
+        c.bounds.timeouts = 3;
+        c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
+      }
+    };
+    add_all(kRationed, false);
+    add_all(kRationedMany, true);
   }
   // The least that a mutex and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>

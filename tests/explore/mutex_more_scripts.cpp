@@ -56,6 +56,25 @@ const MutexScripts kWound = {
     {"timed", {"W u tryW u", "timedW u W u"}},
 };
 
+// A holder, the first of those that wait, and a line behind it.
+const MutexScripts kRationed = {
+    {"3w", {"W u W u", "W u", "W u"}, &kRationedBounds},
+    {"4w", {"W u", "W u", "W u", "W u"}, &kSequence},
+    {"4w-deep", {"W u", "W u", "W u", "W u"}, &kRationedSwitches},
+    {"try", {"W u W u", "tryW u tryW u", "W u"}, &kRationedBounds},
+    {"timed", {"W u W u", "timedW u", "W u"}, &kRationedBounds},
+    {"timed-2", {"W u", "timedW u", "timedW u", "W u"}, &kSequence},
+    {"timed-out-3", {"W +1 ?2 u W u", "?1 timedW! +2", "?1 W u", "?1 W u"}, &kSequence},
+    {"timed-out-4", {"W +1 ?2 ?3 u", "?1 timedW! +2", "?1 timedW! +3", "?1 W u"}, &kSequence},
+    {"timed-far", {"W u", "timedW u", "farW u", "farW u"}, &kSequence},
+    {"destroy", {"W +1 u", "?1 W +2 u", "?2 W u destroy"}},
+};
+const MutexScripts kRationedMany = {
+    {"4t", {"W u W u", "W u W u", "timedW u W u", "tryW u W u"}},
+    {"5t", {"W u W u", "W u", "W u", "timedW u", "timedW u W u"}},
+    {"6t", {"W u", "W u", "W u", "W u", "timedW u", "timedW u"}},
+};
+
 const MutexScripts kMoreCond = {
     {"timed-again", {"W timedsee signal u W timedsee u", "W put u signal"}},
     {"timed-out-then", {"W timedtake! u +1 W take u", "?1 W put signal u"}},

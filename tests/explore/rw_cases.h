@@ -99,6 +99,9 @@ class RwBuilder {
     }
     add_give_ups("core/" + name, &core);
     add_wound(name, core);
+    if constexpr (requires { Core<Explored, Wait<Explored>>::kRationsHandOffs; }) {
+      add_rationed(name, core);
+    }
     // A reader that gets into BA's queue as the writer leaves it: four preemptions. Where reads
     // have tokens these are too many executions.
     if (!has_tokens_) {
@@ -307,6 +310,24 @@ class RwBuilder {
     c.bounds = kPatienceFull;
     c.quick_bounds = is_large_ || has_tokens_ ? kPatienceLarge : kPatienceSmall;
     return c;
+  }
+  // As MutexBuilder::add_rationed.
+  void add_rationed(const std::string& name, LockUnderTest& core) {
+    const auto add_all = [&](const Scripts& scripts, bool sampled) {
+      for (const Script& s : scripts) {
+        add_case("core/" + name + "-impatient", &core, s).impatient = true;
+        cases_.back().sampled = sampled;
+        add_case("core/" + name + "-at-once", &core, s).at_once = true;
+        cases_.back().sampled = sampled;
+        Case& c = add_case("core/" + name + "-taken-back", &core, s);
+        c.sampled = sampled;
+        c.at_once = c.impatient = c.takes_back = true;
+        c.bounds.timeouts = 3;
+        c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
+      }
+    };
+    add_all(kRationed, false);
+    add_all(kRationedMany, true);
   }
   // Numbers in the lock that wrap around, if it counts at all.
   void add_wound(const std::string& name, LockUnderTest& core) {

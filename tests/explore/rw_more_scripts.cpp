@@ -84,6 +84,28 @@ const Scripts kWound = {
     {"twice", {"W u W u", "R u R u"}},
     {"timed", {"W u timedR u", "timedW u R u"}},
 };
+// Writers and readers that wait, with something in front of them.
+const Scripts kRationed = {
+    {"2w1r", {"W u W u", "R u R u", "W u"}, &kSmallRationed},
+    {"1w2r", {"W u W u", "R u R u", "R u"}, &kSmallRationed},
+    {"2w2r", {"W u", "R u", "W u", "R u"}, &kSequence},
+    {"3w1r", {"W u", "R u", "W u", "W u"}, &kSequence},
+    {"try", {"R u W u", "tryW u tryR u", "W u"}, &kSmallRationed},
+    {"timed-w", {"R u R u", "timedW u", "R u W u"}, &kSmallRationed},
+    {"timed-r", {"W u W u", "timedR u", "W u R u"}, &kSmallRationed},
+    {"timed-2", {"W u", "timedR u", "timedW u", "R u"}, &kSequence},
+    {"gives-up", {"R +1 ?2 u", "?1 timedW! +2", "?1 R u", "?1 R u"}, &kSequence},
+    {"gives-up-w", {"R +1 ?2 u", "?1 timedW! +2", "?1 W u", "?1 R u"}, &kSequence},
+    {"gives-up-r", {"W +1 ?2 u", "?1 timedR! +2", "?1 W u", "?1 R u"}, &kSequence},
+    {"gives-up-2r", {"W +1 ?2 ?3 u", "?1 timedR! +2", "?1 timedR! +3", "?1 W u"}, &kSequence},
+    {"destroy", {"R +1 u", "?1 W +2 u", "?2 W u destroy"}},
+    {"destroy-r", {"W +1 u", "?1 R +2 u", "?1 ?2 W u destroy"}},
+};
+const Scripts kRationedMany = {
+    {"4t", {"W u R u", "R u W u", "timedW u R u", "tryW u timedR u"}},
+    {"5t", {"W u", "R u", "R u W u", "timedW u", "timedR u W u"}},
+    {"6t", {"W u", "R u", "R u", "W u", "timedW u", "timedR u"}},
+};
 // Generations of locks wrap around.
 const Scripts kWoundGenerations = {
     {"remade", {"R init tryW=0 u R u +1", "?1 tryW=0 u R u"}},

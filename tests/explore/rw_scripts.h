@@ -34,6 +34,9 @@ extern const Scripts kCrossed;
 extern const Scripts kMoreFork;
 extern const Scripts kWound;
 extern const Scripts kWoundGenerations;
+// Of locks that ration hand-offs.
+extern const Scripts kRationed;
+extern const Scripts kRationedMany;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;
@@ -47,6 +50,7 @@ constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
 // The same, where deadlines pass only when nobody can go on.
 inline constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
+constexpr Bounds kSmallRationed{2, 1, 0, 1};
 // Four threads, or two that do much.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};

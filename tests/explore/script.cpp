@@ -468,6 +468,8 @@ Scenario Case::scenario() const {
     Explored::tick = ticks ? 1 : 0;
     Explored::patience = patient || impatient ? 1 : 0;
     machine.patience_is_short = impatient;
+    Explored::hand_off_time = at_once ? 0 : 1;
+    Explored::take_back_after = takes_back ? 1 : 0;
     for (LockUnderTest* l : both) {
       if (l != nullptr) zeroed ? l->begin_zeroed() : l->begin();
     }

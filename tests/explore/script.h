@@ -56,6 +56,9 @@ struct Case {
   // Readers have patience, which runs out when no thread can go on; `impatient`: at any time.
   bool patient = false;
   bool impatient = false;
+  // Of a lock that rations hand-offs: each release hands off; a kept lock may be taken back.
+  bool at_once = false;
+  bool takes_back = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;

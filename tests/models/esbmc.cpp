@@ -121,6 +121,10 @@ struct Unused {
   static lockswap::Parked park_for(const A&, std::uint32_t, std::uint64_t);
   template <class A>
   static std::uint32_t unpark(const A*, std::uint32_t);
+  template <class A>
+  static std::uint32_t unpark_one(const A*, std::uint32_t);
+  static std::uint64_t hand_off_after();
+  static std::uint64_t take_back();
 };
 struct Checked : Unused {
   template <class T>

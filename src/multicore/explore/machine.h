@@ -152,7 +152,9 @@ class Machine {
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, const Site& site);
-  std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site);
+  // `one`: of those that sleep, any.
+  std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
+                       bool one = false);
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside(const Site& site);
   bool passed(const Deadline& deadline);

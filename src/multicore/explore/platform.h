@@ -107,6 +107,10 @@ struct Explored {
   }
   static inline std::uint64_t patience = 0;  // 0: readers wait for ever
   static std::uint64_t reader_patience() { return patience; }
+  static inline std::uint64_t hand_off_time = 1;  // it passes as patience does
+  static std::uint64_t hand_off_after() { return hand_off_time; }
+  static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
+  static std::uint64_t take_back() { return take_back_after; }
   static constexpr std::uint32_t kReadsPerClock = 1;
 
   static std::uint32_t spin_budget() { return 0; }
@@ -133,6 +137,10 @@ struct Explored {
   template <class A>
   static std::uint32_t unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {
     return machine.unpark(atom, channels, s);
+  }
+  template <class A>
+  static std::uint32_t unpark_one(const A* atom, std::uint32_t channels, Site s = Site::current()) {
+    return machine.unpark(atom, channels, s, true);
   }
 
   // For pairs of which one side is hot: the heavy fence is a seq_cst fence in every thread, the

@@ -153,15 +153,28 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   return Parked::woken;
 }
 
-std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const Site&) {
+std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const Site&, bool one) {
   point();
   drain(current_);
   const int location = memory_.find(address);
   if (location != Memory::kFull) memory_.wake_sees(current_, location);
   std::uint32_t woken = 0;
+  const auto sleeps = [&](const Thread& t) {
+    return t.wait == Thread::Wait::parked && t.address == address && (t.channels & channels) != 0;
+  };
+  int only = -1;
+  if (one) {
+    // One that was woken already is none that the kernel finds.
+    int asleep[kMaxThreads];
+    int n = 0;
+    for (int i = 0; i < count_; ++i) {
+      if (sleeps(threads_[i]) && !threads_[i].woken) asleep[n++] = i;
+    }
+    if (n != 0) only = asleep[n > 1 ? search.choose(n) : 0];
+  }
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
-    if (t.wait == Thread::Wait::parked && t.address == address && (t.channels & channels) != 0) {
+    if (sleeps(t) && (!one || i == only)) {
       if (!t.woken) ++woken;
       t.woken = true;
     }

@@ -20,12 +20,37 @@ struct WaitAt {
     machine.caller().set = false;
     return done;
   }
+  template <class A, class Pred>
+  static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
+                    const Deadline* deadline, Pred pred, Site s = Site::current()) {
+    auto& caller = machine.caller();
+    caller = {s, condition_on<typename A::value_type>(pred, atom.location()), true};
+    const bool done = W::sleep(atom, order, flag, channel, deadline, pred);
+    machine.caller().set = false;
+    return done;
+  }
+  template <class A>
+  static bool wait_once(A& atom, Order order, typename A::value_type seen, std::uint32_t channel,
+                        const Deadline* deadline, Site s = Site::current()) {
+    // Not every change is for this thread: one that sleeps on may be right.
+    const auto never = [](typename A::value_type) { return false; };
+    machine.caller() = {s, condition_on<typename A::value_type>(never, atom.location()), true};
+    const bool done = W::wait_once(atom, order, seen, channel, deadline);
+    machine.caller().set = false;
+    return done;
+  }
   template <class A>
   static auto wake(const A* atom, std::uint32_t channels, Site s = Site::current()) {
     using Result = decltype(W::wake(atom, channels));
     // One that is left out counts as one that found a sleeper.
     if (machine.wake_dropped(s)) return static_cast<Result>(1);
     return W::wake(atom, channels);
+  }
+  template <class A>
+  static auto wake_one(const A* atom, std::uint32_t channels, Site s = Site::current()) {
+    using Result = decltype(W::wake_one(atom, channels));
+    if (machine.wake_dropped(s)) return static_cast<Result>(1);
+    return W::wake_one(atom, channels);
   }
 };
 

@@ -1,0 +1,173 @@
+// The front of an eventual lock: of the threads that wait, the one that is next (eventual_line.h,
+// which has the idea, the steps and the invariants).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "locks/common/eventual_word.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
+class EventualFront : protected EventualFlags<P, Layout> {
+ protected:
+  using Flags = EventualFlags<P, Layout>;
+  using Flags::is_fronts, Flags::kCalled, Flags::kFront, Flags::kFronts, Flags::kFrontSleeps,
+      Flags::kHandOff, Flags::kLocked, Flags::must_call;
+  using typename Flags::Value;
+
+  static constexpr std::uint32_t kFrontChannel = 1;
+  static constexpr std::uint32_t kLineChannel = 1;
+
+  // Of the thread that has set kFront. True: it has the lock.
+  bool be_front(const Deadline* deadline) noexcept {
+    const std::uint64_t rest = rest_of_ration();
+    bool asks = rest == 0 && (P::hand_off_after() == 0 || waits_for_readers());
+    const Deadline due = P::due(within(deadline, rest != 0 ? rest : P::hand_off_after()));
+    std::uint64_t nap = std::max<std::uint64_t>(P::hand_off_after() / kNaps, 1);
+    bool late_phase = false;
+    for (;;) {
+      if (arm(asks)) return true;
+      const auto may_go_on = [](Value v) {
+        return is_fronts(v) || (W::kParks && (v & kFrontSleeps) == 0);
+      };
+      // A phase that does not end, since a reader of it is stopped, is looked at as the line is.
+      const Deadline late = within(deadline, asks && Layout::kPhase != 0 ? P::take_back() : 0);
+      // relaxed: take_as_front acquires.
+      const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, asks ? &late : &due, may_go_on);
+      if (take_as_front()) return true;
+      if (woken) {
+        late_phase = false;
+        if (!W::kParks || asks) continue;
+        // Woken and lost. The time of a front that naps goes on.
+        const Deadline wakes = within(&due, nap);
+        nap *= 2;
+        // relaxed: it is but a sleep, which nobody ends.
+        W::sleep(calls_, relaxed, 0, kNobodysChannel, &wakes, [](std::uint32_t) { return false; });
+        continue;
+      }
+      if (deadline != nullptr && P::passed(*deadline)) return give_up();
+      // Twice: the first may have begun right now.
+      if (asks && late_phase) end_phase();
+      late_phase = asks;
+      asks = true;
+    }
+  }
+
+  // By a thread that has the lock. True: somebody is to be woken after the release.
+  bool call(Value& v) noexcept {
+    // acquire: pairs with the update in take_slowly that counted a waiter. A thread that was
+    // counted has loaded `calls` before the next line.
+    if (!word_.compare_exchange(v, v | kCalled, acquire)) return false;
+    // release: a thread that finds it changed finds kCalled, too; pairs with in_line.
+    calls_.fetch_add(1, release);
+    v |= kCalled;
+    return true;
+  }
+
+  // The caller's deadline (nullptr: none), and so long from when it is through with spinning.
+  static Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
+    Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
+    if (nanoseconds != 0) d.patience = nanoseconds;
+    return d;
+  }
+
+  typename P::template atomic<Value> word_{};
+  typename P::template atomic<std::uint32_t> calls_{};
+  [[no_unique_address]] typename Layout::template More<P> more_{};
+
+ private:
+  static constexpr bool kHasReaders = Layout::kReaders != 0;
+  static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
+  static constexpr std::uint32_t kNobodysChannel = 2;
+  static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
+
+  // How long it is until the lock may be handed off again, as far as the lock knows. Where it has
+  // no room for the time of the last hand-off, each front waits for the whole time.
+  std::uint64_t rest_of_ration() const noexcept {
+    if constexpr (kHasReaders) {
+      // relaxed: it decides nothing but times.
+      const std::uint32_t last = more_.handed_off.load(relaxed);
+      if (last == 0) return 0;
+      const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
+      return since < P::hand_off_after() ? P::hand_off_after() - since : 0;
+    } else {
+      return P::hand_off_after();
+    }
+  }
+  static std::uint32_t stamp() noexcept {
+    return std::max<std::uint32_t>(static_cast<std::uint32_t>(P::now() >> kStampShift), 1);
+  }
+  // Readers come in past the front for as long as it does not ask, and one of those that are in may
+  // not be running. A writer's release wakes the front.
+  bool waits_for_readers() const noexcept {
+    const Value v = word_.load(relaxed);  // it decides nothing but times
+    return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
+  }
+
+  bool take_as_front() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while (is_fronts(v)) {
+      // acquire: pairs with the releases of those that had the lock.
+      if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked, acquire)) continue;
+      if ((v & kHandOff) != 0) {
+        if constexpr (kHasReaders)
+          more_.handed_off.store(stamp(), relaxed);  // as in rest_of_ration
+        call_early();
+      }
+      return true;
+    }
+    return false;
+  }
+  // After a hand-off the next one comes to the front while this thread has the lock: where that
+  // many wait, the time that a thread takes to wake up should not be added to each turn.
+  [[gnu::noinline]] void call_early() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange in call decides
+    while (must_call(v)) {
+      if (!call(v)) continue;
+      if constexpr (W::kParks) W::wake_one(&calls_, kLineChannel);
+    }
+  }
+
+  // The front is about to sleep. True: it has the lock.
+  bool arm(bool asks) noexcept {
+    const Value flags = (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0);
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      if (is_fronts(v)) {
+        if (take_as_front()) return true;
+        v = word_.load(relaxed);
+      } else if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) {
+        return false;  // relaxed: nothing is handed on
+      }
+    }
+  }
+  // Also beside readers, which come in for as long as it lasts.
+  void end_phase() noexcept {
+    if constexpr (Layout::kPhase != 0) {
+      Value v = word_.load(relaxed);  // the compare-exchange decides
+      // relaxed: the phase hands nothing on.
+      while ((v & Layout::kPhase) != 0 &&
+             !word_.compare_exchange(v, v & ~Layout::kPhase, relaxed)) {}
+    }
+  }
+  // The deadline has passed. True: the lock was free, and is held.
+  bool give_up() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      if (is_fronts(v)) {
+        if (take_as_front()) return true;
+        v = word_.load(relaxed);
+      } else if (word_.compare_exchange(v, v & ~kFronts, relaxed)) {
+        return false;  // relaxed: the lock is busy, and its release calls the next
+      }
+    }
+  }
+};
+
+}  // namespace lockswap

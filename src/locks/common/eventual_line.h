@@ -1,0 +1,214 @@
+// The line of those that wait for an eventual lock, and what its release does for them: the mutex
+// `eventual` (mutex/eventual.h), and the writers of the rwlock `eventual` (rw/eventual.h).
+//
+// Sources: eventual fairness as in WebKit's WTF::Lock and Rust's parking_lot, whose constant of
+//   0.5 ms this is; the designated waker and the word of M. Burrows' nsync; the hand-off bit that a
+//   waiter sets as in Linux's rwsem. No code of theirs.
+// Idea: a thread that comes to an open lock has it, also past those that wait (barging). One of
+//   those that wait, the front, is next: it alone is woken by releases, and it keeps its place when
+//   it was woken and lost. The others are the line. When the front has been that for
+//   LOCKSWAP_HANDOVER_US without getting the lock it sets kHandOff: from then on the lock, when it
+//   is free, is kept for the front. So hand-offs are rationed, since each takes a front that long,
+//   and a release reads no clock.
+// Files: eventual_word.h, the bits; eventual_front.h, the front; here, the line and the releases.
+// State (word: the flags, the number of threads in the line, and what the lock adds; calls):
+//   word   kLocked, kFront, kHandOff, kFrontSleeps, kCalled, doubts, waiters
+//   calls  changes when a thread of the line is called
+//   states of the lock: held (busy); kept (not busy, kHandOff); open (neither)
+// Steps of a waiter:
+//   1. without a front and a line it becomes the front; else it counts itself into the line, and
+//      sleeps on `calls`
+//   2. called, it takes the lock if that is open; else it becomes the front if there is none
+//   3. the front takes the lock whenever it is not busy. It sets kFrontSleeps, and sleeps on `word`
+//      until its time is over. A release that finds kFrontSleeps takes it away, and wakes it. If it
+//      has lost then, it naps for a while before it asks for the next wake-up: the lock is hot
+//   4. after its time it sets kHandOff, and sleeps on. A lock with readers knows when it was last
+//      handed off: a front that waits for readers sets kHandOff at once, if that is as long ago
+// Steps of a release:
+//   1. without a front, with a line of which nobody is called: sets kCalled, then changes `calls`
+//      (both before the lock is free, since afterwards the object may be gone)
+//   2. frees the lock by one update
+//   3. wakes the front, or one of the line, if this release has to
+//   After a hand-off the new holder does 1 at once.
+// Invariants: kCalled is set only while the line is not empty. At most one wake-up is under way:
+//   kCalled until a thread of the line has looked, kFrontSleeps until the front is woken. While the
+//   lock is open and threads wait, a wake-up is under way or the front is awake or napping. A
+//   thread that loads `calls` before it counts itself, or before it looks, misses no call.
+// A hand-off to a thread that cannot run is taken back: a kept lock is nobody's until the front
+//   claims it. A thread of the line looks by itself after P::take_back(), at longer and longer
+//   intervals; one that finds the lock kept, and kept still after another such time, takes it. A
+//   try that finds it kept leaves a doubt; after kMostDoubts of them a try takes it.
+// Fairness: threads of the line become fronts in the order in which they fell asleep, as the kernel
+//   wakes them; real-time priorities first. Each is the front for LOCKSWAP_HANDOVER_US at most, and
+//   then next. A signal handler, or a look by itself, puts a sleeper at the end of the kernel's
+//   queue. Under spin and yield nobody sleeps: the front is the first that looks, and then is next.
+// Space: no nodes. Where the count is full, a thread yields instead of joining the line.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "locks/common/eventual_front.h"
+#include "locks/common/eventual_word.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
+class EventualLine : protected EventualFront<P, W, Layout> {
+ protected:
+  using Front = EventualFront<P, W, Layout>;
+  using Front::be_front, Front::more_, Front::call, Front::calls_, Front::is_open, Front::kBusy,
+      Front::kCalled, Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel,
+      Front::kFrontSleeps, Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts,
+      Front::kWaiter, Front::kWaiters, Front::must_call, Front::within, Front::word_;
+  using typename Front::Value;
+
+  // --- taking
+
+  [[gnu::always_inline]] bool take_open() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while (is_open(v)) {
+      // acquire: pairs with the release in free and in release.
+      if (word_.compare_exchange(v, v | kLocked, acquire)) [[likely]]
+        return true;
+    }
+    return false;
+  }
+
+  bool try_take() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while ((v & kBusy) == 0) {
+      if (is_open(v)) {
+        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_open
+      } else if ((v & kDoubts) < kMostDoubts) {
+        // relaxed: a doubt orders nothing.
+        if (word_.compare_exchange(v, v + kDoubt, relaxed)) return false;
+      } else if (take_kept(v, v)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // True: the lock is held. False: the deadline (nullptr: none) has passed.
+  [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
+    if (look_for_a_while([this] { return take_open(); })) return true;
+    for (unsigned round = 0;;) {
+      // Before the update that counts this thread: see in_line.
+      const std::uint32_t calls = calls_.load(acquire);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      if (is_open(v)) {
+        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_open
+      } else if ((v & (kFront | kWaiters)) == 0) {
+        // relaxed: nothing is handed on. The lock is busy: its release finds the front.
+        if (word_.compare_exchange(v, v | kFront, relaxed)) return be_front(deadline);
+      } else if ((v & kWaiters) == kWaiters) {
+        if (deadline != nullptr && P::passed(*deadline)) return false;
+        P::step_aside(round++);
+      } else {
+        // release: pairs with the acquire in call, so that `calls` was loaded before it changes.
+        if (word_.compare_exchange(v, v + kWaiter, release)) return in_line(calls, deadline);
+      }
+    }
+  }
+
+  // Calls `take` now and then for as long as a thread spins before it sleeps. It looks seldom,
+  // since a look takes the word from the processor of the thread that has the lock. False: it
+  // sleeps.
+  template <class Take>
+  static bool look_for_a_while(const Take& take) noexcept {
+    std::uint32_t pauses = 1;
+    for (std::uint32_t left = P::spin_budget(); left != 0; pauses *= 2) {
+      for (std::uint32_t i = pauses; i != 0 && left != 0; --i, --left)
+        P::relax();
+      if (take()) return true;
+    }
+    return false;
+  }
+
+  // --- releasing
+
+  // For a lock without readers: the caller has it.
+  void free() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    bool called = false;
+    for (;;) {
+      if (must_call(v)) {
+        called |= call(v);
+        continue;
+      }
+      Value next = v & ~(kLocked | kFrontSleeps);
+      if ((next & kFront) == 0) next &= ~kDoubts;  // they were of a front that has the lock by now
+      // release: the critical section; pairs with take_open and its like.
+      if (word_.compare_exchange(v, next, release)) break;
+    }
+    wake_next(v, called);
+  }
+
+  // After the release, which found v. The lock may be gone.
+  void wake_next(Value v, bool called) noexcept {
+    if constexpr (W::kParks) {
+      if ((v & kFrontSleeps) != 0) W::wake(&word_, kFrontChannel);
+      // Without kCalled somebody has looked.
+      if (called && (v & kCalled) != 0) W::wake_one(&calls_, kLineChannel);
+    }
+  }
+
+ private:
+  static constexpr unsigned kLongestLook = 2;  // P::take_back() so often doubled
+
+  // Takes a lock that is kept for another thread, and not busy: it becomes `from`, but held.
+  bool take_kept(Value& v, Value from) noexcept {
+    const Value next = (from & ~(kHandOff | kDoubts | Layout::kPhase)) | kLocked;
+    return word_.compare_exchange(v, next, acquire);  // as take_open
+  }
+
+  // The thread is counted, and had loaded `calls` before.
+  bool in_line(std::uint32_t calls, const Deadline* deadline) noexcept {
+    bool doubts = false;
+    for (unsigned looks = 0;;) {
+      const Deadline soon = within(
+          deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook));
+      // acquire: pairs with call.
+      const bool was_called = W::wait_once(calls_, acquire, calls, kLineChannel, &soon);
+      if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();
+      if (!was_called) ++looks;
+      // Before the look: a call after the look changes it, so that the next sleep does not begin.
+      calls = calls_.load(acquire);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      for (;;) {
+        const Value out = (v - kWaiter) & ~kCalled;
+        if (is_open(v)) {
+          if (word_.compare_exchange(v, out | kLocked, acquire)) return true;  // as take_open
+        } else if ((v & kFront) == 0) {
+          if (word_.compare_exchange(v, out | kFront, relaxed))
+            return be_front(deadline);  // as there
+        } else if (doubts && !was_called && (v & kBusy) == 0) {
+          if (take_kept(v, out)) return true;
+        } else if ((v & kCalled) == 0 || word_.compare_exchange(v, v & ~kCalled, relaxed)) {
+          break;  // relaxed: the front is there, so that the call is answered
+        }
+      }
+      doubts = !was_called && (v & kBusy) == 0;
+    }
+  }
+
+  // The deadline has passed. True: the lock was open, and is held.
+  bool leave_line() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      // The call may have been for this thread. If nobody else answers it, the next release calls
+      // again: the lock is busy, or the front will have it.
+      const Value out = (v - kWaiter) & ~kCalled;
+      const bool takes = is_open(v);
+      // acquire: as take_open, if it takes the lock.
+      if (word_.compare_exchange(v, takes ? out | kLocked : out, acquire)) return takes;
+    }
+  }
+};
+
+}  // namespace lockswap

@@ -1,0 +1,306 @@
+// eventual: a running thread takes a free lock, and threads that wait get it by rationed hand-offs.
+//
+// Sources: common/eventual_line.h, of which this lock's writers are; phases as in B. Brandenburg,
+//   J. Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time systems",
+//   Real-Time Systems 46 (2010).
+// Idea: writers are the line's threads. Readers come in whenever no writer is in and the lock is
+//   not kept for the front. A reader that waits is counted, and sleeps on `gate`; a writer's
+//   release calls all of them at once. A reader that has waited for LOCKSWAP_HANDOVER_US demands a
+//   phase: then the next release of a writer keeps writers out until all readers that wait are in.
+// State (24 bytes, zero = free):
+//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (14), the
+//          four flags below, the line's flags
+//   calls  32 bits: the line's
+//   gate   32 bits: changes when waiting readers are called
+//   level  32 bits: how impatient readers have been since the front was in
+//   handed_off  32 bits: when it last was handed off
+// Steps of a reader that waits:
+//   1. counts itself, sleeps on `gate`; called, it comes in unless a writer was faster
+//   2. after its time it sets kDemand
+//   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
+//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
+// Steps of a writer's release, beside the line's:
+//   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
+//   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
+//   3. wakes all waiting readers
+//   A reader that finds `gate` changed and kGateCalling waits for the moment until step 2.
+// Invariants: a writer is in, or readers. While kPhase, no writer comes in; it ends when no
+//   reader waits, or when the front has waited long enough (P::take_back()). kDemand, kPhase and
+//   kGateCalled are set only while readers wait. While the lock is open and readers wait, they are
+//   called.
+// Fairness: barging; the front is in after LOCKSWAP_HANDOVER_US and the sections under way, waiting
+//   readers after as long and the writer's section under way, all of them together. Where both ask,
+//   phases of readers and single writers alternate. Impatient readers delay a writer by less each
+//   time: one that began to wait at level L comes in after 2^L patiences, and raises the level to
+//   L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
+// Space: 2^22 readers at once, 16383 waiting readers, 16383 waiting writers; more that wait yield.
+// Deviations: this is no published lock.
+// Destroy is safe: the last access of a release is one compare-exchange; what may follow is a wake
+//   of the addresses.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/claims.h"
+#include "locks/common/eventual_line.h"
+#include "locks/common/lock_info.h"
+#include "locks/rw/eventual_state.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W>
+class EventualRw : EventualLine<P, W, EventualRwWord> {
+  using Line = EventualLine<P, W, EventualRwWord>;
+  using Word = EventualRwWord;
+  using Value = Word::Value;
+  using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
+      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kFrontSleeps, Line::kLocked,
+      Line::kMostDoubts, Line::must_call, Line::word_;
+
+ public:
+  static constexpr Claims kClaims{};
+  // Exploration has cases for that, in which its times are short.
+  static constexpr bool kRationsHandOffs = true;
+  static constexpr LockInfo kInfo{
+      .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
+      .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
+      .fairness = "barging; the oldest writer, and all readers, after LOCKSWAP_HANDOVER_US",
+      .kinds = "no effect: neither side waits for longer",
+      .readers_overtake = true,
+      .instructions = 58,
+  };
+
+  static bool prepare() noexcept { return true; }
+
+  // --- reading; 0, or an attempt (eventual_state.h)
+
+  [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while ((v & (kLocked | kHandOff)) == 0) {
+      // acquire: pairs with the release in leave, of a writer.
+      if (word_.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
+        return 0;
+    }
+    return arrive_slowly();
+  }
+
+  bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    const bool is_in = Line::look_for_a_while([this, attempt] {
+      Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
+      return come_in(v, attempt);
+    });
+    return is_in || sleep_at_gate(attempt, deadline);
+  }
+
+  bool read_withdraw(std::uint32_t attempt) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
+    if (come_in(v, attempt)) return false;
+    leave(Word::kWaitingReader);
+    return true;
+  }
+
+  bool try_read_lock() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchanges decide
+    while ((v & kLocked) == 0) {
+      const bool enters = may_come_in(v) || ((v & kBusy) == 0 && (v & kDoubts) >= kMostDoubts);
+      // A front that waits for readers is not in doubt.
+      if (!enters && (v & kBusy) != 0) return false;
+      // acquire: as in read_arrive; a doubt orders nothing.
+      if (word_.compare_exchange(v, v + (enters ? Word::kReader : kDoubt), acquire)) return enters;
+    }
+    return false;
+  }
+
+  [[gnu::always_inline]] void read_unlock() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while ((v & ~Word::kReaders) == 0) {
+      // release: the reader's section; pairs with the acquires of writers in the line.
+      if (word_.compare_exchange(v, v - Word::kReader, release)) [[likely]]
+        return;
+    }
+    leave(Word::kReader);
+  }
+
+  // --- writing
+
+  void write_lock() noexcept {
+    if (Line::take_open()) return;
+    Line::take_slowly(nullptr);
+    forget_impatience();
+  }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    if (Line::take_open()) return true;
+    const bool has_it = Line::take_slowly(deadline);
+    forget_impatience();
+    if (has_it) return true;
+    // Readers may have waited because the lock was kept for this thread.
+    if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
+      more_.gate.fetch_add(1,
+                           release);  // pairs with sleep_at_gate: the lock is seen as it is now
+      if constexpr (W::kParks) W::wake(&more_.gate, kGateChannel);
+    }
+    return false;
+  }
+  bool try_write_lock() noexcept { return Line::try_take(); }
+  void write_unlock() noexcept {
+    Value v = kLocked;
+    // release: the critical section; pairs with the acquires of readers and of the line.
+    if (word_.compare_exchange(v, 0, release)) [[likely]]
+      return;
+    leave(kLocked);
+  }
+
+  // --- glimpses
+  // acquire, all: pair with the releases of those that left.
+  bool has_readers() const noexcept { return (word_.load(acquire) & Word::kReaders) != 0; }
+  bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
+  // Half of the range is in use.
+  bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
+  bool idle() const noexcept { return word_.load(acquire) == 0; }
+
+  // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
+  bool needs_no_repair(bool held) const noexcept {
+    return (word_.load(relaxed) & ~Word::kReaders) == (held ? kLocked : 0);
+  }
+  // Of a lock that was held for writing nobody reads, or will.
+  void repair_after_fork(bool held) noexcept {
+    Value v = word_.load(relaxed);
+    // Read holds may end meanwhile.
+    while (!word_.compare_exchange(v, (v & Word::kReaders) | (held ? kLocked : 0), relaxed)) {}
+    more_.level.store(0, relaxed);
+  }
+
+ private:
+  static constexpr Value kManyReaders = Value{1} << 63;
+  static constexpr std::uint32_t kGateChannel = 1;
+  static constexpr Value kCalls = Word::kPhase | Word::kDemand | Word::kGateCalled;
+
+  static bool may_come_in(Value v) noexcept {
+    return (v & kLocked) == 0 && ((v & kHandOff) == 0 || (v & Word::kPhase) != 0);
+  }
+  // Of a writer that waited, and is in or gives up. An open lock's readers wait for nobody.
+  void forget_impatience() noexcept {
+    // relaxed, both: it decides nothing but times.
+    if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
+  }
+  // One waiting reader less. It has looked, so the next release may call again.
+  static Value without_waiting(Value v) noexcept {
+    v = (v - Word::kWaitingReader) & ~Word::kGateCalled;
+    return (v & Word::kWaitingReaders) != 0 ? v : v & ~(kCalls | kDoubts);
+  }
+
+  [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
+    const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
+    Value v = word_.load(relaxed);                          // the compare-exchanges decide
+    for (unsigned round = 0;;) {
+      if (may_come_in(v)) {
+        if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_arrive
+      } else if ((v & Word::kWaitingReaders) == Word::kWaitingReaders) {
+        P::step_aside(round++);
+        v = word_.load(relaxed);
+        // relaxed: nothing is handed on. A release that does not find this reader comes before it
+        // looks in read_wait.
+      } else if (word_.compare_exchange(v, v + Word::kWaitingReader, relaxed)) {
+        return EventualAttempt::begin(level);
+      }
+    }
+  }
+
+  // Of a reader that is counted as waiting. False: v is new.
+  bool come_in(Value& v, std::uint32_t attempt) noexcept {
+    for (;;) {
+      const bool may = may_come_in(v);
+      if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt))) return false;
+      // acquire: as in read_arrive.
+      if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
+      const std::uint32_t next = EventualAttempt::next_level(attempt);
+      // relaxed, both: it decides nothing but times, and may be lost.
+      if (!may && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
+      return true;
+    }
+  }
+
+  [[gnu::noinline]] bool sleep_at_gate(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    const Deadline end = deadline != nullptr ? P::due(*deadline) : kNever;
+    bool demands = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
+    Deadline first = end;
+    if (!demands) {
+      first.patience = P::hand_off_after();
+      first = P::due(first);
+    }
+    for (;;) {
+      // Before the look: a call after the look changes it. acquire: pairs with leave.
+      const std::uint32_t gate = more_.gate.load(acquire);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      if ((v & Word::kGateCalling) != 0) {
+        // A writer is about to free the lock. If it is stopped, the sleep below ends at once.
+        const auto is_called = [](Value now) { return (now & Word::kGateCalling) == 0; };
+        P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
+        v = word_.load(relaxed);
+      }
+      if (come_in(v, attempt)) return true;
+      const Value next = (v & ~Word::kGateCalled) | (demands ? Word::kDemand : 0);
+      // relaxed: nothing is handed on.
+      if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
+      const auto was_called = [gate](std::uint32_t now) { return now != gate; };
+      // acquire: as above.
+      if (W::sleep(more_.gate, acquire, 0, kGateChannel, demands ? &end : &first, was_called))
+        continue;
+      if (demands || (deadline != nullptr && P::passed(*deadline))) break;
+      demands = true;
+    }
+    attempt = EventualAttempt::again(attempt);
+    return false;
+  }
+  static constexpr Deadline kNever{CLOCK_MONOTONIC, kNoTime};
+
+  // A writer, a reader, or a waiting reader leaves.
+  [[gnu::noinline]] void leave(Value unit) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    bool called = false, gate_called = false;
+    for (;;) {
+      Value next = unit == Word::kWaitingReader ? without_waiting(v) : v - unit;
+      bool wakes = false;
+      if (unit == kLocked && (v & Word::kWaitingReaders) != 0) {
+        const bool demand = (v & Word::kDemand) != 0;
+        if (demand || (v & (kHandOff | Word::kGateCalled)) == 0) {
+          if (!gate_called) {
+            // acquire: orders the next line; it comes after those that have counted themselves.
+            if (!word_.compare_exchange(v, v | Word::kGateCalling, acquire)) continue;
+            // release: a reader that finds it changed finds kGateCalling; pairs with sleep_at_gate.
+            more_.gate.fetch_add(1, release);
+            v |= Word::kGateCalling;
+            gate_called = true;
+            continue;
+          }
+          next |= demand ? Word::kPhase : Word::kGateCalled;
+          if (demand) next &= ~Word::kDemand;
+        }
+      }
+      if (unit == kLocked)
+        next &= ~Word::kGateCalling;  // a reader that gives up leaves it to its writer
+      if (is_fronts(next)) {
+        if (must_call(v)) {
+          called |= call(v);
+          continue;
+        }
+        wakes = true;
+        next &= ~kFrontSleeps;
+        if ((next & kFront) == 0) next &= ~kDoubts;  // as in the line's free
+      }
+      // release: the section; pairs with the acquires in the line, in read_arrive and in come_in.
+      if (!word_.compare_exchange(v, next, release)) continue;
+      if (wakes) Line::wake_next(v, called);
+      if constexpr (W::kParks) {
+        if (gate_called) W::wake(&more_.gate, kGateChannel);
+      }
+      return;
+    }
+  }
+};
+
+}  // namespace lockswap

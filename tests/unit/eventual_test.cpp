@@ -1,0 +1,130 @@
+// The claim of `eventual` that exploration doesn't check: of those that wait, the oldest is next at
+// each hand-off, though a thread that runs takes the lock again and again.
+#include "locks/mutex/eventual.h"
+
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+#include "locks/rw/eventual.h"
+#include "platform/native.h"
+#include "wait/park.h"
+
+namespace lockswap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+struct AsMutex {
+  EventualMutex<Native, Park<Native>> lock;
+  void acquire() { lock.lock(); }
+  void release() { lock.unlock(); }
+};
+struct AsWriter {
+  EventualRw<Native, Park<Native>> lock;
+  void acquire() { lock.write_lock(); }
+  void release() { lock.write_unlock(); }
+};
+
+// Threads come one after the other and wait; then this one releases and acquires without a pause,
+// until all have had the lock. Their order.
+template <class L>
+std::vector<int> order_of_waiters(int waiters, Clock::duration& longest) {
+  L l;
+  l.acquire();
+  std::vector<int> order;
+  std::atomic<int> served = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < waiters; ++i) {
+    threads.emplace_back([&, i] {
+      l.acquire();
+      order.push_back(i);
+      l.release();
+      ++served;
+    });
+    std::this_thread::sleep_for(milliseconds(4));  // it is asleep by then, as a rule
+  }
+  const auto begin = Clock::now();
+  while (served != waiters) {
+    l.release();
+    l.acquire();
+  }
+  longest = std::max(longest, Clock::now() - begin);
+  l.release();
+  for (auto& t : threads)
+    t.join();
+  EXPECT_TRUE(l.lock.idle());
+  return order;
+}
+
+template <class L>
+class EventualTest : public testing::Test {};
+using Locks = testing::Types<AsMutex, AsWriter>;
+TYPED_TEST_SUITE(EventualTest, Locks);
+
+// On a busy machine a thread may not be asleep when the next one comes, so most rounds will do. By
+// chance a round of four is right once in 24 times.
+TYPED_TEST(EventualTest, TheOldestIsNext) {
+  constexpr int kRounds = 20;
+  const std::vector<int> right = {0, 1, 2, 3};
+  Clock::duration longest{};
+  int in_order = 0;
+  for (int i = 0; i < kRounds; ++i)
+    in_order += order_of_waiters<TypeParam>(4, longest) == right ? 1 : 0;
+  EXPECT_GE(in_order, kRounds / 3);
+  // Four times 0.5 ms, and what a busy machine adds. Without hand-offs it may take seconds.
+  EXPECT_LT(longest, milliseconds(2'000));
+}
+
+// A thread that polls with tries gets a lock that is kept for a thread which does not come.
+TEST(EventualTries, AKeptLockIsTakenBack) {
+  Native::set_hand_off_after(0);
+  AsMutex l;
+  l.acquire();
+  std::thread waiter([&] {
+    l.acquire();
+    l.release();
+  });
+  std::this_thread::sleep_for(milliseconds(5));
+  l.release();
+  int tries = 0;
+  while (!l.lock.try_lock() && tries < 1'000)
+    ++tries;
+  EXPECT_LT(tries, 1'000);
+  l.release();
+  waiter.join();
+  Native::set_hand_off_after(500'000);
+}
+
+// A reader comes in past a writer that waits for another reader, each time after the same patience.
+TEST(EventualReaders, PatienceBeginsAnewWhenTheWriterWasIn) {
+  Native::set_hand_off_after(0);
+  EventualRw<Native, Park<Native>> lock;
+  for (int round = 0; round < 6; ++round) {
+    ASSERT_EQ(0u, lock.read_arrive());
+    std::thread writer([&] {
+      lock.write_lock();
+      lock.write_unlock();
+    });
+    while (lock.try_read_lock()) {  // until the lock is kept for the writer
+      lock.read_unlock();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    std::uint32_t attempt = lock.read_arrive();
+    const Deadline soon = {CLOCK_MONOTONIC, kNoTime, 1'000'000};
+    int periods = 1;
+    for (; attempt != 0 && !lock.read_wait(attempt, &soon) && periods < 100; ++periods) {}
+    EXPECT_LE(periods, 3) << "round " << round;
+    lock.read_unlock();
+    lock.read_unlock();
+    writer.join();
+  }
+  EXPECT_TRUE(lock.idle());
+  Native::set_hand_off_after(500'000);
+}
+
+}  // namespace
+}  // namespace lockswap
