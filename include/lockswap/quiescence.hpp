@@ -104,12 +104,22 @@ class quiescence {
   struct alignas(64) record {
     word began{};
     word used{};
-    std::uint64_t depth = 0;  // sections of this reader, one in another
-    record* next = nullptr;   // set before others know the record
+    typename P::template plain<std::uint64_t> depth;  // sections of this reader, one in another
+    typename P::template plain<record*> next;         // set before others know the record
+
+    std::uint64_t enter() noexcept {
+      const std::uint64_t before = depth.get();
+      depth.set(before + 1);
+      return before;
+    }
+    std::uint64_t leave() noexcept {
+      depth.set(depth.get() - 1);
+      return depth.get();
+    }
   };
 
  public:
-  // A thread's place; made, used and ended by that thread, within the life of the domain.
+  // A thread's place; made, used and ended by that thread, before the domain ends.
   class reader {
    public:
     explicit reader(quiescence& of) : of_(of), me_(of.claim()) {}
@@ -127,10 +137,10 @@ class quiescence {
   class section {
    public:
     explicit section(reader& r) noexcept : r_(r) {
-      if (r_.me_->depth++ == 0) r_.of_.begin(*r_.me_);
+      if (r_.me_->enter() == 0) r_.of_.begin(*r_.me_);
     }
     ~section() {
-      if (--r_.me_->depth == 0) r_.of_.end(*r_.me_);
+      if (r_.me_->leave() == 0) r_.of_.end(*r_.me_);
     }
     section(const section&) = delete;
     section& operator=(const section&) = delete;
@@ -150,7 +160,7 @@ class quiescence {
   // No reader is left.
   ~quiescence() {
     for (record* r = first(); r != nullptr;) {
-      record* next = r->next;
+      record* next = r->next.get();
       r->~record();
       P::template give<record>(r);
       r = next;
@@ -169,7 +179,7 @@ class quiescence {
   // Whether no reader is in a section since before the period's end. Never waits.
   bool is_over(period& p) noexcept {
     if (!p.fenced && !look_at_all(p)) return false;
-    for (; p.unseen != nullptr; p.unseen = p.unseen->next) {
+    for (; p.unseen != nullptr; p.unseen = p.unseen->next.get()) {
       // acquire: pairs with begin and end; what the reader read comes before the node's next use.
       const std::uint64_t began = p.unseen->began.load(std::memory_order_acquire);
       if (began != 0 && began <= p.end) return false;
@@ -215,7 +225,7 @@ class quiescence {
     return reinterpret_cast<record*>(first_.load(std::memory_order_acquire));
   }
   record* claim() {
-    for (record* r = first(); r != nullptr; r = r->next) {
+    for (record* r = first(); r != nullptr; r = r->next.get()) {
       std::uint64_t free = 0;
       // acquire: pairs with ~reader.
       if (r->used.compare_exchange(free, 1, std::memory_order_acquire)) return r;
@@ -224,7 +234,7 @@ class quiescence {
     r->used.store(1, std::memory_order_relaxed);                  // nobody knows it yet
     std::uint64_t head = first_.load(std::memory_order_relaxed);  // compared below
     do {
-      r->next = reinterpret_cast<record*>(head);
+      r->next.set(reinterpret_cast<record*>(head));
       // release: the record; pairs with first.
     } while (!first_.compare_exchange(head, reinterpret_cast<std::uintptr_t>(r),
                                       std::memory_order_release));

@@ -17,6 +17,11 @@ TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_mult
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 
 
+def source_of(name: str) -> Path:
+    """A header by the name that an #include has; those that programs include are explored, too."""
+    return ROOT / "include" / name if name.startswith("lockswap/") else SOURCES / name
+
+
 class Explorer:
     """The build tree's commands, with other headers before its own."""
 

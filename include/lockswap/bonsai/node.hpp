@@ -14,8 +14,10 @@ struct node {
   typename P::template atomic<std::uint64_t> child[2];  // addresses: smaller keys, greater keys
   // The writers' own.
   std::uint64_t size;  // of its subtree
-  std::uint64_t made;  // the step in which it was made
-  node* below;         // in a stack
+  union {
+    std::uint64_t made;  // in the tree: the step in which it was made
+    node* below;         // out of it: in a stack
+  };
 
   static node* at(std::uint64_t address) noexcept {
     return reinterpret_cast<node*>(static_cast<std::uintptr_t>(address));

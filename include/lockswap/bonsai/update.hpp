@@ -8,8 +8,8 @@
 //   keys below. The way to the node that takes an erased one's place is always copied: in place,
 //   readers would see it gone before it is back.
 // Deviations: weights are sizes + 1, so an empty side counts (figure 6 never rotates beside one);
-//   nodes are given to the domain after the root was stored, not before; an update of a node that no
-//   reader has seen uses it again.
+//   nodes are given to the domain after the root was stored, not before; nodes that no reader has
+//   seen are used again at once.
 #pragma once
 
 #include <atomic>
