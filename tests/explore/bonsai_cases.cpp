@@ -67,8 +67,8 @@ using Answer = State;  // of an exact look: one or none
 // The states that a reader may see.
 class Versions {
  public:
-  void begin(State first) {
-    states_.assign(1, std::move(first));
+  void begin(const State& first) {
+    states_.assign(1, first);
     done_.clear();
     seen_.fill(0);
   }
