@@ -234,6 +234,22 @@ std::vector<SeededFault> seeded_faults() {
       silent("rlu-asym: a reader that leaves wakes nobody", "asymmetric.h", "wake",
              "core/rlu-asym/park/twice"),
 
+      // --- the Bonsai tree, and its domain: the Dekker pair of a section and a period
+      weak("bonsai: a root is shown with relaxed", "bonsai.hpp", "show_root", Op::store, release,
+           relaxed, "bonsai/path/insert"),
+      weak("bonsai: a root is loaded with relaxed", "bonsai.hpp", "root", Op::load, acquire,
+           relaxed, "bonsai/path/insert"),
+      weak("bonsai: a child is shown with relaxed", "update.hpp", "show_child", Op::store, release,
+           relaxed, "bonsai/rotations/insert"),
+      weak("bonsai: a child is loaded with relaxed", "node.hpp", "next", Op::load, acquire, relaxed,
+           "bonsai/rotations/insert"),
+      weak("quiescence: a section begins with an old clock", "quiescence.hpp", "begin", Op::load,
+           acquire, relaxed, "bonsai/path/again"),
+      weak("quiescence: a section ends with relaxed", "quiescence.hpp", "end", Op::store, release,
+           relaxed, "bonsai/path/again"),
+      weak("quiescence: times are looked at with relaxed", "quiescence.hpp", "is_over", Op::load,
+           acquire, relaxed, "bonsai/path/again"),
+
       // --- mutexes
       weak("ticket: comes with relaxed", "ticket_lock.h", "fast_lock", Op::load, acquire, relaxed,
            "core/mutex/ticket/spin/2w"),

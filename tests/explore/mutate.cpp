@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "mutants.h"
@@ -173,7 +174,8 @@ std::vector<Place> find_places(const std::vector<Case>& cases, const Options& op
     explore(c, options.own_bounds ? options.bounds : c.quick_bounds, {.executions = 4'000});
     machine.sites = nullptr;
     for (const Mutation& s : sites) {
-      if (!std::string(s.file).ends_with(".h")) continue;  // the script's own
+      const std::string_view file = s.file;  // a source is the script's own
+      if (!file.ends_with(".h") && !file.ends_with(".hpp")) continue;
       auto known = std::find_if(places.begin(), places.end(),
                                 [&](const Place& p) { return same_place(p.at, s); });
       if (known == places.end()) known = places.insert(known, {s, "", {}});

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import survivors
-from patched import SOURCES, Explorer, write_overlay
+from patched import Explorer, source_of, write_overlay
 
 TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
 
@@ -53,7 +53,7 @@ def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for edit in edits:
         name, old, new = edit["file"], edit["old"].lstrip("\n"), edit["new"].lstrip("\n")
-        text = texts.get(name) or (SOURCES / name).read_text(encoding="utf-8")
+        text = texts.get(name) or source_of(name).read_text(encoding="utf-8")
         if text.count(old) != 1:
             sys.exit(f"planted faults: this occurs {text.count(old)} times in {name}, not once:\n{old}")
         texts[name] = text.replace(old, re.sub(r"FAULT\((\w+)\)", switch, new))

@@ -92,7 +92,7 @@ def test_the_checkout_is_hidden(trees: dict[str, Path]) -> None:
 
 def test_everything_is_there(trees: dict[str, Path]) -> None:
     libraries = {"lib/liblockswap.so", "lib/liblockswap-audit.so", "lib/liblockswap_api.so", "lib/liblockswap_api.so.1"}
-    headers = {"include/lockswap/range_lock.h", "include/lockswap/range_lock.hpp"}
+    headers = {f"include/{path.relative_to(ROOT / 'include')}" for path in (ROOT / "include").rglob("*.h*")}
     packages = {"lib/pkgconfig/lockswap.pc", "lib/cmake/lockswap/lockswapConfig.cmake"}
     for name in PREFIXES:
         assert libraries | headers | packages <= set(files_below(trees[name])), name
@@ -133,6 +133,13 @@ def test_consumer_by_find_package(trees: dict[str, Path], name: str, tmp_path: P
     for program in ("in_c", "in_cpp"):
         assert alone(tmp_path / program) == "acquired\n"
         assert str(trees[name] / "lib/liblockswap_api.so.1") in call("ldd", tmp_path / program)
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+def test_the_bonsai_tree_needs_its_headers_alone(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
+    include = f"-I{trees[name] / 'include'}"
+    call("c++", "-std=c++20", "-pthread", include, ROOT / "tests/bonsai/tutorial.cpp", "-o", tmp_path / "prog")
+    assert alone(tmp_path / "prog") == "found some, in order yes\n"
 
 
 @pytest.mark.parametrize("name", WITH_COMMAND)

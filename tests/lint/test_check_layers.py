@@ -17,6 +17,7 @@ INCLUDES = [
     ("interpose/rwlock.cpp", '#include "locks/rw/ba.h"', "interpose may not include src/locks"),
     ("src/locks/rw/ba.h", '#include "interpose/errno.h"', "src/locks may not include interpose"),
     ("src/locks/rw/ba.h", '#include "multicore/platform.h"', "src/locks may not include src/multicore"),
+    ("include/lockswap/bonsai.hpp", '#include "reclaim/epoch.h"', "include/lockswap may not include src/reclaim"),
     ("src/locks/rw/cohort.h", '#include "locks/mutex/ticket.h"', "src/locks/rw may not include src/locks/mutex"),
     ("src/locks/mutex/mcs.h", '#include "locks/rw/ba.h"', "src/locks/mutex may not include src/locks/rw"),
     ("src/locks/common/claims.h", '#include "../rw/ba.h"', "src/locks/common may not include src/locks/rw"),

@@ -1,0 +1,77 @@
+// Nodes of the Bonsai tree (lockswap/bonsai.hpp), and how a reader goes through them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockswap::bonsai {
+
+// kInPlace: child pointers change while readers may see the node.
+template <class Key, class Value, class Less, class P, bool kInPlace>
+struct node {
+  typename P::template plain<Key> key;
+  typename P::template plain<Value> value;
+  typename P::template atomic<std::uint64_t> child[2];  // addresses: smaller keys, greater keys
+  // The writers' own.
+  std::uint64_t size;  // of its subtree
+  union {
+    std::uint64_t made;  // in the tree: the step in which it was made
+    node* below;         // out of it: in a stack
+  };
+
+  static node* at(std::uint64_t address) noexcept {
+    return reinterpret_cast<node*>(static_cast<std::uintptr_t>(address));
+  }
+  std::uint64_t address() const noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
+  }
+
+  node* next(int side) const noexcept {
+    if constexpr (kInPlace) {
+      // acquire: the new nodes; pairs with show_child.
+      return at(child[side].load(std::memory_order_acquire));
+    } else {
+      // relaxed: a node that readers see does not change, and the root's load has acquired it.
+      return at(child[side].load(std::memory_order_relaxed));
+    }
+  }
+
+  // --- from a root, which may be null
+  static const node* find(const node* n, const Key& wanted) {
+    while (n != nullptr) {
+      const Key k = n->key.get();
+      if (Less{}(wanted, k)) {
+        n = n->next(0);
+      } else if (Less{}(k, wanted)) {
+        n = n->next(1);
+      } else {
+        break;
+      }
+    }
+    return n;
+  }
+  // The key's own node, or the nearest one on that side: 0 below it, 1 above it.
+  static const node* nearest(const node* n, const Key& wanted, int side) {
+    const node* best = nullptr;
+    while (n != nullptr) {
+      const Key k = n->key.get();
+      const bool is_below = Less{}(k, wanted);
+      if (!is_below && !Less{}(wanted, k)) return n;
+      if (is_below == (side == 0)) best = n;
+      n = n->next(is_below ? 1 : 0);
+    }
+    return best;
+  }
+};
+
+template <class Node>
+std::uint64_t size_of(const Node* n) noexcept {
+  return n == nullptr ? 0 : n->size;
+}
+// An empty subtree has a weight, so that there is a balance with it.
+template <class Node>
+std::uint64_t weight_of(const Node* n) noexcept {
+  return size_of(n) + 1;
+}
+
+}  // namespace lockswap::bonsai
