@@ -1,0 +1,193 @@
+// Read-Log-Update for C++: see rlu.h for what it is. C++20.
+//
+//   struct node {
+//     int value;
+//     lockswap::rlu::link<node> next;
+//   };
+//   bool remove_after(node* first) {
+//     return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
+//       node* prev = here.read(first);
+//       node* gone = prev->next.read();
+//       if (gone == nullptr) return false;
+//       if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
+//       prev->next = gone->next;
+//       here.free(gone);
+//       return true;
+//     });
+//   }
+//
+// Nothing here throws but what says so. Errors, thread-safety and cost are those of rlu.h.
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "lockswap/rlu.h"
+
+namespace lockswap::rlu {
+
+// What can be an object: it is copied byte by byte, and nothing is called when it is freed.
+template <class T>
+concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
+                 alignof(T) <= 16;
+
+// A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor does.
+template <class T, class... Arguments>
+requires object<T>
+[[nodiscard]] T* make(Arguments&&... arguments) {
+  void* const memory = lockswap_rlu_alloc(sizeof(T));
+  if (memory == nullptr) throw std::bad_alloc();
+  try {
+    return ::new (memory) T{std::forward<Arguments>(arguments)...};
+  } catch (...) {
+    lockswap_rlu_discard(memory);
+    throw;
+  }
+}
+// Of an object that no other thread has ever seen.
+template <class T>
+void discard(T* p) noexcept {
+  lockswap_rlu_discard(p);
+}
+// Outside of a section, or in one; see rlu.h. Throws std::system_error.
+template <class T>
+void free(T* p) {
+  if (const int error = lockswap_rlu_free(p); error != 0)
+    throw std::system_error(error, std::generic_category(), "lockswap rlu free");
+}
+
+template <class T>
+[[nodiscard]] T* dereference(T* p) noexcept {
+  return static_cast<T*>(lockswap_rlu_dereference(p));
+}
+template <class T>
+[[nodiscard]] T* actual(T* p) noexcept {
+  return static_cast<T*>(lockswap_rlu_actual(p));
+}
+template <class T>
+[[nodiscard]] bool same(const T* a, const T* b) noexcept {
+  return lockswap_rlu_same(a, b) != 0;
+}
+
+// A pointer to an object, as a member of an object: it never points to a copy.
+template <class T>
+class link {
+ public:
+  constexpr link() noexcept = default;
+  link(T* p) noexcept : to_(rlu::actual(p)) {}  // NOLINT(google-explicit-constructor): as a pointer
+  link& operator=(T* p) noexcept {
+    to_ = rlu::actual(p);
+    return *this;
+  }
+  // The object as the calling thread's section sees it.
+  [[nodiscard]] T* read() const noexcept { return rlu::dereference(to_); }
+  // The object, for comparisons and for other links; not to be looked into.
+  [[nodiscard]] T* get() const noexcept { return to_; }
+  friend bool operator==(const link& a, const link& b) noexcept = default;
+
+ private:
+  T* to_ = nullptr;
+};
+
+// A section, from here to the end of the block. A section that was aborted has ended.
+class section {
+ public:
+  section() noexcept {
+    lockswap_rlu_reader_lock();
+    depth_ = lockswap_rlu_depth();
+  }
+  section(const section&) = delete;
+  section& operator=(const section&) = delete;
+  ~section() { end(); }
+
+  // Whether it has not ended, nor been aborted.
+  [[nodiscard]] bool is_open() const noexcept {
+    return depth_ != 0 && lockswap_rlu_depth() >= depth_;
+  }
+  // Ends it early; the outermost one commits.
+  void end() noexcept {
+    if (is_open()) lockswap_rlu_reader_unlock();
+    depth_ = 0;
+  }
+  // Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
+  void abort() {
+    depth_ = 0;
+    if (lockswap_rlu_abort() == ENOMEM) throw std::bad_alloc();
+  }
+
+  template <class T>
+  [[nodiscard]] T* read(T* p) const noexcept {
+    return rlu::dereference(p);
+  }
+  // False: abort. True: p is the copy that may be changed.
+  template <class T>
+  requires object<T>
+  [[nodiscard]] bool lock(T*& p) const noexcept {
+    auto* const copy = static_cast<T*>(lockswap_rlu_try_lock(p));
+    if (copy != nullptr) p = copy;
+    return copy != nullptr;
+  }
+  // False: abort. True: p is the object as it is seen here, and stays as it is.
+  template <class T>
+  [[nodiscard]] bool lock_const(T*& p) const noexcept {
+    auto* const seen = static_cast<T*>(lockswap_rlu_try_lock_const(p));
+    if (seen != nullptr) p = seen;
+    return seen != nullptr;
+  }
+  // When what this section commits has taken effect. Throws std::system_error.
+  template <class T>
+  void free(T* p) const {
+    rlu::free(p);
+  }
+
+ private:
+  unsigned depth_ = 0;
+};
+
+// Runs change(section), which gives a std::optional, in a section of its own until that has a value,
+// and commits then. Not inside of another section, which the abort of this one would end. Throws
+// what `change` throws, after an abort, and std::bad_alloc.
+template <class F>
+auto update(F&& change) {
+  for (;;) {
+    section here;
+    decltype(change(here)) result;
+    try {
+      result = change(here);
+    } catch (...) {
+      if (here.is_open()) lockswap_rlu_abort();
+      throw;
+    }
+    if (result) {
+      here.end();
+      return *std::move(result);
+    }
+    if (here.is_open()) here.abort();
+  }
+}
+
+// Holds a writer lock to the end of the block. Throws std::system_error.
+class writer_lock {
+ public:
+  writer_lock() noexcept = default;
+  writer_lock(const writer_lock&) = delete;
+  writer_lock& operator=(const writer_lock&) = delete;
+  // As std::lock_guard and std::unique_lock want it.
+  void lock() {
+    if (const int error = lockswap_rlu_writer_acquire(&lock_); error != 0)
+      throw std::system_error(error, std::generic_category(), "lockswap rlu writer lock");
+  }
+  void unlock() noexcept { lockswap_rlu_writer_release(&lock_); }
+  lockswap_rlu_writer_lock* native_handle() noexcept { return &lock_; }
+
+ private:
+  lockswap_rlu_writer_lock lock_ = LOCKSWAP_RLU_WRITER_LOCK_INITIALIZER;
+};
+
+}  // namespace lockswap::rlu
