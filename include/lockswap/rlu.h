@@ -238,6 +238,46 @@ typedef struct lockswap_rlu_counts {
 /* Cost: a look at each thread. */
 int lockswap_rlu_get_counts(lockswap_rlu_counts* counts);
 
+/* --- Errors of use: what is about to be called, from where; see above. Private, for the macros
+ * below and for rlu.hpp. Gives the object, or ends the process. */
+enum {
+  LOCKSWAP_RLU_AT_UNLOCK,
+  LOCKSWAP_RLU_AT_ABORT,
+  LOCKSWAP_RLU_AT_DEREFERENCE,
+  LOCKSWAP_RLU_AT_LOCK,
+  LOCKSWAP_RLU_AT_FREE,
+  LOCKSWAP_RLU_AT_DISCARD,
+  LOCKSWAP_RLU_AT_WRITER_ACQUIRE,
+  LOCKSWAP_RLU_AT_WRITER_RELEASE,
+  LOCKSWAP_RLU_AT_WAIT
+};
+void* lockswap_rlu_check(int what, const void* object, const char* file, int line);
+
+#if defined(LOCKSWAP_RLU_CHECKS)
+#define LOCKSWAP_RLU_CHECK(what, object) \
+  lockswap_rlu_check(LOCKSWAP_RLU_AT_##what, (object), __FILE__, __LINE__)
+#define LOCKSWAP_RLU_CHECK_LOCK(what, lock) \
+  ((lockswap_rlu_writer_lock*)LOCKSWAP_RLU_CHECK(what, lock))
+#define lockswap_rlu_reader_unlock() \
+  (LOCKSWAP_RLU_CHECK(UNLOCK, NULL), (lockswap_rlu_reader_unlock)())
+#define lockswap_rlu_abort() (LOCKSWAP_RLU_CHECK(ABORT, NULL), (lockswap_rlu_abort)())
+#define lockswap_rlu_dereference(object) \
+  (lockswap_rlu_dereference)(LOCKSWAP_RLU_CHECK(DEREFERENCE, object))
+#define lockswap_rlu_try_lock(object) (lockswap_rlu_try_lock)(LOCKSWAP_RLU_CHECK(LOCK, object))
+#define lockswap_rlu_try_lock_const(object) \
+  (lockswap_rlu_try_lock_const)(LOCKSWAP_RLU_CHECK(LOCK, object))
+#define lockswap_rlu_free(object) (lockswap_rlu_free)(LOCKSWAP_RLU_CHECK(FREE, object))
+#define lockswap_rlu_discard(object) (lockswap_rlu_discard)(LOCKSWAP_RLU_CHECK(DISCARD, object))
+#define lockswap_rlu_writer_acquire(lock) \
+  (lockswap_rlu_writer_acquire)(LOCKSWAP_RLU_CHECK_LOCK(WRITER_ACQUIRE, lock))
+#define lockswap_rlu_writer_release(lock) \
+  (lockswap_rlu_writer_release)(LOCKSWAP_RLU_CHECK_LOCK(WRITER_RELEASE, lock))
+#define lockswap_rlu_synchronize() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_synchronize)())
+#define lockswap_rlu_flush() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_flush)())
+#define lockswap_rlu_flush_all() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_flush_all)())
+#define lockswap_rlu_barrier() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_barrier)())
+#endif
+
 #ifdef __cplusplus
 }
 #endif

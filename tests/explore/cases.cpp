@@ -63,6 +63,7 @@ std::vector<Case> all_cases() {
   std::ranges::move(range_cases(), std::back_inserter(cases));
   add_mutex_cases(cases);
   add_block_cases(cases);
+  add_rlu_cases(cases);
   mark_contained(cases);
   return cases;
 }

@@ -92,7 +92,7 @@ def test_the_checkout_is_hidden(trees: dict[str, Path]) -> None:
 
 def test_everything_is_there(trees: dict[str, Path]) -> None:
     libraries = {"lib/liblockswap.so", "lib/liblockswap-audit.so", "lib/liblockswap_api.so", "lib/liblockswap_api.so.1"}
-    headers = {"include/lockswap/range_lock.h", "include/lockswap/range_lock.hpp"}
+    headers = {f"include/lockswap/{name}" for name in ("range_lock.h", "range_lock.hpp", "rlu.h", "rlu.hpp")}
     packages = {"lib/pkgconfig/lockswap.pc", "lib/cmake/lockswap/lockswapConfig.cmake"}
     for name in PREFIXES:
         assert libraries | headers | packages <= set(files_below(trees[name])), name
