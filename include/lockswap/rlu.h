@@ -33,9 +33,10 @@
  *
  * Rules. Pointers from dereference and try_lock are good until the section ends. A pointer that is
  * stored in an object must be that of an object, not of a copy: pass it through
- * lockswap_rlu_actual(). Objects are compared with lockswap_rlu_same(), for the same reason. Objects
- * are copied byte by byte. A section must not wait for anything that a thread does which may be
- * ending a section of its own, flushing or synchronizing: that thread waits for this section.
+ * lockswap_rlu_actual(). Objects are compared with lockswap_rlu_same(), for the same reason.
+ * Objects are copied byte by byte. A section must not wait for anything that a thread does which
+ * may be ending a section of its own, flushing or synchronizing: that thread waits for this
+ * section.
  *
  * Nested sections: a section inside another one is a part of the outermost. Only the end of that
  * one commits, and an abort at any depth ends it, with all sections inside.
@@ -62,9 +63,9 @@
  * writer lock; a writer lock that the thread has already, or that is acquired or released inside of
  * a section; the release of a writer lock that the thread does not have; the free of an object that
  * another thread has locked, or that is freed already; the discard of an object that is locked; a
- * wait for readers inside of a section (synchronize, flush, barrier). Without it these are undefined
- * but where a function says otherwise. With it, or with LOCKSWAP_RLU_COUNTS, dereferences are
- * counted. */
+ * wait for readers inside of a section (synchronize, flush, barrier). Without it these are
+ * undefined but where a function says otherwise. With it, or with LOCKSWAP_RLU_COUNTS, dereferences
+ * are counted. */
 #ifndef LOCKSWAP_RLU_H
 #define LOCKSWAP_RLU_H
 
@@ -113,15 +114,17 @@ void lockswap_rlu_reader_lock(void);
  * commits are deferred, that happens later (see lockswap_rlu_set_deferral). */
 void lockswap_rlu_reader_unlock(void);
 /* Ends all sections that are nested here, and undoes what they have done: objects that they locked
- * are free again, copies and frees are forgotten. If a try for a lock failed, waits until the thread
- * that had the object is through with it, and writes back what that thread has deferred if it does
- * not do so itself (section 3.7). 0: try again. ENOMEM: what failed was for want of memory. */
+ * are free again, copies and frees are forgotten. If a try for a lock failed, waits until the
+ * thread that had the object is through with it, and writes back what that thread has deferred if
+ * it does not do so itself (section 3.7). 0: try again. ENOMEM: what failed was for want of memory.
+ * */
 int lockswap_rlu_abort(void);
 /* How many sections are nested here; 0: none. */
 unsigned lockswap_rlu_depth(void);
 
 /* The version of the object that this section sees: the object itself, or a copy of it. NULL gives
- * NULL. Of a copy, the copy. Cost: a load, and a call if the object is locked. (`steal`: private.) */
+ * NULL. Of a copy, the copy. Cost: a load, and a call if the object is locked. (`steal`: private.)
+ * */
 void* lockswap_rlu_steal(const void* object);
 void* lockswap_rlu_counted_dereference(const void* object);
 static inline void* lockswap_rlu_dereference(const void* object) {
@@ -138,12 +141,12 @@ static inline void* lockswap_rlu_dereference(const void* object) {
 #endif
 }
 
-/* Locks an object, which may be given as the object or as what dereference made of it, and gives the
- * copy that the section may change. The same copy again if the section has it already. The object
- * is as this section sees it, and stays so: nothing has to be validated. NULL: another thread has
- * it, or there is no memory for the copy; call lockswap_rlu_abort() and begin again. Never waits.
- * An object that is locked by what this thread has deferred counts as free. Cost: an update of the
- * object's header, and the copy. */
+/* Locks an object, which may be given as the object or as what dereference made of it, and gives
+ * the copy that the section may change. The same copy again if the section has it already. The
+ * object is as this section sees it, and stays so: nothing has to be validated. NULL: another
+ * thread has it, or there is no memory for the copy; call lockswap_rlu_abort() and begin again.
+ * Never waits. An object that is locked by what this thread has deferred counts as free. Cost: an
+ * update of the object's header, and the copy. */
 void* lockswap_rlu_try_lock(void* object);
 /* The same for an object that is read and must not change until this section has taken effect, as
  * the node that is taken out of a list. Nothing is copied or written back. Gives the object as the
@@ -173,7 +176,8 @@ static inline int lockswap_rlu_same(const void* a, const void* b) {
  * full. So another thread need not see it when the section has ended. It takes effect sooner if
  * another thread wants an object of it. EINVAL: 0. */
 int lockswap_rlu_set_deferral(unsigned commits);
-/* Makes what this thread has deferred take effect. Waits as a commit does. EDEADLK: in a section. */
+/* Makes what this thread has deferred take effect. Waits as a commit does. EDEADLK: in a section.
+ * */
 int lockswap_rlu_flush(void);
 /* The same for what any thread has deferred whose section has ended before this call; waits for
  * threads that are in a section and have locked something. EDEADLK: in a section. */

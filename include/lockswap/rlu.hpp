@@ -150,9 +150,9 @@ class section {
   unsigned depth_ = 0;
 };
 
-// Runs change(section), which gives a std::optional, in a section of its own until that has a value,
-// and commits then. Not inside of another section, which the abort of this one would end. Throws
-// what `change` throws, after an abort, and std::bad_alloc.
+// Runs change(section), which gives a std::optional, in a section of its own until that has a
+// value, and commits then. Not inside of another section, which the abort of this one would end.
+// Throws what `change` throws, after an abort, and std::bad_alloc.
 template <class F>
 auto update(F&& change) {
   for (;;) {

@@ -2,9 +2,9 @@
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.8, names them as missing; as
 //   call_rcu in user-space RCU (M. Desnoyers and others, IEEE TPDS 2012).
-// Idea: callbacks lie on one stack. A thread that waits for readers anyway takes all of them before,
-//   and calls them after that. If none comes by, a thread that has given many does so when it is in
-//   no section. There is no thread of the library's own.
+// Idea: callbacks lie on one stack. A thread that waits for readers anyway takes all of them
+//   before, and calls them after that. If none comes by, a thread that has given many does so when
+//   it is in no section. There is no thread of the library's own.
 // Invariants: a callback is taken before the clock is moved, and called when all readers that go by
 //   an older time have left. `batches` counts the threads that have taken some: it is raised before
 //   the stack is emptied, so what is not on the stack has been called when it is 0.

@@ -1,7 +1,7 @@
 // From a section that has changed something to objects that are changed.
 //
-// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 44 to 73, and section
-//   3.7.
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 44 to 73, and
+//   section 3.7.
 // Idea: what a section has logged is kept (deferred) until it takes effect, together with what the
 //   same thread has kept before:
 //     1. draw the time, and set the write clock to it; when it comes, new readers read the copies
@@ -13,9 +13,10 @@
 // Invariants: of an object's entries only that which its word names is written back: the newest of
 //   the thread. The log that step 7 makes the active one was written back before this step 2 began:
 //   a reader that found a copy there has left. So it can be filled anew.
-// Why an entry that was aborted can be overwritten at once, while a reader still has its address: the
-//   reader looks at the chunk's head, and steals only if its time is that of the commit, or later.
-//   It found the address before the abort took it away, so it began before the commit that follows.
+// Why an entry that was aborted can be overwritten at once, while a reader still has its address:
+//   the reader looks at the chunk's head, and steals only if its time is that of the commit, or
+//   later. It found the address before the abort took it away, so it began before the commit that
+//   follows.
 // Deviations: helping is the paper's proposal (3.7). A section may lock what the same thread has
 //   deferred (the paper's thread synchronizes first): its copy is made from the older copy, and an
 //   abort puts that back. Nothing is freed but after step 2, without a grace period more.

@@ -1,8 +1,8 @@
 // Objects and their headers.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Object".
-// State: before each object, and before each copy in a write-log, lie a word and a size. The word is
-//   0           the object is not locked
+// State: before each object, and before each copy in a write-log, lie a word and a size. The word
+//   is 0           the object is not locked
 //   kIsCopy     this is a copy
 //   an address  the object is locked, and that is its copy
 //   an address | kRecord   it is locked and not copied; that is the record of it (write_log.h)

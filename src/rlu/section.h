@@ -1,15 +1,15 @@
 // Sections, and what a thread does in one: read, lock, free.
 //
-// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 1 to 43 and 69 to 73.
-// Idea: a section goes by the time at which it began. An object that is not locked is read as it is.
-//   Of one that is locked the copy is read if the thread has locked it itself, or if its thread's
-//   commit has a time that is not later than the section's.
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 1 to 43 and 69 to
+// 73. Idea: a section goes by the time at which it began. An object that is not locked is read as
+//   it is. Of one that is locked the copy is read if the thread has locked it itself, or if its
+//   thread's commit has a time that is not later than the section's.
 // Invariants: an object that a section locks is as the section saw it: a commit that changed it
 //   since has a later time than the section's, so it waits for the section before it unlocks.
 // Order: the object's word is loaded with acquire. It pairs with the unlock, whose thread has
 //   written back; and, where it is an address, with the lock: the head of the chunk.
-// Deviations: nested sections; locks without a copy; a lock that fails is not the section's end, the
-//   caller says so (abort). An abort waits until the object can be had.
+// Deviations: nested sections; locks without a copy; a lock that fails is not the section's end,
+//   the caller says so (abort). An abort waits until the object can be had.
 #pragma once
 
 #include <cstdint>
@@ -195,7 +195,8 @@ class Section {
            (c.duties & C::kLeased) != 0;
   }
 
-  // The first lock of the section. False: another thread is writing back what this one has deferred.
+  // The first lock of the section. False: another thread is writing back what this one has
+  // deferred.
   static bool begin_to_write(C& c) noexcept {
     if ((c.duties & C::kWriting) != 0) return true;
     if (!c.try_use(C::kOwner)) return false;

@@ -1,8 +1,8 @@
 // What all threads of the process share, and how a thread gets its context.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Global".
-// Threads: a thread has a context from its first call to its exit. Where no exit hook can be had, it
-//   has one for the length of a section (kLeased).
+// Threads: a thread has a context from its first call to its exit. Where no exit hook can be had,
+//   it has one for the length of a section (kLeased).
 // Fork: in a child, a thread finds by the process's mark that it has not been here yet.
 #pragma once
 

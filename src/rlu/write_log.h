@@ -1,15 +1,15 @@
-// A write-log: the copies that a thread has made of objects, the records of those that it has locked
-// without a copy, and of those that it frees.
+// A write-log: the copies that a thread has made of objects, the records of those that it has
+// locked without a copy, and of those that it frees.
 //
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Thread".
 // Idea: memory in chunks, given out from the first byte on. Entries are linked from the newest to
 //   the oldest.
 // State: a chunk begins with its owner. It lies at a multiple of kChunk, and each entry begins in
 //   its first kChunk bytes; so the owner of a copy or record is found from the address alone.
-// Invariants: a chunk belongs to one owner for ever. It is unmapped only in clear(), when no section
-//   can know an address in it any more.
-// Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a chunk
-//   of its own. clear() keeps kKept of the ordinary ones.
+// Invariants: a chunk belongs to one owner for ever. It is unmapped only in clear(), when no
+//   section can know an address in it any more.
+// Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a
+//   chunk of its own. clear() keeps kKept of the ordinary ones.
 // Deviations: the paper's log has a fixed size, and its entries say which thread they are of. A
 //   reader that has found an entry may look there after the writer has aborted and filled the same
 //   bytes anew, with anything; here it looks at the head of the chunk, which never changes.

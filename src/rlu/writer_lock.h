@@ -5,8 +5,8 @@
 //   changed has taken effect. So writers of the same objects never meet in a section, and none is
 //   aborted.
 // State (16 bytes, zero = free): a ticket lock, and the context of the thread that has it.
-// Deviations: the paper's implementation tries for such a lock in the section, and starts again when
-//   it fails; here a thread waits, in no section, so it blocks nobody's commit.
+// Deviations: the paper's implementation tries for such a lock in the section, and starts again
+//   when it fails; here a thread waits, in no section, so it blocks nobody's commit.
 #pragma once
 
 #include <cstdint>

@@ -2,15 +2,15 @@
 // add 1 to several at once.
 //
 // What threads do, as words:
-//   ( )      begin a section, end it; they may be nested. Other words have a section of their own if
-//            none is open
+//   ( )      begin a section, end it; they may be nested. Other words have a section of their own
+//            if none is open
 //   r01      read objects 0 and 1: all have the same value, and the same as at the first time in
 //            this section
 //   w01      lock objects 0 and 1, add 1 to each; again, if a lock fails, until it succeeds
 //   t01      the same once, in the open section; if a lock fails, the section is aborted
 //   abort    abort the open section
-//   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; until it succeeds
-//   x p      replace the item that the root points to, and free it; read that item
+//   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; until it
+//   succeeds x p      replace the item that the root points to, and free it; read that item
 //   g        replace it, and free it by a callback
 //   flush sync barrier   as in rlu.h
 //   *        look whether as many callbacks have been called as were given by `g`
@@ -42,7 +42,7 @@ namespace {
 
 using rlu::Header;
 
-// Nothing is used again, so whoever looks at what is gone is found.
+// Nothing is used again, so a thread that looks at what is gone is found.
 struct ExploredHeap {
   static void* take(std::size_t bytes) { return Explored::map(bytes); }
   static void give(void* memory) {
@@ -114,6 +114,7 @@ class Thread {
   void abort() {
     Section::abort();
     machine.note("aborted");
+    pending_.clear();
   }
 
   void step(const std::string& word) {
@@ -122,6 +123,10 @@ class Thread {
       begin();
     } else if (word == ")") {
       Section::end();
+      if (is_in()) return;
+      for (const char c : pending_)
+        ++w_.added.at(c - '0');
+      pending_.clear();
     } else if (word == "abort") {
       abort();
     } else if (word == "flush") {
@@ -132,6 +137,7 @@ class Thread {
       Callbacks::barrier(*Threads::attach());
     } else if (word == "exit") {
       machine.end_and_begin_thread();
+      pending_.clear();
     } else if (word == "fork") {
       machine.fork([] {});
       Threads::forked();
@@ -151,7 +157,11 @@ class Thread {
       for (const char c : rest)
         ++w_.added.at(c - '0');
     } else if (word[0] == 't') {
-      if (!add(rest)) abort();
+      if (add(rest)) {
+        pending_ += rest;
+      } else {
+        abort();
+      }
     } else if (word[0] == 's') {
       until_done([&] { return skew(rest[0] - '0', rest[1] - '0'); });
     } else if (word == "p") {
@@ -256,6 +266,7 @@ class Thread {
  private:
   World& w_;
   std::array<std::uint64_t, kObjects> first_{};  // what the section has read first
+  std::string pending_;                          // what it has added to, and not committed
   rlu::Callback* callback_ = nullptr;
 };
 
@@ -386,7 +397,7 @@ const Script kScripts[] = {
     {"fork", {"fork r01 w01 r01", "w01"}},
     {"fork-deferred", {"fork r01 w01 r01", "w01 w01 flush"}, kLater},
     {"fork-in-section", {"( r01 fork r01 ) w01 r01", "w01"}},
-    {"fork-writing", {"( t01 fork ) r01", "w23 | r01"}},
+    {"fork-writing", {"( t01 fork +1 ) r01", "w23 | ?1 r01"}},
     {"fork-threads", {"fork +1 r01 w01", "w01 | ?1 r01 w01"}, 1, kFew},
     {"fork-helped", {"w01 +1 fork r01 w01 r01", "?1 w01"}, kLater},
     {"fork-readers", {"fork w01 r01", "( r01 r01 )"}},

@@ -357,14 +357,14 @@ TEST_F(RluTest, WriterLocksExcludeAndCommitAtOnce) {
   rlu::free(n);
 }
 
-struct Told {
+struct Counted {
   lockswap_rlu_callback callback{};
   std::atomic<int> calls{0};
 };
-void tell(lockswap_rlu_callback* c) { ++reinterpret_cast<Told*>(c)->calls; }
+void count_it(lockswap_rlu_callback* c) { ++reinterpret_cast<Counted*>(c)->calls; }
 
 TEST_F(RluTest, CallbacksComeAfterAGracePeriodAndOnce) {
-  Told told;
+  Counted counted;
   std::atomic<bool> leave{false};
   std::atomic<bool> in{false};
   std::thread reader([&] {
@@ -374,31 +374,31 @@ TEST_F(RluTest, CallbacksComeAfterAGracePeriodAndOnce) {
     leave.wait(false);
   });
   in.wait(false);
-  lockswap_rlu_call(&told.callback, tell);
+  lockswap_rlu_call(&counted.callback, count_it);
   std::thread waits([] { EXPECT_EQ(lockswap_rlu_barrier(), 0); });
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_EQ(told.calls, 0);
+  EXPECT_EQ(counted.calls, 0);
   leave = true;
   leave.notify_one();
   waits.join();
   reader.join();
-  EXPECT_EQ(told.calls, 1);
+  EXPECT_EQ(counted.calls, 1);
   EXPECT_EQ(lockswap_rlu_barrier(), 0);
-  EXPECT_EQ(told.calls, 1);
+  EXPECT_EQ(counted.calls, 1);
 }
 
 TEST_F(RluTest, ManyCallbacksNeedNoBarrier) {
-  std::vector<Told> told(1000);
-  for (Told& t : told) {
+  std::vector<Counted> counted(1000);
+  for (Counted& t : counted) {
     const rlu::section here;
-    lockswap_rlu_call(&t.callback, tell);
+    lockswap_rlu_call(&t.callback, count_it);
   }
   int called = 0;
-  for (const Told& t : told)
+  for (const Counted& t : counted)
     called += t.calls;
   EXPECT_GE(called, 500);
   EXPECT_EQ(lockswap_rlu_barrier(), 0);
-  for (const Told& t : told)
+  for (const Counted& t : counted)
     EXPECT_EQ(t.calls, 1);
 }
 

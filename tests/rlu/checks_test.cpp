@@ -1,5 +1,5 @@
-// Errors of use, in a program that is compiled to be checked: each ends the process with a line that
-// names this file and the line of the call.
+// Errors of use, in a program that is compiled to be checked: each ends the process with a line
+// that names this file and the line of the call.
 #define LOCKSWAP_RLU_CHECKS
 #include <gtest/gtest.h>
 #include <string>

@@ -3,11 +3,11 @@
 //
 //     torture [SECONDS [SEED [DEFERRAL]]]
 //
-// Updaters replace the element that a shared object points to, and age the old one by a step at each
-// grace period (by synchronize, by callbacks, by frees of the library's own). A reader that sees an
-// element of an age above 1 has been given one too late. Writers move an amount between accounts,
-// whose sum each section must find unchanged, and which is the same at the end. Fake writers
-// synchronize, flush and wait for callbacks at random. Threads come and go all the time.
+// Updaters replace the element that a shared object points to, and age the old one by a step at
+// each grace period (by synchronize, by callbacks, by frees of the library's own). A reader that
+// sees an element of an age above 1 has been given one too late. Writers move an amount between
+// accounts, whose sum each section must find unchanged, and which is the same at the end. Fake
+// writers synchronize, flush and wait for callbacks at random. Threads come and go all the time.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -69,7 +69,7 @@ void grow_older(Element& e) {
   }
 }
 
-void update(Random& random) {
+void replace(Random& random) {
   Element* const mine = take(random);
   Element* const old = rlu::update([&](rlu::section& here) -> std::optional<Element*> {
     Current* c = current;
@@ -93,7 +93,7 @@ void update(Random& random) {
   }
 }
 
-void read(Random& random) {
+void look(Random& random) {
   const rlu::section here;
   const Current* const c = here.read(current);
   if (c->number != c->again) fail("half of a commit", c->number, c->again);
@@ -112,14 +112,14 @@ constexpr int kAccounts = 8;
 constexpr long kEach = 1000;
 struct Account {
   long amount;
-  char padding[24];
+  char padding[24] = {};
 };
 struct Bank {
   rlu::link<Account> accounts[kAccounts];
 };
 Bank* bank = nullptr;
 
-void move(Random& random) {
+void transfer(Random& random) {
   const auto from = random() % kAccounts;
   const auto to = random() % kAccounts;
   const bool replaces = random() % 4 == 0;
@@ -175,16 +175,16 @@ int main(int argc, char** argv) {
   current = rlu::make<Current>(take(first), 0L, 0L);
   bank = rlu::make<Bank>();
   for (auto& account : bank->accounts)
-    account = rlu::make<Account>(kEach, "");
+    account = rlu::make<Account>(kEach);
 
   std::vector<std::thread> threads;
   unsigned number = seed;
   const auto add = [&](auto f) { threads.emplace_back([f, s = ++number * 7919] { live(s, f); }); };
-  add(update);
-  add(read);
-  add(read);
-  add(move);
-  add(move);
+  add(replace);
+  add(look);
+  add(look);
+  add(transfer);
+  add(transfer);
   for (int i = 0; i < 2; ++i) {
     add([](Random&) {
       if (const long s = sum(); s != kAccounts * kEach) fail("the sum", s, kAccounts * kEach);
