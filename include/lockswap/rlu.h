@@ -211,8 +211,9 @@ typedef struct lockswap_rlu_callback {
 } lockswap_rlu_callback;
 /* function(callback) will be called once, when all sections have ended that had begun before this
  * call: by a thread that is in no section, at the end of one of its sections, of a flush, a
- * synchronize or a barrier. It may call all of these functions. In or outside of a section; never
- * waits in one. Outside, or at the end of this thread's section, the thread waits for readers
+ * synchronize or a barrier. What is deferred has not taken effect yet: flush first, if the callback
+ * frees what the commit took out. It may call all of these functions. In or outside of a section;
+ * never waits in one. Outside, or at the end of this thread's section, the thread waits for readers
  * itself when many callbacks have come together. */
 void lockswap_rlu_call(lockswap_rlu_callback* callback, void (*function)(lockswap_rlu_callback*));
 /* Waits until all callbacks have run that were given before this call. EDEADLK: in a section, or in

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <new>
 #include <optional>
+#include <source_location>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -37,6 +38,26 @@ template <class T>
 concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
                  alignof(T) <= 16;
 
+// Where a call is made, for LOCKSWAP_RLU_CHECKS.
+namespace detail {
+#if defined(LOCKSWAP_RLU_CHECKS)
+using place = std::source_location;
+template <class T>
+T* checked(int what, T* p, const place& at) noexcept {
+  lockswap_rlu_check(what, p, at.file_name(), static_cast<int>(at.line()));
+  return p;
+}
+#else
+struct place {
+  static constexpr place current() noexcept { return {}; }
+};
+template <class T>
+T* checked(int, T* p, const place&) noexcept {
+  return p;
+}
+#endif
+}  // namespace detail
+
 // A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor does.
 template <class T, class... Arguments>
 requires object<T>
@@ -46,25 +67,27 @@ requires object<T>
   try {
     return ::new (memory) T{std::forward<Arguments>(arguments)...};
   } catch (...) {
-    lockswap_rlu_discard(memory);
+    (lockswap_rlu_discard)(memory);
     throw;
   }
 }
 // Of an object that no other thread has ever seen.
 template <class T>
-void discard(T* p) noexcept {
-  lockswap_rlu_discard(p);
+void discard(T* p, detail::place at = detail::place::current()) noexcept {
+  (lockswap_rlu_discard)(detail::checked(LOCKSWAP_RLU_AT_DISCARD, p, at));
 }
 // Outside of a section, or in one; see rlu.h. Throws std::system_error.
 template <class T>
-void free(T* p) {
-  if (const int error = lockswap_rlu_free(p); error != 0)
+void free(T* p, detail::place at = detail::place::current()) {
+  detail::checked(LOCKSWAP_RLU_AT_FREE, p, at);
+  if (const int error = (lockswap_rlu_free)(p); error != 0)
     throw std::system_error(error, std::generic_category(), "lockswap rlu free");
 }
 
 template <class T>
-[[nodiscard]] T* dereference(T* p) noexcept {
-  return static_cast<T*>(lockswap_rlu_dereference(p));
+[[nodiscard]] T* dereference(T* p, detail::place at = detail::place::current()) noexcept {
+  detail::checked(LOCKSWAP_RLU_AT_DEREFERENCE, p, at);
+  return static_cast<T*>((lockswap_rlu_dereference)(p));
 }
 template <class T>
 [[nodiscard]] T* actual(T* p) noexcept {
@@ -86,7 +109,9 @@ class link {
     return *this;
   }
   // The object as the calling thread's section sees it.
-  [[nodiscard]] T* read() const noexcept { return rlu::dereference(to_); }
+  [[nodiscard]] T* read(detail::place at = detail::place::current()) const noexcept {
+    return rlu::dereference(to_, at);
+  }
   // The object, for comparisons and for other links; not to be looked into.
   [[nodiscard]] T* get() const noexcept { return to_; }
   friend bool operator==(const link& a, const link& b) noexcept = default;
@@ -112,38 +137,41 @@ class section {
   }
   // Ends it early; the outermost one commits.
   void end() noexcept {
-    if (is_open()) lockswap_rlu_reader_unlock();
+    if (is_open()) (lockswap_rlu_reader_unlock)();
     depth_ = 0;
   }
   // Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
-  void abort() {
+  void abort(detail::place at = detail::place::current()) {
     depth_ = 0;
-    if (lockswap_rlu_abort() == ENOMEM) throw std::bad_alloc();
+    detail::checked<void>(LOCKSWAP_RLU_AT_ABORT, nullptr, at);
+    if ((lockswap_rlu_abort)() == ENOMEM) throw std::bad_alloc();
   }
 
   template <class T>
-  [[nodiscard]] T* read(T* p) const noexcept {
-    return rlu::dereference(p);
+  [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
+    return rlu::dereference(p, at);
   }
   // False: abort. True: p is the copy that may be changed.
   template <class T>
   requires object<T>
-  [[nodiscard]] bool lock(T*& p) const noexcept {
-    auto* const copy = static_cast<T*>(lockswap_rlu_try_lock(p));
+  [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
+    detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
+    auto* const copy = static_cast<T*>((lockswap_rlu_try_lock)(p));
     if (copy != nullptr) p = copy;
     return copy != nullptr;
   }
   // False: abort. True: p is the object as it is seen here, and stays as it is.
   template <class T>
-  [[nodiscard]] bool lock_const(T*& p) const noexcept {
-    auto* const seen = static_cast<T*>(lockswap_rlu_try_lock_const(p));
+  [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
+    detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
+    auto* const seen = static_cast<T*>((lockswap_rlu_try_lock_const)(p));
     if (seen != nullptr) p = seen;
     return seen != nullptr;
   }
   // When what this section commits has taken effect. Throws std::system_error.
   template <class T>
-  void free(T* p) const {
-    rlu::free(p);
+  void free(T* p, detail::place at = detail::place::current()) const {
+    rlu::free(p, at);
   }
 
  private:

@@ -11,13 +11,15 @@
 //   abort    abort the open section
 //   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; until it
 //   succeeds x p      replace the item that the root points to, and free it; read that item
-//   g        replace it, and free it by a callback
+//   q g      read the item of a plain atom in a section; replace it, and free it by a callback
+//   o01      read objects that this thread alone changes: as often as it has
 //   flush sync barrier   as in rlu.h
 //   *        look whether as many callbacks have been called as were given by `g`
 //   G L      acquire, release the writer lock
 //   +1 ?1    set event 1; wait for event 1 (release, acquire: the program's own order)
 //   exit     the thread ends, another begins in its place
 //   fork     as in script.h; after `|`: the other threads in the child
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -64,6 +66,7 @@ using Words = std::vector<std::string>;
 struct World {
   std::array<std::uint64_t*, kObjects> objects;
   std::uint64_t* root;
+  ExploredAtomic<std::uint64_t> slot;         // an item's address
   std::array<std::uint64_t, kObjects> added;  // by sections that have been committed
   std::array<ExploredAtomic<std::uint32_t>, 4> events;
   WriterLock* writers;
@@ -167,15 +170,16 @@ class Thread {
     } else if (word == "p") {
       within([&] { read_item(); });
     } else if (word == "x") {
-      until_done([&] { return replace(true); });
+      until_done([&] { return replace(); });
     } else if (word == "*") {
       Shadow::read(&w_.called);
       if (w_.called == 0) machine.fail("a barrier has not waited for a callback");
     } else if (word == "g") {
-      until_done([&] { return replace(false); });
-      rlu::Callback* const c = callback_;
-      Callbacks::call(*Threads::attach(), c);
-      Callbacks::look_after(*Threads::attach());
+      give_to_callback();
+    } else if (word == "q") {
+      within([&] { look_at(reinterpret_cast<std::uint64_t*>(w_.slot.load(acquire))); });
+    } else if (word[0] == 'o') {
+      within([&] { read_own(rest); });
     } else {
       std::fprintf(stderr, "lockswap-explore: bad word '%s'\n", word.c_str());
       std::exit(2);
@@ -231,18 +235,30 @@ class Thread {
     set(mine, 1);
     return true;
   }
-  // The root has the item's address, and the item a callback with its own.
-  void read_item() {
-    const auto* item = reinterpret_cast<std::uint64_t*>(value_of(seen(w_.root)));
+  void read_own(const std::string& which) {
+    for (const char c : which) {
+      const std::uint64_t mine =
+          w_.added.at(c - '0') + static_cast<std::uint64_t>(std::ranges::count(pending_, c));
+      const std::uint64_t v = value_of(seen(w_.objects.at(c - '0')));
+      if (v != mine) machine.fail("object %c is %lu, and this thread made it %lu", c, v, mine);
+    }
+  }
+  static void look_at(const std::uint64_t* item) {
     if (value_of(seen(item)) != kItem) machine.fail("an item is none");
   }
-  bool replace(bool frees) {
+  void read_item() { look_at(reinterpret_cast<std::uint64_t*>(value_of(seen(w_.root)))); }
+  bool replace() {
     auto* root = static_cast<std::uint64_t*>(Section::try_lock(w_.root));
     if (root == nullptr) return false;
     auto* const gone = reinterpret_cast<std::uint64_t*>(value_of(root));
     if (Section::try_lock_const(gone) == nullptr) return false;
-    if (frees && Section::free(gone) != rlu::Result::done) return false;
+    if (Section::free(gone) != rlu::Result::done) return false;
     set(root, reinterpret_cast<std::uintptr_t>(new_object(kItem)));
+    return true;
+  }
+  void give_to_callback() {
+    const auto mine = reinterpret_cast<std::uintptr_t>(new_object(kItem));
+    auto* const gone = reinterpret_cast<std::uint64_t*>(w_.slot.exchange(mine, acq_rel));
     struct Freeing : rlu::Callback {
       std::uint64_t* item;
       World* world;
@@ -256,8 +272,8 @@ class Thread {
     };
     c->item = gone;
     c->world = &w_;
-    callback_ = c;
-    return true;
+    Callbacks::call(*Threads::attach(), c);
+    Callbacks::look_after(*Threads::attach());
   }
 
  public:
@@ -267,7 +283,6 @@ class Thread {
   World& w_;
   std::array<std::uint64_t, kObjects> first_{};  // what the section has read first
   std::string pending_;                          // what it has added to, and not committed
-  rlu::Callback* callback_ = nullptr;
 };
 
 void check_at_end(World& w) {
@@ -324,6 +339,7 @@ Scenario rlu_scenario(const Script& script) {
     for (auto& object : world->objects)
       object = new_object(0);
     world->root = new_object(reinterpret_cast<std::uintptr_t>(new_object(Thread::kItem)));
+    world->slot.store(reinterpret_cast<std::uintptr_t>(new_object(Thread::kItem)), relaxed);
     world->added.fill(0);
     world->called = 0;
     world->writers = new (Explored::map(sizeof(WriterLock))) WriterLock{};
@@ -368,6 +384,7 @@ const Script kScripts[] = {
     {"deferred-flush", {"w01 w23 flush", "( r01 r23 )"}, kLater},
     {"deferred-own", {"w01 r01 w01 r01 flush", "r01"}, kLater},
     {"deferred-own-abort", {"w01 ( t01 abort r01 w01", "r01"}, kLater},
+    {"deferred-own-reads", {"w01 o01 ( t01 o01 ) o01 flush", "r01"}, kLater},
     {"deferred-skew", {"w01 ( t0 abort flush", "w01"}, kLater},
     // A thread helps one that has deferred what it wants.
     {"help", {"w01", "w01"}, kLater},
@@ -382,9 +399,10 @@ const Script kScripts[] = {
     {"free-twice", {"x x", "p p"}},
     {"free-deferred", {"x x", "p p"}, kLater},
     {"free-2w", {"x", "x", "p"}, 1, kFew},
-    {"callback", {"g g", "p"}},
-    {"callback-barrier", {"g barrier", "p", "x"}, 1, kFew},
-    {"callback-commit", {"g w01", "p", "barrier"}, 1, kFew},
+    {"callback", {"g g", "q"}},
+    {"callback-others", {"g g", "g", "q"}, 1, {2, 0, 0, 0}},
+    {"callback-barrier", {"g barrier", "q", "g"}, 1, kFew},
+    {"callback-commit", {"g w01", "q", "barrier"}, 1, kFew},
     {"barrier-others", {"g +1 barrier", "?1 barrier *"}, 1, kFew},
     {"sync", {"w01 +1", "( r01 ?1 ) sync", "r01"}, kLater},
     // Writer locks: nothing is aborted.
@@ -395,6 +413,7 @@ const Script kScripts[] = {
     {"exit-others-context", {"w01 exit w01", "w01 exit r01"}, 1, kFew},
     // Forks at any moment of another thread's.
     {"fork", {"fork r01 w01 r01", "w01"}},
+    {"fork-half", {"fork r01 w01 r01", "( t0 t1 )"}},
     {"fork-deferred", {"fork r01 w01 r01", "w01 w01 flush"}, kLater},
     {"fork-in-section", {"( r01 fork r01 ) w01 r01", "w01"}},
     {"fork-writing", {"( t01 fork +1 ) r01", "w23 | ?1 r01"}},
