@@ -82,14 +82,10 @@ std::vector<SeededFault> seeded_faults() {
            "begin", Op::load, acquire, relaxed, "rlu-log/1w1r"),
       weak("rlu library: the clock is moved by a relaxed store", "commit_clock.h", "move_to",
            Op::store, release, relaxed, "rlu-log/1w1r"),
-      weak("rlu library: an object is unlocked with relaxed", "commit.h", "unlock", Op::store,
-           release, relaxed, "rlu-log/1w1r"),
       weak("rlu library: logs are handed on with relaxed", "context.h", "leave", Op::store, release,
-           relaxed, "rlu-log/help"),
+           relaxed, "rlu-log/help-reader"),
       weak("rlu library: logs are taken with relaxed", "context.h", "try_use", Op::compare_exchange,
-           acquire, relaxed, "rlu-log/help"),
-      weak("rlu library: a callback is given with relaxed", "callbacks.h", "call",
-           Op::compare_exchange, release, relaxed, "rlu-log/callback-commit"),
+           acquire, relaxed, "rlu-log/help-reader"),
 
       // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
       blind("bravo: the bias is not looked at again", "bravo.h", "recheck_bias", seq_cst, kBiasOn,
