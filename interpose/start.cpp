@@ -21,6 +21,7 @@
 #include "registry/config.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
+#include "registry/rlu_forked.h"
 #include "registry/rwlocks.h"
 #include "registry/say.h"
 #include "registry/stats.h"
@@ -118,6 +119,7 @@ void in_forked_child() noexcept {
   ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
+  rlu_forked();
   if (config.stats != nullptr) reset_stats();
 }
 

@@ -20,6 +20,7 @@ LAYERS = [
     "src/reclaim",
     "src/locks",
     "src/range",
+    "src/rlu",
     "src/posix",
     "src/registry",
 ]

@@ -12,6 +12,7 @@
 #include "platform/thread.h"
 #include "registry/config.h"
 #include "registry/range_locks.h"
+#include "registry/rlu_forked.h"
 #include "registry/say.h"
 
 namespace lockswap {
@@ -42,6 +43,7 @@ void in_forked_child() noexcept {
   ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
+  rlu_forked();
 }
 
 __attribute__((constructor)) void on_load() {

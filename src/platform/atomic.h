@@ -70,6 +70,18 @@ class NativeAtomic {
   static_assert(std::atomic<T>::is_always_lock_free);
 };
 
+// A count of one thread, which others may read.
+class NativeTally {
+ public:
+  // relaxed, all: a count hands nothing on.
+  std::uint64_t get() const noexcept { return n_.load(relaxed); }
+  void set(std::uint64_t n) noexcept { n_.store(n, relaxed); }
+  void add(std::uint64_t n) noexcept { set(get() + n); }
+
+ private:
+  NativeAtomic<std::uint64_t> n_{};
+};
+
 // What one thread writes and others read, ordered by something else.
 template <class T>
 class NativePlain {

@@ -58,6 +58,12 @@ concept PlatformAtomics = requires(typename P::template plain<std::uint64_t>& pl
   // two accesses that nothing orders.
   { constant.get() } -> std::same_as<std::uint64_t>;
   plain.set(std::uint64_t{});
+  // A count that one thread raises, or sets, and any thread may read: a glimpse.
+  requires std::same_as<decltype(typename P::tally{}.get()), std::uint64_t>;
+  requires requires(typename P::tally & tally, std::uint64_t n) {
+    tally.add(n);
+    tally.set(n);
+  };
 };
 
 template <class P>
@@ -137,6 +143,8 @@ concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t 
   // Zeroed pages, or nullptr.
   { P::map(bytes) } -> std::same_as<void*>;
   P::unmap(pages, bytes);
+  // Copies what is no atom: plain reads, and plain writes elsewhere.
+  P::copy(pages, static_cast<const void*>(pages), bytes);
   // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.
   // relaxed; two system calls. True also where the kernel does not say.
   { P::word_is(word, word) } -> std::same_as<bool>;

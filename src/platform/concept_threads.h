@@ -86,6 +86,10 @@ concept PlatformSizes = requires {
   requires P::kRangeNodes >= 1;
   requires P::kRangePatience >= 0;
   requires P::kRangeLists >= 1;
+  // RLU's library: bytes of a chunk of a write-log, a power of two (rlu/write_log.h), and how many
+  // callbacks a thread gives before it looks after them (rlu/callbacks.h).
+  requires(P::kLogChunk & (P::kLogChunk - 1)) == 0;
+  requires P::kManyCallbacks >= 1;
   // BRAVO looks at the clock once in so many slow reads: a power of two.
   requires(P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
 };

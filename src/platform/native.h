@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "platform/alone.h"
 #include "platform/arena.h"
@@ -29,6 +30,7 @@ struct Native {
   using atomic = NativeAtomic<T>;
   template <class T>
   using plain = NativePlain<T>;
+  using tally = NativeTally;
 
   // --- state of the calling thread, state of the process (both start as zeroes)
   template <class T>
@@ -89,6 +91,8 @@ struct Native {
   static constexpr std::uint32_t kRangeLists = 1024;
   static constexpr std::uint32_t kRows = 1 << 12;
   static constexpr std::uint32_t kRowSections = 7;
+  static constexpr std::size_t kLogChunk = 1 << 14;
+  static constexpr std::uint32_t kManyCallbacks = 256;
 
   // --- time
   static std::uint64_t now() noexcept { return monotonic_ns(); }
@@ -187,6 +191,9 @@ struct Native {
   // --- memory of a thread's own; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }
   static void unmap(void* p, std::size_t bytes) noexcept { unmap_pages(p, bytes); }
+  static void copy(void* to, const void* from, std::size_t bytes) noexcept {
+    std::memcpy(to, from, bytes);
+  }
 
   // --- an object that nobody may look at for a while: exploration checks it
   template <class T>

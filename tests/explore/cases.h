@@ -12,5 +12,6 @@ std::vector<Case> range_cases();  // among them: range locks
 void add_mutex_cases(std::vector<Case>& cases);
 void add_block_cases(std::vector<Case>& cases);
 void add_bonsai_cases(std::vector<Case>& cases);
+void add_rlu_cases(std::vector<Case>& cases);
 
 }  // namespace lockswap::explore

@@ -75,6 +75,18 @@ std::vector<SeededFault> seeded_faults() {
       weak("epochs: a walk ends with relaxed", "epoch.h", "end", Op::store, release, relaxed,
            "list-ex/spin/recycle-try"),
 
+      // --- the RLU library: rows, clock, objects' words, logs
+      weak("rlu library: a section ends with relaxed", "clock_rows.h", "end", Op::store, release,
+           relaxed, "rlu-log/1w1r"),
+      weak("rlu library: a section begins with a relaxed look at the clock", "clock_rows.h",
+           "begin", Op::load, acquire, relaxed, "rlu-log/1w1r"),
+      weak("rlu library: the clock is moved by a relaxed store", "commit_clock.h", "move_to",
+           Op::store, release, relaxed, "rlu-log/1w1r"),
+      weak("rlu library: logs are handed on with relaxed", "context.h", "leave", Op::store, release,
+           relaxed, "rlu-log/help-reader"),
+      weak("rlu library: logs are taken with relaxed", "context.h", "try_use", Op::compare_exchange,
+           acquire, relaxed, "rlu-log/help-reader"),
+
       // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
       blind("bravo: the bias is not looked at again", "bravo.h", "recheck_bias", seq_cst, kBiasOn,
             "bravo-pf-t/spin/1w2r"),

@@ -10,6 +10,7 @@
 #include "multicore/explore/explored_atomic.h"
 #include "multicore/explore/machine.h"
 #include "multicore/explore/renewed.h"
+#include "multicore/explore/shadow.h"
 #include "multicore/explore/supply.h"
 #include "platform/concept.h"
 
@@ -20,6 +21,13 @@ struct Explored {
   using atomic = ExploredAtomic<T>;
   template <class T>
   using plain = ExploredPlain<T>;
+  // No step of its own.
+  struct tally {
+    std::uint64_t n = 0;
+    std::uint64_t get() const { return n; }
+    void set(std::uint64_t to) { n = to; }
+    void add(std::uint64_t more) { n += more; }
+  };
   template <class T>
   using nodes = ExploredNodes<T>;
   template <class Head, class Part>
@@ -37,6 +45,9 @@ struct Explored {
   static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 3;
   // A third reader finds no place.
   static constexpr std::uint32_t kRows = 2, kRowSections = 1;
+  // Two copies or three fill a chunk.
+  static constexpr std::size_t kLogChunk = 512;
+  static constexpr std::uint32_t kManyCallbacks = 2;
 
   template <class T>
   static T& local() {
@@ -171,6 +182,14 @@ struct Explored {
     return p;
   }
   static void unmap(void*, std::size_t) {}
+  // Word by word under the race detector.
+  static void copy(void* to, const void* from, std::size_t bytes, Site s = Site::current()) {
+    for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+      Shadow::read(static_cast<const std::byte*>(from) + i, s);
+      Shadow::write(static_cast<std::byte*>(to) + i, s);
+    }
+    std::memcpy(to, from, bytes);
+  }
 
   template <class T>
   static void forbid(T* p) {

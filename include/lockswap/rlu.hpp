@@ -1,0 +1,221 @@
+// Read-Log-Update for C++: see rlu.h for what it is. C++20.
+//
+//   struct node {
+//     int value;
+//     lockswap::rlu::link<node> next;
+//   };
+//   bool remove_after(node* first) {
+//     return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
+//       node* prev = here.read(first);
+//       node* gone = prev->next.read();
+//       if (gone == nullptr) return false;
+//       if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
+//       prev->next = gone->next;
+//       here.free(gone);
+//       return true;
+//     });
+//   }
+//
+// Nothing here throws but what says so. Errors, thread-safety and cost are those of rlu.h.
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "lockswap/rlu.h"
+
+namespace lockswap::rlu {
+
+// What can be an object: it is copied byte by byte, and nothing is called when it is freed.
+template <class T>
+concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
+                 alignof(T) <= 16;
+
+// Where a call is made, for LOCKSWAP_RLU_CHECKS.
+namespace detail {
+#if defined(LOCKSWAP_RLU_CHECKS)
+using place = std::source_location;
+template <class T>
+T* checked(int what, T* p, const place& at) noexcept {
+  lockswap_rlu_check(what, p, at.file_name(), static_cast<int>(at.line()));
+  return p;
+}
+#else
+struct place {
+  static constexpr place current() noexcept { return {}; }
+};
+template <class T>
+T* checked(int, T* p, const place&) noexcept {
+  return p;
+}
+#endif
+}  // namespace detail
+
+// A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor does.
+template <class T, class... Arguments>
+requires object<T>
+[[nodiscard]] T* make(Arguments&&... arguments) {
+  void* const memory = lockswap_rlu_alloc(sizeof(T));
+  if (memory == nullptr) throw std::bad_alloc();
+  try {
+    return ::new (memory) T{std::forward<Arguments>(arguments)...};
+  } catch (...) {
+    (lockswap_rlu_discard)(memory);
+    throw;
+  }
+}
+// Of an object that no other thread has ever seen.
+template <class T>
+void discard(T* p, detail::place at = detail::place::current()) noexcept {
+  (lockswap_rlu_discard)(detail::checked(LOCKSWAP_RLU_AT_DISCARD, p, at));
+}
+// Outside of a section, or in one; see rlu.h. Throws std::system_error.
+template <class T>
+void free(T* p, detail::place at = detail::place::current()) {
+  detail::checked(LOCKSWAP_RLU_AT_FREE, p, at);
+  if (const int error = (lockswap_rlu_free)(p); error != 0)
+    throw std::system_error(error, std::generic_category(), "lockswap rlu free");
+}
+
+template <class T>
+[[nodiscard]] T* dereference(T* p, detail::place at = detail::place::current()) noexcept {
+  detail::checked(LOCKSWAP_RLU_AT_DEREFERENCE, p, at);
+  return static_cast<T*>((lockswap_rlu_dereference)(p));
+}
+template <class T>
+[[nodiscard]] T* actual(T* p) noexcept {
+  return static_cast<T*>(lockswap_rlu_actual(p));
+}
+template <class T>
+[[nodiscard]] bool same(const T* a, const T* b) noexcept {
+  return lockswap_rlu_same(a, b) != 0;
+}
+
+// A pointer to an object, as a member of an object: it never points to a copy.
+template <class T>
+class link {
+ public:
+  constexpr link() noexcept = default;
+  link(T* p) noexcept : to_(rlu::actual(p)) {}  // NOLINT(google-explicit-constructor): as a pointer
+  link& operator=(T* p) noexcept {
+    to_ = rlu::actual(p);
+    return *this;
+  }
+  // The object as the calling thread's section sees it.
+  [[nodiscard]] T* read(detail::place at = detail::place::current()) const noexcept {
+    return rlu::dereference(to_, at);
+  }
+  // The object, for comparisons and for other links; not to be looked into.
+  [[nodiscard]] T* get() const noexcept { return to_; }
+  friend bool operator==(const link& a, const link& b) noexcept = default;
+
+ private:
+  T* to_ = nullptr;
+};
+
+// A section, from here to the end of the block. A section that was aborted has ended.
+class section {
+ public:
+  section() noexcept {
+    lockswap_rlu_reader_lock();
+    depth_ = lockswap_rlu_depth();
+  }
+  section(const section&) = delete;
+  section& operator=(const section&) = delete;
+  ~section() { end(); }
+
+  // Whether it has not ended, nor been aborted.
+  [[nodiscard]] bool is_open() const noexcept {
+    return depth_ != 0 && lockswap_rlu_depth() >= depth_;
+  }
+  // Ends it early; the outermost one commits.
+  void end() noexcept {
+    if (is_open()) (lockswap_rlu_reader_unlock)();
+    depth_ = 0;
+  }
+  // Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
+  void abort(detail::place at = detail::place::current()) {
+    depth_ = 0;
+    detail::checked<void>(LOCKSWAP_RLU_AT_ABORT, nullptr, at);
+    if ((lockswap_rlu_abort)() == ENOMEM) throw std::bad_alloc();
+  }
+
+  template <class T>
+  [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
+    return rlu::dereference(p, at);
+  }
+  // False: abort. True: p is the copy that may be changed.
+  template <class T>
+  requires object<T>
+  [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
+    detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
+    auto* const copy = static_cast<T*>((lockswap_rlu_try_lock)(p));
+    if (copy != nullptr) p = copy;
+    return copy != nullptr;
+  }
+  // False: abort. True: p is the object as it is seen here, and stays as it is.
+  template <class T>
+  [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
+    detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
+    auto* const seen = static_cast<T*>((lockswap_rlu_try_lock_const)(p));
+    if (seen != nullptr) p = seen;
+    return seen != nullptr;
+  }
+  // When what this section commits has taken effect. Throws std::system_error.
+  template <class T>
+  void free(T* p, detail::place at = detail::place::current()) const {
+    rlu::free(p, at);
+  }
+
+ private:
+  unsigned depth_ = 0;
+};
+
+// Runs change(section), which gives a std::optional, in a section of its own until that has a
+// value, and commits then. Not inside of another section, which the abort of this one would end.
+// Throws what `change` throws, after an abort, and std::bad_alloc.
+template <class F>
+auto update(F&& change) {
+  for (;;) {
+    section here;
+    decltype(change(here)) result;
+    try {
+      result = change(here);
+    } catch (...) {
+      if (here.is_open()) lockswap_rlu_abort();
+      throw;
+    }
+    if (result) {
+      here.end();
+      return *std::move(result);
+    }
+    if (here.is_open()) here.abort();
+  }
+}
+
+// Holds a writer lock to the end of the block. Throws std::system_error.
+class writer_lock {
+ public:
+  writer_lock() noexcept = default;
+  writer_lock(const writer_lock&) = delete;
+  writer_lock& operator=(const writer_lock&) = delete;
+  // As std::lock_guard and std::unique_lock want it.
+  void lock() {
+    if (const int error = lockswap_rlu_writer_acquire(&lock_); error != 0)
+      throw std::system_error(error, std::generic_category(), "lockswap rlu writer lock");
+  }
+  void unlock() noexcept { lockswap_rlu_writer_release(&lock_); }
+  lockswap_rlu_writer_lock* native_handle() noexcept { return &lock_; }
+
+ private:
+  lockswap_rlu_writer_lock lock_ = LOCKSWAP_RLU_WRITER_LOCK_INITIALIZER;
+};
+
+}  // namespace lockswap::rlu

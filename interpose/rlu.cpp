@@ -1,0 +1,210 @@
+// The exported functions of rlu.h: arguments are checked here, all else is the registry's.
+
+#include "lockswap/rlu.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "interpose/exports.h"
+#include "platform/native.h"
+#include "platform/text.h"
+#include "registry/rlu_library.h"
+#include "registry/say.h"
+
+using lockswap::Native;
+using lockswap::RluLibrary;
+using lockswap::rlu::Result;
+using Context = RluLibrary::Context;
+using Section = RluLibrary::Section;
+
+static_assert(sizeof(lockswap_rlu_header) == sizeof(RluLibrary::Header));
+static_assert(offsetof(lockswap_rlu_header, copy) == 0);
+static_assert(sizeof(lockswap_rlu_writer_lock) == sizeof(RluLibrary::WriterLock));
+static_assert(sizeof(lockswap_rlu_callback) == sizeof(lockswap::rlu::Callback));
+
+namespace {
+
+RluLibrary::WriterLock& lock_of(lockswap_rlu_writer_lock* l) noexcept {
+  return *reinterpret_cast<RluLibrary::WriterLock*>(l);
+}
+void* unlocked(const void* p) noexcept { return const_cast<void*>(p); }
+
+// Calls f(context), or says that the thread is in a section.
+template <class F>
+int outside(const F& f) noexcept {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr) return EDEADLK;
+  f(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+const char* wrong(int what, void* object) noexcept {
+  using Checks = RluLibrary::Checks;
+  switch (what) {
+    case LOCKSWAP_RLU_AT_UNLOCK:
+      return Checks::end();
+    case LOCKSWAP_RLU_AT_ABORT:
+      return Checks::abort();
+    case LOCKSWAP_RLU_AT_DEREFERENCE:
+      return Checks::dereference();
+    case LOCKSWAP_RLU_AT_LOCK:
+      return Checks::lock(object);
+    case LOCKSWAP_RLU_AT_FREE:
+      return Checks::free(object);
+    case LOCKSWAP_RLU_AT_DISCARD:
+      return Checks::discard(object);
+    case LOCKSWAP_RLU_AT_WRITER_ACQUIRE:
+      return Checks::writer_acquire(*static_cast<RluLibrary::WriterLock*>(object));
+    case LOCKSWAP_RLU_AT_WRITER_RELEASE:
+      return Checks::writer_release(*static_cast<RluLibrary::WriterLock*>(object));
+    default:
+      return Checks::wait();
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_alloc(size_t size) noexcept {
+  if (size > SIZE_MAX / 2) return nullptr;
+  void* const memory = lockswap::MallocHeap::take(sizeof(lockswap_rlu_header) + size);
+  if (memory == nullptr) return nullptr;
+  auto* const h = static_cast<lockswap_rlu_header*>(memory);
+  h->size = size;
+  return h + 1;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) noexcept {
+  if (object == nullptr) return 0;
+  if (!RluLibrary::in_section()) {
+    if (!Section::begin()) return ENOMEM;
+    const Result result = Section::free(object);
+    if (result == Result::done) {
+      Section::end();
+      return 0;
+    }
+    return Section::abort() == Result::no_memory ? ENOMEM : EBUSY;
+  }
+  const Result result = Section::free(object);
+  return result == Result::done ? 0 : result == Result::busy ? EBUSY : ENOMEM;
+}
+
+LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) noexcept {
+  if (object != nullptr) lockswap::MallocHeap::give(LOCKSWAP_RLU_HEADER(object));
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_register() noexcept {
+  return RluLibrary::Threads::attach() == nullptr ? ENOMEM : 0;
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() noexcept {
+  for (unsigned round = 0; !Section::begin(); ++round)
+    [[unlikely]] Native::step_aside(round);
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() noexcept { Section::end(); }
+LOCKSWAP_EXPORTED int lockswap_rlu_abort() noexcept {
+  return Section::abort() == Result::no_memory ? ENOMEM : 0;
+}
+LOCKSWAP_EXPORTED unsigned lockswap_rlu_depth() noexcept { return RluLibrary::depth(); }
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_steal(const void* object) noexcept {
+  return Section::steal(unlocked(object));
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_counted_dereference(const void* object) noexcept {
+  return Section::dereference(unlocked(object));
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock(void* object) noexcept {
+  return Section::try_lock(object);
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock_const(void* object) noexcept {
+  return Section::try_lock_const(object);
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_actual_of_copy(const void* copy) noexcept {
+  return Section::actual(unlocked(copy));
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_set_deferral(unsigned commits) noexcept {
+  if (commits == 0) return EINVAL;
+  // relaxed: a setting.
+  lockswap::rlu::shared<Native>().limit.store(commits, lockswap::relaxed);
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_flush() noexcept {
+  return outside([](Context& c) { Section::flush(c); });
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_flush_all() noexcept {
+  return outside([](Context& c) { Section::flush_all(c); });
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock) noexcept {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr || lock_of(lock).is_of(*c)) return EDEADLK;
+  lock_of(lock).acquire_by(*c);
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock) noexcept {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr) return EDEADLK;
+  if (!lock_of(lock).is_of(*c)) return EPERM;
+  lock_of(lock).release_by(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_synchronize() noexcept {
+  return outside([](Context& c) { RluLibrary::Callbacks::run_all(c); });
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_call(lockswap_rlu_callback* callback,
+                                         void (*function)(lockswap_rlu_callback*)) noexcept {
+  Context& c = RluLibrary::in_section() ? *RluLibrary::Threads::current() : RluLibrary::context();
+  callback->function = function;
+  RluLibrary::Callbacks::call(c, reinterpret_cast<lockswap::rlu::Callback*>(callback));
+  if (c.depth != 0) return;
+  RluLibrary::Callbacks::look_after(c);
+  RluLibrary::Threads::end_lease(c);
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_barrier() noexcept {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr || c->in_callback) return EDEADLK;
+  RluLibrary::Callbacks::barrier(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) noexcept {
+  lockswap_rlu_counts sum{};
+  lockswap::rlu::each_context<Native>([&sum](const Context& c) {
+    const auto& t = c.tallies;
+    ++sum.threads;
+    sum.commits += t.commits.get();
+    sum.aborts += t.aborts.get();
+    sum.syncs += t.syncs.get();
+    sum.helps += t.helps.get();
+    sum.synchronizes += t.synchronizes.get();
+    sum.wait_loops += t.wait_loops.get();
+    sum.locks += t.locks.get();
+    sum.sync_requests += t.sync_requests.get();
+    sum.reads += t.reads.get();
+    sum.steals += t.steals.get();
+    sum.write_backs += t.write_backs.get();
+    sum.log_bytes += t.log_bytes.get();
+  });
+  *counts = sum;
+  return 0;
+}
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_check(int what, const void* object, const char* file,
+                                           int line) noexcept {
+  const char* const why = wrong(what, unlocked(object));
+  if (why == nullptr) return unlocked(object);
+  char text[1024];
+  lockswap::Text(text, sizeof text) << "lockswap: " << file << ":"
+                                    << static_cast<std::uint64_t>(line) << ": rlu: " << why << "\n";
+  lockswap::say(text);
+  std::abort();
+}
+
+}  // extern "C"

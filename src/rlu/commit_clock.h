@@ -1,0 +1,55 @@
+// The global clock: how many commits have taken effect.
+//
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), sections 3.4 and 3.5, lines 45 and 46.
+// Idea: a commit draws a number, says that its copies are to be read from the next time on, waits
+//   for its turn, and moves the clock on to that time: a ticket lock whose `shown` is the clock.
+// State (16 bytes, zero at first): `next`, the next number; `now`, the time. 64 bits: at a commit a
+//   nanosecond the clock lasts 584 years.
+// Invariants: now <= next. Each time belongs to one commit. Its write clock is set before the time
+//   comes.
+// Deviations: in the pseudo-code a commit sets its write clock to the clock's value and one, and
+//   then adds one to the clock. Of two commits at once both may take the same time: a section that
+//   begins between the two additions reads some of the second commit's objects as they were (before
+//   the write clock was set) and others as they will be: a torn snapshot. Numbers that are drawn
+//   make the time the commit's own.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/concept.h"
+
+namespace lockswap::rlu {
+
+template <Platform P>
+class CommitClock {
+ public:
+  using Word = typename P::template atomic<std::uint64_t>;
+
+  const Word& now() const noexcept { return now_; }
+
+  // The time at which the commit will take effect. Never 0.
+  std::uint64_t draw() noexcept {
+    return next_.fetch_add(1, relaxed) + 1;  // relaxed: a number orders nothing
+  }
+  // It takes effect. What the thread did before is seen by those that begin to read then.
+  void move_to(std::uint64_t time) noexcept {
+    // acquire: pairs with the store of the commit before, which so is handed on.
+    P::await(Pause::nap, now_, acquire, [time](std::uint64_t t) { return t == time - 1; });
+    now_.store(time, release);  // pairs with ClockRows::begin
+  }
+  // Whether that time has come. Of a commit of a thread that does not exist any more.
+  bool has_come(std::uint64_t time) const noexcept {
+    return now_.load(relaxed) >= time;  // relaxed: the fork has handed it on
+  }
+  // In a forked child, before it draws: the numbers of threads that are gone are drawn anew.
+  void forked() noexcept {
+    next_.store(now_.load(relaxed), relaxed);  // relaxed: no other thread draws yet
+  }
+
+ private:
+  Word next_{};
+  alignas(64) Word now_{};  // each reader looks at it
+};
+
+}  // namespace lockswap::rlu

@@ -1,0 +1,54 @@
+// Objects and their headers.
+//
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Object".
+// State: before each object, and before each copy in a write-log, lie a word and a size. The word
+//   is 0           the object is not locked
+//   kIsCopy     this is a copy
+//   an address  the object is locked, and that is its copy
+//   an address | kRecord   it is locked and not copied; that is the record of it (write_log.h)
+// Invariants: only the thread that has locked the object changes the word from an address. Copy and
+//   record lie in the write-log of that thread.
+// Deviations: the paper has no locks without a copy in its pseudo-code.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/concept.h"
+
+namespace lockswap::rlu {
+
+inline constexpr std::uint64_t kUnlocked = 0;
+inline constexpr std::uint64_t kIsCopy = 1;
+inline constexpr std::uint64_t kRecord = 2;
+
+inline constexpr std::size_t kAlignment = 16;  // of objects, copies and records
+constexpr std::size_t rounded(std::size_t bytes) noexcept {
+  return (bytes + kAlignment - 1) & ~(kAlignment - 1);
+}
+
+template <Platform P>
+struct alignas(kAlignment) Header {
+  typename P::template atomic<std::uint64_t> lock{};
+  std::uint64_t size = 0;  // of the object; never changes
+};
+
+template <Platform P>
+Header<P>& header_of(const void* object) noexcept {
+  return static_cast<Header<P>*>(const_cast<void*>(object))[-1];
+}
+
+constexpr bool is_record(std::uint64_t lock) noexcept { return (lock & kRecord) != 0; }
+inline void* copy_at(std::uint64_t lock) noexcept { return reinterpret_cast<void*>(lock); }
+
+// Where objects come from. `give` may be called by any thread.
+template <class H>
+concept Heap = requires(std::size_t bytes, void* memory) {
+  // At a multiple of kAlignment, with all bytes 0; nullptr: there is none.
+  { H::take(bytes) } -> std::same_as<void*>;
+  H::give(memory);
+};
+
+}  // namespace lockswap::rlu

@@ -1,0 +1,265 @@
+// Sections, and what a thread does in one: read, lock, free.
+//
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.5, lines 1 to 43 and 69 to
+// 73. Idea: a section goes by the time at which it began. An object that is not locked is read as
+//   it is. Of one that is locked the copy is read if the thread has locked it itself, or if its
+//   thread's commit has a time that is not later than the section's.
+// Invariants: an object that a section locks is as the section saw it: a commit that changed it
+//   since has a later time than the section's, so it waits for the section before it unlocks.
+// Order: the object's word is loaded with acquire. It pairs with the unlock, whose thread has
+//   written back; and, where it is an address, with the lock: the head of the chunk.
+// Deviations: nested sections; locks without a copy; a lock that fails is not the section's end,
+//   the caller says so (abort). An abort waits until the object can be had.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "rlu/callbacks.h"
+#include "rlu/commit.h"
+#include "rlu/context.h"
+#include "rlu/object.h"
+#include "rlu/shared.h"
+#include "rlu/threads.h"
+
+namespace lockswap::rlu {
+
+enum class Result : std::uint8_t { done, busy, no_memory };
+
+template <Platform P, Heap H>
+class Section {
+  using C = Context<P>;
+  using Log = typename C::Log;
+
+ public:
+  // False: no memory for a context.
+  [[gnu::always_inline]] static bool begin() noexcept {
+    if (local<P>().mark != P::process_mark()) [[unlikely]]
+      return begin_first();
+    begin(*local<P>().context);
+    return true;
+  }
+  [[gnu::always_inline]] static void end() noexcept {
+    C& c = *local<P>().context;
+    if (c.depth == 1 && c.duties != 0) [[unlikely]]
+      return finish(c);
+    if (--c.depth == 0) ClockRows<P>::end(c);
+  }
+  // Ends all sections of the thread; of what they have locked nothing changes. no_memory: a lock
+  // failed for want of memory.
+  [[gnu::noinline]] static Result abort() noexcept {
+    C& c = *local<P>().context;
+    c.tallies.aborts.add(1);
+    c.depth = 0;
+    if ((c.duties & C::kWriting) != 0) {
+      Commit<P, H>::undo(c);
+      c.duties &= ~static_cast<std::uint32_t>(C::kWriting);
+      ClockRows<P>::end(c);
+      c.leave();
+    } else {
+      ClockRows<P>::end(c);
+    }
+    Threads<P, H>::attach();
+    C* const conflict = c.conflict;
+    const bool no_memory = c.no_memory;
+    c.conflict = nullptr;
+    c.no_memory = false;
+    if (conflict != nullptr) Commit<P, H>::help(c, *conflict);
+    look_after(c);
+    return no_memory ? Result::no_memory : Result::done;
+  }
+
+  // The version of an object, whose word is not 0, that this section sees.
+  [[gnu::noinline]] static void* steal(void* object) noexcept {
+    const std::uint64_t lock = header_of<P>(object).lock.load(acquire);
+    if (lock == kUnlocked || lock == kIsCopy || is_record(lock)) return object;
+    C& me = *local<P>().context;
+    C& other = Log::owner_of(lock);
+    if (&other == &me) return copy_at(lock);
+    // acquire: if it is 0 again, what was written back; pairs with Commit::finish.
+    const std::uint64_t time = other.write_clock.load(acquire);
+    if (time == 0 || time > me.clock) return object;
+    me.tallies.steals.add(1);
+    return copy_at(lock);
+  }
+  static void* dereference(void* object) noexcept {
+    if (object == nullptr) return nullptr;
+    local<P>().context->tallies.reads.add(1);
+    return header_of<P>(object).lock.load(acquire) == kUnlocked ? object : steal(object);
+  }
+  static void* actual(void* object) noexcept {
+    // relaxed: of a copy that is in the caller's hands, or of what is none.
+    if (object == nullptr || header_of<P>(object).lock.load(relaxed) != kIsCopy) return object;
+    return Log::entry_of_copy(object)->object;
+  }
+
+  // A copy that may be changed; nullptr: abort.
+  static void* try_lock(void* given) noexcept { return lock<Kind::copy>(given); }
+  // The object as the section sees it, which stays so; nullptr: abort.
+  static void* try_lock_const(void* given) noexcept { return lock<Kind::record>(given); }
+
+  // busy, no_memory: abort.
+  static Result free(void* given) noexcept {
+    C& c = *local<P>().context;
+    void* const object = actual(given);
+    if (!begin_to_write(c)) return fail(c, &c);
+    const std::uint64_t held = header_of<P>(object).lock.load(acquire);  // see above
+    if (held != kUnlocked && &Log::owner_of(held) != &c) return fail(c, &Log::owner_of(held));
+    return append(c, Kind::gone, object, 0) == nullptr ? Result::no_memory : Result::done;
+  }
+
+  // In no section: what the thread has deferred takes effect.
+  static void flush(C& c) noexcept {
+    c.use(C::kOwner);
+    Batch<P> batch;
+    if (c.deferred != 0) {
+      batch.take();
+      Commit<P, H>::take_effect(c, c);
+    }
+    c.leave();
+    batch.run(c);
+  }
+
+  // The same for what any thread has deferred.
+  static void flush_all(C& me) noexcept {
+    each_context<P>([&me](C& c) {
+      c.use(&c == &me ? C::kOwner : C::kHelper);
+      if (c.deferred != 0) Commit<P, H>::take_effect(me, c);
+      c.leave();
+    });
+  }
+
+ private:
+  [[gnu::always_inline]] static void begin(C& c) noexcept {
+    if (c.depth++ != 0) return;
+    c.clock = ClockRows<P>::begin(c, shared<P>().clock.now());
+  }
+  // A section that is going on in a forked child goes on; see Threads.
+  [[gnu::noinline]] static bool begin_first() noexcept {
+    C* c = local<P>().context;
+    if (c == nullptr || c->depth == 0) c = Threads<P, H>::attach();
+    if (c == nullptr) return false;
+    begin(*c);
+    return true;
+  }
+
+  // The end of the outermost section, if there is more to do.
+  [[gnu::noinline]] static void finish(C& c) noexcept {
+    c.depth = 0;
+    if ((c.duties & C::kWriting) != 0) {
+      commit(c);
+    } else {
+      ClockRows<P>::end(c);
+    }
+    Threads<P, H>::attach();
+    look_after(c);
+  }
+  static void look_after(C& c) noexcept {
+    if ((c.duties & C::kCallbacks) != 0) Callbacks<P, H>::look_after(c);
+    Threads<P, H>::end_lease(c);
+  }
+  static void commit(C& c) noexcept {
+    c.duties &= ~static_cast<std::uint32_t>(C::kWriting);
+    c.tallies.commits.add(1);
+    c.conflict = nullptr;  // a lock may have failed without an abort
+    if (!changes(c)) {
+      Commit<P, H>::undo(c);
+      ClockRows<P>::end(c);
+    } else {
+      ++c.deferred;
+      signal_fence();
+      c.log().begin();  // from here on the section is committed
+      ClockRows<P>::end(c);
+    }
+    Batch<P> batch;
+    if (c.deferred != 0 && must_take_effect(c)) {
+      Threads<P, H>::attach();  // in a forked child the library is in order only then
+      batch.take();
+      Commit<P, H>::take_effect(c, c);
+    }
+    c.leave();
+    batch.run(c);
+  }
+  // Whether the section has done more than lock objects that it has not changed.
+  static bool changes(C& c) noexcept {
+    for (const Entry* e = c.log().last(); e != c.log().begun(); e = e->before) {
+      if (e->kind != Kind::record) return true;
+    }
+    return false;
+  }
+  static bool must_take_effect(const C& c) noexcept {
+    // relaxed, both: a setting, and a hint: a thread that sets it too late helps.
+    const std::uint32_t limit = shared<P>().limit.load(relaxed);
+    return c.deferred >= limit || c.writer_locks != 0 || c.wanted.load(relaxed) != 0 ||
+           (c.duties & C::kLeased) != 0;
+  }
+
+  // The first lock of the section. False: another thread is writing back what this one has
+  // deferred.
+  static bool begin_to_write(C& c) noexcept {
+    if ((c.duties & C::kWriting) != 0) return true;
+    if (!c.try_use(C::kOwner)) return false;
+    c.duties |= C::kWriting;
+    ++c.section;
+    c.log().begin();
+    return true;
+  }
+  static Entry* append(C& c, Kind kind, void* object, std::size_t size) noexcept {
+    Entry* const e = c.log().append(c, kind, object, size);
+    if (e == nullptr) {
+      c.no_memory = true;
+    } else {
+      e->section = c.section;
+    }
+    return e;
+  }
+  static Result fail(C& c, C* owner) noexcept {
+    if (owner != &c) {
+      c.tallies.sync_requests.add(1);
+      owner->wanted.store(1, relaxed);  // relaxed: a hint
+    }
+    c.conflict = owner;
+    return Result::busy;
+  }
+  static void* fail_to_lock(C& c, C* owner) noexcept {
+    fail(c, owner);
+    return nullptr;
+  }
+
+  template <Kind kKind>
+  static void* lock(void* given) noexcept {
+    C& c = *local<P>().context;
+    c.tallies.locks.add(1);
+    void* const object = actual(given);
+    // First: what this thread holds may just be written back by another one.
+    if (!begin_to_write(c)) return fail_to_lock(c, &c);
+    auto& h = header_of<P>(object);
+    std::uint64_t held = h.lock.load(acquire);  // see above
+    const bool mine = held != kUnlocked && &Log::owner_of(held) == &c;
+    if (held != kUnlocked && !mine) return fail_to_lock(c, &Log::owner_of(held));
+    // What this thread holds already, from this section or from one that it has deferred.
+    void* const seen = mine && !is_record(held) ? copy_at(held) : object;
+    if (mine) {
+      const bool of_this_section = Log::entry_of(held)->section == c.section;
+      if (kKind == Kind::record || (of_this_section && !is_record(held))) return seen;
+    }
+    const std::size_t size = h.size;
+    Entry* const e = append(c, kKind, object, size);
+    if (e == nullptr) return nullptr;
+    e->previous = held;
+    // release, both: the head of the chunk; pairs with the loads of the word. acquire: another
+    // thread may have locked and unlocked it meanwhile, in a section that was aborted.
+    if (mine) {
+      h.lock.store(Log::lock_word(e), release);
+    } else if (!h.lock.compare_exchange(held, Log::lock_word(e), acq_rel)) {
+      c.log().drop();
+      return fail_to_lock(c, &Log::owner_of(held));
+    }
+    if (kKind == Kind::record) return object;
+    P::copy(Log::copy_of(e), seen, size);
+    return Log::copy_of(e);
+  }
+};
+
+}  // namespace lockswap::rlu

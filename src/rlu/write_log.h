@@ -1,0 +1,165 @@
+// A write-log: the copies that a thread has made of objects, the records of those that it has
+// locked without a copy, and of those that it frees.
+//
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Thread".
+// Idea: memory in chunks, given out from the first byte on. Entries are linked from the newest to
+//   the oldest.
+// State: a chunk begins with its owner. It lies at a multiple of kChunk, and each entry begins in
+//   its first kChunk bytes; so the owner of a copy or record is found from the address alone.
+// Invariants: a chunk belongs to one owner for ever. It is unmapped only in clear(), when no
+//   section can know an address in it any more.
+// Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a
+//   chunk of its own. clear() keeps kKept of the ordinary ones.
+// Deviations: the paper's log has a fixed size, and its entries say which thread they are of. A
+//   reader that has found an entry may look there after the writer has aborted and filled the same
+//   bytes anew, with anything; here it looks at the head of the chunk, which never changes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "platform/concept.h"
+#include "rlu/object.h"
+
+namespace lockswap::rlu {
+
+enum class Kind : std::uint8_t {
+  copy,    // locked, with a copy right behind the entry
+  record,  // locked, without
+  gone,    // to be freed
+};
+
+struct alignas(kAlignment) Entry {
+  Entry* before;  // the one that was made before
+  void* object;
+  std::uint64_t previous;  // the object's word before: 0, or an older entry of the same thread's
+  std::uint64_t section;   // the number of the section
+  Kind kind;
+};
+
+template <Platform P, class Owner>
+class WriteLog {
+  static constexpr std::size_t kChunk = P::kLogChunk;
+  static constexpr int kKept = 2;
+  struct alignas(kAlignment) Chunk {
+    Owner* owner;
+    Chunk* next;
+    std::size_t bytes;
+  };
+  // A place where the log ends, or has ended.
+  struct Mark {
+    Entry* last = nullptr;
+    Chunk* chunk = nullptr;
+    std::size_t used = 0;  // of the chunk
+  };
+
+ public:
+  Entry* last() const noexcept { return end_.last; }
+  // A section begins: its entries come behind this one.
+  void begin() noexcept { begun_ = end_; }
+  Entry* begun() const noexcept { return begun_.last; }
+  bool section_is_empty() const noexcept { return end_.last == begun_.last; }
+  // Drops the section's entries.
+  void cut() noexcept { end_ = begun_; }
+  // Takes the newest entry back.
+  void drop() noexcept {
+    Entry* const e = end_.last;
+    end_.last = e->before;
+    end_.used = static_cast<std::size_t>(reinterpret_cast<std::byte*>(e) -
+                                         reinterpret_cast<std::byte*>(end_.chunk));
+  }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+  // A new entry, with room for a copy of so many bytes; nullptr: no memory.
+  Entry* append(Owner& owner, Kind kind, void* object, std::size_t size) noexcept {
+    const bool copies = kind == Kind::copy;
+    const std::size_t need = sizeof(Entry) + (copies ? sizeof(Header<P>) + rounded(size) : 0);
+    if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) {
+      if (!next_chunk(owner, need)) return nullptr;
+    }
+    std::byte* const at = reinterpret_cast<std::byte*>(end_.chunk) + end_.used;
+    auto* e = new (at) Entry{end_.last, object, kUnlocked, 0, kind};
+    if (copies) {
+      auto* h = new (at + sizeof(Entry)) Header<P>{};
+      h->lock.store(kIsCopy, relaxed);  // relaxed: the object's word or the clock hands it on
+      h->size = size;
+    }
+    end_.last = e;
+    end_.used += need;
+    return e;
+  }
+
+  // When no section can know an address in it. Gives memory back that is beyond the usual.
+  void clear() noexcept {
+    Chunk** link = &first_;
+    for (int kept = 0; *link != nullptr;) {
+      Chunk* c = *link;
+      if (c->bytes == kChunk && kept < kKept) {
+        ++kept;
+        link = &c->next;
+      } else {
+        *link = c->next;
+        bytes_ -= c->bytes;
+        P::unmap(c, c->bytes);
+      }
+    }
+    end_ = {nullptr, first_, sizeof(Chunk)};
+    begun_ = end_;
+  }
+
+  // --- of an object's word that is an address
+  static Owner& owner_of(std::uint64_t lock) noexcept {
+    return *reinterpret_cast<const Chunk*>(lock & ~std::uint64_t{kChunk - 1})->owner;
+  }
+  static std::uint64_t lock_word(const Entry* e) noexcept {
+    return e->kind == Kind::copy ? reinterpret_cast<std::uintptr_t>(copy_of(e))
+                                 : reinterpret_cast<std::uintptr_t>(e) | kRecord;
+  }
+  static void* copy_of(const Entry* e) noexcept {
+    return reinterpret_cast<std::byte*>(const_cast<Entry*>(e)) + sizeof(Entry) + sizeof(Header<P>);
+  }
+  static Entry* entry_of_copy(const void* copy) noexcept {
+    auto* const at = static_cast<std::byte*>(const_cast<void*>(copy));
+    return reinterpret_cast<Entry*>(at - sizeof(Header<P>) - sizeof(Entry));
+  }
+  static Entry* entry_of(std::uint64_t lock) noexcept {
+    return is_record(lock) ? reinterpret_cast<Entry*>(lock & ~kRecord)
+                           : entry_of_copy(copy_at(lock));
+  }
+
+ private:
+  // The chunk behind the last one that is used, if the entry fits; else a new one before it.
+  bool next_chunk(Owner& owner, std::size_t need) noexcept {
+    Chunk*& link = end_.chunk == nullptr ? first_ : end_.chunk->next;
+    Chunk* c = link;
+    if (c == nullptr || sizeof(Chunk) + need > c->bytes) {
+      c = map(owner, sizeof(Chunk) + need);
+      if (c == nullptr) return false;
+      c->next = link;
+      link = c;
+    }
+    end_.chunk = c;
+    end_.used = sizeof(Chunk);
+    return true;
+  }
+  // Maps more than it needs, and gives back what lies before the multiple of kChunk and behind.
+  Chunk* map(Owner& owner, std::size_t need) noexcept {
+    const std::size_t bytes = (need + kChunk - 1) / kChunk * kChunk;
+    if (bytes < need) return nullptr;
+    auto* const all = static_cast<std::byte*>(P::map(bytes + kChunk));
+    if (all == nullptr) return nullptr;
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(all) & (kChunk - 1);
+    if (before != 0) P::unmap(all, before);
+    if (before != kChunk) P::unmap(all + before + bytes, kChunk - before);
+    bytes_ += bytes;
+    return new (all + before) Chunk{&owner, nullptr, bytes};
+  }
+
+  Chunk* first_ = nullptr;
+  Mark end_{};
+  Mark begun_{};  // where the section that is going on began
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lockswap::rlu

@@ -1,0 +1,5 @@
+// What start-up does for threads that exit, in a program that has the library's sources compiled
+// in.
+#include "platform/thread.h"
+
+__attribute__((constructor)) static void on_load() { lockswap::ThreadExit::prepare(); }
