@@ -3,7 +3,7 @@
 // single instruction without the `lock` prefix, which a handler cannot divide, takes a tenth of the
 // time (NativeAtomic's *_alone).
 //
-// The C library knows: it clears the flag before it makes a thread, whoever asks for one. Today's
+// The C library knows: it clears the flag before it makes a thread for any caller. Today's
 // never sets it again, neither when threads have ended nor in the child of a fork; a later one may.
 // Then it has synchronised with the threads that have ended, as that child has by the fork.
 // The flag is glibc 2.32's. Without it, on other processors and under ThreadSanitizer, no process
@@ -34,8 +34,8 @@ class Alone {
   // may do so.
   [[gnu::always_inline]] static bool is() noexcept {
     if constexpr (!kKnown) return false;
-      // No order: a thread that was made after the flag was cleared finds it so.
 #if defined(__x86_64__)
+    // No order: a thread that was made after the flag was cleared finds it so.
     bool alone;  // by an asm: a volatile load would take an instruction more
     asm volatile("cmpb $0, %1" : "=@ccne"(alone) : "m"(*flag_));
     return alone;

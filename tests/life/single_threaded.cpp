@@ -64,7 +64,7 @@ void nap(long microseconds) {
 pthread_mutex_t& mutex = shown_mutex;
 pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 
-// Whoever holds the mutex, and what it protects.
+// How many hold the mutex, and what it protects.
 std::atomic<int> inside{0};
 int& counter = shown_counter;
 
