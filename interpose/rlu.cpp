@@ -69,10 +69,8 @@ const char* wrong(int what, void* object) noexcept {
 
 extern "C" {
 
-LOCKSWAP_EXPORTED void* lockswap_rlu_alloc(size_t size) noexcept {
-  if (size > SIZE_MAX / 2) return nullptr;
-  void* const memory = lockswap::MallocHeap::take(sizeof(lockswap_rlu_header) + size);
-  if (memory == nullptr) return nullptr;
+LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) noexcept {
+  lockswap::ProgramHeap::use(give);
   auto* const h = static_cast<lockswap_rlu_header*>(memory);
   h->size = size;
   return h + 1;
@@ -94,7 +92,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) noexcept {
 }
 
 LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) noexcept {
-  if (object != nullptr) lockswap::MallocHeap::give(LOCKSWAP_RLU_HEADER(object));
+  if (object != nullptr) lockswap::ProgramHeap::give(LOCKSWAP_RLU_HEADER(object));
 }
 
 LOCKSWAP_EXPORTED int lockswap_rlu_register() noexcept {

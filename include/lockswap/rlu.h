@@ -71,6 +71,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,9 +88,18 @@ struct lockswap_rlu_header {
 };
 #define LOCKSWAP_RLU_HEADER(object) ((struct lockswap_rlu_header*)(void*)(object)-1)
 
+/* Makes an object of memory from any allocator, at a multiple of 16: a header, and so many bytes
+ * behind it, all 0. Gives the object. `give` is called with the memory when the object is freed, by
+ * whichever thread; it is the same for all objects of the process. The library itself allocates no
+ * object and calls no malloc. */
+void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*));
 /* A new object of that size, with all bytes 0, at a multiple of 16; no other thread knows it yet.
- * NULL: no memory. Calls malloc. In or outside of a section. */
-void* lockswap_rlu_alloc(size_t size);
+ * NULL: no memory. By calloc and free of the program. In or outside of a section. */
+static inline void* lockswap_rlu_alloc(size_t size) {
+  const size_t head = sizeof(struct lockswap_rlu_header);
+  void* memory = size > SIZE_MAX - head ? NULL : calloc(1, head + size);
+  return memory == NULL ? NULL : lockswap_rlu_made(memory, size, free);
+}
 /* Frees an object when nobody can read it any more. In a section: if the section is committed, and
  * when that has taken effect; the object must be locked by this section, in either way, or be kept
  * from others by a writer lock; and what is committed must leave no way to it. Outside of a
@@ -98,7 +108,7 @@ void* lockswap_rlu_alloc(size_t size);
  * write-log. */
 int lockswap_rlu_free(void* object);
 /* Frees an object at once that no other thread has ever seen: one that was allocated for a section
- * which was aborted. NULL is ignored. Calls free. */
+ * which was aborted. NULL is ignored. */
 void lockswap_rlu_discard(void* object);
 
 /* --- Sections (sections 3.3 to 3.5) */

@@ -1,9 +1,7 @@
 // The RLU library on the real machine, as the exported functions want it.
 #pragma once
 
-#include <cstddef>
-#include <cstdlib>
-
+#include "platform/atomic.h"
 #include "platform/native.h"
 #include "rlu/callbacks.h"
 #include "rlu/checks.h"
@@ -17,23 +15,31 @@
 
 namespace lockswap {
 
-// Objects are malloc's, so that its tools find their misuse. No lock of the program's is held here
-// that malloc may want.
-struct MallocHeap {
-  static void* take(std::size_t bytes) noexcept { return std::calloc(1, bytes); }
-  static void give(void* memory) noexcept { std::free(memory); }
+// Objects are of memory that the program has allocated, and frees: the library calls no malloc.
+class ProgramHeap {
+  using Give = void (*)(void*);
+  struct State {
+    NativeAtomic<Give> give;
+  };
+
+ public:
+  // relaxed, both: it never changes, and an object that is freed was made after it was set.
+  static void use(Give give) noexcept {
+    auto& known = Native::global<State>().give;
+    if (known.load(relaxed) != give) known.store(give, relaxed);
+  }
+  static void give(void* memory) noexcept { Native::global<State>().give.load(relaxed)(memory); }
 };
-static_assert(alignof(std::max_align_t) >= rlu::kAlignment);
 
 struct RluLibrary {
-  using Section = rlu::Section<Native, MallocHeap>;
-  using Commit = rlu::Commit<Native, MallocHeap>;
-  using Callbacks = rlu::Callbacks<Native, MallocHeap>;
-  using Threads = rlu::Threads<Native, MallocHeap>;
+  using Section = rlu::Section<Native, ProgramHeap>;
+  using Commit = rlu::Commit<Native, ProgramHeap>;
+  using Callbacks = rlu::Callbacks<Native, ProgramHeap>;
+  using Threads = rlu::Threads<Native, ProgramHeap>;
   using Context = rlu::Context<Native>;
   using Header = rlu::Header<Native>;
   using WriterLock = rlu::WriterLock<Native, Park<Native>>;
-  using Checks = rlu::Checks<Native, MallocHeap, WriterLock>;
+  using Checks = rlu::Checks<Native, ProgramHeap, WriterLock>;
 
   // The calling thread's context; waits while memory is refused.
   static Context& context() noexcept {

@@ -11,7 +11,6 @@
 // Deviations: the paper has no locks without a copy in its pseudo-code.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -43,11 +42,9 @@ Header<P>& header_of(const void* object) noexcept {
 constexpr bool is_record(std::uint64_t lock) noexcept { return (lock & kRecord) != 0; }
 inline void* copy_at(std::uint64_t lock) noexcept { return reinterpret_cast<void*>(lock); }
 
-// Where objects come from. `give` may be called by any thread.
+// Where the memory of objects goes, from the header on; called by any thread.
 template <class H>
-concept Heap = requires(std::size_t bytes, void* memory) {
-  // At a multiple of kAlignment, with all bytes 0; nullptr: there is none.
-  { H::take(bytes) } -> std::same_as<void*>;
+concept Heap = requires(void* memory) {
   H::give(memory);
 };
 
