@@ -99,7 +99,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     if (look_for_a_while([this] { return take_open(); })) return true;
     for (unsigned round = 0;;) {
       // Before the update that counts this thread: see in_line.
-      const std::uint32_t calls = calls_.load(acquire);
+      // relaxed: that update keeps this load before it.
+      const std::uint32_t calls = calls_.load(relaxed);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       if (is_open(v)) {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_open
