@@ -46,7 +46,7 @@ const MutexScripts kMoreFork = {
     // The child has one thread, but its C library need not say so.
     {"fork-alone", {"alone W fork u W begin u", "| ?0 W u"}},
     {"fork-alone-not", {"alone W begin fork u W u", "?0 W u | ?0 W u"}},
-    {"fork-alone-again", {"alone W begin fork alone u W u begin tryW u", "?0 W u | ?0 W u"}},
+    {"fork-alone-again", {"alone W begin fork alone u W u begin +1 tryW u", "?0 W u | ?1 W u"}},
     {"fork-again-by", {"W fork u", "W u | W fork u W u", "W u | W u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u", "W u | W u"}, &kSequence},
 };
