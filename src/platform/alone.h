@@ -12,7 +12,8 @@
 
 #include "platform/sanitizer.h"
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name for it
+// The C library's name for it; where its header declares it, not as weak.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-redundant-declaration)
 extern "C" __attribute__((weak)) char __libc_single_threaded;
 
 namespace lockswap {

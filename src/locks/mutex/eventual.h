@@ -55,7 +55,12 @@ class EventualMutex : EventualLine<P, W, EventualMutexWord> {
   }
   // The two parts of it (FastMutexCore). It leaves nothing undone, so kNotBegun never comes.
   static constexpr std::uint64_t kNotBegun = ~std::uint64_t{0};
-  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept { return Line::take_open() ? 0 : 1; }
+  [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
+    std::uint32_t v = 0;
+    if (P::is_alone() && word_.compare_exchange_alone(v, kLocked)) [[unlikely]]
+      return 0;
+    return Line::take_open() ? 0 : 1;
+  }
   void slow_lock(std::uint64_t) noexcept { Line::take_slowly(nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
@@ -70,6 +75,9 @@ class EventualMutex : EventualLine<P, W, EventualMutexWord> {
   // The two parts of it. The second has the lock still.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
     std::uint32_t v = kLocked;
+    if (P::is_alone() && word_.compare_exchange_alone(v, 0)) [[unlikely]]
+      return 0;
+    v = kLocked;
     // release: the critical section; pairs with the acquires in the line.
     if (word_.compare_exchange(v, 0, release)) [[likely]]
       return 0;
