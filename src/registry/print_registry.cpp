@@ -63,6 +63,7 @@ void print_common(const Info& lock, const lockswap::Config& config) {
   flag("chooses", lock.chosen != nullptr);
   flag("passes_through", lock.passes_through());
   flag("hands_off", lock.hands_off());
+  flag("takes_back", lock.info.takes_back);
   flag("has_block", lock.block_bytes != nullptr);
   flag("compared_by_default", lock.compared_by_default);
   // As LockInfo's; 0: none.

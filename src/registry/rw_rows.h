@@ -101,6 +101,7 @@ struct RwRows {
                      .kinds = kInfo.kinds,
                      .readers_overtake = kInfo.readers_overtake,
                      .writers_can_starve = kInfo.writers_can_starve,
+                     .takes_back = kInfo.takes_back,
                      .aliases = {alias(0, Own::kAlias.text), alias(1, Own::kAlias2.text)},
                      .instructions = Form::Lock::kInstructions},
             .claims = Form::Lock::kClaims,

@@ -34,7 +34,9 @@ struct RwLockInfo {
   bool passes_through() const noexcept { return passed_to[0] != nullptr; }
   // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
   // auto.h.
-  bool hands_off() const noexcept { return !passes_through() && !over_glibc && chosen == nullptr; }
+  bool hands_off() const noexcept {
+    return !passes_through() && !over_glibc && chosen == nullptr && !info.takes_back;
+  }
 };
 
 struct RwLocks {

@@ -30,7 +30,8 @@
 
 namespace lockswap {
 
-template <Platform P, WaitPolicy<P> W>
+// kAsksWhetherAlone: it spares atomic updates while the process has one thread.
+template <Platform P, WaitPolicy<P> W, bool kAsksWhetherAlone = false>
 class TicketLock {
  public:
   void lock() noexcept {
@@ -41,7 +42,7 @@ class TicketLock {
   [[gnu::always_inline]] std::uint64_t fast_lock() noexcept {
     // relaxed: a number orders nothing; the line is joined by watching `shown`.
     const std::uint32_t mine =
-        (P::is_alone() ? next_.fetch_add_alone(1) : next_.fetch_add(1, relaxed)) & kNumber;
+        (is_alone() ? next_.fetch_add_alone(1) : next_.fetch_add(1, relaxed)) & kNumber;
     // acquire: pairs with the release in fast_unlock.
     if (number(shown_.load(acquire)) != mine) [[unlikely]]
       return std::uint64_t{mine} + 1;
@@ -88,7 +89,7 @@ class TicketLock {
     if ((next_.load(relaxed) & kNumber) == turn) [[unlikely]]
       return 0;
     std::uint32_t nobody_sleeps = turn << kShift;
-    if (P::is_alone() && shown_.compare_exchange_alone(nobody_sleeps, (turn + 1) << kShift))
+    if (is_alone() && shown_.compare_exchange_alone(nobody_sleeps, (turn + 1) << kShift))
         [[unlikely]]
       return 0;
     // release: the critical section; pairs with the acquires in fast_lock, slow_lock and try_lock.
@@ -131,6 +132,9 @@ class TicketLock {
   }
 
  private:
+  [[gnu::always_inline]] static bool is_alone() noexcept {
+    return kAsksWhetherAlone && P::is_alone();
+  }
   static constexpr std::uint32_t kSleepers = 1;               // somebody with a number may sleep
   static constexpr std::uint32_t kSleepersWithoutNumber = 2;  // somebody without one may sleep
   static constexpr int kShift = 2;

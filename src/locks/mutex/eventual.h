@@ -45,6 +45,7 @@ class EventualMutex : EventualLine<P, W, EventualMutexWord> {
       .summary = "a running thread takes a free lock; waiters get it by rationed hand-offs",
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest waiter is next after LOCKSWAP_HANDOVER_US",
+      .takes_back = true,
       .instructions = 46,
   };
 

@@ -13,7 +13,7 @@ inline constexpr const char* kTicketFairness =
     "first come first served; timed locks only when nobody waits";
 
 template <Platform P, WaitPolicy<P> W>
-class Ticket : public TicketLock<P, W> {
+class Ticket : public TicketLock<P, W, true> {
  public:
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr LockInfo kInfo{

@@ -71,6 +71,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       .fairness = "barging; the oldest writer, and all readers, after LOCKSWAP_HANDOVER_US",
       .kinds = "no effect: neither side waits for longer",
       .readers_overtake = true,
+      .takes_back = true,
       .instructions = 58,
   };
 
