@@ -66,6 +66,10 @@ void Options::choice(const char* name, std::string& value, const std::vector<std
       ->default_str(value);
 }
 
+void Options::text(const char* name, std::string& value, const char* help) {
+  app_->add_option(name, value, help)->type_name("")->default_str(value);
+}
+
 void Options::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);

@@ -26,6 +26,8 @@ class Options {
   void choice(const char* name, std::string& value, const std::vector<std::string>& allowed,
               const char* help);
 
+  void text(const char* name, std::string& value, const char* help);
+
   void parse(int argc, char** argv);
   // For what options can only be wrong together: says it like a wrong value, and ends the program.
   [[noreturn]] void refuse(const std::string& why) const;

@@ -116,20 +116,27 @@ class Commit {
     c.freeing = false;
     c.tallies.log_bytes.set(c.log().bytes() + c.other_log().bytes());
   }
+  // Says also which entries are stale: as soon as one object is unlocked another thread may lock it
+  // and free it, so an older entry of it is not even a question to its word.
   static void write_back(C& me, C& c) noexcept {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
-      if (e->kind != Kind::copy) continue;
+      if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
       auto& h = header_of<P>(e->object);
-      if (!is_newest(h, e)) continue;
+      if (!is_newest(h, e)) {
+        e->kind = Kind::stale;
+        continue;
+      }
+      if (e->kind != Kind::copy) continue;
       P::copy(e->object, Log::copy_of(e), h.size);
       me.tallies.write_backs.add(1);
     }
   }
   static void unlock(C& c) noexcept {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
-      if (e->kind == Kind::gone) continue;
-      auto& h = header_of<P>(e->object);
-      if (is_newest(h, e)) h.lock.store(kUnlocked, release);  // step 3; pairs with dereference
+      if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
+      header_of<P>(e->object).lock.store(kUnlocked, release);  // step 3; pairs with dereference
+      signal_fence();
+      e->kind = Kind::stale;
     }
   }
   static void free_gone(C& c) noexcept {

@@ -252,9 +252,13 @@ class Section {
     // thread may have locked and unlocked it meanwhile, in a section that was aborted.
     if (mine) {
       h.lock.store(Log::lock_word(e), release);
-    } else if (!h.lock.compare_exchange(held, Log::lock_word(e), acq_rel)) {
-      c.log().drop();
-      return fail_to_lock(c, &Log::owner_of(held));
+    } else {
+      while (!h.lock.compare_exchange(held, Log::lock_word(e), acq_rel)) {
+        held = h.lock.load(acquire);  // see above; the update that failed was a relaxed load
+        if (held == kUnlocked) continue;
+        c.log().drop();
+        return fail_to_lock(c, &Log::owner_of(held));
+      }
     }
     if (kKind == Kind::record) return object;
     P::copy(Log::copy_of(e), seen, size);

@@ -28,6 +28,7 @@ enum class Kind : std::uint8_t {
   copy,    // locked, with a copy right behind the entry
   record,  // locked, without
   gone,    // to be freed
+  stale,   // of an object that a newer entry has, or that is unlocked: not to be looked at any more
 };
 
 struct alignas(kAlignment) Entry {

@@ -186,6 +186,51 @@ def test_a_range_needs_less_than_locks_in_nodes() -> None:
     need(nodes - ranges == 8, f"{nodes} bytes a node with a lock, {ranges} without")
 
 
+# Sets of rlubench, as they are in the names of its figures.
+STRUCTURES = {
+    "list": ("rlu", "rlu_deferred", "rcu_memb_call", "rcu_bp_sync", "harris_leaky", "harris_hazard", "rwlock"),
+    "hash": ("rlu", "rlu_deferred", "rcu_qsbr_call", "rcu_qsbr_sync", "harris_hazard", "rculfhash", "rwlock"),
+    "double": ("rlu", "rlu_deferred", "rwlock"),
+    "resizable": ("rlu", "rlu_deferred", "triplett", "rculfhash"),
+    "citrus": ("rlu", "rlu_deferred", "rcu_memb", "rcu_qsbr", "rwlock"),
+}
+
+
+def rlubench_is_there() -> bool:
+    if (apps / "rlubench").exists():
+        return True
+    print("        rlubench is not built: there is no liburcu")
+    return False
+
+
+def test_rlubench() -> None:
+    if not rlubench_is_there():
+        return
+    for structure, sets in STRUCTURES.items():
+        line = f"rlubench --structure {structure} --items 200 --buckets 64 --seconds 0.03 --threads 3 --updates 0.4"
+        resized = " --resized 128" if structure == "resizable" else ""
+        for lock in ("", "ba"):
+            found = values(line + resized, lock)
+            for name in sets:
+                need(found[f"{name}_ops_cpu"] > 0 and found[f"{name}_ops_s"] > 0, f"{name} did nothing: {found}")
+                need(not resized or found[f"{name}_resizes_s"] > 0, f"{name} was not resized: {found}")
+                need(name == "rlu" or found[f"rlu_to_{name}"] > 0, f"no ratio to {name}: {found}")
+            need(found["rlu_syncs"] >= found["rlu_commits"] > 0, f"without deferral each commit takes effect: {found}")
+            need(found["rlu_deferred_sync_ratio"] < 0.9, f"nothing was deferred: {found}")
+
+
+def test_the_intervals_of_rlubench() -> None:
+    if not rlubench_is_there():
+        return
+    line = "rlubench --with rlu,rwlock --items 20 --seconds 0.01 --rounds"
+    for rounds, has_interval in ((5, False), (6, True), (13, True)):
+        found = values(f"{line} {rounds}")
+        need(("rlu_to_rwlock_low" in found) == has_interval, f"{rounds} rounds: {found}")
+        if has_interval:
+            low, middle, high = (found["rlu_to_rwlock" + end] for end in ("_low", "", "_high"))
+            need(low <= middle <= high, f"{rounds} rounds: {found}")
+
+
 def test_the_library_counts_the_same_acquisitions() -> None:
     """The acquisitions that a program reports are those that reached the lock."""
     warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
@@ -259,6 +304,18 @@ def test_bad_input() -> None:
         "manyheld --offset 4096": "--offset",
         "kyoto --db stash": "protohash",
         "kyoto --mutation 100 --cursor 1": "--mutation",
+        **(
+            {
+                "rlubench --with rlu,rlo": "rlo",
+                "rlubench --with rlu,rlu": "twice",
+                "rlubench --structure tree": "citrus",
+                "rlubench --structure resizable --buckets 3": "powers",
+                "rlubench --resized 4": "resizable",
+                "rlubench --deferral 0": "--deferral",
+            }
+            if rlubench_is_there()
+            else {}
+        ),
         "uncontended sideways": "usage",
         "pingpong 1": "usage",
     }

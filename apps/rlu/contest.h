@@ -1,0 +1,53 @@
+// One set under load, behind an interface: what rlubench runs in turns.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/crew.h"
+
+namespace bench {
+
+struct Setup {
+  Plan plan;  // its seconds are those of a round
+  double updates = 0.2;
+  int items = 1000;  // at first; there are twice as many keys
+  int buckets = 1;
+  int resized = 0;  // a thread resizes the table to so many buckets and back; 0: none does
+};
+
+struct Round {
+  Phase phase;
+  double cpu_seconds = 0;  // of the whole process, until all was done that was put off
+  double seconds = 0;
+  std::uint64_t resizes = 0;
+};
+
+class Contestant {
+ public:
+  Contestant() = default;
+  Contestant(const Contestant&) = delete;
+  Contestant& operator=(const Contestant&) = delete;
+  virtual ~Contestant() = default;
+  virtual Round run(unsigned number) = 0;
+  // Ends the program if the set is not what the operations made of it.
+  virtual void check() = 0;
+};
+
+struct Entrant {
+  std::string name;
+  std::unique_ptr<Contestant> (*make)(const Setup& setup);
+  bool is_deferred = false;  // under Read-Log-Update, with deferral
+};
+using Contest = std::vector<Entrant>;
+
+Contest list_contest();
+Contest hash_contest();
+Contest double_list_contest();
+Contest resizable_contest();
+Contest citrus_contest();
+
+}  // namespace bench

@@ -1,0 +1,109 @@
+// liburcu's flavours behind one interface: memb, qsbr and bp.
+//
+// Readers are inlined, as liburcu offers for code whose license allows it.
+#pragma once
+
+#define _LGPL_SOURCE
+#include <urcu/urcu-bp.h>
+#include <urcu/urcu-memb.h>
+#include <urcu/urcu-qsbr.h>
+
+// Only the header that comes first declares its own.
+extern "C" {
+extern const struct rcu_flavor_struct urcu_memb_flavor;
+extern const struct rcu_flavor_struct urcu_qsbr_flavor;
+extern const struct rcu_flavor_struct urcu_bp_flavor;
+}
+
+namespace bench {
+
+// Registered from the first attach() to the end of the thread.
+template <const rcu_flavor_struct& kFlavour>
+class RcuThread {
+ public:
+  static void attach() { thread_local const RcuThread here; }
+
+ private:
+  RcuThread() { kFlavour.register_thread(); }
+  ~RcuThread() { kFlavour.unregister_thread(); }
+};
+
+template <const rcu_flavor_struct& kFlavour>
+struct RcuUpdates {
+  static const rcu_flavor_struct& flavour() noexcept { return kFlavour; }
+  static void attach() { RcuThread<kFlavour>::attach(); }
+  static void synchronize() { kFlavour.update_synchronize_rcu(); }
+  static void call(rcu_head* head, void (*f)(rcu_head*)) { kFlavour.update_call_rcu(head, f); }
+  static void barrier() { kFlavour.barrier(); }
+  // Around what may wait.
+  static void offline() { kFlavour.thread_offline(); }
+  static void online() { kFlavour.thread_online(); }
+};
+
+struct Memb : RcuUpdates<urcu_memb_flavor> {
+  static void read_lock() { urcu_memb_read_lock(); }
+  static void read_unlock() { urcu_memb_read_unlock(); }
+  static void operation_ends() {}
+};
+struct Bp : RcuUpdates<urcu_bp_flavor> {
+  static void read_lock() { urcu_bp_read_lock(); }
+  static void read_unlock() { urcu_bp_read_unlock(); }
+  static void operation_ends() {}
+};
+struct Qsbr : RcuUpdates<urcu_qsbr_flavor> {
+  static void read_lock() { urcu_qsbr_read_lock(); }
+  static void read_unlock() { urcu_qsbr_read_unlock(); }
+  // Says every now and then that the thread looks at nothing: what this flavour lives by.
+  static void operation_ends() {
+    thread_local unsigned operations = 0;
+    if (++operations % 16 == 0) urcu_qsbr_quiescent_state();
+  }
+};
+
+template <class F>
+class RcuReading {
+ public:
+  RcuReading() { F::read_lock(); }
+  ~RcuReading() {
+    F::read_unlock();
+    F::operation_ends();
+  }
+  RcuReading(const RcuReading&) = delete;
+  RcuReading& operator=(const RcuReading&) = delete;
+};
+
+// A mutex for writers, whose wait holds nobody up that waits for readers.
+template <class F, class Mutex>
+class RcuWriting {
+ public:
+  explicit RcuWriting(Mutex& mutex) : mutex_(mutex) {
+    if (mutex_.try_lock()) return;
+    F::offline();
+    mutex_.lock();
+    F::online();
+  }
+  ~RcuWriting() { mutex_.unlock(); }
+  RcuWriting(const RcuWriting&) = delete;
+  RcuWriting& operator=(const RcuWriting&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// How removed nodes are freed: by call_rcu's thread, or by the writer, which waits.
+enum class Freeing { call, wait };
+
+// `node` has a member `head`. Not while a lock is held.
+template <class F, Freeing kFreeing, class Node>
+void free_later(Node* node) {
+  if constexpr (kFreeing == Freeing::call) {
+    F::call(&node->head, [](rcu_head* head) {
+      delete reinterpret_cast<Node*>(reinterpret_cast<char*>(head) - offsetof(Node, head));
+    });
+  } else {
+    F::synchronize();
+    delete node;
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,13 @@
+#include "rlu/contestant_of.h"
+#include "rlu/rculfhash.h"
+#include "rlu/rlu_sets.h"
+#include "rlu/triplett.h"
+
+bench::Contest bench::resizable_contest() {
+  return {
+      {"rlu", unsorted<RluResizable>},
+      {"rlu-deferred", unsorted<RluResizable>, true},
+      {"triplett", unsorted<TriplettHash<Memb>>},
+      {"rculfhash", unsorted<RcuLfHash<Memb>>},
+  };
+}

@@ -1,0 +1,159 @@
+// A sorted set of items as an unbalanced search tree, the Citrus tree under Read-Log-Update
+// (rlu.h): items are in inner nodes, too, and a removed node's place goes to its successor. C++20.
+//
+// Papers: M. Arbel, H. Attiya, "Concurrent updates with RCU: search tree as an example" (PODC
+//   2014); Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.5.
+// Idea: an update locks the nodes whose links it changes, and those that it takes out. So two
+//   updates that decide by the same link meet at the node that has it: where an insertion goes is
+//   an empty link of the node it locks, and it stays the place for its item unless a removal moves
+//   that node (a successor), which locks it.
+// Deviations: none of the RCU tree's marks and tags is there, as in the paper's listing 4; that one
+//   does not lock the node before the removed one in the lines shown.
+//
+// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lockswap/rlu_chain.hpp"
+
+namespace lockswap::rlu {
+
+template <class T, class Less = std::less<T>>
+requires object<T>
+class citrus {
+  struct node;
+  struct fork {
+    link<node> child[2];
+  };
+  struct node : fork {
+    T item{};
+  };
+
+ public:
+  using entry = rlu::entry<node, T>;
+
+  explicit citrus(Less less = {}) : less_(std::move(less)) {}
+  citrus(const citrus&) = delete;
+  citrus& operator=(const citrus&) = delete;
+  // Not in a section. No other thread uses the tree any more.
+  ~citrus() {
+    detail::let_all_take_effect();
+    for (node* n = root_.get()->child[0].get(); n != nullptr;) {
+      // Without a stack: a left child goes to the top until there is none.
+      if (node* const l = n->child[0].get(); l != nullptr) {
+        n->child[0] = l->child[1];
+        l->child[1] = n;
+        n = l;
+      } else {
+        node* const next = n->child[1].get();
+        discard(n);
+        n = next;
+      }
+    }
+  }
+
+  [[nodiscard]] bool contains(const T& item) const {
+    const detail::reading here;
+    return at(item).at != nullptr;
+  }
+  // The item that is there and compares equal.
+  [[nodiscard]] std::optional<T> find(const T& item) const {
+    const detail::reading here;
+    const node* const n = at(item).at;
+    return n != nullptr ? std::optional<T>(n->item) : std::nullopt;
+  }
+  // False: it is there already. Throws std::bad_alloc.
+  bool insert(const T& item) { return detail::insert_alone(*this, item); }
+  // False: it is not there. Throws std::bad_alloc.
+  bool remove(const T& item) { return detail::remove_alone(*this, item); }
+  // f(item), in order, of one state of the tree. Throws std::bad_alloc.
+  template <class F>
+  void for_each(F f) const {
+    const detail::reading here;
+    std::vector<const node*> path;
+    const node* n = dereference(root_.get())->child[0].read();
+    while (n != nullptr || !path.empty()) {
+      for (; n != nullptr; n = n->child[0].read())
+        path.push_back(n);
+      n = path.back();
+      path.pop_back();
+      f(n->item);
+      n = n->child[1].read();
+    }
+  }
+
+  // In the caller's section. Nothing: abort it, and begin again.
+  [[nodiscard]] bool contains(const section&, const T& item) const {
+    return at(item).at != nullptr;
+  }
+  [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    place p = at(fresh.item());
+    if (p.at != nullptr) return false;
+    if (!here.lock(p.parent)) return std::nullopt;
+    node* const n = fresh.node();
+    n->child[0] = nullptr;
+    n->child[1] = nullptr;
+    p.parent->child[p.side] = n;
+    return true;
+  }
+  [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    place p = at(item);
+    if (p.at == nullptr) return false;
+    if (!here.lock(p.parent) || !here.lock_const(p.at)) return std::nullopt;
+    for (int empty = 0; empty < 2; ++empty) {
+      if (p.at->child[empty].get() != nullptr) continue;
+      p.parent->child[p.side] = p.at->child[1 - empty];
+      here.free(p.at);
+      return true;
+    }
+    return replace_by_successor(here, p);
+  }
+
+ private:
+  // Where an item is (`at`), or would be: the link `side` of `parent`.
+  struct place {
+    fork* parent;
+    int side;
+    node* at;
+  };
+  place at(const T& item) const {
+    place p{dereference(root_.get()), 0, nullptr};
+    for (node* n = p.parent->child[0].read(); n != nullptr; n = n->child[p.side].read()) {
+      const bool is_right = less_(n->item, item);
+      if (!is_right && !less_(item, n->item)) {
+        p.at = n;
+        break;
+      }
+      p.parent = n;
+      p.side = is_right ? 1 : 0;
+    }
+    return p;
+  }
+  // Of a node with two children: the leftmost node of the right one takes its place.
+  std::optional<bool> replace_by_successor(section& here, place p) {
+    fork* parent = p.at;
+    node* successor = p.at->child[1].read();
+    for (node* n = successor->child[0].read(); n != nullptr; n = n->child[0].read()) {
+      parent = successor;
+      successor = n;
+    }
+    if (!here.lock(successor)) return std::nullopt;
+    if (parent != p.at) {
+      if (!here.lock(parent)) return std::nullopt;
+      parent->child[0] = successor->child[1];
+      successor->child[1] = p.at->child[1];
+    }
+    successor->child[0] = p.at->child[0];
+    p.parent->child[p.side] = successor;
+    here.free(p.at);
+    return true;
+  }
+
+  mutable embedded<fork> root_;  // the tree is its first child
+  [[no_unique_address]] Less less_;
+};
+
+}  // namespace lockswap::rlu

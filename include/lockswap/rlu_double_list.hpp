@@ -1,0 +1,147 @@
+// A sorted list that is linked both ways, under Read-Log-Update (rlu.h): a section may walk
+// forwards and backwards, and sees the same list both ways. C++20.
+//
+// Paper: Matveev and others, "Read-Log-Update" (SOSP 2015), section 4.6: what RCU cannot do, since
+// an insertion there changes one link and then the other.
+// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+//
+// Idea: a ring with one place, `ends_`, that is no item. An insertion locks the two places between
+// which it goes, a removal those two and the node.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "lockswap/rlu_chain.hpp"
+
+namespace lockswap::rlu {
+
+template <class T, class Less = std::less<T>>
+requires object<T>
+class double_list {
+  struct place {
+    link<place> next;
+    link<place> prev;
+  };
+  struct node : place {
+    T item{};
+  };
+
+ public:
+  using entry = rlu::entry<node, T>;
+
+  explicit double_list(Less less = {}) : less_(std::move(less)) {
+    place* const ends = ends_.get();
+    ends->next = ends;
+    ends->prev = ends;
+  }
+  double_list(const double_list&) = delete;
+  double_list& operator=(const double_list&) = delete;
+  // Not in a section. No other thread uses the list any more.
+  ~double_list() {
+    detail::let_all_take_effect();
+    for (place* p = ends_.get()->next.get(); p != ends_.get();) {
+      place* const next = p->next.get();
+      discard(p);
+      p = next;
+    }
+  }
+
+  // From the first item on.
+  [[nodiscard]] bool contains(const T& item) const {
+    const detail::reading here;
+    return is_item(at_or_after(item), item);
+  }
+  // From the last item on.
+  [[nodiscard]] bool contains_from_end(const T& item) const {
+    const detail::reading here;
+    const link<place>* l = &dereference(ends_.get())->prev;
+    while (!is_end(*l)) {
+      const node* const n = in(*l);
+      if (!less_(item, n->item)) return !less_(n->item, item);
+      l = &n->prev;
+    }
+    return false;
+  }
+  // The item that is there and compares equal.
+  [[nodiscard]] std::optional<T> find(const T& item) const {
+    const detail::reading here;
+    place* const p = at_or_after(item);
+    return is_item(p, item) ? std::optional<T>(static_cast<node*>(p)->item) : std::nullopt;
+  }
+  // False: it is there already. Throws std::bad_alloc.
+  bool insert(const T& item) { return detail::insert_alone(*this, item); }
+  // False: it is not there. Throws std::bad_alloc.
+  bool remove(const T& item) { return detail::remove_alone(*this, item); }
+  // f(item), of one state of the list, from the first to the last item.
+  template <class F>
+  void for_each(F f) const {
+    walk(f, &place::next);
+  }
+  // From the last to the first one.
+  template <class F>
+  void for_each_from_end(F f) const {
+    walk(f, &place::prev);
+  }
+
+  // In the caller's section. Nothing: abort it, and begin again.
+  [[nodiscard]] bool contains(const section&, const T& item) const {
+    return is_item(at_or_after(item), item);
+  }
+  [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    place* after = at_or_after(fresh.item());
+    if (is_item(after, fresh.item())) return false;
+    place* before = after->prev.read();
+    if (!here.lock(before) || !here.lock(after)) return std::nullopt;
+    node* const n = fresh.node();
+    n->next = after;
+    n->prev = before;
+    before->next = n;
+    after->prev = n;
+    return true;
+  }
+  [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    place* gone = at_or_after(item);
+    if (!is_item(gone, item)) return false;
+    place* before = gone->prev.read();
+    place* after = gone->next.read();
+    if (!here.lock(before) || !here.lock(after) || !here.lock_const(gone)) return std::nullopt;
+    before->next = gone->next;
+    after->prev = gone->prev;
+    here.free(gone);
+    return true;
+  }
+
+ private:
+  bool is_end(const link<place>& l) const noexcept { return l.get() == ends_.get(); }
+  static node* in(const link<place>& l) noexcept { return static_cast<node*>(l.read()); }
+
+  // The first place whose item is not less, or the end.
+  place* at_or_after(const T& item) const {
+    const place* p = dereference(ends_.get());
+    while (!is_end(p->next)) {
+      node* const n = in(p->next);
+      if (!less_(n->item, item)) return n;
+      p = n;
+    }
+    return dereference(ends_.get());
+  }
+  bool is_item(const place* p, const T& item) const {
+    return !same(p, static_cast<const place*>(ends_.get())) &&
+           !less_(item, static_cast<const node*>(p)->item);
+  }
+  template <class F>
+  void walk(F& f, link<place> place::*way) const {
+    const detail::reading here;
+    for (const place* p = dereference(ends_.get()); !is_end(p->*way);) {
+      const node* const n = in(p->*way);
+      f(n->item);
+      p = n;
+    }
+  }
+
+  mutable embedded<place> ends_;
+  [[no_unique_address]] Less less_;
+};
+
+}  // namespace lockswap::rlu

@@ -1,0 +1,241 @@
+// A hash table that grows and shrinks while others use it, under Read-Log-Update (rlu.h). C++20.
+//
+// Papers: J. Triplett, P. McKenney, J. Walpole, "Resizable, scalable, concurrent hash tables via
+//   relativistic programming" (USENIX ATC 2011), for RCU; Matveev and others, "Read-Log-Update"
+//   (SOSP 2015), section 4.3.
+// Idea: the table of twice as many buckets takes its nodes from the smaller one: a bucket's chain
+//   has the nodes of two new buckets. RCU changes one link at a time and lets readers pass between
+//   any two changes (Triplett's unzip, column by column). Here one section takes the chain apart,
+//   at one moment for all readers (one shot). Of the nodes it locks those whose next node is
+//   another one afterwards. To shrink, the chain of one bucket is hung at the end of another one's.
+// Invariants: a head that is not `ready` has its nodes in the table before. A section that makes
+//   heads ready also locks the old heads; so an insertion, which locks a head, and a removal, which
+//   locks what links to its node, meet it if they go by the older state.
+// Deviations: the paper hangs the new table over whole old chains first, waits for readers, and
+//   then unzips under writer locks of buckets. Here a bucket is either old or new for a section,
+//   object locks do for updates, and several buckets are unzipped by one commit, fewer if others
+//   meet it. Insertions and removals go on during a resize, which the authors of the RCU table
+//   leave out.
+//
+// Each function is a section of its own, or a part of the one that is given: see rlu_list.hpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "lockswap/rlu_chain.hpp"
+
+namespace lockswap::rlu {
+
+template <class T, class Hash = std::hash<T>, class Equal = std::equal_to<T>>
+requires object<T>
+class resizable_hash_set {
+  using chain = detail::chain<T>;
+  using joint = detail::joint;
+  using node = typename chain::node;
+
+ public:
+  using entry = typename chain::entry;
+
+  // The number of buckets is rounded up to a power of two, at most 2^31. Throws std::bad_alloc.
+  explicit resizable_hash_set(std::size_t buckets, Hash hash = {}, Equal equal = {})
+      : hash_(std::move(hash)), equal_(std::move(equal)) {
+    owned_ = std::make_unique<table>(std::bit_ceil(buckets));
+    for (auto& h : owned_->heads)
+      h.get()->ready = true;
+    table_.store(owned_.get(), std::memory_order_release);
+  }
+  resizable_hash_set(const resizable_hash_set&) = delete;
+  resizable_hash_set& operator=(const resizable_hash_set&) = delete;
+  // Not in a section. No other thread uses the table any more.
+  ~resizable_hash_set() {
+    detail::let_all_take_effect();
+    if (owned_->before != nullptr) discard_rest(*owned_->before);
+    for (auto& h : owned_->heads)
+      chain::discard_all(h.get());
+  }
+  // As of now, if a resize is going on the number that will be.
+  [[nodiscard]] std::size_t buckets() const noexcept { return current().heads.size(); }
+
+  [[nodiscard]] bool contains(const T& item) const {
+    const detail::reading here;
+    return at(item).found;
+  }
+  // The item that is there and compares equal.
+  [[nodiscard]] std::optional<T> find(const T& item) const {
+    const detail::reading here;
+    const auto p = at(item);
+    return p.found ? std::optional<T>(p.at->item) : std::nullopt;
+  }
+  // False: it is there already. Throws std::bad_alloc.
+  bool insert(const T& item) { return detail::insert_alone(*this, item); }
+  // False: it is not there. Throws std::bad_alloc.
+  bool remove(const T& item) { return detail::remove_alone(*this, item); }
+  // f(item), in no order, of one state of the table.
+  template <class F>
+  void for_each(F f) const {
+    const detail::reading here;
+    const table& t = current();
+    std::vector<bool> seen(t.before == nullptr ? 0 : t.before->heads.size());
+    for (std::size_t i = 0; i < t.heads.size(); ++i) {
+      const bool is_ready = dereference(t.heads[i].get())->ready;
+      if (is_ready) {
+        chain::for_each(t.heads[i].get(), f);
+        continue;
+      }
+      for (std::size_t old = i & t.before->mask(); old < seen.size(); old += t.heads.size()) {
+        if (!seen[old]) chain::for_each(t.before->heads[old].get(), f);
+        seen[old] = true;
+      }
+    }
+  }
+
+  // In the caller's section. Nothing: abort it, and begin again.
+  [[nodiscard]] bool contains(const section&, const T& item) const { return at(item).found; }
+  [[nodiscard]] std::optional<bool> insert(section& here, entry& fresh) {
+    joint* const first = head_of(fresh.item());
+    if (chain::find_any(first, fresh.item(), equal_).found) return false;
+    // At the head, where it meets a resize.
+    return chain::insert(here, first, first->next.read(), fresh);
+  }
+  [[nodiscard]] std::optional<bool> remove(section& here, const T& item) {
+    return chain::remove(here, at(item));
+  }
+
+  // Until the table has so many buckets, rounded up to a power of two. Others may use the table
+  // meanwhile; one that resizes it, too, waits. Throws std::system_error (EDEADLK) in a section,
+  // and std::bad_alloc: the table then is as it was, or has some of the buckets.
+  void resize(std::size_t buckets) {
+    if (lockswap_rlu_depth() != 0)
+      throw std::system_error(EDEADLK, std::generic_category(), "lockswap rlu resize");
+    const std::size_t goal = std::bit_ceil(buckets);
+    const std::lock_guard alone(resizing_);
+    if (owned_->before != nullptr) finish();  // what a failed one left
+    while (owned_->heads.size() != goal) {
+      const std::size_t now = owned_->heads.size();
+      auto next = std::make_unique<table>(now < goal ? now * 2 : now / 2);
+      next->before = std::move(owned_);
+      owned_ = std::move(next);
+      // release: pairs with current(): its heads are not ready.
+      table_.store(owned_.get(), std::memory_order_release);
+      finish();
+    }
+  }
+
+ private:
+  struct head : joint {
+    bool ready = false;  // else the nodes are in the table before
+  };
+  struct table {
+    explicit table(std::size_t buckets) : heads(buckets) {}
+    [[nodiscard]] std::size_t mask() const noexcept { return heads.size() - 1; }
+    mutable std::vector<embedded<head>> heads;
+    std::unique_ptr<table> before;  // only while the table is filled
+  };
+  static constexpr std::size_t kBatch = 1024;  // buckets in one commit, at most
+
+  // acquire: pairs with resize(). A section that goes by a commit which made heads ready began
+  // after it, so it sees this table or a later one. One that sees an older table goes by an older
+  // state, and the table stays until it has ended.
+  const table& current() const noexcept { return *table_.load(std::memory_order_acquire); }
+  joint* head_of(const T& item) const {
+    const table& t = current();
+    const std::size_t bits = detail::mixed(hash_(item));
+    head* const h = dereference(t.heads[bits & t.mask()].get());
+    if (h->ready) [[likely]]
+      return h;
+    return dereference(t.before->heads[bits & t.before->mask()].get());
+  }
+  auto at(const T& item) const { return chain::find_any(head_of(item), item, equal_); }
+
+  // What a failed resize has not moved.
+  void discard_rest(table& from) noexcept {
+    for (std::size_t i = 0; i < from.heads.size(); ++i) {
+      if (!owned_->heads[i & owned_->mask()].get()->ready) chain::discard_all(from.heads[i].get());
+    }
+  }
+  // Fills the new table.
+  void finish() {
+    table& to = *owned_;
+    table& from = *to.before;
+    const std::size_t pairs = std::min(to.heads.size(), from.heads.size());
+    std::size_t batch = kBatch;
+    for (std::size_t i = 0; i < pairs;) {
+      i = update([&](section& here) -> std::optional<std::size_t> {
+        const std::size_t end = std::min(i + batch, pairs);
+        if (move(here, from, to, i, end)) return end;
+        batch = std::max<std::size_t>(batch / 2, 1);
+        return std::nullopt;
+      });
+      batch = std::min(batch * 2, kBatch);
+    }
+    // Nobody goes by a state in which a head is not ready, or looks at the old table, when this
+    // returns.
+    lockswap_rlu_flush();
+    lockswap_rlu_synchronize();
+    to.before.reset();
+  }
+  // False: abort.
+  bool move(section& here, table& from, table& to, std::size_t begin, std::size_t end) {
+    const bool grows = from.heads.size() < to.heads.size();
+    for (std::size_t i = begin; i < end; ++i) {
+      head* const first = to.heads[i].get();
+      if (dereference(first)->ready) continue;  // what a failed resize has done
+      if (!(grows ? unzip(here, from, to, i) : join(here, from, to, i))) return false;
+    }
+    return true;
+  }
+  bool unzip(section& here, table& from, table& to, std::size_t i) {
+    const std::size_t pairs = from.heads.size();
+    head* const old = from.heads[i].get();
+    head* kept = old;
+    head* low = to.heads[i].get();
+    head* high = to.heads[i + pairs].get();
+    if (!here.lock_const(kept) || !here.lock(low) || !here.lock(high)) return false;
+    low->ready = true;
+    high->ready = true;
+    joint* last[2] = {low, high};
+    for (node* n = chain::after(kept); n != nullptr;) {
+      node* const next = chain::after(n);  // before n is changed
+      const bool is_high = (detail::mixed(hash_(n->item)) & pairs) != 0;
+      if (!relink(here, last[is_high ? 1 : 0], n)) return false;
+      last[is_high ? 1 : 0] = n;
+      n = next;
+    }
+    return relink(here, last[0], nullptr) && relink(here, last[1], nullptr);
+  }
+  static bool relink(section& here, joint* p, node* next) {
+    const link<joint> to(next);
+    if (p->next == to) return true;
+    if (!here.lock(p)) return false;
+    p->next = to;
+    return true;
+  }
+  bool join(section& here, table& from, table& to, std::size_t i) {
+    head* low = from.heads[i].get();
+    head* high = from.heads[i + to.heads.size()].get();
+    head* joined = to.heads[i].get();
+    if (!here.lock_const(low) || !here.lock_const(high) || !here.lock(joined)) return false;
+    joined->ready = true;
+    joined->next = low->next;
+    joint* last = joined;
+    for (node* n = chain::after(low); n != nullptr; n = chain::after(n))
+      last = n;
+    return relink(here, last, chain::after(high));
+  }
+
+  std::unique_ptr<table> owned_;  // by the thread that has `resizing_`
+  std::atomic<const table*> table_{nullptr};
+  std::mutex resizing_;
+  [[no_unique_address]] Hash hash_;
+  [[no_unique_address]] Equal equal_;
+};
+
+}  // namespace lockswap::rlu
