@@ -53,7 +53,13 @@ namespace lockswap {
 constexpr LockInfo cohort_rw_info(const char* summary, const char* source, const char* alias,
                                   const char* fairness, const char* kinds,
                                   bool readers_overtake = false) {
-  return {summary, source, fairness, kinds, readers_overtake, false, {alias}, 75};
+  return {.summary = summary,
+          .source = source,
+          .fairness = fairness,
+          .kinds = kinds,
+          .readers_overtake = readers_overtake,
+          .aliases = {alias},
+          .instructions = 75};
 }
 inline constexpr LockInfo kCohortRwInfo =
     cohort_rw_info("NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",
