@@ -214,8 +214,9 @@ class Section {
     }
     return e;
   }
+  // Because of that thread; nullptr: of one that has unlocked meanwhile.
   static Result fail(C& c, C* owner) noexcept {
-    if (owner != &c) {
+    if (owner != nullptr && owner != &c) {
       c.tallies.sync_requests.add(1);
       owner->wanted.store(1, relaxed);  // relaxed: a hint
     }
@@ -254,7 +255,9 @@ class Section {
       h.lock.store(Log::lock_word(e), release);
     } else if (!h.lock.compare_exchange(held, Log::lock_word(e), acq_rel)) {
       c.log().drop();
-      return fail_to_lock(c, &Log::owner_of(held));
+      // acquire: as before; a compare-exchange that fails is none. The object may be unlocked again.
+      held = h.lock.load(acquire);
+      return fail_to_lock(c, held == kUnlocked ? nullptr : &Log::owner_of(held));
     }
     if (kKind == Kind::record) return object;
     P::copy(Log::copy_of(e), seen, size);
