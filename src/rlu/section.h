@@ -214,8 +214,9 @@ class Section {
     }
     return e;
   }
+  // Because of that thread; nullptr: of one that has unlocked meanwhile.
   static Result fail(C& c, C* owner) noexcept {
-    if (owner != &c) {
+    if (owner != nullptr && owner != &c) {
       c.tallies.sync_requests.add(1);
       owner->wanted.store(1, relaxed);  // relaxed: a hint
     }

@@ -44,7 +44,7 @@ class WriteLog {
   static constexpr std::size_t kChunk = P::kLogChunk;
   static constexpr int kKept = 2;
   struct alignas(kAlignment) Chunk {
-    Owner* owner;
+    typename P::template plain<Owner*> owner;  // read by other threads, too
     Chunk* next;
     std::size_t bytes;
   };
@@ -111,7 +111,7 @@ class WriteLog {
 
   // --- of an object's word that is an address
   static Owner& owner_of(std::uint64_t lock) noexcept {
-    return *reinterpret_cast<const Chunk*>(lock & ~std::uint64_t{kChunk - 1})->owner;
+    return *reinterpret_cast<const Chunk*>(lock & ~std::uint64_t{kChunk - 1})->owner.get();
   }
   static std::uint64_t lock_word(const Entry* e) noexcept {
     return e->kind == Kind::copy ? reinterpret_cast<std::uintptr_t>(copy_of(e))
@@ -154,7 +154,9 @@ class WriteLog {
     if (before != 0) P::unmap(all, before);
     if (before != kChunk) P::unmap(all + before + bytes, kChunk - before);
     bytes_ += bytes;
-    return new (all + before) Chunk{&owner, nullptr, bytes};
+    auto* const c = new (all + before) Chunk{{}, nullptr, bytes};
+    c->owner.set(&owner);
+    return c;
   }
 
   Chunk* first_ = nullptr;

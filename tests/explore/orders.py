@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import survivors
-from patched import ROOT, SOURCES
+from patched import ROOT, SOURCES, source_of
 
-FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix")
+FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu")
+# What programs include, and is explored as it is.
+INCLUDED = ("lockswap/bonsai.hpp", "lockswap/bonsai", "lockswap/quiescence.hpp")
 SLICES = 24
-ORDER = re.compile(r"\b(acquire|release|acq_rel|seq_cst)\b")
+ORDER = re.compile(r"\b(?:memory_order_)?(acquire|release|acq_rel|seq_cst)\b")
+STRING = re.compile(r'"[^"]*"')
 PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)
 
 
@@ -30,9 +33,9 @@ def git(*words: str) -> str:
 def changed_headers() -> list[str]:
     """The headers of locks and waits that differ from where this branch left main, as the explorer names them."""
     base = git("merge-base", "HEAD", "main")
-    folders = [f"src/{folder}" for folder in FOLDERS]
+    folders = [*(f"src/{folder}" for folder in FOLDERS), *(f"include/{name}" for name in INCLUDED)]
     names = git("diff", "--name-only", base, "--", *folders).splitlines() if base else []
-    return [name.removeprefix("src/") for name in names]
+    return [name.removeprefix("src/").removeprefix("include/") for name in names]
 
 
 class Statement(NamedTuple):
@@ -46,11 +49,18 @@ class Statement(NamedTuple):
     text: str
 
 
+def headers() -> list[Path]:
+    included = [source_of(name) for name in INCLUDED]
+    found = [p for folder in FOLDERS for p in (SOURCES / folder).rglob("*.h")]
+    found += [p for path in included for p in (path.rglob("*.hpp") if path.is_dir() else [path])]
+    return sorted(found)
+
+
 def statements_with_orders() -> list[Statement]:
     found = []
-    for header in sorted(p for folder in FOLDERS for p in (SOURCES / folder).rglob("*.h")):
+    for header in headers():
         lines = header.read_text(encoding="utf-8").splitlines()
-        code = [survivors.without_comment(line) for line in lines]
+        code = [STRING.sub('""', survivors.without_comment(line)) for line in lines]
         for number, line in enumerate(code, 1):
             order = ORDER.search(line)
             if order is None:

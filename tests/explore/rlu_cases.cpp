@@ -265,6 +265,7 @@ class Thread {
     };
     auto* const c = new (Explored::map(sizeof(Freeing))) Freeing{};
     c->function = [](rlu::Callback* self) {
+      Shadow::read(self);
       auto& me = *static_cast<Freeing*>(self);
       ExploredHeap::give(&rlu::header_of<Explored>(me.item));
       Shadow::write(&me.world->called);
@@ -272,6 +273,7 @@ class Thread {
     };
     c->item = gone;
     c->world = &w_;
+    Shadow::write(c);
     Callbacks::call(*Threads::attach(), c);
     Callbacks::look_after(*Threads::attach());
   }
@@ -401,9 +403,9 @@ const Script kScripts[] = {
     {"free-2w", {"x", "x", "p"}, 1, kFew},
     {"callback", {"g g", "q"}},
     {"callback-others", {"g g", "g", "q"}, 1, {2, 0, 0, 0}},
-    {"callback-barrier", {"g barrier", "q", "g"}, 1, kFew},
+    {"callback-barrier", {"g barrier", "q", "g"}},
     {"callback-commit", {"g w01", "q", "barrier"}, 1, kFew},
-    {"barrier-others", {"g +1 barrier", "?1 barrier *"}, 1, kFew},
+    {"barrier-others", {"g +1 barrier", "?1 barrier *"}},
     {"sync", {"w01 +1", "( r01 ?1 ) sync", "r01"}, kLater},
     // Writer locks: nothing is aborted.
     {"coarse", {"G w01 L", "G w01 L", "r01"}, kLater, kFew},

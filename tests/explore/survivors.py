@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from patched import SOURCES
+from patched import ROOT, SOURCES
 
 LISTED = Path(__file__).with_name("survivors.toml")
 HEAD = re.compile(r"\s*[\w:<>,&*\s]*\s[&*]*(\w+)\(")
@@ -63,4 +63,5 @@ def survivors(listed: dict) -> Iterator[str]:
 
 def path_of(header: Path) -> str:
     """As the explorer names the file, and an #include does."""
-    return header.relative_to(SOURCES).as_posix()
+    folder = SOURCES if header.is_relative_to(SOURCES) else ROOT / "include"
+    return header.relative_to(folder).as_posix()

@@ -13,11 +13,15 @@ Machine machine;
 
 const char* file_of(const Site& site) {
   const char* const name = site.file_name();
-  const char* below_src = nullptr;
-  for (const char* at = name; (at = std::strstr(at, "src/")) != nullptr; at += 4) {
-    if (at == name || at[-1] == '/') below_src = at + 4;
+  const char* below = nullptr;
+  for (const char* const folder : {"src/", "include/"}) {
+    const std::size_t length = std::strlen(folder);
+    for (const char* at = name; (at = std::strstr(at, folder)) != nullptr; at += length) {
+      if ((at == name || at[-1] == '/') && (below == nullptr || below < at + length))
+        below = at + length;
+    }
   }
-  if (below_src != nullptr) return below_src;
+  if (below != nullptr) return below;
   const char* slash = std::strrchr(name, '/');
   return slash == nullptr ? name : slash + 1;
 }
