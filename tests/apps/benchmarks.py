@@ -216,7 +216,8 @@ def test_rlubench() -> None:
                 need(not resized or found[f"{name}_resizes_s"] > 0, f"{name} was not resized: {found}")
                 need(name == "rlu" or found[f"rlu_to_{name}"] > 0, f"no ratio to {name}: {found}")
             need(found["rlu_syncs"] >= found["rlu_commits"] > 0, f"without deferral each commit takes effect: {found}")
-            need(found["rlu_deferred_sync_ratio"] < 0.9, f"nothing was deferred: {found}")
+            # A resize flushes, and a table this small is resized more often than it is changed.
+            need(bool(resized) or found["rlu_deferred_sync_ratio"] < 0.9, f"nothing was deferred: {found}")
 
 
 def test_the_intervals_of_rlubench() -> None:
