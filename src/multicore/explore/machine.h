@@ -285,7 +285,7 @@ class Machine {
 
 extern Machine machine;
 
-// The place's file as an #include names it: "locks/rw/ba.h". Outside src and include: the last part.
+// The place's file as an #include names it: "locks/rw/ba.h". Outside src and include: its name.
 const char* file_of(const Site& site);
 
 }  // namespace lockswap::explore
