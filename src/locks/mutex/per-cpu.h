@@ -59,7 +59,7 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
       .source = "Dice and Kogan 2019, sections 2 and 5, Per-CPU",
       .fairness = Mcs<P, W>::kInfo.fairness,
       .aliases = {"PerCPU"},
-      .instructions = 225,
+      .instructions = 240,
   };
 
   static bool prepare() noexcept { return Mcs<P, W>::prepare() && Base::prepare_blocks(); }
