@@ -32,8 +32,8 @@ class Batch {
   // Before the clock is moved on.
   void take() noexcept {
     auto& all = shared<P>();
-    // relaxed: if another thread has taken them, its update of `batches` came before that; the heavy
-    // fence that barrier() runs after this load, in that thread too, makes it seen.
+    // relaxed: if another thread has taken them, its update of `batches` came before that; the
+    // heavy fence that barrier() runs after this load, in that thread too, makes it seen.
     if (all.callbacks.load(relaxed) == 0) return;
     all.batches.fetch_add(1, relaxed);  // relaxed: see above
     // acquire: pairs with call().
