@@ -32,12 +32,11 @@ class Batch {
   // Before the clock is moved on.
   void take() noexcept {
     auto& all = shared<P>();
-    // relaxed: if another thread has taken them, its update of `batches` came before that; the
-    // heavy fence that barrier() runs after this load, in that thread too, makes it seen.
-    if (all.callbacks.load(relaxed) == 0) return;
-    all.batches.fetch_add(1, relaxed);  // relaxed: see above
-    // acquire: pairs with call().
-    newest_ = reinterpret_cast<Callback*>(all.callbacks.exchange(0, acquire));
+    // acquire: if another thread has taken them, barrier() then sees that it is counted.
+    if (all.callbacks.load(acquire) == 0) return;
+    all.batches.fetch_add(1, relaxed);  // relaxed: the exchange hands it on
+    // acquire: pairs with call(). release: pairs with the load above, and with this one.
+    newest_ = reinterpret_cast<Callback*>(all.callbacks.exchange(0, acq_rel));
     counted_ = true;
   }
   // When the readers of before have left, in no section. In the order in which they were given.
