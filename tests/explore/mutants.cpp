@@ -159,7 +159,7 @@ std::vector<SeededFault> seeded_faults() {
       weak("pf-t: has_readers looks at departures with relaxed", "pf_t_state.h", "has_readers",
            Op::load, acquire, relaxed, "pf-t/spin/foreign-beside"),
 
-      weak("park: a sleeper lies down with relaxed", "park.h", "until", Op::compare_exchange,
+      weak("park: a sleeper lies down with relaxed", "park.h", "sleep", Op::compare_exchange,
            release, relaxed, "core/pf-t/park/3w"),
 
       // --- BA
