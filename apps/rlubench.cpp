@@ -184,17 +184,20 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
+std::string none_of(const std::string& name, const std::string& names) {
+  return "--with: '" + name + "' is none of " + names + " (or all)";
+}
+
 std::vector<Kept> chosen(const Contest& contest, const std::string& with, const Options& options) {
   std::vector<Kept> kept;
   std::string names;
   for (const Entrant& e : contest)
-    names += (names.empty() ? "" : ", ") + e.name;
+    names.append(names.empty() ? "" : ", ").append(e.name);
   for (const std::string& name : with == "all" ? parts_of(names) : parts_of(with)) {
     const std::string bare = name.substr(std::min(name.find_first_not_of(' '), name.size()));
     const auto is_it = [&](const Entrant& e) { return e.name == bare; };
     const auto found = std::find_if(contest.begin(), contest.end(), is_it);
-    if (found == contest.end())
-      options.refuse("--with: '" + bare + "' is none of " + names + " (or all)");
+    if (found == contest.end()) options.refuse(none_of(bare, names));
     if (std::any_of(kept.begin(), kept.end(), [&](const Kept& k) { return is_it(*k.entrant); }))
       options.refuse("--with has '" + bare + "' twice");
     Kept k{};

@@ -69,14 +69,14 @@ const char* wrong(int what, void* object) noexcept {
 
 extern "C" {
 
-LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) noexcept {
+LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) {
   lockswap::ProgramHeap::use(give);
   auto* const h = static_cast<lockswap_rlu_header*>(memory);
   h->size = size;
   return h + 1;
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) {
   if (object == nullptr) return 0;
   if (!RluLibrary::in_section()) {
     if (!Section::begin()) return ENOMEM;
@@ -91,59 +91,57 @@ LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) noexcept {
   return result == Result::done ? 0 : result == Result::busy ? EBUSY : ENOMEM;
 }
 
-LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) noexcept {
+LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) {
   if (object != nullptr) lockswap::ProgramHeap::give(LOCKSWAP_RLU_HEADER(object));
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_register() noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_register() {
   return RluLibrary::Threads::attach() == nullptr ? ENOMEM : 0;
 }
-LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() noexcept {
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() {
   for (unsigned round = 0; !Section::begin(); ++round)
     [[unlikely]] Native::step_aside(round);
 }
-LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() noexcept { Section::end(); }
-LOCKSWAP_EXPORTED int lockswap_rlu_abort() noexcept {
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() { Section::end(); }
+LOCKSWAP_EXPORTED int lockswap_rlu_abort() {
   return Section::abort() == Result::no_memory ? ENOMEM : 0;
 }
-LOCKSWAP_EXPORTED unsigned lockswap_rlu_depth() noexcept { return RluLibrary::depth(); }
+LOCKSWAP_EXPORTED unsigned lockswap_rlu_depth() { return RluLibrary::depth(); }
 
-LOCKSWAP_EXPORTED void* lockswap_rlu_steal(const void* object) noexcept {
+LOCKSWAP_EXPORTED void* lockswap_rlu_steal(const void* object) {
   return Section::steal(unlocked(object));
 }
-LOCKSWAP_EXPORTED void* lockswap_rlu_counted_dereference(const void* object) noexcept {
+LOCKSWAP_EXPORTED void* lockswap_rlu_counted_dereference(const void* object) {
   return Section::dereference(unlocked(object));
 }
-LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock(void* object) noexcept {
-  return Section::try_lock(object);
-}
-LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock_const(void* object) noexcept {
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock(void* object) { return Section::try_lock(object); }
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock_const(void* object) {
   return Section::try_lock_const(object);
 }
-LOCKSWAP_EXPORTED void* lockswap_rlu_actual_of_copy(const void* copy) noexcept {
+LOCKSWAP_EXPORTED void* lockswap_rlu_actual_of_copy(const void* copy) {
   return Section::actual(unlocked(copy));
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_set_deferral(unsigned commits) noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_set_deferral(unsigned commits) {
   if (commits == 0) return EINVAL;
   // relaxed: a setting.
   lockswap::rlu::shared<Native>().limit.store(commits, lockswap::relaxed);
   return 0;
 }
-LOCKSWAP_EXPORTED int lockswap_rlu_flush() noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_flush() {
   return outside([](Context& c) { Section::flush(c); });
 }
-LOCKSWAP_EXPORTED int lockswap_rlu_flush_all() noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_flush_all() {
   return outside([](Context& c) { Section::flush_all(c); });
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock) noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock) {
   Context* const c = RluLibrary::outside();
   if (c == nullptr || lock_of(lock).is_of(*c)) return EDEADLK;
   lock_of(lock).acquire_by(*c);
   return 0;
 }
-LOCKSWAP_EXPORTED int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock) noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock) {
   Context* const c = RluLibrary::outside();
   if (c == nullptr) return EDEADLK;
   if (!lock_of(lock).is_of(*c)) return EPERM;
@@ -152,11 +150,11 @@ LOCKSWAP_EXPORTED int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock
   return 0;
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_synchronize() noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_synchronize() {
   return outside([](Context& c) { RluLibrary::Callbacks::run_all(c); });
 }
 LOCKSWAP_EXPORTED void lockswap_rlu_call(lockswap_rlu_callback* callback,
-                                         void (*function)(lockswap_rlu_callback*)) noexcept {
+                                         void (*function)(lockswap_rlu_callback*)) {
   Context& c = RluLibrary::in_section() ? *RluLibrary::Threads::current() : RluLibrary::context();
   callback->function = function;
   RluLibrary::Callbacks::call(c, reinterpret_cast<lockswap::rlu::Callback*>(callback));
@@ -164,7 +162,7 @@ LOCKSWAP_EXPORTED void lockswap_rlu_call(lockswap_rlu_callback* callback,
   RluLibrary::Callbacks::look_after(c);
   RluLibrary::Threads::end_lease(c);
 }
-LOCKSWAP_EXPORTED int lockswap_rlu_barrier() noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_barrier() {
   Context* const c = RluLibrary::outside();
   if (c == nullptr || c->in_callback) return EDEADLK;
   RluLibrary::Callbacks::barrier(*c);
@@ -172,7 +170,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_barrier() noexcept {
   return 0;
 }
 
-LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) noexcept {
+LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) {
   lockswap_rlu_counts sum{};
   lockswap::rlu::each_context<Native>([&sum](const Context& c) {
     const auto& t = c.tallies;
@@ -195,7 +193,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) noexc
 }
 
 LOCKSWAP_EXPORTED void* lockswap_rlu_check(int what, const void* object, const char* file,
-                                           int line) noexcept {
+                                           int line) {
   const char* const why = wrong(what, unlocked(object));
   if (why == nullptr) return unlocked(object);
   char text[1024];
