@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "rlu/set.h"
@@ -87,8 +88,10 @@ class PlainDoubleList {
  public:
   explicit PlainDoubleList(std::size_t) { ends_.next = ends_.prev = &ends_; }
   ~PlainDoubleList() {
-    while (ends_.next != &ends_)
-      take_out(static_cast<Node*>(ends_.next));
+    for (const Place* p = ends_.next; p != &ends_;) {
+      const Place* const gone = std::exchange(p, p->next);
+      delete static_cast<const Node*>(gone);
+    }
   }
   PlainDoubleList(const PlainDoubleList&) = delete;
   PlainDoubleList& operator=(const PlainDoubleList&) = delete;

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <new>
 #include <optional>
-#include <source_location>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -41,10 +40,18 @@ concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructib
 // Where a call is made, for LOCKSWAP_RLU_CHECKS.
 namespace detail {
 #if defined(LOCKSWAP_RLU_CHECKS)
-using place = std::source_location;
+// Not std::source_location, which clang has from 16 on.
+struct place {
+  const char* file;
+  int line;
+  static constexpr place current(const char* file = __builtin_FILE(),
+                                 int line = __builtin_LINE()) noexcept {
+    return {file, line};
+  }
+};
 template <class T>
 T* checked(int what, T* p, const place& at) noexcept {
-  lockswap_rlu_check(what, p, at.file_name(), static_cast<int>(at.line()));
+  lockswap_rlu_check(what, p, at.file, at.line);
   return p;
 }
 #else
