@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Unmodified programs under the locks: no crash, no hang, the result of a run without the library, the lock was used.
 
-    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --all]
+    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --turn N | --all]
     programs.py list | packages | unpacked  [--quick | --full]
 
-`run` without --under and --all takes two locks with wait policies and one choice with a mutex for each case, by the
-commit that is checked out.
+`run` without these takes two locks with wait policies and one choice with a mutex for each case, by the commit that
+is checked out.
 Exit status 1: a case failed; 2: wrong arguments.
 """
 
@@ -22,10 +22,16 @@ sys.path[:0] = [str(HERE), str(ROOT / "harness")]
 sys.dont_write_bytecode = True
 
 from suite.case import WAITS, Case, all_cases  # noqa: E402
-from suite.choice import combinations, commit_of, turn  # noqa: E402
+from suite.choice import AT_A_TURN, combinations, commit_of, turn  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
+
+
+def at_least_one(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
 
 
 def arguments() -> argparse.Namespace:
@@ -37,6 +43,9 @@ def arguments() -> argparse.Namespace:
     run.add_argument("--locks", help="locks to choose from, with commas; default: all but pthread-wp")
     which = run.add_mutually_exclusive_group()
     which.add_argument("--under", help="CHOICE or CHOICE,WAIT; CHOICE is LOCK, mutex:MUTEX or LOCK+mutex:MUTEX")
+    which.add_argument(
+        "--turn", type=at_least_one, default=AT_A_TURN, metavar="N", help="N choices, by the commit (default: 3)"
+    )
     which.add_argument(
         "--all", action="store_true", help="all locks, under all wait policies of the case; all mutexes; some of both"
     )
@@ -84,13 +93,13 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     for name in args.cases or [name for name, case in known.items() if case.quick]:
         case = known[name]
         # Another run of the case may go on side by side.
-        folder, mark = own_folder(build / "programs/out" / (f"{name}-all" if args.all else name))
+        folder, mark = own_folder(build / "programs/out" / name)
         if args.all:
             unders = combinations(case, locks, mutexes)
         elif args.under:
             unders = [under(args.under)]
         else:
-            unders = turn(case, locks, mutexes, commit)
+            unders = turn(case, locks, mutexes, commit, args.turn)
         with mark:
             good = Trial(place, case, folder).hold(unders) and good
     return 0 if good else 1

@@ -195,6 +195,9 @@ def test_each_combination_comes_round():
     assert {under for some in turns for under in some} == set(possible)
     assert all(len(set(some)) == AT_A_TURN for some in turns)
     assert all(sum("mutex" in under.kinds for under in some) == 1 for some in turns)
+    more = turn(case, locks, mutexes, "the same", 6)
+    assert len(set(more)) == 6
+    assert sum("mutex" in under.kinds for under in more) == 2
     assert turn(case, locks, mutexes, "the same") == turn(case, locks, mutexes, "the same")
 
 

@@ -10,9 +10,7 @@ from lockswap.base.choice import MUTEX, PTHREAD, Choice
 from suite.case import Case
 from suite.stage import Under
 
-AT_A_TURN = 3
-# Of them with a mutex.
-MUTEXES_AT_A_TURN = 1
+AT_A_TURN = 3  # a third of them with a mutex
 # Of rwlocks and mutexes together; which, is drawn by their order alone.
 PAIRS = 3
 
@@ -29,15 +27,15 @@ def combinations(case: Case, locks: Sequence[str], mutexes: Sequence[str] = ()) 
     return alone + [Under(choice.label, "park") for choice in choices]
 
 
-def turn(case: Case, locks: Sequence[str], mutexes: Sequence[str], commit: str) -> list[Under]:
-    """Some of them, others with each commit and for each case, so that each has its turn."""
+def turn(case: Case, locks: Sequence[str], mutexes: Sequence[str], commit: str, count: int = AT_A_TURN) -> list[Under]:
+    """So many of them, others with each commit and for each case, so that each has its turn."""
 
     def place(under: Under) -> bytes:
         return hashlib.sha256(f"{commit} {case.name} {under}".encode()).digest()
 
     drawn = sorted(combinations(case, locks, mutexes), key=place)
-    with_mutex = [under for under in drawn if MUTEX in under.kinds][:MUTEXES_AT_A_TURN]
-    return [under for under in drawn if MUTEX not in under.kinds][: AT_A_TURN - len(with_mutex)] + with_mutex
+    with_mutex = [under for under in drawn if MUTEX in under.kinds][: count // 3]
+    return [under for under in drawn if MUTEX not in under.kinds][: count - len(with_mutex)] + with_mutex
 
 
 def commit_of(folder: Path) -> str:
