@@ -9,8 +9,11 @@
 //   w01      lock objects 0 and 1, add 1 to each; again, if a lock fails, until it succeeds
 //   t01      the same once, in the open section; if a lock fails, the section is aborted
 //   abort    abort the open section
-//   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; until it
-//   succeeds x p      replace the item that the root points to, and free it; read that item
+//   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; again, if a
+//            lock fails
+//   x        replace the item that the root points to, and free it
+//   p        read that item
+//   i        lock that item, and write into the copy what it was
 //   q g      read the item of a plain atom in a section; replace it, and free it by a callback
 //   o01      read objects that this thread alone changes: as often as it has
 //   flush sync barrier   as in rlu.h
@@ -171,6 +174,8 @@ class Thread {
       within([&] { read_item(); });
     } else if (word == "x") {
       until_done([&] { return replace(); });
+    } else if (word == "i") {
+      until_done([&] { return rewrite_item(); });
     } else if (word == "*") {
       Shadow::read(&w_.called);
       if (w_.called == 0) machine.fail("a barrier has not waited for a callback");
@@ -254,6 +259,13 @@ class Thread {
     if (Section::try_lock_const(gone) == nullptr) return false;
     if (Section::free(gone) != rlu::Result::done) return false;
     set(root, reinterpret_cast<std::uintptr_t>(new_object(kItem)));
+    return true;
+  }
+  bool rewrite_item() {
+    auto* const item = reinterpret_cast<std::uint64_t*>(value_of(seen(w_.root)));
+    auto* const mine = static_cast<std::uint64_t*>(Section::try_lock(item));
+    if (mine == nullptr) return false;
+    set(mine, kItem);
     return true;
   }
   void give_to_callback() {
@@ -403,6 +415,8 @@ const Script kScripts[] = {
     {"free-twice", {"x x", "p p"}},
     {"free-deferred", {"x x", "p p"}, kLater},
     {"free-2w", {"x", "x", "p"}, 1, kFew},
+    // An object of two deferred commits is unlocked once: then it is another thread's, to free, too.
+    {"free-unlocked", {"i i flush", "x flush"}, kLater},
     {"callback", {"g g", "q"}},
     {"callback-others", {"g g", "g", "q"}, 1, {2, 0, 0, 0}},
     {"callback-barrier", {"g barrier", "q", "g"}},
