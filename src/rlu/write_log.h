@@ -4,8 +4,8 @@
 // Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Thread".
 // Idea: memory in chunks, given out from the first byte on. Entries are linked from the newest to
 //   the oldest.
-// State: a chunk begins with its owner. It lies at a multiple of kChunk, and each entry begins in
-//   its first kChunk bytes; so the owner of a copy or record is found from the address alone.
+// State: a chunk begins with its owner. It lies at a multiple of kChunk, and each copy and record
+//   begins in its first kChunk bytes; so the owner is found from the address alone.
 // Invariants: a chunk belongs to one owner for ever. It is unmapped only in clear(), when no
 //   section can know an address in it any more.
 // Space: chunks of kChunk bytes, as many as it takes; an object that is too large for one has a
@@ -76,9 +76,7 @@ class WriteLog {
   Entry* append(Owner& owner, Kind kind, void* object, std::size_t size) noexcept {
     const bool copies = kind == Kind::copy;
     const std::size_t need = sizeof(Entry) + (copies ? sizeof(Header<P>) + rounded(size) : 0);
-    if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) {
-      if (!next_chunk(owner, need)) return nullptr;
-    }
+    if (!has_room(need) && !next_chunk(owner, need)) return nullptr;
     std::byte* const at = reinterpret_cast<std::byte*>(end_.chunk) + end_.used;
     auto* e = new (at) Entry{end_.last, object, kUnlocked, 0, kind};
     if (copies) {
@@ -130,6 +128,12 @@ class WriteLog {
   }
 
  private:
+  // Whether an entry goes into the chunk that is in use. What an object's word names, the entry or
+  // its copy, begins in the first kChunk bytes: owner_of looks there for the head.
+  bool has_room(std::size_t need) const noexcept {
+    if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) return false;
+    return end_.used + sizeof(Entry) + sizeof(Header<P>) < kChunk;
+  }
   // The chunk behind the last one that is used, if the entry fits; else a new one before it.
   bool next_chunk(Owner& owner, std::size_t need) noexcept {
     Chunk*& link = end_.chunk == nullptr ? first_ : end_.chunk->next;

@@ -62,7 +62,8 @@ using Threads = rlu::Threads<Explored, ExploredHeap>;
 using WriterLock = rlu::WriterLock<Explored, WaitAt<Park<Explored>>>;
 using Context = rlu::Context<Explored>;
 
-constexpr int kObjects = 6;
+constexpr int kObjects = 7;  // the last one is larger than a chunk of a log
+constexpr std::size_t kLarge = Explored::kLogChunk + rlu::kAlignment;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 using Words = std::vector<std::string>;
@@ -79,10 +80,10 @@ struct World {
   bool forks = false;
 };
 
-std::uint64_t* new_object(std::uint64_t value) {
-  void* const memory = ExploredHeap::take(sizeof(Header<Explored>) + rlu::kAlignment);
+std::uint64_t* new_object(std::uint64_t value, std::size_t size = sizeof(std::uint64_t)) {
+  void* const memory = ExploredHeap::take(sizeof(Header<Explored>) + rlu::rounded(size));
   auto* const h = new (memory) Header<Explored>{};
-  h->size = sizeof(std::uint64_t);
+  h->size = size;
   auto* const object = reinterpret_cast<std::uint64_t*>(h + 1);
   Shadow::write(object);
   *object = value;
@@ -351,7 +352,7 @@ Scenario rlu_scenario(const Script& script) {
     Explored::tick = 0;
     Explored::patience = 0;
     for (auto& object : world->objects)
-      object = new_object(0);
+      object = new_object(0, &object == &world->objects.back() ? kLarge : sizeof(std::uint64_t));
     world->root = new_object(reinterpret_cast<std::uintptr_t>(new_object(Thread::kItem)));
     world->slot.store(reinterpret_cast<std::uintptr_t>(new_object(Thread::kItem)), relaxed);
     world->added.fill(0);
@@ -391,6 +392,7 @@ const Script kScripts[] = {
     {"abort-reuse", {"( t0 abort w12", "( r0 r12 )"}},
     {"abort", {"( t01 abort w01", "w01"}},
     {"two-chunks", {"w012345", "r012345"}},
+    {"behind-large", {"w601", "r0 w01"}, 1, kFew},
     // Locks without a copy.
     {"skew", {"s01", "s10"}},
     {"skew-deferred", {"s01", "s10"}, kLater},

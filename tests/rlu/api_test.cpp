@@ -256,6 +256,60 @@ TEST_F(RluTest, ObjectsOfAnySizeAndLogsThatGrow) {
   EXPECT_LT(counts().log_bytes, std::uint64_t{1} << 20);  // what is beyond the usual is given back
 }
 
+// Copies of small objects that come behind a large one in a log, as other threads meet them.
+TEST_F(RluTest, SmallObjectsBehindLargeOnesAreKnown) {
+  constexpr std::size_t kSizes[] = {0, 8, 16'000, 20'000, 100'000, 1 << 20};
+  for (const std::size_t size : kSizes) {
+    void* const first = lockswap_rlu_alloc(size);
+    if (size != 0) std::memset(first, 1, size);
+    std::vector<Node*> small;
+    for (int i = 0; i < 500; ++i)
+      small.push_back(rlu::make<Node>(i));
+    std::vector<Node*> copies;
+    lockswap_rlu_reader_lock();
+    ASSERT_NE(lockswap_rlu_try_lock(first), nullptr);
+    for (Node* n : small) {
+      copies.push_back(static_cast<Node*>(lockswap_rlu_try_lock(n)));
+      ASSERT_NE(copies.back(), nullptr);
+      copies.back()->value = -1;
+    }
+    for (std::size_t i = 0; i < small.size(); ++i) {
+      ASSERT_EQ(lockswap_rlu_try_lock(small[i]), copies[i]) << size << ' ' << i;
+      ASSERT_EQ(lockswap_rlu_dereference(small[i]), copies[i]) << size << ' ' << i;
+    }
+    in_thread([&] {
+      lockswap_rlu_reader_lock();
+      for (std::size_t i = 0; i < small.size(); ++i) {
+        EXPECT_EQ(lockswap_rlu_dereference(small[i]), small[i]);
+        EXPECT_EQ(lockswap_rlu_try_lock(small[i]), nullptr);
+      }
+      lockswap_rlu_reader_unlock();
+    });
+    lockswap_rlu_reader_unlock();
+    for (Node* n : small) {
+      EXPECT_EQ(n->value, -1);
+      rlu::free(n);
+    }
+    rlu::free(static_cast<char*>(first));
+  }
+}
+
+// An object of no size has a copy without a byte, which must not begin where the chunk has ended.
+TEST_F(RluTest, ObjectsWithoutAByteAreKnownAnywhereInALog) {
+  std::vector<void*> all;
+  for (int i = 0; i < 2000; ++i)
+    all.push_back(lockswap_rlu_alloc(0));
+  lockswap_rlu_reader_lock();
+  std::vector<void*> copies;
+  for (void* p : all)
+    copies.push_back(lockswap_rlu_try_lock(p));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    ASSERT_EQ(lockswap_rlu_dereference(all[i]), copies[i]) << i;
+  lockswap_rlu_reader_unlock();
+  for (void* p : all)
+    rlu::free(static_cast<char*>(p));
+}
+
 TEST_F(RluTest, DeferredCommitsTakeEffectAtTheLimit) {
   EXPECT_EQ(lockswap_rlu_set_deferral(0), EINVAL);
   ASSERT_EQ(lockswap_rlu_set_deferral(3), 0);
