@@ -93,6 +93,8 @@ class Threads {
       ClockRows<P>::end(*c);
     }
     c->writer_locks = 0;
+    c->conflict = nullptr;  // both are for an abort that does not come
+    c->no_memory = false;
     attach();  // it may be the first call in a forked child
     give_back();
   }

@@ -7,7 +7,12 @@
 // each grace period (by synchronize, by callbacks, by frees of the library's own). A reader that
 // sees an element of an age above 1 has been given one too late. Writers move an amount between
 // accounts, whose sum each section must find unchanged, and which is the same at the end. Fake
-// writers synchronize, flush and wait for callbacks at random. Threads come and go all the time.
+// writers synchronize, flush and wait for callbacks at random. Threads come and go all the time;
+// some exit in a section that has locked objects. Children of forks at any moment find the sum, go
+// on, and end. With deferral, threads must have helped each other.
+//
+// Not under AddressSanitizer: exits in sections (without exit hooks they would last for ever). Only
+// where no sanitizer is, whose own locks forks do not take: forks.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +21,10 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <unistd.h>
 #include <vector>
+
+#include <sys/wait.h>
 
 #include "lockswap/rlu.hpp"
 
@@ -25,9 +33,17 @@ namespace {
 namespace rlu = lockswap::rlu;
 using Random = std::minstd_rand;
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kExits = false, kForks = false;
+#elif defined(__SANITIZE_THREAD__)
+constexpr bool kExits = true, kForks = false;
+#else
+constexpr bool kExits = true, kForks = true;
+#endif
+
 std::atomic<bool> stop{false};
 std::atomic<long> failures{0};
-std::atomic<long> reads{0}, updates{0}, moves{0}, lives{0};
+std::atomic<long> reads{0}, updates{0}, moves{0}, lives{0}, exits{0}, forks{0};
 
 void fail(const char* what, long a, long b) {
   if (failures.fetch_add(1) < 10) std::fprintf(stderr, "torture: %s: %ld, %ld\n", what, a, b);
@@ -151,6 +167,50 @@ long sum() {
   return s;
 }
 
+lockswap_rlu_counts counts() {
+  lockswap_rlu_counts c;
+  lockswap_rlu_get_counts(&c);
+  return c;
+}
+
+// As half of a transfer, which the exit of the thread undoes.
+void stay_in_a_section() {
+  lockswap_rlu_reader_lock();
+  auto* const b = static_cast<Bank*>(lockswap_rlu_dereference(bank));
+  auto* const giver = static_cast<Account*>(lockswap_rlu_try_lock(b->accounts[0].get()));
+  if (giver != nullptr) --giver->amount;
+  ++exits;
+}
+
+// In a child there is no other thread: all that had been committed is there, and the rest is gone.
+[[noreturn]] void live_in_child(Random& random) {
+  alarm(60);
+  const auto is_right = [] {
+    const rlu::section here;
+    const Current* const c = here.read(current);
+    return sum() == kAccounts * kEach && c->number == c->again;
+  };
+  bool right = is_right();
+  for (int i = 0; i < 20; ++i)
+    transfer(random);
+  right &= is_right();
+  lockswap_rlu_flush_all();
+  right &= is_right();
+  _exit(right ? 0 : 1);
+}
+void fork_once(Random& random) {
+  std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+  const bool in_section = random() % 4 == 0;
+  if (in_section) lockswap_rlu_reader_lock();
+  const pid_t child = fork();
+  if (in_section) lockswap_rlu_reader_unlock();
+  if (child == 0) live_in_child(random);
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+    fail("a child ended with the status", status, 0);
+  ++forks;
+}
+
 template <class F>
 void live(unsigned seed, const F& f) {
   // A thread does so much, and another follows.
@@ -160,6 +220,7 @@ void live(unsigned seed, const F& f) {
       for (auto n = 200 + random() % 2000; n != 0 && !stop; --n)
         f(random);
       ++lives;
+      if (kExits && random() % 4 == 0) stay_in_a_section();
     }).join();
   }
 }
@@ -208,9 +269,14 @@ int main(int argc, char** argv) {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
     }
   });
+  if (kForks) add(fork_once);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   // Beside other work a commit may wait long for a reader that does not run.
-  const auto worked = [] { return reads > 100 && updates > 10 && moves > 10 && lives > 8; };
+  const auto worked = [deferral] {
+    const bool enough = reads > 100 && updates > 10 && moves > 10 && lives > 8;
+    return enough && (!kExits || exits > 0) && (!kForks || forks > 2) &&
+           (deferral == 1 || counts().helps > 0);
+  };
   for (int i = 0; i < 600 && !worked(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   stop = true;
@@ -221,14 +287,15 @@ int main(int argc, char** argv) {
   if (const long s = sum(); s != kAccounts * kEach)
     fail("the sum at the end", s, kAccounts * kEach);
 
-  lockswap_rlu_counts c;
-  lockswap_rlu_get_counts(&c);
+  const lockswap_rlu_counts c = counts();
   std::printf(
-      "%ld reads, %ld updates, %ld moves, %ld threads (%lu at once); commits %lu, aborts %lu, "
+      "%ld reads, %ld updates, %ld moves, %ld threads (%lu at once), %ld exits in sections, %ld "
+      "forks; commits %lu, aborts %lu, "
       "syncs "
       "%lu, helps %lu, synchronizes %lu, loops %lu, steals %lu, log bytes %lu; %ld failures\n",
-      reads.load(), updates.load(), moves.load(), lives.load(), c.threads, c.commits, c.aborts,
-      c.syncs, c.helps, c.synchronizes, c.wait_loops, c.steals, c.log_bytes, failures.load());
+      reads.load(), updates.load(), moves.load(), lives.load(), c.threads, exits.load(),
+      forks.load(), c.commits, c.aborts, c.syncs, c.helps, c.synchronizes, c.wait_loops, c.steals,
+      c.log_bytes, failures.load());
   if (!worked()) std::fprintf(stderr, "torture: too little was done\n");
   return failures == 0 && worked() ? 0 : 1;
 }
