@@ -65,6 +65,14 @@ const char* wrong(int what, void* object) noexcept {
   }
 }
 
+// There was no memory. A function of its own: the short way in needs no stack.
+[[gnu::noinline, gnu::cold]] void begin_at_last() noexcept {
+  unsigned round = 0;
+  do {
+    Native::step_aside(round++);
+  } while (!Section::begin());
+}
+
 }  // namespace
 
 extern "C" {
@@ -99,8 +107,8 @@ LOCKSWAP_EXPORTED int lockswap_rlu_register() {
   return RluLibrary::Threads::attach() == nullptr ? ENOMEM : 0;
 }
 LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() {
-  for (unsigned round = 0; !Section::begin(); ++round)
-    [[unlikely]] Native::step_aside(round);
+  if (!Section::begin()) [[unlikely]]
+    begin_at_last();
 }
 LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() { Section::end(); }
 LOCKSWAP_EXPORTED int lockswap_rlu_abort() {
