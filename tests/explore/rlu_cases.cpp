@@ -417,7 +417,7 @@ const Script kScripts[] = {
     {"free-twice", {"x x", "p p"}},
     {"free-deferred", {"x x", "p p"}, kLater},
     {"free-2w", {"x", "x", "p"}, 1, kFew},
-    // An object of two deferred commits is unlocked once: then it is another thread's, to free, too.
+    // An object of two deferred commits is unlocked once: then another thread may free it.
     {"free-unlocked", {"i i flush", "x flush"}, kLater},
     {"callback", {"g g", "q"}},
     {"callback-others", {"g g", "g", "q"}, 1, {2, 0, 0, 0}},

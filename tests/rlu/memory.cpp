@@ -4,8 +4,8 @@
 //     memory [COMMITS [THREADS [DEFERRAL]]]
 //
 // Of THREADS threads, kAtOnce are there at a time. They change shared objects, replace and free
-// them, abort, give callbacks, copy objects that are larger than a log usually is; every fifth exits
-// in a section. A tenth as many threads and commits come first, and all of that once more.
+// them, abort, give callbacks, copy objects that are larger than a log usually is; one in five
+// exits in a section. A tenth as many threads and commits come first, and then all of them.
 #include <atomic>
 #include <cinttypes>
 #include <cstdint>
