@@ -12,7 +12,7 @@
 // All are filled with --records records at first. Then they are used in turns, round after round:
 // --threads threads for --seconds take a random key of one and a half times as many, and get it or,
 // --mutation of them, set, add or remove it (a third each). So in the long run two keys of three
-// are there, as at first. With --lru a get moves its record to the end of its slot's order.
+// are there, as at first. With --lru on a get moves its record to the end of its slot's order.
 //
 // Prints for each database, with '_' for '-' in its name, the median of its rounds, and how the
 // first one stands to each other one, as rlubench does:
@@ -211,6 +211,7 @@ int main(int argc, char** argv) {
   CacheSetup setup;
   setup.plan.seconds = 0.5;
   std::string with = "rlu,rwlock-exclusive,rwlock-shared";
+  std::string lru = "off";
   int rounds = 1;
   Options options("rlucache", "Cache databases with and without a global lock, side by side.");
   options.text("--with", with, "the databases, with commas in between; all: each that there is");
@@ -220,9 +221,10 @@ int main(int argc, char** argv) {
   options.number("--mutation", setup.mutation, 0, 1, "share of sets, adds and removes");
   options.number("--records", setup.records, 2, 100'000'000, "that there are at first, in each");
   options.number("--value-size", setup.value_size, 8, 1 << 20, "bytes of a value");
-  options.flag("--lru", setup.lru, "a get makes its record the newest one");
+  options.choice("--lru", lru, {"off", "on"}, "a get makes its record the newest one");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
+  setup.lru = lru == "on";
 
   std::vector<Kept> databases = chosen(with, options);
   for (Kept& k : databases)

@@ -43,9 +43,8 @@ class cache_sync {
   }
   template <class T>
   static void own(T*& p) {
-    // The writer lock keeps all others away: only memory can be missing.
     auto* const copy = static_cast<T*>(lockswap_rlu_try_lock(p));
-    if (copy == nullptr) throw std::bad_alloc();
+    if (copy == nullptr) throw again();
     p = copy;
   }
   template <class T>
@@ -59,7 +58,7 @@ class cache_sync {
   }
   static void discard(void* p) noexcept { rlu::discard(p); }
   static void retire(void* p) {
-    if (lockswap_rlu_free(p) != 0) throw std::bad_alloc();
+    if (lockswap_rlu_free(p) != 0) throw again();
   }
 
   // f(), as a section of its own.
@@ -77,11 +76,20 @@ class cache_sync {
   template <class F>
   auto change(unsigned slots, F f) {
     const held locks(*this, slots);
-    // f() may give an optional itself.
-    return update([&](section&) { return std::optional<decltype(f())>(std::in_place, f()); });
+    return update([&](section&) -> std::optional<decltype(f())> {
+      try {
+        return std::optional<decltype(f())>(std::in_place, f());  // may be an optional itself
+      } catch (const again&) {
+        return std::nullopt;  // update throws if memory was missing
+      }
+    });
   }
 
  private:
+  // The writer locks keep others away from the slots; but a thread that has deferred commits of
+  // other structures may have no say over its log for a moment, while another thread helps it.
+  struct again {};
+
   // Writer locks, in the order of their numbers.
   class held {
    public:
