@@ -1,6 +1,6 @@
 // rlucache: cache databases side by side: without a global lock, under Read-Log-Update; with one;
-// and the unmodified Kyoto Cabinet (A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-Log-Update",
-// SOSP 2015, section 4.8: 2 % and 10 % mutation, 1 GB).
+// and the unmodified Kyoto Cabinet (A. Matveev, N. Shavit, P. Felber, P. Marlier,
+// "Read-Log-Update", SOSP 2015, section 4.8: 2 % and 10 % mutation, 1 GB).
 //
 // --with names the databases:
 //   rlu               lockswap/rlu_cache.hpp: 16 slots, a writer takes the lock of its slot

@@ -2,8 +2,8 @@
 //
 // Besides what rlu_cache_parts.hpp says, Sync has
 //   look(slot, f), look_at_all(f)   f(), which reads that slot, or all of them as they are at once
-//   change(slots, f)                f(), which changes the slots with a bit in `slots`; if f throws,
-//                                   it has changed nothing or it is undone
+//   change(slots, f)                f(), which changes the slots with a bit in `slots`; if that
+//                                   throws, nothing has been changed
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@
 //   allocate(size)         zeroed bytes, an object; throws std::bad_alloc
 //   discard(p), retire(p)  frees an object that nobody knows, that others may still look at
 //
-// Who changes a slot has it for himself but for readers; own() is asked for each object before it
+// A thread that changes a slot has it alone but for readers; own() is asked for each object before it
 // is changed, and once more does no harm.
 #pragma once
 
