@@ -14,7 +14,7 @@ namespace bench {
 
 // How an operation that changes a record takes the global lock.
 enum class SetTakes {
-  exclusive,  // as the paper describes it; who only reads takes no slot's mutex, which it need not
+  exclusive,  // as the paper describes it; a get takes no slot's mutex, which it need not
   shared,     // as the shipped CacheDB does: then each operation takes the mutex of its slot
 };
 

@@ -5,8 +5,9 @@
 // Structure: 16 slots; a slot has buckets, a bucket a search tree of records. The records of a slot
 //   are in an order besides, the oldest first: of a slot that is full the oldest is thrown away. If
 //   `lru` is on, a record that is used (get, set, add, increment) becomes the newest one.
-// Idea: a thread that changes a slot has its writer lock (section 3.8), so no other one makes it
-//   abort; a thread that only reads has no lock at all. With `lru` a get changes the order, and is a writer.
+// Idea: a thread that changes a slot has its writer lock (section 3.8), so that no other one makes
+//   it abort; a thread that only reads has no lock at all. With `lru` a get changes the order, and
+//   is a writer.
 // Deviations from CacheDB: docs/rlu-structures.md.
 //
 //   lockswap::rlu::cache db({.buckets = 1000, .capacity = 100000});

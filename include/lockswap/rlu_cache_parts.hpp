@@ -10,8 +10,8 @@
 //   allocate(size)         zeroed bytes, an object; throws std::bad_alloc
 //   discard(p), retire(p)  frees an object that nobody knows, that others may still look at
 //
-// A thread that changes a slot has it alone but for readers; own() is asked for each object before it
-// is changed, and once more does no harm.
+// A thread that changes a slot has it alone but for readers; own() is asked for each object before
+// it is changed, and once more does no harm.
 #pragma once
 
 #include <cstddef>
