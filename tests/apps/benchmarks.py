@@ -235,7 +235,7 @@ def test_the_intervals_of_rlubench() -> None:
 def test_rlucache() -> None:
     databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "kyoto")
     for lru in ("off", "on"):
-        line = f"rlucache --with all --records 2000 --value-size 64 --seconds 0.03 --threads 3 --mutation 0.1 --lru {lru}"
+        line = f"rlucache --with all --records 2000 --seconds 0.03 --threads 3 --mutation 0.1 --lru {lru}"
         for lock in ("", "ba"):
             found = values(line, lock)
             for name in databases:
