@@ -32,6 +32,7 @@
 #include "common/report.h"
 #include "lockswap/rlu.h"
 #include "rlu/contest.h"
+#include "rlu/rounds.h"
 
 namespace {
 
@@ -49,29 +50,17 @@ struct Counts {
 struct Kept {
   const Entrant* entrant;
   std::unique_ptr<Contestant> contestant;
-  std::vector<double> ops_cpu;
-  std::vector<double> ops_thread_cpu;
-  std::vector<double> ops_s;
-  std::vector<double> resizes_s;
+  Rounds figures;
   double reads = 0;
   double writes = 0;
   std::map<std::string, double> counts;
 
   void add(const Round& r) {
-    double operations = 0;
-    double rate = 0;
-    double cpu = 0;
-    for (const Share& s : r.phase) {
-      operations += static_cast<double>(s.operations());
-      rate += static_cast<double>(s.operations()) / s.seconds;
-      cpu += s.cpu_seconds;
-      reads += static_cast<double>(s.reads);
-      writes += static_cast<double>(s.writes);
+    figures.add(r);
+    for (const Share& share : r.phase) {
+      reads += static_cast<double>(share.reads);
+      writes += static_cast<double>(share.writes);
     }
-    ops_cpu.push_back(operations / r.cpu_seconds);
-    ops_thread_cpu.push_back(operations / cpu);
-    ops_s.push_back(rate);
-    resizes_s.push_back(static_cast<double>(r.resizes) / r.seconds);
   }
   void add(const lockswap_rlu_counts& before, const lockswap_rlu_counts& after) {
     const auto add_one = [&](const char* name, std::uint64_t lockswap_rlu_counts::*count) {
@@ -88,59 +77,6 @@ struct Kept {
     add_one("steals", &lockswap_rlu_counts::steals);
   }
 };
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const std::size_t n = v.size();
-  return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-// How many of n sorted values lie outside of the interval at each end: as many as leave it in 95 %
-// of cases over the median of what the values are drawn from.
-std::size_t outside(std::size_t n) {
-  double chance = 1;  // that no value is below the median, and then at most k
-  for (std::size_t i = 0; i < n; ++i)
-    chance /= 2;
-  double term = chance;
-  std::size_t k = 0;
-  while (chance <= 0.025 && k < n / 2) {
-    ++k;
-    term = term * static_cast<double>(n - k + 1) / static_cast<double>(k);
-    chance += term;
-  }
-  return k;  // 0: there are too few values
-}
-
-std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> r;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    r.push_back(a[i] / b[i]);
-  std::sort(r.begin(), r.end());
-  return r;
-}
-
-std::string shown(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-void print_set(const Kept& k, bool resizes) {
-  const std::string name = shown(k.entrant->name);
-  std::printf("%s_ops_cpu %.0f %s_ops_s %.0f %s_ops_thread_cpu %.0f\n", name.c_str(),
-              median(k.ops_cpu), name.c_str(), median(k.ops_s), name.c_str(),
-              median(k.ops_thread_cpu));
-  if (resizes) std::printf("%s_resizes_s %.2f\n", name.c_str(), median(k.resizes_s));
-}
-
-void print_ratio(const Kept& first, const Kept& other) {
-  const std::string name = shown(first.entrant->name) + "_to_" + shown(other.entrant->name);
-  const auto r = ratios(first.ops_cpu, other.ops_cpu);
-  std::printf("%s %.3f", name.c_str(), median(r));
-  if (const std::size_t k = outside(r.size()); k != 0)
-    std::printf(" %s_low %.3f %s_high %.3f", name.c_str(), r[k - 1], name.c_str(), r[r.size() - k]);
-  std::printf(" %s_by_thread_cpu %.3f\n", name.c_str(),
-              median(ratios(first.ops_thread_cpu, other.ops_thread_cpu)));
-}
 
 void print_counts(const Kept& k) {
   const std::string set = shown(k.entrant->name);
@@ -171,17 +107,6 @@ const Structure kStructures[] = {
 const Structure& structure_of(const std::string& name) {
   return *std::find_if(std::begin(kStructures), std::end(kStructures),
                        [&](const Structure& s) { return name == s.name; });
-}
-
-// Of a list with commas in between.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 std::string none_of(const std::string& name, const std::string& names) {
@@ -260,10 +185,10 @@ int main(int argc, char** argv) {
   }
   for (Kept& k : sets) {
     k.contestant->check();
-    print_set(k, setup.resized != 0);
+    print_rounds(k.entrant->name, k.figures, setup.resized != 0);
   }
   for (std::size_t i = 1; i < sets.size(); ++i)
-    print_ratio(sets[0], sets[i]);
+    print_ratio(sets[0].entrant->name, sets[0].figures, sets[i].entrant->name, sets[i].figures);
   for (const Kept& k : sets) {
     if (k.counts.at("commits") != 0) print_counts(k);
   }

@@ -232,6 +232,18 @@ def test_the_intervals_of_rlubench() -> None:
             need(low <= middle <= high, f"{rounds} rounds: {found}")
 
 
+def test_rlucache() -> None:
+    databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "kyoto")
+    for lru in ("off", "on"):
+        line = f"rlucache --with all --records 2000 --seconds 0.03 --threads 3 --mutation 0.1 --lru {lru}"
+        for lock in ("", "ba"):
+            found = values(line, lock)
+            for name in databases:
+                need(found[f"{name}_ops_cpu"] > 0, f"{name} did nothing: {found}")
+                need(0.55 < found[f"{name}_found"] < 0.78, f"{name}: two keys of three are there: {found}")
+                need(name == "rlu" or found[f"rlu_to_{name}"] > 0, f"no ratio to {name}: {found}")
+
+
 def test_the_library_counts_the_same_acquisitions() -> None:
     """The acquisitions that a program reports are those that reached the lock."""
     warm_up = {"interference --seconds 0.1 --tails 0 --threads 3 --locks 50": 3 * 50 * 32}
@@ -305,6 +317,10 @@ def test_bad_input() -> None:
         "manyheld --offset 4096": "--offset",
         "kyoto --db stash": "protohash",
         "kyoto --mutation 100 --cursor 1": "--mutation",
+        "rlucache --with rlu,cache": "rwlock-shared",
+        "rlucache --with rlu,rlu": "twice",
+        "rlucache --mutation 2": "--mutation",
+        "rlucache --lru yes": "off",
         **(
             {
                 "rlubench --with rlu,rlo": "rlo",

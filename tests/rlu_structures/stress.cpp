@@ -11,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "lockswap/rlu_cache.hpp"
 #include "lockswap/rlu_citrus.hpp"
 #include "lockswap/rlu_double_list.hpp"
 #include "lockswap/rlu_hash.hpp"
@@ -30,6 +32,7 @@ struct Structures {
   lockswap::rlu::double_list<int> both_ways;
   lockswap::rlu::resizable_hash_set<int> table{8};
   lockswap::rlu::citrus<int> tree;
+  lockswap::rlu::cache database{{.buckets = 4}};
 };
 std::atomic<bool> over{false};
 std::atomic<int> wrong{0};
@@ -45,6 +48,19 @@ void come_and_go(Set& set, int key, const char* what) {
   need(set.contains(key), what);
   need(set.remove(key), what);
   need(!set.contains(key), what);
+}
+
+void come_and_go_in_database(lockswap::rlu::cache& database, int key, int i) {
+  const std::string name = std::to_string(key);
+  const std::string content = name + " " + std::to_string(i);
+  std::string got;
+  need(database.add(name, "first"), "a new record");
+  const lockswap::rlu::cache::pair both[] = {
+      {name, content}, {"last", content}, {"again", content}};
+  database.set_all(both);
+  need(database.get(name, got) && got == content, "a record that was set");
+  need(database.remove(name), "a record that is removed");
+  need(!database.get(name, got), "a record that was removed");
 }
 
 // What a thread does until it ends; the key is no other thread's.
@@ -74,7 +90,8 @@ void live(Structures& s, int key, unsigned seed) {
     });
     need(back, "from the tree to the list");
     if (back) in_list.inserted();
-    operations += 18;
+    come_and_go_in_database(s.database, key, i);
+    operations += 23;
   }
   need(s.list.remove(key), "its key in the end");
 }
@@ -94,6 +111,10 @@ void watch(Structures& s) {
       last = k;
     });
     need(is_rising, "a sorted list");
+    std::string last_set;
+    std::string again;
+    need(s.database.get("last", last_set) == s.database.get("again", again) && last_set == again,
+         "records that are set together");
     need(s.list.contains(here, -1) != s.tree.contains(here, -1), "a key that moves");
   }
 }

@@ -1,0 +1,101 @@
+// What rounds come to in which contestants were run in turns: medians, and ratios with intervals.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "rlu/contest.h"
+
+namespace bench {
+
+// The figures of one contestant, a value a round.
+struct Rounds {
+  std::vector<double> ops_cpu;
+  std::vector<double> ops_thread_cpu;
+  std::vector<double> ops_s;
+  std::vector<double> resizes_s;
+
+  void add(const Round& r) {
+    double operations = 0;
+    double rate = 0;
+    double cpu = 0;
+    for (const Share& s : r.phase) {
+      operations += static_cast<double>(s.operations());
+      rate += static_cast<double>(s.operations()) / s.seconds;
+      cpu += s.cpu_seconds;
+    }
+    ops_cpu.push_back(operations / r.cpu_seconds);
+    ops_thread_cpu.push_back(operations / cpu);
+    ops_s.push_back(rate);
+    resizes_s.push_back(static_cast<double>(r.resizes) / r.seconds);
+  }
+};
+
+inline double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const std::size_t n = v.size();
+  return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+// How many of n sorted values lie outside of the interval at each end: as many as leave it in 95 %
+// of cases over the median of what the values are drawn from.
+inline std::size_t outside(std::size_t n) {
+  double chance = 1;  // that no value is below the median, and then at most k
+  for (std::size_t i = 0; i < n; ++i)
+    chance /= 2;
+  double term = chance;
+  std::size_t k = 0;
+  while (chance <= 0.025 && k < n / 2) {
+    ++k;
+    term = term * static_cast<double>(n - k + 1) / static_cast<double>(k);
+    chance += term;
+  }
+  return k;  // 0: there are too few values
+}
+
+inline std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> r;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    r.push_back(a[i] / b[i]);
+  std::sort(r.begin(), r.end());
+  return r;
+}
+
+inline std::string shown(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+inline void print_rounds(const std::string& of, const Rounds& r, bool resizes = false) {
+  const std::string name = shown(of);
+  std::printf("%s_ops_cpu %.0f %s_ops_s %.0f %s_ops_thread_cpu %.0f\n", name.c_str(),
+              median(r.ops_cpu), name.c_str(), median(r.ops_s), name.c_str(),
+              median(r.ops_thread_cpu));
+  if (resizes) std::printf("%s_resizes_s %.2f\n", name.c_str(), median(r.resizes_s));
+}
+
+inline void print_ratio(const std::string& first, const Rounds& first_rounds,
+                        const std::string& other, const Rounds& other_rounds) {
+  const std::string name = shown(first) + "_to_" + shown(other);
+  const auto r = ratios(first_rounds.ops_cpu, other_rounds.ops_cpu);
+  std::printf("%s %.3f", name.c_str(), median(r));
+  if (const std::size_t k = outside(r.size()); k != 0)
+    std::printf(" %s_low %.3f %s_high %.3f", name.c_str(), r[k - 1], name.c_str(), r[r.size() - k]);
+  std::printf(" %s_by_thread_cpu %.3f\n", name.c_str(),
+              median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
+}
+
+// Of a list with commas in between.
+inline std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace bench
