@@ -10,7 +10,9 @@
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
 #include "interpose/load_order.h"
+#include "interpose/modules.h"
 #include "interpose/objects.h"
+#include "interpose/policy_rules.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
 #include "platform/process.h"
@@ -20,6 +22,9 @@
 #include "platform/topology.h"
 #include "registry/config.h"
 #include "registry/mutexes.h"
+#include "registry/policy.h"
+#include "registry/policy_catches.h"
+#include "registry/policy_ops.h"
 #include "registry/range_locks.h"
 #include "registry/rlu_forked.h"
 #include "registry/rwlocks.h"
@@ -31,22 +36,26 @@ namespace {
 
 constinit Config config{};
 
-bool swaps_rwlocks() noexcept { return !rwlock_of(config).passes_through(); }
-
-bool swaps_mutexes() noexcept {
-  const MutexInfo* mutex = mutex_of(config);
-  return mutex != nullptr && !mutex->passes_through();
+bool swaps_rwlocks() noexcept {
+  if (config.policy != nullptr) return config.policy->swaps(ObjectKind::rwlock);
+  return !rwlock_of(config).passes_through();
 }
 
-Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(), swaps_conds(config)}; }
+Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
 
 void announce() noexcept {
   char line[256];
   Text text(line, sizeof line);
-  text << "lockswap " LOCKSWAP_VERSION ": rwlock " << rwlock_of(config).name
-       << (config.rwlock == nullptr ? " (nothing chosen)" : "")
-       << (config.automatic ? " (auto)" : "");
-  if (swaps_rwlocks() || swaps_mutexes()) text << ", wait " << config.wait;
+  text << "lockswap " LOCKSWAP_VERSION ": ";
+  if (config.policy != nullptr) {
+    text << "policy of " << static_cast<std::uint64_t>(config.policy->count)
+         << (config.policy->count == 1 ? " rule" : " rules");
+  } else {
+    text << "rwlock " << rwlock_of(config).name
+         << (config.rwlock == nullptr ? " (nothing chosen)" : "")
+         << (config.automatic ? " (auto)" : "");
+  }
+  if (swaps_rwlocks() || swaps_mutexes(config)) text << ", wait " << config.wait;
   if (rwlock_of(config).biased) {
     text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
   }
@@ -95,6 +104,15 @@ void start() noexcept {
       refuse(message);
     }
   }
+  if (config.policy != nullptr) {
+    if (config.policy->has_rules_of(ObjectKind::rwlock) && !glibc_leaves_our_bytes_alone()) {
+      refuse(
+          "lockswap: LOCKSWAP_POLICY: rules for reader-writer locks cannot run on this glibc, "
+          "which uses all of its pthread_rwlock_t");
+    }
+    prepare_modules();
+    find_rule = first_rule_met;
+  }
   const char* why = nullptr;
   const RwOps* ops = prepare_rwlock(config, why);
   MutexChoice choice{};
@@ -120,7 +138,10 @@ void in_forked_child() noexcept {
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
   rlu_forked();
-  if (config.stats != nullptr) reset_stats();
+  if (config.stats != nullptr) {
+    reset_stats();
+    reset_catches();
+  }
 }
 
 __attribute__((constructor)) void on_load() {

@@ -251,3 +251,33 @@ def audit_command(
     from lockswap.base.paths import Paths
 
     return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)
+
+
+@cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
+def policy_group() -> None:
+    """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""
+
+
+@policy_group.command("check", context_settings=PASS_ON, short_help="Run a program and say what each rule caught.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.argument("rules", metavar="FILE")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def policy_check_command(as_json: bool, rules: str, command: tuple[str, ...]) -> int:
+    """Run a program under a policy, a file or a rule in quotes, and say on stderr what each rule caught: objects, and
+    the places that initialise them or use them first. The exit status is the program's own.
+
+    \b
+    lockswap policy check rules.txt -- ./server --port 8080
+    lockswap policy check 'module=libcrypto.so.3 rwlock=bravo-ba' -- openssl speed sha256
+
+    What no rule caught is listed too: its places are what a new rule can name.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.policy import check
+
+    words = list(command)
+    if words[0] == "--":  # it stands behind FILE, so click takes it for the first word
+        del words[0]
+    if not words:
+        raise UserError("say what to run, behind '--'")
+    return check.run(Paths.find(), rules, words, as_json)

@@ -26,15 +26,24 @@ struct Generation {
   bool trusted;          // whether records of it may be trusted
 };
 
+// Which numbers the locks of an algorithm take: those that leave the remainder `mine` by `of`. So
+// the number shows the algorithm, where a process has locks of several. All zeroes: it takes any.
+struct NumberShare {
+  std::uint32_t of;
+  std::uint32_t mine;  // from 1, and below `of`
+};
+
 template <Platform P, std::uint32_t kMost, std::size_t kSlots = 1 << 14>
 class Generations {
  public:
-  Generation begin() noexcept {
+  Generation begin(NumberShare share = {}) noexcept {
+    if (share.of == 0) share = {1, 1};
+    const std::uint32_t numbers = kMost / share.of;
     for (;;) {
       // relaxed: numbers only have to differ.
       const std::uint64_t n = begun_.fetch_add(1, relaxed);
-      const auto number = static_cast<std::uint32_t>(n % kMost) + 1;
-      if (n < kMost) return {number, true};
+      const auto number = static_cast<std::uint32_t>(n % numbers) * share.of + share.mine;
+      if (n < numbers) return {number, true};
       if (!is_disputed(number)) return {number, !overflowed_.load(relaxed)};
     }
   }

@@ -29,11 +29,22 @@ class RwAdoption {
   static bool is_done(const Frame& f) noexcept { return Adopted::is_done(f.contract); }
   static void adopt(Frame& f) noexcept { Adopted::adopt(f.contract, Owner{f}); }
 
+  // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
+  // may have made it another lock's, or the system's (registry/policy_ops.h).
+  static void adopt_unused(Frame& f) noexcept {
+    std::uint64_t unused = 0;
+    // relaxed: the object is new; nothing in it is handed on.
+    f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
+  }
+
   // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.
   static void begin(Frame& f) noexcept {
     // relaxed: the program hands the object on.
     f.contract.store(new_generation(f) | P::process(), relaxed);
   }
+
+  // At start-up: which numbers of generations locks of this algorithm have.
+  static NumberShare& numbers() noexcept { return P::template global<Numbers>().share; }
 
  private:
   // For Adoption; `v` is the contract word.
@@ -71,12 +82,17 @@ class RwAdoption {
     }
   };
 
+  // A type of its own for each algorithm, so that each has a share of its own.
+  struct Numbers {
+    NumberShare share;
+  };
+
   // The contract word of a new lock, but for the stamp.
   static std::uint64_t new_generation(const Frame& f) noexcept {
     // A hold of the lock that was here before is no hold of this one.
     Holds<P>& holds = P::template local<Holds<P>>();
     if (HoldRecord* hold = holds.find(f.key()); hold != nullptr) holds.remove(hold);
-    const Generation generation = Word::generations().begin();
+    const Generation generation = Word::generations().begin(numbers());
     return std::uint64_t{generation.number} << Word::kGenerationShift |
            (generation.trusted ? 0 : Word::kMarked);
   }

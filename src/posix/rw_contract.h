@@ -54,6 +54,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/extra_holds.h"
+#include "posix/generations.h"
 #include "posix/guests.h"
 #include "posix/holds.h"
 #include "posix/marked.h"
@@ -85,7 +86,9 @@ class RwContract {
   // --- adoption: a call on an object that this process has not adopted comes here first
   static bool adopted(const Frame& f) noexcept { return Adopted::is_done(f); }
   static void adopt(Frame& f) noexcept { Adopted::adopt(f); }
+  static void adopt_unused(Frame& f) noexcept { Adopted::adopt_unused(f); }
   static void begin(Frame& f) noexcept { Adopted::begin(f); }
+  static void set_numbers(NumberShare share) noexcept { Adopted::numbers() = share; }
 
   // --- reading; 0 or an errno
 

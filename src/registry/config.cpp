@@ -7,6 +7,7 @@
 #include "registry/auto.h"
 #include "registry/environment.h"
 #include "registry/mutexes.h"
+#include "registry/policy.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
@@ -23,6 +24,8 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_COND", "own or pthread", "",
      "own: condition variables of ours, also with glibc's mutexes; pthread: glibc's; unset: those "
      "that go with the mutex"},
+    {"LOCKSWAP_POLICY", "FILE or rule", "",
+     "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
     {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
@@ -59,6 +62,7 @@ class Reader {
  public:
   Reader(char* message, std::uint32_t size) noexcept : message_(message), size_(size) {}
   bool ok() const noexcept { return ok_; }
+  void fail() noexcept { ok_ = false; }  // the message is there
 
   Text complain(const char* name, const char* value) noexcept {
     ok_ = false;
@@ -125,6 +129,21 @@ void read_cond(Reader& reader, Config& config) noexcept {
   } else {
     reader.complain(kName, v) << "is no kind of condition variables; choose one of: own, pthread";
   }
+}
+
+void read_rules(Reader& reader, Config& config, char* message, std::uint32_t size) noexcept {
+  const char* v = environment_value("LOCKSWAP_POLICY");
+  if (v == nullptr || !reader.ok()) return;
+  for (const char* other : {"LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"}) {
+    if (const char* lock = environment_value(other); lock != nullptr) {
+      reader.complain(other, lock)
+          << "does not go with LOCKSWAP_POLICY, whose rules name the locks; leave one of the two "
+             "unset, or end the policy with a rule that has no conditions";
+      return;
+    }
+  }
+  config.policy = read_policy(v, message, size);
+  if (config.policy == nullptr) reader.fail();
 }
 
 const WaitInfo* find_wait(const char* name) noexcept {
@@ -215,6 +234,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   choose(reader, "LOCKSWAP_RWLOCK", "lock", rwlocks(), find_rwlock, config.rwlock);
   choose(reader, "LOCKSWAP_MUTEX", "mutex", mutexes(), find_mutex, config.mutex);
   read_cond(reader, config);
+  read_rules(reader, config, message, size);
   choose(reader, "LOCKSWAP_WAIT", "wait policy", waits(), find_wait, config.wait);
   read_range(reader, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);

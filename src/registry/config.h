@@ -21,6 +21,8 @@ struct Options {
 };
 Options options() noexcept;
 
+struct Policy;
+
 // LOCKSWAP_COND.
 enum class Conds : std::uint8_t {
   with_mutex,  // unset: ours with a mutex of ours, else glibc's
@@ -29,10 +31,11 @@ enum class Conds : std::uint8_t {
 };
 
 struct Config {
-  const char* rwlock = nullptr;  // a canonical name; nullptr = nothing was asked for
-  bool automatic = false;        // it was chosen for `auto` (rwlocks.h)
-  const char* mutex = nullptr;   // as rwlock
-  bool automatic_mutex = false;  // as automatic (mutexes.h)
+  const char* rwlock = nullptr;    // a canonical name; nullptr = nothing was asked for
+  bool automatic = false;          // it was chosen for `auto` (rwlocks.h)
+  const char* mutex = nullptr;     // as rwlock
+  bool automatic_mutex = false;    // as automatic (mutexes.h)
+  const Policy* policy = nullptr;  // which objects are swapped (policy.h); nullptr: all, or none
   Conds cond = Conds::with_mutex;
   const char* wait = "park";
   std::uint32_t spin = 50;  // pauses before parking

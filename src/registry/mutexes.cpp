@@ -16,6 +16,8 @@
 #include "registry/mutex_forms.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake
 #include "registry/named_rows.h"
+#include "registry/policy.h"
+#include "registry/policy_ops.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 
@@ -110,10 +112,23 @@ const MutexInfo* mutex_of(const Config& config) noexcept {
   return config.mutex == nullptr ? nullptr : find_mutex(config.mutex);
 }
 
-bool swaps_conds(const Config& config) noexcept {
+bool swaps_mutexes(const Config& config) noexcept {
   const MutexInfo* mutex = mutex_of(config);
-  const bool by_mutex = mutex != nullptr && !mutex->passes_through();
-  return config.cond == Conds::own || (config.cond == Conds::with_mutex && by_mutex);
+  if (mutex != nullptr) return !mutex->passes_through();
+  return config.policy != nullptr && config.policy->swaps(ObjectKind::mutex);
+}
+
+bool counts_mutexes(const Config& config) noexcept {
+  return config.mutex != nullptr ||
+         (config.policy != nullptr && config.policy->has_rules_of(ObjectKind::mutex));
+}
+
+bool counts_conds(const Config& config) noexcept {
+  return counts_mutexes(config) || config.cond != Conds::with_mutex;
+}
+
+bool swaps_conds(const Config& config) noexcept {
+  return config.cond == Conds::own || (config.cond == Conds::with_mutex && swaps_mutexes(config));
 }
 
 namespace {
@@ -124,10 +139,12 @@ constexpr MutexOfConds kGlibcsMutexes{
     .count_waiter = [](pthread_mutex_t*, bool) {},  // never called
 };
 
-const char* cannot_wait_with(const MutexInfo& mutex) noexcept {
+constexpr const char* kNoNodes = "no memory for queue nodes; raise the limit (ulimit -v)";
+
+const char* cannot_wait_with(const char* what, const char* value) noexcept {
   static constinit char line[256];
   Text(line, sizeof line)
-      << "LOCKSWAP_COND=pthread does not go with LOCKSWAP_MUTEX=" << mutex.name
+      << "LOCKSWAP_COND=pthread does not go with " << what << value
       << ": glibc's condition variables release and acquire mutexes by glibc's own code, which "
          "would break one of ours; leave one of the two unset";
   return line;
@@ -141,28 +158,44 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   if (mutex != nullptr && mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
   const bool is_ours = mutex != nullptr && mutex->code != nullptr;
   if (is_ours && config.cond == Conds::pthread) {
-    why = cannot_wait_with(*mutex);
+    why = cannot_wait_with("LOCKSWAP_MUTEX=", mutex->name);
     return false;
   }
   choice = {&system_mutex, &system_cond, &system_old_cond};
-  if (is_ours || config.cond == Conds::own) {
+  if (is_ours || swaps_conds(config)) {
     Native::set_spin_budget(config.spin);
     Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
     Native::set_pretence(config.topology);
-    const MutexCode* code =
-        is_ours ? &mutex->code->of[AllWaits::number_of(config.wait)][count] : nullptr;
-    if ((is_ours && !code->prepare()) ||
-        !prepare_conds(is_ours ? *code->ops : system_mutex,
-                       is_ours ? code->of_conds : kGlibcsMutexes)) {
-      why = "no memory for queue nodes; raise the limit (ulimit -v)";
+  }
+  MutexOfConds of_conds = kGlibcsMutexes;
+  if (is_ours) {
+    const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
+    if (!code.prepare()) {
+      why = kNoNodes;
       return false;
     }
-    choice = {is_ours ? code->ops : &system_mutex, &cond_ops, &old_cond_ops};
+    choice.mutex = code.ops;
+    of_conds = code.of_conds;
+  } else if (config.policy != nullptr) {
+    const MutexPolicy by_policy = prepare_policy_of_mutexes(config, why);
+    if (by_policy.ops == nullptr) return false;
+    choice.mutex = by_policy.ops;
+    if (by_policy.swaps) of_conds = by_policy.of_conds;
+    if (by_policy.swaps && config.cond == Conds::pthread) {
+      why = cannot_wait_with("LOCKSWAP_POLICY, which has rules with ", "mutex=");
+      return false;
+    }
+  }
+  if (swaps_conds(config)) {
+    if (!prepare_conds(*choice.mutex, of_conds)) {
+      why = kNoNodes;
+      return false;
+    }
+    choice.cond = &cond_ops;
+    choice.old_cond = &old_cond_ops;
   }
   if (count && mutex != nullptr && !is_ours) choice.mutex = &counting_system_mutex;
-  if (count && (mutex != nullptr || config.cond != Conds::with_mutex)) {
-    count_conds(choice.cond, choice.old_cond);
-  }
+  if (count && counts_conds(config)) count_conds(choice.cond, choice.old_cond);
   return true;
 }
 

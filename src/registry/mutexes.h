@@ -46,6 +46,12 @@ const MutexInfo* find_mutex(const char* name) noexcept;
 // The mutex that the configuration names; nullptr: none.
 const MutexInfo* mutex_of(const Config& config) noexcept;
 
+// Whether some mutexes are ours under that configuration; whether LOCKSWAP_STATS counts mutexes,
+// and condition variables.
+bool swaps_mutexes(const Config& config) noexcept;
+bool counts_mutexes(const Config& config) noexcept;
+bool counts_conds(const Config& config) noexcept;
+
 // Whether condition variables are ours under that configuration.
 bool swaps_conds(const Config& config) noexcept;
 

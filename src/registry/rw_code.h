@@ -26,7 +26,9 @@ constexpr RwForms rw_forms_of() {
     using Core = CoreOf<Native, W>;
     const auto put = [wait]<class Lock, class Count>(RwCodes& codes) {
       using Contract = RwContract<Native, W, Lock, Count>;
-      codes.of[wait][counts<Count>] = {&RwLockOps<Contract, Count>::table, &Contract::prepare};
+      using Ops = RwLockOps<Contract, Count>;
+      codes.of[wait][counts<Count>] = {&Ops::table, &Contract::prepare, &Ops::adopt_unused,
+                                       &Contract::set_numbers};
     };
     const auto put_each = [&]<class Count>() {
       if constexpr (has_direct_form(kWords))

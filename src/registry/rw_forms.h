@@ -5,6 +5,7 @@
 
 #include "locks/common/events.h"
 #include "platform/system_rwlock.h"
+#include "posix/generations.h"
 #include "registry/list_words.h"
 #include "registry/waits.h"
 
@@ -27,6 +28,11 @@ constexpr bool has_bravo_asym_form(ListWords words) noexcept {
 struct RwCode {
   const RwOps* ops;
   bool (*prepare)();
+  // For policies (policy_ops.h): makes an object that nobody has used one of this lock's, unless
+  // another thread is faster and makes it another's; and says, at start-up, which numbers the
+  // lock's objects have.
+  void (*adopt)(pthread_rwlock_t*);
+  void (*set_numbers)(NumberShare);
 };
 struct RwCodes {
   RwCode of[AllWaits::kCount][2];  // by wait policy, then: is it counted

@@ -131,6 +131,9 @@ class RwLockOps {
   }
 
  public:
+  // For an object that is not process-shared.
+  static void adopt_unused(pthread_rwlock_t* l) noexcept { Contract::adopt_unused(frame(l)); }
+
   static constexpr RwOps table{.init = init,
                                .destroy = destroy,
                                .rdlock = rdlock,

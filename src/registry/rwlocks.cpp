@@ -17,6 +17,7 @@
 #include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/named_rows.h"
+#include "registry/policy_ops.h"
 #include "registry/rw_forms.h"
 #include "registry/rw_list_headers.h"  // written by lists.cmake
 #include "registry/rw_rows.h"
@@ -186,6 +187,14 @@ const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config
   return prepare_own(lock, config, false, why);
 }
 
+const RwOps* prepare_rwlock_of(const RwLockInfo& named, const Config& config, bool count,
+                               const char*& why) noexcept {
+  const RwLockInfo* lock = &named;
+  if (named.chosen != nullptr) lock = find_rwlock(named.chosen(config));
+  if (lock == nullptr) __builtin_unreachable();  // what a choice names is in the list
+  return lock->passes_through() ? lock->passed_to[count] : prepare_own(*lock, config, count, why);
+}
+
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   const bool count = config.stats != nullptr;
   ThreadExit::prepare();
@@ -193,11 +202,8 @@ const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
     why = "no memory for the counts of LOCKSWAP_STATS";
     return nullptr;
   }
-  const RwLockInfo& named = rwlock_of(config);
-  const RwLockInfo* lock = &named;
-  if (named.chosen != nullptr) lock = find_rwlock(named.chosen(config));
-  if (lock == nullptr) __builtin_unreachable();  // what a choice names is in the list
-  return lock->passes_through() ? lock->passed_to[count] : prepare_own(*lock, config, count, why);
+  return config.policy != nullptr ? prepare_policy_of_rwlocks(config, why)
+                                  : prepare_rwlock_of(rwlock_of(config), config, count, why);
 }
 
 }  // namespace lockswap

@@ -77,6 +77,10 @@ void resolve_auto(Config& config) noexcept;
 // line.
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept;
 
+// The same for one lock that a policy names, once the process is ready (policy_ops.h).
+const RwOps* prepare_rwlock_of(const RwLockInfo& named, const Config& config, bool count,
+                               const char*& why) noexcept;
+
 // The same for a further lock, which is not the configuration's but runs inside of a range lock. It
 // is not counted. Only one thread at a time may call this.
 const RwOps* prepare_further_rwlock(const RwLockInfo& lock, const Config& config,

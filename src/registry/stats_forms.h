@@ -65,14 +65,21 @@ inline constexpr auto kOfOneMutex = kMutexFields.first<4>();
 inline constexpr auto kOfConds = kMutexFields.last<4>();
 static_assert(kFields.size() + kMutexFields.size() == std::size(kAllFields));
 
-inline const char* name_of_lock(const Config& config) noexcept { return rwlock_of(config).name; }
+// Of a policy, what stands in the place of a lock's name.
+inline constexpr const char* kByPolicy = "policy";
+inline const char* name_of_lock(const Config& config) noexcept {
+  return config.policy != nullptr ? kByPolicy : rwlock_of(config).name;
+}
+inline const char* name_of_mutex(const Config& config) noexcept {
+  return config.mutex != nullptr ? config.mutex : kByPolicy;
+}
 inline bool has_bias(const Config& config) noexcept { return rwlock_of(config).biased; }
 
 inline const char* name_of_conds(const Config& config) noexcept {
   return swaps_conds(config) ? "own" : "pthread";
 }
 inline bool counts_conds_alone(const Config& config) noexcept {
-  return config.mutex == nullptr && config.cond != Conds::with_mutex;
+  return !counts_mutexes(config) && counts_conds(config);
 }
 
 // fast / reads with six places.
@@ -81,6 +88,11 @@ void put_share(Text& out, std::uint64_t fast, std::uint64_t reads) noexcept;
 // For a file.
 void put_json(Text& out, const Config& config, const Totals& t, const Busiest& top,
               const Busiest& top_mutexes, const Bypasses* bypasses) noexcept;
+
+// What the rules of a policy caught, in both forms.
+void put_json_policy(Text& out, const Config& config) noexcept;
+void put_text_policy(Text& out, const Config& config) noexcept;
+void put_json_string(Text& out, const char* s) noexcept;
 
 // For stderr.
 void put_text_rwlocks(Text& out, const Config& config, const Totals& t,

@@ -24,6 +24,8 @@ void put_json_share(Text& out, const Config& config, Get get) noexcept {
   }
 }
 
+}  // namespace
+
 void put_json_string(Text& out, const char* s) noexcept {
   out << "\"";
   for (; *s != 0; ++s) {
@@ -39,6 +41,8 @@ void put_json_string(Text& out, const char* s) noexcept {
   }
   out << "\"";
 }
+
+namespace {
 
 void put_json_bypasses(Text& out, const Bypasses* found) noexcept {
   if (found == nullptr) {
@@ -70,12 +74,12 @@ void put_json_busiest(Text& out, const Busiest& top, const PutOne& put_one) noex
 // null: they are not chosen, so not counted.
 void put_json_mutexes(Text& out, const Config& config, const Totals& t,
                       const Busiest& top) noexcept {
-  if (config.mutex == nullptr) {
+  if (!counts_mutexes(config)) {
     out << "\"mutexes\":null";
     return;
   }
   const auto total = [&t](Event e) { return t[e]; };
-  out << "\"mutexes\":{\"mutex\":\"" << config.mutex
+  out << "\"mutexes\":{\"mutex\":\"" << name_of_mutex(config)
       << "\",\"auto\":" << (config.automatic_mutex ? "true" : "false")
       << ",\"calls\":" << t[Event::mutex_call] << ",\"locks\":" << t.mutexes << ",\n\"totals\":{";
   put_json_counts(out, kMutexFields, total);
@@ -88,7 +92,7 @@ void put_json_mutexes(Text& out, const Config& config, const Totals& t,
 
 // null: they are not counted.
 void put_json_conds(Text& out, const Config& config, const Totals& t) noexcept {
-  if (config.mutex == nullptr && !counts_conds_alone(config)) {
+  if (!counts_conds(config)) {
     out << "\"conds\":null";
     return;
   }
@@ -124,6 +128,8 @@ void put_json(Text& out, const Config& config, const Totals& t, const Busiest& t
   put_json_mutexes(out, config, t, top_mutexes);
   out << ",\n";
   put_json_conds(out, config, t);
+  out << ",\n";
+  put_json_policy(out, config);
   out << "}\n";
 }
 

@@ -127,7 +127,7 @@ void report_bypasses(const Bypasses& bypasses) noexcept {
 
 void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
   static constinit Turn turn{};
-  static constinit char buffer[16384];
+  static constinit char buffer[65536];
   if (!turn.take()) return;
   if (Counts* table = take_counts(); table != nullptr) {
     const Busiest top = find_busiest(table, acquisitions);
@@ -139,6 +139,7 @@ void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
     } else if (config.stats[0] == 0) {
       put_text_rwlocks(out, config, totals, top);
       put_text_mutexes(out, config, totals, top_mutexes);
+      put_text_policy(out, config);
       if (bypasses != nullptr && bypasses->count != 0) put_bypasses(out << "  ", *bypasses);
       write_all(2, buffer);
     } else {

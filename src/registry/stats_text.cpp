@@ -48,9 +48,9 @@ void put_text_mutexes(Text& out, const Config& config, const Totals& t,
         << (saw_conds(t) ? "\n" : " 0 calls seen\n");
     put_text_counts(out, kOfConds, t);
   }
-  if (config.mutex == nullptr) return;
-  out << "lockswap: mutex " << config.mutex << (config.automatic_mutex ? " (auto)" : "") << ": "
-      << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";
+  if (!counts_mutexes(config)) return;
+  out << "lockswap: mutex " << name_of_mutex(config) << (config.automatic_mutex ? " (auto)" : "")
+      << ": " << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";
   put_text_counts(out, kMutexFields, t);
   for (std::size_t i = 0; i < top.count; ++i) {
     out << "  mutex ";

@@ -45,6 +45,20 @@ TEST(Generations, NumbersComeRoundWithoutTheDisputedOnes) {
   }
 }
 
+TEST(Generations, OfAShareLeaveItsRemainderAndStayInRange) {
+  Generations<Native, 100, 64> generations;
+  for (int n = 0; n < 40; ++n) {
+    const std::uint32_t mine = 1 + static_cast<std::uint32_t>(n) % 15;
+    const Generation g = generations.begin({16, mine});
+    EXPECT_EQ(g.number % 16, mine);
+    EXPECT_GE(g.number, 1u);
+    EXPECT_LE(g.number, 100u);
+  }
+  Generations<Native, 100, 64> alone;
+  EXPECT_EQ(alone.begin({16, 3}).number, 3u);
+  EXPECT_EQ(alone.begin({16, 3}).number, 19u);
+}
+
 TEST(Generations, AreNotTrustedWhenTheyComeRoundAndMoreAreDisputedThanTheSetHolds) {
   Generations<Native, 100, 64> generations;
   for (int n = 0; n < 99; ++n)

@@ -9,7 +9,7 @@
 //                    that no pointer has, and its kind; all 0 in fresh memory. glibc's robust
 //                    mutexes have a pointer there
 //  32..35  waiters   threads that wait on condition variables with this mutex
-//  36..39  spare
+//  36..39  choice    under a policy, what runs the mutex (registry/policy_ops.h); else 0
 //
 // All zeroes is a free mutex, and so are the other static initialisers, which set the kind alone.
 #pragma once
@@ -35,7 +35,7 @@ struct MutexFrame {
   std::uint32_t spins = 0;
   typename P::template atomic<std::uint64_t> contract{};
   typename P::template atomic<std::uint32_t> waiters{};
-  std::uint32_t spare = 0;
+  std::uint32_t choice = 0;
 };
 
 // The bits of `kind`, by glibc's nptl; pthread.h has the types, but not the flags.

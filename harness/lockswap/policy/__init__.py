@@ -1,0 +1,1 @@
+"""Policies: rules that swap some locks of a program."""

@@ -1,0 +1,11 @@
+// Whether an object meets a rule of a policy: what registry/policy_ops.h asks.
+#pragma once
+
+#include "registry/policy_ops.h"
+
+namespace lockswap {
+
+CallSite first_rule_met(const Policy& policy, ObjectKind kind, const void* object,
+                        const void* caller) noexcept;
+
+}  // namespace lockswap

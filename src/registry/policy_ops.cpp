@@ -1,0 +1,256 @@
+#include "registry/policy_ops.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "locks/common/events.h"
+#include "locks/common/mutex_layout.h"
+#include "locks/common/rw_layout.h"
+#include "platform/native.h"
+#include "registry/counted_mutex.h"
+#include "registry/mutex_forms.h"
+#include "registry/mutexes.h"
+#include "registry/policy_catches.h"
+#include "registry/rw_forms.h"
+#include "registry/rwlocks.h"
+#include "registry/stats.h"
+#include "registry/system_ops.h"
+#include "registry/waits.h"
+
+namespace lockswap {
+namespace {
+
+constinit const Policy* policy = nullptr;
+
+Runner runner_of(ObjectKind kind, const void* object, const void* caller, bool count) noexcept {
+  const CallSite site = find_rule(*policy, kind, object, caller);
+  if (count) count_catch(kind, site, caller);
+  return site.rule < 0 ? kGlibc : policy->rules[site.rule].runner[static_cast<std::size_t>(kind)];
+}
+
+template <auto kOne, auto kOther>
+constexpr bool is_member = false;
+template <auto kOne>
+constexpr bool is_member<kOne, kOne> = true;
+
+// --- reader-writer locks
+
+struct RwRunner {
+  RwOps ops;
+  void (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
+};
+constinit RwRunner rw_runners[kMostRunners]{};
+
+using Word = NativeAtomic<std::uint64_t>;
+constexpr int kNumberShift = 40;  // RwWord::kGenerationShift
+// A bit of the contract word that no lock of ours ever sets there (rw_word.h: kGuest); it has no
+// stamp. It fits into a comparison instruction.
+constexpr std::uint64_t kGlibcsWord = 1u << 9;
+
+Word& word_of(pthread_rwlock_t* l) noexcept {
+  return *reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(l) + 32);
+}
+// The word of an object that a table with glibc's lock behind it runs.
+std::uint64_t word_for(Runner r) noexcept { return kGlibcsWord | std::uint64_t{r} << kNumberShift; }
+Runner runner_in(std::uint64_t word) noexcept {
+  return static_cast<Runner>((word >> kNumberShift) % kMostRunners);
+}
+
+template <bool kCount, auto kMember>
+struct RwCall;
+template <bool kCount, class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...)>
+struct RwCall<kCount, kMember> {
+  static constexpr const RwOps& kSystem = kCount ? counting_system_ops : system_rwlock;
+
+  static int call(pthread_rwlock_t* l, Args... args) noexcept {
+    // relaxed: the functions behind this acquire what they must. For glibc's lock the
+    // decision hands nothing on: its bytes are as an initialiser left them.
+    const std::uint64_t word = word_of(l).load(relaxed);
+    if (word == kGlibcsWord) [[likely]]
+      return (kSystem.*kMember)(l, args...);
+    return elsewhere(l, word, args...);
+  }
+  // The calls up to here are jumps, so what a function returns to is the program's.
+  [[gnu::noinline]] static int elsewhere(pthread_rwlock_t* l, std::uint64_t word,
+                                         Args... args) noexcept {
+    if (const Runner r = runner_in(word); r != kGlibc)
+      return (rw_runners[r].ops.*kMember)(l, args...);
+    if (is_process_shared(l)) return (kSystem.*kMember)(l, args...);
+    return decide(l, __builtin_return_address(0), args...);
+  }
+  [[gnu::noinline]] static int decide(pthread_rwlock_t* l, const void* caller,
+                                      Args... args) noexcept {
+    // An object that was never used needs no decision to end.
+    if constexpr (is_member<kMember, &RwOps::destroy>) return (kSystem.*kMember)(l, args...);
+    const Runner r = runner_of(ObjectKind::rwlock, l, caller, kCount);
+    if (const auto adopt = rw_runners[r].adopt; adopt != nullptr) {
+      adopt(l);
+    } else {
+      std::uint64_t fresh = 0;
+      word_of(l).compare_exchange(fresh, word_for(r), relaxed);  // relaxed: as in call
+    }
+    // By the word, as another thread may have been faster.
+    const Runner decided = runner_in(word_of(l).load(relaxed));
+    return decided == kGlibc ? (kSystem.*kMember)(l, args...)
+                             : (rw_runners[decided].ops.*kMember)(l, args...);
+  }
+};
+
+template <bool kCount>
+int rw_init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
+  const Runner r = runner_of(ObjectKind::rwlock, l, __builtin_return_address(0), kCount);
+  const RwOps& system = kCount ? counting_system_ops : system_rwlock;
+  const int error = (r == kGlibc ? system : rw_runners[r].ops).init(l, attributes);
+  if (error == 0 && rw_runners[r].adopt == nullptr && !is_process_shared(l)) {
+    word_of(l).store(word_for(r), relaxed);  // relaxed: the program hands the object on
+  }
+  return error;
+}
+
+template <bool kCount>
+constexpr RwOps rw_by_policy{
+    rw_init<kCount>,
+    RwCall<kCount, &RwOps::destroy>::call,
+    RwCall<kCount, &RwOps::rdlock>::call,
+    RwCall<kCount, &RwOps::tryrdlock>::call,
+    RwCall<kCount, &RwOps::timedrdlock>::call,
+    RwCall<kCount, &RwOps::clockrdlock>::call,
+    RwCall<kCount, &RwOps::wrlock>::call,
+    RwCall<kCount, &RwOps::trywrlock>::call,
+    RwCall<kCount, &RwOps::timedwrlock>::call,
+    RwCall<kCount, &RwOps::clockwrlock>::call,
+    RwCall<kCount, &RwOps::unlock>::call,
+};
+
+// --- mutexes
+
+constinit MutexOps mutex_runners[kMostRunners]{};
+constinit MutexOfConds of_conds[kMostRunners]{};  // empty: glibc's mutexes
+
+using Choice = NativeAtomic<std::uint32_t>;
+// Upper bytes that no pointer has there: in a robust mutex it is half of one.
+constexpr std::uint32_t kChosen = 0x4c530000;
+
+Choice& choice_of(pthread_mutex_t* m) noexcept {
+  return *reinterpret_cast<Choice*>(reinterpret_cast<std::byte*>(m) + 36);
+}
+// kGlibc also if nothing is decided.
+Runner runner_in(std::uint32_t choice) noexcept {
+  return choice - kChosen < kMostRunners ? static_cast<Runner>(choice - kChosen) : kGlibc;
+}
+bool is_left_to_glibc(const pthread_mutex_t* m) noexcept {
+  return (static_cast<std::uint32_t>(m->__data.__kind) & mutex_kind::kGlibcs) != 0;
+}
+
+template <bool kCount, auto kMember>
+struct MutexCall;
+template <bool kCount, class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
+struct MutexCall<kCount, kMember> {
+  static constexpr const MutexOps& kSystem = kCount ? counting_system_mutex : system_mutex;
+
+  static int call(pthread_mutex_t* m, Args... args) noexcept {
+    const std::uint32_t choice = choice_of(m).load(relaxed);  // relaxed: as RwCall's
+    if (choice == kChosen) [[likely]]
+      return (kSystem.*kMember)(m, args...);
+    return elsewhere(m, choice, args...);
+  }
+  [[gnu::noinline]] static int elsewhere(pthread_mutex_t* m, std::uint32_t choice,
+                                         Args... args) noexcept {
+    if (const Runner r = runner_in(choice); r != kGlibc)
+      return (mutex_runners[r].*kMember)(m, args...);
+    if (is_left_to_glibc(m)) return (kSystem.*kMember)(m, args...);
+    return decide(m, choice, __builtin_return_address(0), args...);
+  }
+  [[gnu::noinline]] static int decide(pthread_mutex_t* m, std::uint32_t seen, const void* caller,
+                                      Args... args) noexcept {
+    if constexpr (is_member<kMember, &MutexOps::destroy>) return (kSystem.*kMember)(m, args...);
+    const Runner r = runner_of(ObjectKind::mutex, m, caller, kCount);
+    // Another thread may be faster; then `seen` is what that one has decided.
+    const bool is_mine = choice_of(m).compare_exchange(seen, kChosen + r, relaxed);
+    const Runner decided = is_mine ? r : runner_in(seen);
+    return decided == kGlibc ? (kSystem.*kMember)(m, args...)
+                             : (mutex_runners[decided].*kMember)(m, args...);
+  }
+};
+
+template <bool kCount>
+int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
+  const Runner r = runner_of(ObjectKind::mutex, m, __builtin_return_address(0), kCount);
+  const MutexOps& system = kCount ? counting_system_mutex : system_mutex;
+  const int error = (r == kGlibc ? system : mutex_runners[r]).init(m, attributes);
+  if (error == 0 && !is_left_to_glibc(m))
+    choice_of(m).store(kChosen + r, relaxed);  // relaxed: the program hands the object on
+  return error;
+}
+
+template <bool kCount>
+constexpr MutexOps mutexes_by_policy{
+    mutex_init<kCount>,
+    MutexCall<kCount, &MutexOps::destroy>::call,
+    MutexCall<kCount, &MutexOps::lock>::call,
+    MutexCall<kCount, &MutexOps::trylock>::call,
+    MutexCall<kCount, &MutexOps::timedlock>::call,
+    MutexCall<kCount, &MutexOps::clocklock>::call,
+    MutexCall<kCount, &MutexOps::unlock>::call,
+};
+
+// For condition variables. relaxed: the calling thread holds the mutex.
+bool is_ours(pthread_mutex_t* m) noexcept {
+  return !is_left_to_glibc(m) && of_conds[runner_in(choice_of(m).load(relaxed))].is_ours != nullptr;
+}
+void count_waiter(pthread_mutex_t* m, bool begins) noexcept {
+  of_conds[runner_in(choice_of(m).load(relaxed))].count_waiter(m, begins);
+}
+
+}  // namespace
+
+const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) noexcept {
+  policy = config.policy;
+  const bool count = config.stats != nullptr;
+  if (count && !prepare_catches()) {
+    why = "no memory for the counts of LOCKSWAP_STATS";
+    return nullptr;
+  }
+  if (!policy->has_rules_of(ObjectKind::rwlock))
+    return count ? &counting_system_ops : &system_rwlock;
+  rw_runners[kGlibc] = {count ? counting_system_ops : system_rwlock, nullptr};
+  for (Runner r = 1; r < kMostRunners && policy->runners[0][r] != nullptr; ++r) {
+    const RwLockInfo* lock = find_rwlock(policy->runners[0][r]);
+    if (lock->chosen != nullptr) lock = find_rwlock(lock->chosen(config));
+    const RwOps* ops = prepare_rwlock_of(*lock, config, count, why);
+    if (ops == nullptr) return nullptr;
+    rw_runners[r] = {*ops, nullptr};
+    if (lock->code == nullptr) continue;
+    const RwCode& code = lock->code->of[AllWaits::number_of(config.wait)][count];
+    rw_runners[r].adopt = code.adopt;
+    code.set_numbers({kMostRunners, r});
+  }
+  return count ? &rw_by_policy<true> : &rw_by_policy<false>;
+}
+
+MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) noexcept {
+  policy = config.policy;
+  const bool count = config.stats != nullptr;
+  MutexPolicy result{count ? &counting_system_mutex : &system_mutex, {}, false};
+  if (!policy->has_rules_of(ObjectKind::mutex)) return result;
+  mutex_runners[kGlibc] = *result.ops;
+  for (Runner r = 1; r < kMostRunners && policy->runners[1][r] != nullptr; ++r) {
+    const MutexInfo* mutex = find_mutex(policy->runners[1][r]);
+    if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
+    mutex_runners[r] = mutex_runners[kGlibc];
+    if (mutex->code == nullptr) continue;  // what is chosen for this machine
+    const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
+    if (!code.prepare()) {
+      why = "no memory for queue nodes; raise the limit (ulimit -v)";
+      return {};
+    }
+    mutex_runners[r] = *code.ops;
+    of_conds[r] = code.of_conds;
+    result.swaps = true;
+  }
+  result.ops = count ? &mutexes_by_policy<true> : &mutexes_by_policy<false>;
+  result.of_conds = {.is_ours = is_ours, .count_waiter = count_waiter};
+  return result;
+}
+
+}  // namespace lockswap
