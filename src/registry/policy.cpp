@@ -31,8 +31,9 @@ bool is_rule(const char* value) noexcept {
 // copied, as a file is. Returns the text, or an errno.
 int copy_text(const char* value, char* text) noexcept {
   if (is_rule(value)) {
-    if (std::strlen(value) >= kMostText) return E2BIG;
-    std::strcpy(text, value);
+    const std::size_t length = std::strlen(value);
+    if (length >= kMostText) return E2BIG;
+    std::memcpy(text, value, length + 1);
     return 0;
   }
   const long fd =

@@ -15,7 +15,8 @@ constexpr std::size_t kProbes = 64;
 // Which place it is: the same instruction may be caught by several rules, by the objects' symbols.
 std::uint64_t key_of(ObjectKind kind, int rule, const void* caller) noexcept {
   constexpr int kAddressBits = 56;
-  const auto which = static_cast<std::uint64_t>((rule + 1) * 2 + static_cast<int>(kind));
+  const std::uint64_t which =
+      static_cast<std::uint64_t>(rule + 1) * 2 + static_cast<unsigned>(kind);
   return reinterpret_cast<std::uintptr_t>(caller) ^ which << kAddressBits;  // not 0
 }
 
@@ -25,7 +26,8 @@ void fill_in(Catch& c, ObjectKind kind, const CallSite& site) noexcept {
   c.address = site.address;
   const char* file = site.module == nullptr ? "" : site.module;
   const std::size_t n = std::strlen(file);
-  std::strcpy(c.file, n > Catch::kLongestFile ? file + n - Catch::kLongestFile : file);
+  const std::size_t kept = n > Catch::kLongestFile ? Catch::kLongestFile : n;
+  std::memcpy(c.file, file + n - kept, kept + 1);
 }
 
 }  // namespace

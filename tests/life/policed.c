@@ -16,33 +16,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define NEED(what)                                                      \
-  do {                                                                  \
-    if (!(what)) {                                                      \
-      printf("line %d: %s\n", __LINE__, #what);                         \
-      fflush(stdout);                                                   \
-      _exit(1);                                                         \
-    }                                                                   \
+#include <sys/wait.h>
+
+#define NEED(what)                              \
+  do {                                          \
+    if (!(what)) {                              \
+      printf("line %d: %s\n", __LINE__, #what); \
+      fflush(stdout);                           \
+      _exit(1);                                 \
+    }                                           \
   } while (0)
 
 /* What keeps a call from being a jump, and functions from being folded into one. */
 #define BEHIND(name) __asm__ volatile("# " name ::: "memory")
 
-extern pthread_rwlock_t *file_make(void);
-extern pthread_rwlock_t *file_ready(void);
-extern pthread_mutex_t *file_ready_mutex(void);
+extern pthread_rwlock_t* file_make(void);
+extern pthread_rwlock_t* file_ready(void);
+extern pthread_mutex_t* file_ready_mutex(void);
 
-static int runner(const pthread_rwlock_t *l) {
+static int runner(const pthread_rwlock_t* l) {
   uint64_t word;
-  memcpy(&word, (const char *)l + 32, sizeof word);
+  memcpy(&word, (const char*)l + 32, sizeof word);
   return word == 0 ? -1 : (int)(word >> 40 & 15);
 }
-static int mutex_runner(const pthread_mutex_t *m) {
+static int mutex_runner(const pthread_mutex_t* m) {
   uint32_t word;
-  memcpy(&word, (const char *)m + 36, sizeof word);
+  memcpy(&word, (const char*)m + 36, sizeof word);
   return word >> 16 != 0x4c53 ? -1 : (int)(word & 15);
 }
 
@@ -51,56 +52,59 @@ static pthread_rwlock_t named = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t ready_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t named_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-__attribute__((noinline)) static pthread_rwlock_t *make_here(void) {
-  pthread_rwlock_t *l = malloc(sizeof *l);
+__attribute__((noinline)) static pthread_rwlock_t* make_here(void) {
+  pthread_rwlock_t* l = malloc(sizeof *l);
   NEED(l != NULL && pthread_rwlock_init(l, NULL) == 0);
   return l;
 }
-__attribute__((noinline)) static int write_here(pthread_rwlock_t *l) {
+__attribute__((noinline)) static int write_here(pthread_rwlock_t* l) {
   const int error = pthread_rwlock_wrlock(l);
   BEHIND("write_here");
   return error;
 }
-__attribute__((noinline)) static int write_there(pthread_rwlock_t *l) {
+__attribute__((noinline)) static int write_there(pthread_rwlock_t* l) {
   const int error = pthread_rwlock_wrlock(l);
   BEHIND("write_there");
   return error;
 }
-__attribute__((noinline)) static int lock_here(pthread_mutex_t *m) {
+__attribute__((noinline)) static int lock_here(pthread_mutex_t* m) {
   const int error = pthread_mutex_lock(m);
   BEHIND("lock_here");
   return error;
 }
-__attribute__((noinline)) static int lock_there(pthread_mutex_t *m) {
+__attribute__((noinline)) static int lock_there(pthread_mutex_t* m) {
   const int error = pthread_mutex_lock(m);
   BEHIND("lock_there");
   return error;
 }
 
-static void use(pthread_rwlock_t *l) {
-  NEED(pthread_rwlock_tryrdlock(l) == 0 && pthread_rwlock_trywrlock(l) == EBUSY && pthread_rwlock_unlock(l) == 0);
+static void use(pthread_rwlock_t* l) {
+  NEED(pthread_rwlock_tryrdlock(l) == 0 && pthread_rwlock_trywrlock(l) == EBUSY &&
+       pthread_rwlock_unlock(l) == 0);
   NEED(write_here(l) == 0 && pthread_rwlock_tryrdlock(l) == EBUSY && pthread_rwlock_unlock(l) == 0);
 }
-static void use_mutex(pthread_mutex_t *m) {
+static void use_mutex(pthread_mutex_t* m) {
   NEED(lock_here(m) == 0 && pthread_mutex_trylock(m) == EBUSY && pthread_mutex_unlock(m) == 0);
 }
 
-static void who(const char *library) {
+static void who(const char* library) {
   pthread_rwlock_t *made = make_here(), *linked = file_make(), *linked_ready = file_ready();
   use(made), use(&ready), use(&named), use(linked), use(linked_ready);
   use_mutex(&ready_mutex), use_mutex(&named_mutex), use_mutex(file_ready_mutex());
   printf("made %d\nready %d\nnamed %d\n", runner(made), runner(&ready), runner(&named));
   printf("linked %d\nlinked_ready %d\n", runner(linked), runner(linked_ready));
-  printf("ready_mutex %d\nnamed_mutex %d\nlinked_mutex %d\n", mutex_runner(&ready_mutex), mutex_runner(&named_mutex),
-         mutex_runner(file_ready_mutex()));
-  void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  printf("ready_mutex %d\nnamed_mutex %d\nlinked_mutex %d\n", mutex_runner(&ready_mutex),
+         mutex_runner(&named_mutex), mutex_runner(file_ready_mutex()));
+  void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   NEED(opened != NULL);
-  pthread_rwlock_t *(*make)(void) = (pthread_rwlock_t * (*)(void)) dlsym(opened, "file_make");
+  pthread_rwlock_t* (*make)(void) = (pthread_rwlock_t * (*)(void)) dlsym(opened, "file_make");
   NEED(make != NULL);
-  pthread_rwlock_t *loaded = make();
+  pthread_rwlock_t* loaded = make();
   use(loaded);
   printf("loaded %d\n", runner(loaded));
-  NEED(pthread_rwlock_destroy(made) == 0 && pthread_rwlock_destroy(linked) == 0 && pthread_rwlock_destroy(loaded) == 0);
+  NEED(pthread_rwlock_destroy(made) == 0 && pthread_rwlock_destroy(linked) == 0 &&
+       pthread_rwlock_destroy(loaded) == 0);
+  free(made), free(linked), free(loaded);
 }
 
 /* --- two threads come first together, from two functions */
@@ -111,7 +115,7 @@ static pthread_mutex_t many_mutexes[kRounds];
 static long counts[kRounds], mutex_counts[kRounds];
 static pthread_barrier_t together;
 
-static void *first(void *here) {
+static void* first(void* here) {
   for (int i = 0; i < kRounds; ++i) {
     if (i % 16 == 0) pthread_barrier_wait(&together);
     NEED((here ? write_here : write_there)(&many[i]) == 0);
@@ -155,7 +159,8 @@ static void kinds(void) {
     pthread_mutex_t m;
     NEED(pthread_mutexattr_init(&a) == 0 && pthread_mutexattr_settype(&a, types[i]) == 0);
     NEED(pthread_mutex_init(&m, &a) == 0 && pthread_mutex_lock(&m) == 0);
-    const int again = types[i] == PTHREAD_MUTEX_NORMAL ? pthread_mutex_trylock(&m) : pthread_mutex_lock(&m);
+    const int again =
+        types[i] == PTHREAD_MUTEX_NORMAL ? pthread_mutex_trylock(&m) : pthread_mutex_lock(&m);
     const int wanted[] = {EBUSY, 0, EDEADLK};
     NEED(again == wanted[i] && (again != 0 || pthread_mutex_unlock(&m) == 0));
     NEED(pthread_mutex_unlock(&m) == 0 && mutex_runner(&m) > 0 && pthread_mutex_destroy(&m) == 0);
@@ -181,9 +186,9 @@ static pthread_mutex_t here = PTHREAD_MUTEX_INITIALIZER, there = PTHREAD_MUTEX_I
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int turn;
 
-static void *play(void *second) {
+static void* play(void* second) {
   for (int i = 0; i < 2000; ++i) {
-    pthread_mutex_t *const m = i < 1000 ? &here : &there;
+    pthread_mutex_t* const m = i < 1000 ? &here : &there;
     if (i == 1000) pthread_barrier_wait(&together); /* nobody waits with the first mutex any more */
     NEED((m == &here ? lock_here : lock_there)(m) == 0);
     while (turn != (second != NULL))
@@ -207,7 +212,7 @@ static void conds(void) {
 /* --- fork, and the end of a lock */
 
 static void fork_it(void) {
-  pthread_rwlock_t *const swapped = make_here();
+  pthread_rwlock_t* const swapped = make_here();
   NEED(write_here(swapped) == 0 && write_there(&ready) == 0);
   NEED(runner(swapped) > 0 && runner(&ready) == 0);
   const pid_t child = fork();
@@ -215,19 +220,21 @@ static void fork_it(void) {
     NEED(pthread_rwlock_unlock(swapped) == 0);
     use(swapped);
     NEED(runner(swapped) > 0 && runner(&ready) == 0 && pthread_rwlock_tryrdlock(&ready) == EBUSY);
-    pthread_rwlock_t *const made = make_here();
+    pthread_rwlock_t* const made = make_here();
     use(made);
     NEED(runner(made) > 0);
+    free(made);
     _exit(0);
   }
   int status = -1;
   NEED(child > 0 && waitpid(child, &status, 0) == child && status == 0);
   NEED(pthread_rwlock_unlock(swapped) == 0 && pthread_rwlock_unlock(&ready) == 0);
   use(swapped), use(&ready);
+  free(swapped);
 }
 
 static void again(void) {
-  pthread_rwlock_t *l = make_here();
+  pthread_rwlock_t* l = make_here();
   use(l);
   NEED(runner(l) > 0);
   pthread_rwlock_t copy = *l; /* of a free lock */
@@ -239,17 +246,25 @@ static void again(void) {
   *l = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
   NEED(runner(l) == -1 && pthread_rwlock_destroy(l) == 0 && runner(l) == -1);
   NEED(write_there(l) == 0 && runner(l) == 0 && pthread_rwlock_unlock(l) == 0);
+  free(l);
 }
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "";
-  if (strcmp(what, "who") == 0) who(argv[2]);
-  else if (strcmp(what, "race") == 0) race();
-  else if (strcmp(what, "kinds") == 0) kinds();
-  else if (strcmp(what, "conds") == 0) conds();
-  else if (strcmp(what, "fork") == 0) fork_it();
-  else if (strcmp(what, "again") == 0) again();
-  else return 2;
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "who") == 0)
+    who(argv[2]);
+  else if (strcmp(what, "race") == 0)
+    race();
+  else if (strcmp(what, "kinds") == 0)
+    kinds();
+  else if (strcmp(what, "conds") == 0)
+    conds();
+  else if (strcmp(what, "fork") == 0)
+    fork_it();
+  else if (strcmp(what, "again") == 0)
+    again();
+  else
+    return 2;
   puts("done");
   return 0;
 }
