@@ -146,6 +146,7 @@ LOCKSWAP_EXPORTED int lockswap_rlu_flush_all() {
 LOCKSWAP_EXPORTED int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock) {
   Context* const c = RluLibrary::outside();
   if (c == nullptr || lock_of(lock).is_of(*c)) return EDEADLK;
+  Section::before_writer_lock(*c);
   lock_of(lock).acquire_by(*c);
   return 0;
 }

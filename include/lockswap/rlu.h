@@ -50,7 +50,8 @@
  * threads, what they had committed takes effect in the child, if it had not yet; what they had not
  * committed is gone; their locks are released. The child does that by itself when its thread next
  * begins a section (or flushes, or synchronizes) while it is in none. A thread that has a section
- * open when it forks sees what it saw before until it ends the section.
+ * open when it forks sees what it saw before until it ends the section. If that section has locked
+ * nothing yet, a lock in it may fail, under a writer lock, too.
  *
  * dlclose: the library stays loaded (-z nodelete), so a thread may go on after it.
  *

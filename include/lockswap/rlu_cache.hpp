@@ -87,8 +87,7 @@ class cache_sync {
   }
 
  private:
-  // The writer locks keep others away from the slots; but a thread that has deferred commits of
-  // other structures may have no say over its log for a moment, while another thread helps it.
+  // Memory was missing: the writer locks keep others away from the slots.
   struct again {};
 
   // Writer locks, in the order of their numbers.

@@ -8,7 +8,8 @@
 //     kOwner    the thread itself, from its first lock in a section to the end of the commit
 //     kHelper   another one, which writes back what the thread has deferred
 // Invariants: the logs and what is said of them change only in the hands of that thread. Nobody
-//   waits for the word, or for a reader, in a section. The committed sections of log() come before
+//   waits for a reader in a section, or for the word, but with a writer lock, when what uses it
+//   waits for nobody. The committed sections of log() come before
 //   the section that is going on.
 // Space: a context is mapped, and stays; a thread that ends leaves it to another one.
 #pragma once

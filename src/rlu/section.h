@@ -130,6 +130,14 @@ class Section {
     });
   }
 
+  // In no section, before the thread acquires a writer lock: what it has deferred takes effect. While
+  // it has one it defers nothing, so a helper that comes finds nothing to do.
+  static void before_writer_lock(C& c) noexcept {
+    c.use(C::kOwner);
+    if (c.deferred != 0) Commit<P, H>::take_effect(c, c);
+    c.leave();
+  }
+
  private:
   [[gnu::always_inline]] static void begin(C& c) noexcept {
     if (c.depth++ != 0) return;
@@ -196,10 +204,15 @@ class Section {
   }
 
   // The first lock of the section. False: another thread is writing back what this one has
-  // deferred.
+  // deferred. Under a writer lock it is only on its way out: the wait is short, and for no reader.
+  // But in a forked child there is no such thread.
   static bool begin_to_write(C& c) noexcept {
     if ((c.duties & C::kWriting) != 0) return true;
-    if (!c.try_use(C::kOwner)) return false;
+    if (c.writer_locks != 0 && local<P>().mark == P::process_mark()) {
+      c.use(C::kOwner);
+    } else if (!c.try_use(C::kOwner)) {
+      return false;
+    }
     c.duties |= C::kWriting;
     ++c.section;
     c.log().begin();

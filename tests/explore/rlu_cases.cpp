@@ -7,7 +7,8 @@
 //   r01      read objects 0 and 1: all have the same value, and the same as at the first time in
 //            this section
 //   w01      lock objects 0 and 1, add 1 to each; again, if a lock fails, until it succeeds
-//   t01      the same once, in the open section; if a lock fails, the section is aborted
+//   c01      the same under the writer lock: no lock fails
+//   t01      the same as w01, once, in the open section; if a lock fails, the section is aborted
 //   abort    abort the open section
 //   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; again, if a
 //            lock fails
@@ -16,7 +17,7 @@
 //   i        lock that item, and write into the copy what it was
 //   q g      read the item of a plain atom in a section; replace it, and free it by a callback
 //   o01      read objects that this thread alone changes: as often as it has
-//   flush sync barrier   as in rlu.h
+//   flush sync barrier all   as in rlu.h (all: flush_all)
 //   *        look whether as many callbacks have been called as were given by `g`
 //   G L      acquire, release the writer lock
 //   +1 ?1    set event 1; wait for event 1 (release, acquire: the program's own order)
@@ -138,6 +139,8 @@ class Thread {
       abort();
     } else if (word == "flush") {
       Section::flush(*Threads::attach());
+    } else if (word == "all") {
+      Section::flush_all(*Threads::attach());
     } else if (word == "sync") {
       Commit::synchronize(*Threads::attach());
     } else if (word == "barrier") {
@@ -149,6 +152,7 @@ class Thread {
       machine.fork([] {});
       Threads::forked();
     } else if (word == "G") {
+      Section::before_writer_lock(*Threads::attach());
       w_.writers->acquire_by(*Threads::attach());
     } else if (word == "L") {
       w_.writers->release_by(*Threads::attach());
@@ -161,6 +165,12 @@ class Thread {
       within([&] { read(rest); });
     } else if (word[0] == 'w') {
       until_done([&] { return add(rest); });
+      for (const char c : rest)
+        ++w_.added.at(c - '0');
+    } else if (word[0] == 'c') {
+      begin();
+      if (!add(rest)) machine.fail("under a writer lock a lock of an object failed");
+      Section::end();
       for (const char c : rest)
         ++w_.added.at(c - '0');
     } else if (word[0] == 't') {
@@ -426,7 +436,9 @@ const Script kScripts[] = {
     {"barrier-others", {"g +1 barrier", "?1 barrier *"}},
     {"sync", {"w01 +1", "( r01 ?1 ) sync", "r01"}, kLater},
     // Writer locks: nothing is aborted.
-    {"coarse", {"G w01 L", "G w01 L", "r01"}, kLater, kFew},
+    {"coarse", {"G c01 L", "G c01 L", "r01"}, kLater, kFew},
+    {"coarse-helped", {"w01 +1 G c23 L", "?1 w01"}, kLater},
+    {"coarse-flushed", {"w01 +1 G c23 L", "?1 all"}, kLater},
     // Threads that end.
     {"exit", {"w01 exit r01 w01", "r01"}, kLater},
     {"exit-in-section", {"( t01 exit w01", "w01"}},
@@ -441,6 +453,7 @@ const Script kScripts[] = {
     {"fork-helped", {"w01 +1 fork r01 w01 r01", "?1 w01"}, kLater},
     {"fork-readers", {"fork w01 r01", "( r01 r01 )"}},
     {"fork-free", {"fork p x p", "x"}},
+    {"fork-coarse", {"w01 +1 G ( fork t23 )", "?1 all"}, kLater},
 };
 
 }  // namespace
