@@ -187,6 +187,10 @@ struct Kept {
   Rounds figures;
 };
 
+std::string none_of(const std::string& name, const std::string& names) {
+  return "--with: '" + name + "' is none of " + names + " (or all)";
+}
+
 std::vector<Kept> chosen(const std::string& with, const Options& options) {
   std::string names;
   for (const Kind& k : kKinds)
@@ -195,8 +199,7 @@ std::vector<Kept> chosen(const std::string& with, const Options& options) {
   for (const std::string& name : parts_of(with == "all" ? names : with)) {
     const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                     [&](const Kind& k) { return name == k.name; });
-    if (found == std::end(kKinds))
-      options.refuse("--with: '" + name + "' is none of " + names + " (or all)");
+    if (found == std::end(kKinds)) options.refuse(none_of(name, names));
     for (const Kept& k : kept) {
       if (k.kind == found) options.refuse("--with has '" + name + "' twice");
     }

@@ -69,11 +69,11 @@ std::uint64_t writes_of(const std::vector<Worker>& workers) {
 // The two watches: the first phase's, which costs nothing, and the second's.
 struct Untimed {
   template <class F>
-  void read(F f) noexcept {
+  void read(F f) {
     f();
   }
   template <class F>
-  void write(F f) noexcept {
+  void write(F f) {
     f();
   }
 };
@@ -83,17 +83,17 @@ struct Timed {
   Tail& write_tail;
 
   template <class F>
-  void read(F f) noexcept {
+  void read(F f) {
     time(read_tail, f);
   }
   template <class F>
-  void write(F f) noexcept {
+  void write(F f) {
     time(write_tail, f);
   }
 
  private:
   template <class F>
-  static void time(Tail& tail, F& f) noexcept {
+  static void time(Tail& tail, F& f) {
     const std::uint64_t before = ticks();
     f();
     const std::uint64_t after = ticks();

@@ -269,7 +269,8 @@ class cache_database {
     ++e->count;
     if (e->count > capacity_) {
       const record* const oldest = e->oldest.read();
-      throw_away(w.slot, found(where(w.slot, oldest->hash), oldest->key()));
+      const typename parts::place out = found(where(w.slot, oldest->hash), oldest->key());
+      if (out.at != nullptr) throw_away(w.slot, out);  // as each record in this order
     }
   }
   void throw_away(unsigned number, const typename parts::place& p) {

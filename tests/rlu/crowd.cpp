@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <pthread.h>
 #include <thread>
 #include <unistd.h>
@@ -116,7 +117,7 @@ void all_come_and_go() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc > 1) threads = static_cast<unsigned>(std::atol(argv[1]));
   for (Number*& cell : cells)
     cell = rlu::make<Number>();
@@ -133,4 +134,7 @@ int main(int argc, char** argv) {
   expect(sum == 2L * ((threads + kCommitsOf - 1) / kCommitsOf), "no commit of theirs is lost");
   std::printf("%u threads, twice; %lu contexts\n", threads, first);
   return failures == 0 ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "rlu_crowd: %s\n", e.what());
+  return 2;
 }
