@@ -109,24 +109,11 @@ const Structure& structure_of(const std::string& name) {
                        [&](const Structure& s) { return name == s.name; });
 }
 
-std::string none_of(const std::string& name, const std::string& names) {
-  return "--with: '" + name + "' is none of " + names + " (or all)";
-}
-
 std::vector<Kept> chosen(const Contest& contest, const std::string& with, const Options& options) {
   std::vector<Kept> kept;
-  std::string names;
-  for (const Entrant& e : contest)
-    names.append(names.empty() ? "" : ", ").append(e.name);
-  for (const std::string& name : with == "all" ? parts_of(names) : parts_of(with)) {
-    const std::string bare = name.substr(std::min(name.find_first_not_of(' '), name.size()));
-    const auto is_it = [&](const Entrant& e) { return e.name == bare; };
-    const auto found = std::find_if(contest.begin(), contest.end(), is_it);
-    if (found == contest.end()) options.refuse(none_of(bare, names));
-    if (std::any_of(kept.begin(), kept.end(), [&](const Kept& k) { return is_it(*k.entrant); }))
-      options.refuse("--with has '" + bare + "' twice");
+  for (const Entrant* e : named_by_with(with, contest, options)) {
     Kept k{};
-    k.entrant = &*found;
+    k.entrant = e;
     kept.push_back(std::move(k));
   }
   return kept;

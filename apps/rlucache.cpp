@@ -109,15 +109,9 @@ class alignas(128) Worker {
   std::string got_;
 };
 
-class Contender {
+class Contender : public Contestant {
  public:
-  Contender() = default;
-  Contender(const Contender&) = delete;
-  Contender& operator=(const Contender&) = delete;
-  virtual ~Contender() = default;
-  virtual Round run(unsigned number) = 0;
-  virtual void check() = 0;
-  double found = 0;
+  double found = 0;  // of the reads
   double reads = 0;
 };
 
@@ -136,12 +130,11 @@ class ContenderOf : public Contender {
     std::vector<Worker<Db>> workers;
     for (int i = 0; i < setup_.plan.threads; ++i)
       workers.emplace_back(db_, setup_, number * 1000 + static_cast<unsigned>(i));
-    Round r;
-    const double began = seconds_of(CLOCK_MONOTONIC);
-    const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    r.phase = run_phase(setup_.plan, workers, false, setup_.plan.seconds);
-    r.seconds = seconds_of(CLOCK_MONOTONIC) - began;
-    r.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    Round r = timed_round(
+        [&](Round& round) {
+          round.phase = run_phase(setup_.plan, workers, false, setup_.plan.seconds);
+        },
+        [] {});
     found += static_cast<double>(sum_of(workers, &Worker<Db>::found));
     reads += static_cast<double>(reads_of(workers));
     return r;
@@ -187,24 +180,10 @@ struct Kept {
   Rounds figures;
 };
 
-std::string none_of(const std::string& name, const std::string& names) {
-  return "--with: '" + name + "' is none of " + names + " (or all)";
-}
-
 std::vector<Kept> chosen(const std::string& with, const Options& options) {
-  std::string names;
-  for (const Kind& k : kKinds)
-    names.append(names.empty() ? "" : ",").append(k.name);
   std::vector<Kept> kept;
-  for (const std::string& name : parts_of(with == "all" ? names : with)) {
-    const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                    [&](const Kind& k) { return name == k.name; });
-    if (found == std::end(kKinds)) options.refuse(none_of(name, names));
-    for (const Kept& k : kept) {
-      if (k.kind == found) options.refuse("--with has '" + name + "' twice");
-    }
-    kept.push_back({found, nullptr, {}});
-  }
+  for (const Kind* kind : named_by_with(with, kKinds, options))
+    kept.push_back({kind, nullptr, {}});
   return kept;
 }
 

@@ -26,6 +26,21 @@ struct Round {
   std::uint64_t resizes = 0;
 };
 
+// The time of a round: of phase(), and the processor time also of put_off(), which does what it has
+// put off.
+template <class F, class G>
+Round timed_round(F phase, G put_off) {
+  Round r;
+  const double began = seconds_of(CLOCK_MONOTONIC);
+  const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  phase(r);
+  r.seconds = seconds_of(CLOCK_MONOTONIC) - began;
+  put_off();
+  r.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+  return r;
+}
+
+// What is compared. Each call of run has another number, for its random numbers.
 class Contestant {
  public:
   Contestant() = default;
@@ -33,7 +48,7 @@ class Contestant {
   Contestant& operator=(const Contestant&) = delete;
   virtual ~Contestant() = default;
   virtual Round run(unsigned number) = 0;
-  // Ends the program if the set is not what the operations made of it.
+  // Ends the program if there is not what the operations made.
   virtual void check() = 0;
 };
 

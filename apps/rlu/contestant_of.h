@@ -91,16 +91,12 @@ class ContestantOf : public Contestant {
     std::vector<SetWorker<S>> workers;
     for (int i = 0; i < setup_.plan.threads; ++i)
       workers.emplace_back(set_, setup_, number * 1000 + static_cast<unsigned>(i));
-    Round r;
-    const double began = seconds_of(CLOCK_MONOTONIC);
-    const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    {
-      const Resizer resizer(*this, r.resizes);
-      r.phase = run_phase(setup_.plan, workers, false, setup_.plan.seconds);
-    }
-    r.seconds = seconds_of(CLOCK_MONOTONIC) - began;
-    S::flush();
-    r.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    Round r = timed_round(
+        [&](Round& round) {
+          const Resizer resizer(*this, round.resizes);
+          round.phase = run_phase(setup_.plan, workers, false, setup_.plan.seconds);
+        },
+        [] { S::flush(); });
     for (const auto& w : workers)
       items_ += w.items;
     return r;

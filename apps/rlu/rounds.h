@@ -1,14 +1,50 @@
-// What rounds come to in which contestants were run in turns: medians, and ratios with intervals.
+// What programs share that run contestants in turns: which ones, and what their rounds come to:
+// medians, and ratios with intervals.
 #pragma once
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "common/options.h"
 #include "rlu/contest.h"
 
 namespace bench {
+
+// Of a list with commas in between.
+inline std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// Those of `all`, which have a `name`, that --with names; all of them: "all".
+template <class All>
+auto named_by_with(const std::string& with, const All& all, const Options& options) {
+  std::string names;
+  for (const auto& one : all)
+    names.append(names.empty() ? "" : ", ").append(one.name);
+  std::vector<const std::remove_reference_t<decltype(*std::begin(all))>*> named;
+  const auto name_one = [&](const std::string& name) {
+    const auto found = std::find_if(std::begin(all), std::end(all),
+                                    [&](const auto& one) { return one.name == name; });
+    if (found == std::end(all))
+      options.refuse("--with: '" + name + "' is none of " + names + " (or all)");
+    if (std::find(named.begin(), named.end(), &*found) != named.end())
+      options.refuse("--with has '" + name + "' twice");
+    named.push_back(&*found);
+  };
+  for (const std::string& part : parts_of(with == "all" ? names : with))
+    name_one(part.substr(std::min(part.find_first_not_of(' '), part.size())));
+  return named;
+}
 
 // The figures of one contestant, a value a round.
 struct Rounds {
@@ -80,22 +116,12 @@ inline void print_ratio(const std::string& first, const Rounds& first_rounds,
                         const std::string& other, const Rounds& other_rounds) {
   const std::string name = shown(first) + "_to_" + shown(other);
   const auto r = ratios(first_rounds.ops_cpu, other_rounds.ops_cpu);
-  std::printf("%s %.3f", name.c_str(), median(r));
+  // Never cut to 0: a thread that resizes all the time leaves others next to nothing.
+  std::printf("%s %.4g", name.c_str(), median(r));
   if (const std::size_t k = outside(r.size()); k != 0)
-    std::printf(" %s_low %.3f %s_high %.3f", name.c_str(), r[k - 1], name.c_str(), r[r.size() - k]);
-  std::printf(" %s_by_thread_cpu %.3f\n", name.c_str(),
+    std::printf(" %s_low %.4g %s_high %.4g", name.c_str(), r[k - 1], name.c_str(), r[r.size() - k]);
+  std::printf(" %s_by_thread_cpu %.4g\n", name.c_str(),
               median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
-}
-
-// Of a list with commas in between.
-inline std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 }  // namespace bench

@@ -203,8 +203,8 @@ typedef struct lockswap_rlu_writer_lock {
 /* clang-format off */
 #define LOCKSWAP_RLU_WRITER_LOCK_INITIALIZER {{0}}
 /* clang-format on */
-/* Waits until it is free. EDEADLK: in a section (another writer may be waiting for its end), or
- * this thread has it. */
+/* Waits until it is free. What the thread has deferred takes effect before. EDEADLK: in a section
+ * (another writer may be waiting for its end), or this thread has it. */
 int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock);
 /* EPERM: this thread does not have it. EDEADLK: in a section. */
 int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock);

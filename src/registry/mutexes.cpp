@@ -139,8 +139,6 @@ constexpr MutexOfConds kGlibcsMutexes{
     .count_waiter = [](pthread_mutex_t*, bool) {},  // never called
 };
 
-constexpr const char* kNoNodes = "no memory for queue nodes; raise the limit (ulimit -v)";
-
 const char* cannot_wait_with(const char* what, const char* value) noexcept {
   static constinit char line[256];
   Text(line, sizeof line)
@@ -171,7 +169,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   if (is_ours) {
     const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
     if (!code.prepare()) {
-      why = kNoNodes;
+      why = kNoQueueNodes;
       return false;
     }
     choice.mutex = code.ops;
@@ -188,7 +186,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   if (swaps_conds(config)) {
     if (!prepare_conds(*choice.mutex, of_conds)) {
-      why = kNoNodes;
+      why = kNoQueueNodes;
       return false;
     }
     choice.cond = &cond_ops;

@@ -9,6 +9,9 @@
 
 namespace lockswap {
 
+inline constexpr const char* kNoQueueNodes =
+    "no memory for queue nodes; raise the limit (ulimit -v)";
+
 struct MutexCodes;
 
 struct MutexInfo {

@@ -223,13 +223,6 @@ bool Policy::has_rules_of(ObjectKind kind) const noexcept {
   return false;
 }
 
-bool Policy::names_symbols() const noexcept {
-  for (int i = 0; i < count; ++i) {
-    if (rules[i].names_symbols()) return true;
-  }
-  return false;
-}
-
 const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept {
   auto* text = static_cast<char*>(map_pages(kMostText));
   if (text == nullptr) {

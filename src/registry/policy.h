@@ -35,8 +35,6 @@ struct Rule {
   // By kind: the canonical name of the lock; nullptr: the rule says nothing of that kind.
   const char* lock[kObjectKinds] = {};
   Runner runner[kObjectKinds] = {};
-
-  bool names_symbols() const noexcept { return site != nullptr || symbol != nullptr; }
 };
 
 struct Policy {
@@ -51,7 +49,6 @@ struct Policy {
   bool swaps(ObjectKind kind) const noexcept {
     return runners[static_cast<std::size_t>(kind)][1] != nullptr;
   }
-  bool names_symbols() const noexcept;
 };
 
 // Reads the value of LOCKSWAP_POLICY, a file's name or a rule, into a policy that stays. nullptr:

@@ -7,6 +7,7 @@
 #include "locks/common/mutex_layout.h"
 #include "locks/common/rw_layout.h"
 #include "platform/native.h"
+#include "posix/rw_word.h"
 #include "registry/counted_mutex.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutexes.h"
@@ -41,19 +42,21 @@ struct RwRunner {
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 
-using Word = NativeAtomic<std::uint64_t>;
-constexpr int kNumberShift = 40;  // RwWord::kGenerationShift
-// A bit of the contract word that no lock of ours ever sets there (rw_word.h: kGuest); it has no
-// stamp. It fits into a comparison instruction.
-constexpr std::uint64_t kGlibcsWord = 1u << 9;
+using Word = RwWord<Native>;
+struct AnyCore {};
+// A bit that no lock of ours ever sets in the contract word; it has no stamp. It fits into a
+// comparison instruction.
+constexpr std::uint64_t kGlibcsWord = Word::kGuest;
 
-Word& word_of(pthread_rwlock_t* l) noexcept {
-  return *reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(l) + 32);
+NativeAtomic<std::uint64_t>& word_of(pthread_rwlock_t* l) noexcept {
+  return reinterpret_cast<RwFrame<Native, AnyCore>*>(l)->contract;
 }
 // The word of an object that a table with glibc's lock behind it runs.
-std::uint64_t word_for(Runner r) noexcept { return kGlibcsWord | std::uint64_t{r} << kNumberShift; }
+std::uint64_t word_for(Runner r) noexcept {
+  return kGlibcsWord | std::uint64_t{r} << Word::kGenerationShift;
+}
 Runner runner_in(std::uint64_t word) noexcept {
-  return static_cast<Runner>((word >> kNumberShift) % kMostRunners);
+  return static_cast<Runner>(Word::generation_in(word) % kMostRunners);
 }
 
 template <bool kCount, auto kMember>
@@ -127,12 +130,11 @@ constexpr RwOps rw_by_policy{
 constinit MutexOps mutex_runners[kMostRunners]{};
 constinit MutexOfConds of_conds[kMostRunners]{};  // empty: glibc's mutexes
 
-using Choice = NativeAtomic<std::uint32_t>;
 // Upper bytes that no pointer has there: in a robust mutex it is half of one.
 constexpr std::uint32_t kChosen = 0x4c530000;
 
-Choice& choice_of(pthread_mutex_t* m) noexcept {
-  return *reinterpret_cast<Choice*>(reinterpret_cast<std::byte*>(m) + 36);
+NativeAtomic<std::uint32_t>& choice_of(pthread_mutex_t* m) noexcept {
+  return reinterpret_cast<MutexFrame<Native, AnyCore>*>(m)->choice;
 }
 // kGlibc also if nothing is decided.
 Runner runner_in(std::uint32_t choice) noexcept {
@@ -241,7 +243,7 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
     if (mutex->code == nullptr) continue;  // what is chosen for this machine
     const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
     if (!code.prepare()) {
-      why = "no memory for queue nodes; raise the limit (ulimit -v)";
+      why = kNoQueueNodes;
       return {};
     }
     mutex_runners[r] = *code.ops;

@@ -131,7 +131,8 @@ class Section {
   }
 
   // In no section, before the thread acquires a writer lock: what it has deferred takes effect.
-  // While it has one it defers nothing, so a helper that comes finds nothing to do.
+  // While it has one it defers nothing, so a helper that comes finds nothing to do. Unlike flush it
+  // calls no callbacks: they might defer again.
   static void before_writer_lock(C& c) noexcept {
     c.use(C::kOwner);
     if (c.deferred != 0) Commit<P, H>::take_effect(c, c);

@@ -1,4 +1,5 @@
-"""The program of the tutorial in docs/rlu.md compiles, with and without checks, and prints what the page says."""
+"""The program of the tutorial in docs/rlu.md compiles, with and without checks, and prints what the page says.
+The example in docs/rlu-structures.md compiles."""
 
 import os
 import re
@@ -28,6 +29,11 @@ def main() -> int:
             ran = subprocess.run([Path(folder) / "tutorial"], env=env, check=True, capture_output=True, text=True)
             if ran.stdout.strip() != printed[1]:
                 sys.exit(f"the program printed {ran.stdout!r}, and not {printed[1]!r}")
+    example = re.search(r"^```cpp\n(.*?)^```$", (ROOT / "docs/rlu-structures.md").read_text(), re.DOTALL | re.MULTILINE)
+    if example is None:
+        sys.exit("docs/rlu-structures.md has no example")
+    words = ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++"]
+    subprocess.run([*words, "-I", ROOT / "include", "-"], input=example[1], text=True, check=True)
     return 0
 
 

@@ -35,7 +35,7 @@ struct MutexFrame {
   std::uint32_t spins = 0;
   typename P::template atomic<std::uint64_t> contract{};
   typename P::template atomic<std::uint32_t> waiters{};
-  std::uint32_t choice = 0;
+  typename P::template atomic<std::uint32_t> choice{};
 };
 
 // The bits of `kind`, by glibc's nptl; pthread.h has the types, but not the flags.
