@@ -78,6 +78,9 @@ concept PlatformFences = requires(const typename P::template atomic<std::uint64_
   // The heavy fence for a pair whose other side has no fence at all. It is dearer than
   // heavy_fence where the kernel refuses that one.
   P::barrier_in_all();
+  // Between two stores to plain memory of which a forked child, or a handler, may find the first
+  // one done and the second one not. No instruction.
+  P::fork_point();
   // A seq_cst fence; then looks at the n slots of the table, in any order, and calls
   // on_hit(index) for those that hold the key, bit 0 aside, until that returns false; then an
   // acquire fence. A hit is a hint, to be read again (platform/scan.h). True: on_hit never

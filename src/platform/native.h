@@ -187,6 +187,7 @@ struct Native {
   static void heavy_fence() noexcept { Barrier::heavy(); }
   static void barrier_in_all() noexcept { Barrier::in_all(); }
   [[gnu::always_inline]] static void light_fence() noexcept { Barrier::light(); }
+  [[gnu::always_inline]] static void fork_point() noexcept { signal_fence(); }
 
   // --- memory of a thread's own; zeroed, or nullptr
   static void* map(std::size_t bytes) noexcept { return map_pages(bytes); }

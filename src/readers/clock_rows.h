@@ -60,6 +60,12 @@ class ClockRows {
     me.word.store(0, release);  // the reads of the section; pairs with wait_for_older
   }
 
+  // Not to read: writers of a later time than this one, which has come, wait until end() if they
+  // have acquired what this thread has done since.
+  static void begin_at(Row& me, std::uint64_t time) noexcept {
+    me.word.store(time + 1, relaxed);  // relaxed: what the thread does then hands it on
+  }
+
   // --- a writer that has moved the clock on to `time`, and reads nothing itself. Waits until no
   // reader goes by an older time. How often it looked in vain.
   std::uint64_t wait_for_older(std::uint64_t time) noexcept {

@@ -76,6 +76,15 @@ class Commit {
     c.log().cut();
   }
 
+  // In a forked child, before anything is freed there: of a thread that is gone, entries say if it
+  // has unlocked their objects, whose words nobody asks then.
+  static void forget_unlocked(C& c) noexcept {
+    for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
+      if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
+      if (!is_newest(header_of<P>(e->object), e)) e->kind = Kind::stale;
+    }
+  }
+
   // For a thread in no section, of which a lock failed because of `c`: waits until the section is
   // over in which c locks objects, and lets c's deferred commits take effect.
   static void help(C& me, C& c) noexcept {
@@ -100,8 +109,12 @@ class Commit {
   static void finish(C& me, C& c) noexcept {
     if (!c.freeing) {
       write_back(me, c);
+      // Others wait for it as for a reader: an object that it unlocks is not freed before its entry
+      // is stale. For a forked child, which asks the words of the objects of all other entries.
+      ClockRows<P>::begin_at(me, c.write_clock.load(relaxed));  // relaxed: see take_effect
       unlock(c);
-      signal_fence();
+      ClockRows<P>::end(me);
+      P::fork_point();
       c.freeing = true;
     }
     free_gone(c);
@@ -110,9 +123,9 @@ class Commit {
     me.tallies.syncs.add(1);
     c.deferred = 0;
     c.other_log().clear();
-    signal_fence();
+    P::fork_point();
     c.active = 1 - c.active;
-    signal_fence();
+    P::fork_point();
     c.freeing = false;
     c.tallies.log_bytes.set(c.log().bytes() + c.other_log().bytes());
   }
@@ -135,7 +148,7 @@ class Commit {
     for (Entry* e = c.log().last(); e != nullptr; e = e->before) {
       if (e->kind == Kind::gone || e->kind == Kind::stale) continue;
       header_of<P>(e->object).lock.store(kUnlocked, release);  // step 3; pairs with dereference
-      signal_fence();
+      P::fork_point();
       e->kind = Kind::stale;
     }
   }
@@ -144,7 +157,7 @@ class Commit {
       if (e->kind != Kind::gone || e->object == nullptr) continue;
       void* const gone = &header_of<P>(e->object);
       e->object = nullptr;
-      signal_fence();
+      P::fork_point();
       H::give(gone);
     }
   }

@@ -177,7 +177,7 @@ class Section {
       ClockRows<P>::end(c);
     } else {
       ++c.deferred;
-      signal_fence();
+      P::fork_point();
       c.log().begin();  // from here on the section is committed
       ClockRows<P>::end(c);
     }

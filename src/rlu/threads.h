@@ -6,7 +6,8 @@
 // first thread of the child that is in no section puts in order what the others have left:
 //   1. the numbers of commits that never came are drawn anew (CommitClock::forked)
 //   2. their sections, as readers, are over
-//   3. their sections, as writers, are undone
+//   3. their sections, as writers, are undone, and what they have unlocked is found out: for all of
+//      them, before anything is freed
 //   4. what they have deferred takes effect, from wherever it had got to: each step can be done
 //      twice (commit.h). It waits for a section of the child's thread, as for any other.
 //   5. their contexts are for new threads
@@ -126,9 +127,15 @@ class Threads {
       if (is_gone(c, here)) c.word.store(0, relaxed);
     });
     each_context<P>([&](C& c) {
+      if (c.freeing) return;
       const bool gone = is_gone(c, here);
       const std::uint32_t user = c.user.load(relaxed);
-      if (gone && user == C::kOwner && !c.freeing) Commit<P, H>::undo(c);
+      if (gone && user == C::kOwner) Commit<P, H>::undo(c);
+      if (gone || user == C::kHelper) Commit<P, H>::forget_unlocked(c);
+    });
+    each_context<P>([&](C& c) {
+      const bool gone = is_gone(c, here);
+      const std::uint32_t user = c.user.load(relaxed);
       // Also the surviving thread's, if a thread helped it that is gone.
       if (gone || user == C::kHelper) {
         c.user.store(C::kHelper, relaxed);

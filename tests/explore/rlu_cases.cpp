@@ -453,6 +453,8 @@ const Script kScripts[] = {
     {"fork-helped", {"w01 +1 fork r01 w01 r01", "?1 w01"}, kLater},
     {"fork-readers", {"fork w01 r01", "( r01 r01 )"}},
     {"fork-free", {"fork p x p", "x"}},
+    {"fork-freed", {"i", "x", "fork p"}, 1, kFew},
+    {"fork-freed-deferred", {"i i flush", "x", "fork p"}, kLater, kFew},
     {"fork-coarse", {"w01 +1 G ( fork t23 )", "?1 all"}, kLater},
 };
 

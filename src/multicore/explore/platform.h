@@ -159,6 +159,14 @@ struct Explored {
   static void heavy_fence(Site s = Site::current()) { machine.heavy_fence(s); }
   static void light_fence() {}
   static void barrier_in_all(Site s = Site::current()) { machine.heavy_fence(s); }
+  // A step of its own, in which nothing happens: what a thread does to plain memory is part of the
+  // step before.
+  static void fork_point(Site s = Site::current()) {
+    struct Nowhere {
+      ExploredAtomic<std::uint32_t> word{};
+    };
+    local<Nowhere>().word.load(relaxed, s);
+  }
   // The address is an atom's, or nobody's.
   static bool word_is(std::uint64_t address, std::uint64_t value, Site s = Site::current()) {
     return reinterpret_cast<const ExploredAtomic<std::uint64_t>*>(address)->load(relaxed, s) ==
