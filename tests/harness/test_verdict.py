@@ -135,7 +135,7 @@ def test_losers_leave_glibcs(tmp_path):
     one = judged(tmp_path / "x", ops(ba=0.8e6, pf_t=0.5e6))
     assert (one.kind, one.lock) == (KEEP, None)
     assert one.sentence.startswith(
-        "Keep glibc's: none of the 2 others gains. ba, the best of those that lose: ops done a second 1.2"
+        "Keep glibc's: none of the 2 others gains. ba loses least, all figures together: ops done a second 1.2"
     )
     one = judged(tmp_path / "y", ops(ba=0.8e6), against="ba")
     assert one.kind == NOTHING  # no lock is left

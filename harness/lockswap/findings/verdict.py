@@ -322,7 +322,7 @@ def _kept(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
             parts = [f"{keep}: {least.lock} gains nothing, and loses: {lost}."]
         else:
             parts = [
-                f"{keep}: none of the {len(sound)} others gains. {least.lock}, the best of those that lose: {lost}."
+                f"{keep}: none of the {len(sound)} others gains. {least.lock} loses least, all figures together: {lost}."
             ]
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
     return WorkloadVerdict(workload.name, KEEP, " ".join(parts), cautions=worth)
