@@ -91,6 +91,9 @@ def test_what_is_open_is_said_of_each_figure(tmp_path):
     figures = {"none": {"ops": [1e6] * 2}, "pthread": {"ops": [1e6] * 2}, "ba": {"ops": [1e6, 2e6]}}
     one = judged(tmp_path / "x", ("work", TOTAL, figures), noise=0.05)
     assert one.kind == TAKE and "context switches; can't tell for ops with 1 thread;" in one.sentence
+    priced = judged(tmp_path / "y", ("work", TOTAL, figures), noise=0.05, switches={"ba": 3})
+    assert priced.price
+    assert " Can't tell for ops with 1 thread." in priced.sentence
 
 
 def test_a_factor_over_a_starved_baseline_says_so(tmp_path):

@@ -175,6 +175,9 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
     else:
         parts = [f"Take {best.lock}: {gain}."]
         parts.append(f"The price: {price}." if price else _no_price(workload, best))
+    # The others say so themselves.
+    if price and not by_threads and (which := _undecided(workload, best)):
+        parts.append(f"Can't tell for {words(which)}.")
     parts += _two_clocks(workload, best)
     parts += _equally_good(best, found)
     parts += _out(found)
@@ -214,16 +217,19 @@ def _no_price(workload: Workload, best: Evidence) -> str:
     if looks_worse := [place for place in best.places if place.verdict == SLOWER]:
         return f"A price may be: {said(workload, looks_worse)}; so much comes about by chance, too."
     names = [metric.name for metric in workload.metrics if workload.happens(metric)]
-    looked_at = [*best.places, *best.others]
-    open_: dict[str, list[int]] = {}
-    for place in looked_at:
-        if place.verdict == UNDECIDED:
-            open_.setdefault(place.metric.name, []).append(place.threads)
-    which = [f"{name}{where_of(workload, threads)}" for name, threads in open_.items()]
+    which = _undecided(workload, best)
     unsure = f"; can't tell for {words(which)}" if which else ""
     waits = any(is_time(metric) and metric.name not in workload.per_cpu_figures for metric in workload.metrics)
     unknown = "" if waits else "; how long single threads waited was not measured"
     return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unsure}{unknown}."
+
+
+def _undecided(workload: Workload, best: Evidence) -> list[str]:
+    open_: dict[str, list[int]] = {}
+    for place in (*best.places, *best.others):
+        if place.verdict == UNDECIDED:
+            open_.setdefault(place.metric.name, []).append(place.threads)
+    return [f"{name}{where_of(workload, threads)}" for name, threads in open_.items()]
 
 
 def _condition(workload: Workload, best: Evidence) -> str:
