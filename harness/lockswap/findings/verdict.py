@@ -328,7 +328,8 @@ def _kept(campaign: Campaign, workload: Workload, found: list[Evidence]) -> Work
             parts = [f"{keep}: {least.lock} gains nothing, and loses: {lost}."]
         else:
             parts = [
-                f"{keep}: none of the {len(sound)} others gains. {least.lock} loses least, all figures together: {lost}."
+                f"{keep}: none of the {len(sound)} others gains. "
+                f"{least.lock} loses least, all figures together: {lost}."
             ]
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
     return WorkloadVerdict(workload.name, KEEP, " ".join(parts), cautions=worth)
