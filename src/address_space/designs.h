@@ -1,0 +1,10 @@
+// All designs; designs.def lists them.
+#pragma once
+
+#include "address_space/designs/fault_lock.h"
+#include "address_space/designs/list_full.h"
+#include "address_space/designs/list_refined.h"
+#include "address_space/designs/per_vma.h"
+#include "address_space/designs/pure_rcu.h"
+#include "address_space/designs/rwlock.h"
+#include "address_space/space.h"

@@ -1,0 +1,40 @@
+// fault-lock: operations exclude each other by one lock, and faults by a second one, which an
+// operation takes only while it changes what faults look at (Bonsai, section 4.1).
+#pragma once
+
+#include "address_space/index.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+class FaultLock {
+ public:
+  using Index = LockedIndex<M>;
+  static constexpr bool kInPlace = true;
+  struct Hand {
+    explicit Hand(FaultLock&) {}
+  };
+  Index& index() { return index_; }
+  void hide(const std::vector<Region<M>*>&) { faults_.lock(); }
+  void show() { faults_.unlock(); }
+
+  template <class Fill>
+  auto fault(Hand&, std::uint64_t page, Fill fill) {
+    faults_.lock_shared();
+    const auto o = fill(index_.floor(page), true);
+    faults_.unlock_shared();
+    return o;
+  }
+  template <class Body>
+  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+    const Held<M> held(changes_);
+    body(false);
+  }
+
+ private:
+  typename M::Lock changes_;
+  typename M::RwLock faults_;
+  Index index_;
+};
+
+}  // namespace lockswap::address_space

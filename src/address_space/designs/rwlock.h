@@ -1,0 +1,39 @@
+// rwlock: one reader-writer lock, as mmap_sem was: faults read, operations write.
+#pragma once
+
+#include "address_space/index.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+class OneRwLock {
+ public:
+  using Index = LockedIndex<M>;
+  static constexpr bool kInPlace = true;
+  struct Hand {
+    explicit Hand(OneRwLock&) {}
+  };
+  Index& index() { return index_; }
+  void hide(const std::vector<Region<M>*>&) {}
+  void show() {}
+
+  template <class Fill>
+  auto fault(Hand&, std::uint64_t page, Fill fill) {
+    lock_.lock_shared();
+    const auto o = fill(index_.floor(page), true);
+    lock_.unlock_shared();
+    return o;
+  }
+  template <class Body>
+  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+    lock_.lock();
+    body(false);
+    lock_.unlock();
+  }
+
+ private:
+  typename M::RwLock lock_;
+  Index index_;
+};
+
+}  // namespace lockswap::address_space

@@ -1,0 +1,300 @@
+// The cases of the address-space engine (src/address_space), each design by itself. The locks inside
+// are toys: the shipped ones are explored by themselves.
+//
+// The answers of all operations, and the regions at the end, must be those of one order of the
+// operations, in which each comes after those that it knows of, by the declared orders. Tables,
+// regions and frames that are freed may not be touched.
+//
+// What threads do, as words; ranges are [4, 8), protections r and w (nothing: none):
+//   m4-8rw s4-8rw f4-8rw   maps anonymous memory; a file, shared; a file, private
+//   u4-8 p4-8r d4-8        unmaps, protects, discards
+//   R4 W4                  reads, writes page 4 (what is written says which operation it was)
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <sstream>
+
+#include "../address_space/model.h"
+#include "address_space/designs.h"
+#include "cases.h"
+#include "multicore/explore/platform.h"
+
+namespace lockswap::explore {
+namespace {
+
+using namespace address_space_test;
+
+struct ToyMachine {
+  template <class T>
+  using atomic = ExploredAtomic<T>;
+  template <class T>
+  using plain = ExploredPlain<T>;
+  using Word = ExploredAtomic<std::uint64_t>;
+  static constexpr int kTableBits = 1;
+  static constexpr std::size_t kGarbage = 1;
+
+  static bool prepare_heavy_fence() { return true; }
+  static bool heavy_fence(Site s = Site::current()) {
+    machine.heavy_fence(s);
+    return true;
+  }
+  static void light_fence() {}
+  static void full_fence(Site s = Site::current()) { machine.fence(Op::fence, seq_cst, s); }
+  static void step_aside(Site s = Site::current()) { machine.step_aside(s); }
+  template <class T>
+  static void* take() {
+    return Explored::map(sizeof(T));
+  }
+  template <class T>
+  static void give(void* p) {
+    machine.poison(p, sizeof(T));
+  }
+  template <class T>
+  static void forbid(T* p) {
+    machine.poison(p, sizeof *p);
+  }
+  template <class T>
+  static void permit(T* p) {
+    machine.revive(p, sizeof *p);
+  }
+
+  // Four bits a page: so many readers, or 15, a writer.
+  class RangeLock {
+   public:
+    void take(std::uint64_t start, std::uint64_t end, bool shared) {
+      for (;;) {
+        std::uint64_t now = 0;
+        Explored::await(Pause::spin, word_, relaxed, [&](std::uint64_t v) {
+          now = v;
+          return is_free(v, start, end, shared);
+        });
+        if (word_.compare_exchange(now, now + bits(start, end, shared), acquire)) return;
+      }
+    }
+    void leave(std::uint64_t start, std::uint64_t end, bool shared) {
+      word_.fetch_add(~bits(start, end, shared) + 1, release);
+    }
+
+   private:
+    static std::uint64_t bits(std::uint64_t start, std::uint64_t end, bool shared) {
+      std::uint64_t all = 0;
+      for (std::uint64_t p = start; p < end; ++p)
+        all |= std::uint64_t{shared ? 1U : 15U} << (4 * p);
+      return all;
+    }
+    static bool is_free(std::uint64_t v, std::uint64_t start, std::uint64_t end, bool shared) {
+      for (std::uint64_t p = start; p < end; ++p) {
+        const std::uint64_t page = v >> (4 * p) & 15;
+        if (shared ? page == 15 : page != 0) return false;
+      }
+      return true;
+    }
+    Word word_;
+  };
+  class Range {
+   public:
+    Range(RangeLock& lock, std::uint64_t start, std::uint64_t end, bool shared)
+        : lock_(lock), start_(start), end_(end), shared_(shared) {
+      lock_.take(start_, end_, shared_);
+    }
+    ~Range() { lock_.leave(start_, end_, shared_); }
+    Range(const Range&) = delete;
+
+   private:
+    RangeLock& lock_;
+    std::uint64_t start_, end_;
+    bool shared_;
+  };
+  class RwLock {
+   public:
+    void lock() { all_.take(0, 1, false); }
+    void unlock() { all_.leave(0, 1, false); }
+    void lock_shared() { all_.take(0, 1, true); }
+    void unlock_shared() { all_.leave(0, 1, true); }
+
+   private:
+    RangeLock all_;
+  };
+  using Lock = RwLock;
+  static void take_when_zero(Word& word, std::uint64_t value) {
+    for (std::uint64_t zero = 0; !word.compare_exchange(zero, value, acquire); zero = 0)
+      Explored::await(Pause::spin, word, relaxed, [](std::uint64_t v) { return v == 0; });
+  }
+};
+using M = ToyMachine;
+
+Step parse(const std::string& word, std::uint64_t number) {
+  Step op{};
+  char* rest = nullptr;
+  op.start = std::strtoul(word.c_str() + 1, &rest, 10);
+  op.end = *rest == '-' ? std::strtoul(rest + 1, &rest, 10) : op.start + 1;
+  for (; *rest != 0; ++rest)
+    op.protection |= *rest == 'r' ? kRead : kWrite;
+  op.value = number;
+  const char kind = word[0];
+  op.kind = kind == 'R'   ? Step::read
+            : kind == 'W' ? Step::write
+            : kind == 'u' ? Step::unmap
+            : kind == 'p' ? Step::protect
+            : kind == 'd' ? Step::discard
+                          : Step::map;
+  if (kind == 's' || kind == 'f') op.file = 0;
+  op.shared = kind == 's';
+  return op;
+}
+
+struct Script {
+  const char* name;
+  const char* first;  // before the threads begin
+  std::vector<std::string> threads;
+};
+
+template <template <class> class Design>
+class World {
+  using Engine = Space<M, Design>;
+  using Hand = typename Engine::Hand;
+  struct Done {
+    int thread;
+    std::uint8_t when;  // in its thread's time
+    Step op;
+    Result result;
+    std::vector<bool> before;  // which operations it knew of
+  };
+
+ public:
+  explicit World(const Script& s) {
+    first_ = words(s.first);
+    for (const std::string& t : s.threads)
+      threads_.push_back(words(t));
+  }
+  void setup() {
+    done_.clear();
+    contents_ = {};
+    model_ = Model(0);
+    file_ = new (file_bytes_) File<M>(first_of(0));
+    engine_ = new (engine_bytes_) Engine;
+    for (std::size_t i = 0; i <= threads_.size(); ++i)
+      hands_[i] = new (hand_bytes_[i]) Hand(engine_->sync());
+    for (const Step& op : first_) {
+      if (apply<Engine, M>(*engine_, *hands_[threads_.size()], op, &file_) !=
+          model_.apply(op, contents_))
+        machine.fail("what comes first is wrong already");
+    }
+  }
+  void body(int thread) {
+    const auto me = static_cast<std::size_t>(thread);
+    for (const Step& op : threads_[me]) {
+      Done d{thread, 0, op, {}, {}};
+      for (const Done& o : done_)
+        d.before.push_back(o.when <= machine.view().clock(o.thread));
+      d.result = apply<Engine, M>(*engine_, *hands_[me], op, &file_);
+      d.when = machine.view().clock(thread);
+      machine.note("%llu-%llu: %d %llu", static_cast<unsigned long long>(op.start),
+                   static_cast<unsigned long long>(op.end), d.result.ok,
+                   static_cast<unsigned long long>(d.result.value));
+      done_.push_back(d);
+    }
+  }
+  void finish() {
+    runs_ = runs_of<Engine, M>(*engine_, &file_, 1);
+    std::vector<bool> used(done_.size());
+    if (!explained(model_, contents_, used, 0))
+      machine.fail("no order of the operations gives these answers and these regions");
+    for (std::size_t i = 0; i <= threads_.size(); ++i)
+      hands_[i]->~Hand();
+    engine_->~Engine();
+    file_->~File<M>();
+  }
+
+ private:
+  static std::vector<Step> words(const std::string& text) {
+    std::vector<Step> all;
+    std::istringstream in(text);
+    static std::uint64_t number = 0;
+    for (std::string word; in >> word;)
+      all.push_back(parse(word, ++number));
+    return all;
+  }
+  bool explained(const Model& model, const Files& files, std::vector<bool>& used,
+                 std::size_t count) {
+    if (count == done_.size()) return model.runs() == runs_;
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+      if (used[i]) continue;
+      bool ready = true;
+      for (std::size_t j = 0; j < done_[i].before.size(); ++j)
+        ready = ready && (used[j] || !done_[i].before[j]);
+      if (!ready) continue;
+      Model next = model;
+      Files contents = files;
+      if (next.apply(done_[i].op, contents) != done_[i].result) continue;
+      used[i] = true;
+      const bool good = explained(next, contents, used, count + 1);
+      used[i] = false;
+      if (good) return true;
+    }
+    return false;
+  }
+
+  std::vector<Step> first_;
+  std::vector<std::vector<Step>> threads_;
+  std::vector<Done> done_;
+  std::vector<Model::Run> runs_;
+  Files contents_;
+  Model model_{0};
+  File<M>* file_ = nullptr;
+  Engine* engine_ = nullptr;
+  std::array<Hand*, kMaxThreads> hands_{};
+  alignas(File<M>) std::byte file_bytes_[sizeof(File<M>)];
+  alignas(Engine) std::byte engine_bytes_[sizeof(Engine)];
+  alignas(Hand) std::byte hand_bytes_[kMaxThreads][sizeof(Hand)];
+};
+
+const Script kScripts[] = {
+    // A region is split while a fault is at it (Bonsai, 5.2).
+    {"split", "m0-6rw W4", {"u2-4", "W3 R4"}},
+    // A fault fills an entry in a region that goes (5.1): the page must not come back by itself.
+    {"fill", "m0-4rw", {"u0-4 m0-4rw R2", "W2 R2"}},
+    // A table goes while a fault is on its way into it.
+    {"table", "m0-4rw W2 W0", {"u0-2", "W1 W2"}},
+    {"table-beside", "m0-1rw m1-2r W0", {"u0-1", "R1 R0"}},
+    {"protect", "m0-4rw W1", {"p0-4r", "W1 R1"}},
+    {"replace", "m0-4rw W1", {"f0-4rw", "R1 W1 R1"}},
+    {"discard", "m0-4rw W1 W2", {"d0-4", "R1 R2"}},
+    {"shared", "s0-4rw", {"W1 R1", "R1 W1"}},
+    // mprotect moves the boundary of two regions, beside another at the other end; one that splits.
+    {"boundaries", "m1-4r m4-7rw m7-9r", {"p3-4rw", "p7-8rw W7"}},
+    {"boundary-fault", "m1-4r m4-7rw", {"p3-4rw W3", "W4 R3"}},
+    {"speculation", "m1-3r m3-6rw", {"p2-3rw", "u1-6 m2-8r"}},
+    {"speculation-split", "m1-3r m3-8rw", {"p2-3rw", "p5-6r"}},
+};
+
+template <template <class> class Design>
+void add_design(std::vector<Case>& cases, const char* design) {
+  for (const Script& s : kScripts) {
+    Case c;
+    c.name = std::string("address-space/") + design + '/' + s.name;
+    c.threads = s.threads;
+    c.bounds = {2, 1, 0, 0};
+    c.quick_bounds = {1, 1, 0, 0};
+    c.other = [&s] {
+      const auto world = std::make_shared<World<Design>>(s);
+      Scenario scenario;
+      scenario.threads = static_cast<int>(s.threads.size());
+      scenario.setup = [world] { world->setup(); };
+      scenario.body = [world](int i) { world->body(i); };
+      scenario.finish = [world] { world->finish(); };
+      return scenario;
+    };
+    cases.push_back(std::move(c));
+  }
+}
+
+}  // namespace
+
+void add_address_space_cases(std::vector<Case>& cases) {
+#define DESIGN(name, Class) add_design<Class>(cases, name);
+#include "address_space/designs.def"
+#undef DESIGN
+}
+
+}  // namespace lockswap::explore
