@@ -62,8 +62,12 @@ struct Region {
     return start.load(relaxed) <= page && page < end.load(relaxed);
   }
   Extent<M> extent() const {
-    return {start.load(relaxed), end.load(relaxed),
-            static_cast<std::uint32_t>(protection.load(relaxed)), shared, file, base};
+    return {start.load(relaxed),
+            end.load(relaxed),
+            static_cast<std::uint32_t>(protection.load(relaxed)),
+            shared,
+            file,
+            base};
   }
 };
 

@@ -110,9 +110,8 @@ class Space {
   }
 
   Outcome access(Hand& h, std::uint64_t page, bool write, std::uint64_t value) {
-    return sync_.fault(h, page, [&](Region<M>* r, bool locked) {
-      return fill(r, page, write, value, locked);
-    });
+    return sync_.fault(
+        h, page, [&](Region<M>* r, bool locked) { return fill(r, page, write, value, locked); });
   }
   // locked: nobody changes the region; else it may be gone, and only a minor fault is done here.
   Outcome fill(Region<M>* r, std::uint64_t page, bool write, std::uint64_t value, bool locked) {
@@ -167,9 +166,8 @@ class Space {
 
   bool change(Hand& h, Edit edit_as, const Extent<M>& what) {
     bool whole = true;
-    sync_.change(h, what.start, what.end, edit_as == Edit::protect, [&](bool in_place_only) {
-      return edit(edit_as, what, in_place_only, &whole);
-    });
+    sync_.change(h, what.start, what.end, edit_as == Edit::protect,
+                 [&](bool in_place_only) { return edit(edit_as, what, in_place_only, &whole); });
     return whole;
   }
   // False: nothing was done, since it would change more than bounds and protections.

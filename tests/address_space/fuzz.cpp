@@ -42,15 +42,16 @@ class Family {
       const Step op = draw(random);
       const Result got = apply<Engine, M>(*m.engine, *m.hand, op, files_);
       const Result want = m.model.apply(op, contents_);
-      const bool same = op.kind <= Step::write || runs_of<Engine, M>(*m.engine, files_, 2) ==
-                                                    m.model.runs();
+      const bool same =
+          op.kind <= Step::write || runs_of<Engine, M>(*m.engine, files_, 2) == m.model.runs();
       if (got == want && same) continue;
-      std::printf("%s: seed %u, operation %d (kind %d, %llu-%llu): ok %d, %d; value %llu, %llu; "
-                  "regions %s\n",
-                  name, seed, i, op.kind, static_cast<unsigned long long>(op.start),
-                  static_cast<unsigned long long>(op.end), got.ok, want.ok,
-                  static_cast<unsigned long long>(got.value),
-                  static_cast<unsigned long long>(want.value), same ? "agree" : "differ");
+      std::printf(
+          "%s: seed %u, operation %d (kind %d, %llu-%llu): ok %d, %d; value %llu, %llu; "
+          "regions %s\n",
+          name, seed, i, op.kind, static_cast<unsigned long long>(op.start),
+          static_cast<unsigned long long>(op.end), got.ok, want.ok,
+          static_cast<unsigned long long>(got.value), static_cast<unsigned long long>(want.value),
+          same ? "agree" : "differ");
       print("engine", runs_of<Engine, M>(*m.engine, files_, 2));
       print("model", m.model.runs());
       return false;

@@ -63,9 +63,8 @@ class Model {
           return {false, 0};
         Page& p = at->second;
         // Page p of the space shows page p of a file.
-        std::uint64_t& place = p.file >= 0 && (p.shared || !p.own)
-                                   ? files.at(p.file, op.start)
-                                   : p.value;
+        std::uint64_t& place =
+            p.file >= 0 && (p.shared || !p.own) ? files.at(p.file, op.start) : p.value;
         if (!writes) return {true, place};
         (p.shared ? place : p.value) = op.value;
         p.own = true;

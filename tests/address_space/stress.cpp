@@ -20,8 +20,8 @@ namespace {
 using namespace address_space_test;
 using M = NativeMachine;
 constexpr int kThreads = 3;
-constexpr std::uint64_t kOwn = 40;     // pages of a thread
-constexpr std::uint64_t kCommon = 505; // across two leaves
+constexpr std::uint64_t kOwn = 40;      // pages of a thread
+constexpr std::uint64_t kCommon = 505;  // across two leaves
 
 template <template <class> class Design>
 bool stress(const char* name, double seconds) {
