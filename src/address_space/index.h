@@ -1,12 +1,12 @@
-// Where a space's regions stand: under a lock (LockedIndex), or in a Bonsai tree that faults look
-// into without one (RcuIndex); and what waits there for a grace period.
+// Where a space's regions stand: under the space's lock (LockedIndex); in the same tree with a lock
+// of its own, regions going after a grace period (TreeLockIndex); in a Bonsai tree that faults look
+// into without a lock (RcuIndex).
 #pragma once
 
-#include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
+#include "address_space/grace.h"
 #include "address_space/page_table.h"
 #include "address_space/region.h"
 #include "lockswap/bonsai.hpp"
@@ -22,7 +22,7 @@ class LockedIndex {
   };
   ~LockedIndex() {
     for (Region<M>* r : regions_)
-      free(r);
+      Region<M>::free(r);
   }
   Region<M>* floor(std::uint64_t page) {
     structure_.get();
@@ -48,15 +48,11 @@ class LockedIndex {
     regions_.erase(r);
   }
   // Nobody looks at it: the caller has the lock for itself.
-  void retire(Region<M>* r) { free(r); }
+  void retire(Region<M>* r) { Region<M>::free(r); }
   void retire(typename PageTable<M>::Table* t) { PageTable<M>::free(t); }
-  void settle() {}
+  void reclaim() {}
 
  private:
-  static void free(Region<M>* r) {
-    r->~Region<M>();
-    M::template give<Region<M>>(r);
-  }
   struct ByStart {
     using is_transparent = void;
     static std::uint64_t start(const Region<M>* r) { return r->start.load(relaxed); }
@@ -70,11 +66,56 @@ class LockedIndex {
   typename M::template plain<int> structure_;  // for the explorer: it sees who changes the tree
 };
 
+// A fault holds the tree's lock while it searches, and no longer: regions and tables go after a
+// grace period. The holder of the space's lock, shared or not, needs no lock to look.
+template <class M>
+class TreeLockIndex {
+ public:
+  using Domain = quiescence<M>;
+  struct Hand {
+    explicit Hand(TreeLockIndex& of) : reader(of.domain_) {}
+    typename Domain::reader reader;
+  };
+  using Section = typename Domain::section;
+
+  // In a section.
+  Region<M>* floor(Hand&, std::uint64_t page) {
+    lock_.lock_shared();
+    Region<M>* r = tree_.floor(page);
+    lock_.unlock_shared();
+    return r;
+  }
+  Region<M>* floor(std::uint64_t page) { return tree_.floor(page); }
+  std::vector<Region<M>*> around(std::uint64_t start, std::uint64_t end) {
+    return tree_.around(start, end);
+  }
+  void insert(Region<M>* r) {
+    lock_.lock();
+    tree_.insert(r);
+    lock_.unlock();
+  }
+  void erase(Region<M>* r) {
+    lock_.lock();
+    tree_.erase(r);
+    lock_.unlock();
+  }
+  template <class T>
+  void retire(T* t) {
+    grace_.retire(t);
+  }
+  void reclaim() { grace_.reclaim(); }
+
+ private:
+  Domain domain_;
+  typename M::RwLock lock_;
+  LockedIndex<M> tree_;
+  Grace<M, Domain> grace_{domain_};
+};
+
 template <class M>
 class RcuIndex {
  public:
   using Domain = quiescence<M>;
-  using Table = typename PageTable<M>::Table;
   struct Hand {
     explicit Hand(RcuIndex& of) : reader(of.domain_) {}
     typename Domain::reader reader;
@@ -83,9 +124,7 @@ class RcuIndex {
 
   ~RcuIndex() {
     for (const auto& e : map_.exclusive())
-      free(e.value);
-    free_all(closed_);
-    free_all(open_);
+      Region<M>::free(e.value);
   }
   // In a section.
   Region<M>* floor(Hand& h, std::uint64_t page) {
@@ -108,41 +147,17 @@ class RcuIndex {
   }
   void insert(Region<M>* r) { map_.insert(r->start.load(relaxed), r); }
   void erase(Region<M>* r) { map_.erase(r->start.load(relaxed)); }
-  void retire(Region<M>* r) { open_.regions.push_back(r); }
-  void retire(Table* t) { open_.tables.push_back(t); }
-  // Never waits.
-  void settle() {
-    if (!period_ && open_.size() >= M::kGarbage) {
-      std::swap(open_, closed_);
-      period_.emplace(domain_.close());
-    }
-    if (!period_ || !domain_.is_over(*period_)) return;
-    free_all(closed_);
-    period_.reset();
+  template <class T>
+  void retire(T* t) {
+    grace_.retire(t);
   }
+  void reclaim() { grace_.reclaim(); }
 
  private:
-  struct Garbage {
-    std::vector<Region<M>*> regions;
-    std::vector<Table*> tables;
-    std::size_t size() const { return regions.size() + tables.size(); }
-  };
-  static void free(Region<M>* r) {
-    r->~Region<M>();
-    M::template give<Region<M>>(r);
-  }
-  static void free_all(Garbage& g) {
-    for (Region<M>* r : g.regions)
-      free(r);
-    for (Table* t : g.tables)
-      PageTable<M>::free(t);
-    g = {};
-  }
   Domain domain_;
   bonsai_map<std::uint64_t, Region<M>*, Domain, copies::path, std::less<std::uint64_t>, M> map_{
       domain_};
-  Garbage open_, closed_;
-  std::optional<typename Domain::period> period_;
+  Grace<M, Domain> grace_{domain_};
 };
 
 }  // namespace lockswap::address_space

@@ -11,6 +11,7 @@
 namespace lockswap::address_space {
 
 struct NativeMachine : real_machine {
+  static constexpr int kLevels = 4;
   static constexpr int kTableBits = 9;
   static constexpr std::size_t kGarbage = 64;  // that wait for one grace period together
 
@@ -32,12 +33,15 @@ struct NativeMachine : real_machine {
    private:
     pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
   };
-  struct RangeLock : range_lock {
-    RangeLock() : range_lock("list-rw") {}
+  struct ListLock : range_lock {
+    ListLock() : range_lock("list-rw") {}
+  };
+  struct TreeLock : range_lock {
+    TreeLock() : range_lock("kernel-rw") {}
   };
   class Range {
    public:
-    Range(RangeLock& lock, std::uint64_t start, std::uint64_t end, bool shared)
+    Range(range_lock& lock, std::uint64_t start, std::uint64_t end, bool shared)
         : held_(shared ? lock.shared(start, end) : lock.exclusive(start, end)) {}
 
    private:

@@ -1,4 +1,4 @@
-// A page table of four levels, a lock in each table; frames, and the pages of files.
+// A page table (four levels in the product), a lock in each table; frames, and the files' pages.
 //
 // Invariants: an entry changes under its table's lock. A table is entered from above without a
 //   lock; one that is `dead` has been taken out, and nothing is put into it. Locks are taken from
@@ -76,7 +76,7 @@ class File {
 template <class M>
 class PageTable {
  public:
-  static constexpr int kLevels = 4;
+  static constexpr int kLevels = M::kLevels;
   static constexpr int kBits = M::kTableBits;
   static constexpr std::uint64_t kPages = std::uint64_t{1} << (kLevels * kBits);
   static constexpr std::uint64_t kWritable = 1;

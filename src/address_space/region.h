@@ -43,11 +43,12 @@ struct Region {
   bool shared;
   File<M>* file;
   std::uint64_t base;
-  // Not 0: no longer what the space is (Bonsai's mark for deleted regions). relaxed: what follows
-  // the mark takes the locks that are held where it is read.
+  // Not 0: no longer what the space is (Bonsai's mark for deleted regions). relaxed: in the RCU
+  // designs what follows the mark takes the locks that are held where it is read; in per-vma the
+  // space's number is released after it.
   Word gone;
   Word holders;  // per-vma: kWriter, or so many faults
-  Word count;    // per-vma: the sequence count of its last writer
+  Word count;    // per-vma: the space's number when it was last write-locked
 
   explicit Region(const Extent<M>& e) : shared(e.shared), file(e.file), base(e.base) {
     take({}, e);
@@ -57,6 +58,10 @@ struct Region {
     if (from.start != to.start) start.store(to.start, relaxed);
     if (from.end != to.end) end.store(to.end, relaxed);
     if (from.protection != to.protection) protection.store(to.protection, relaxed);
+  }
+  static void free(Region* r) {
+    r->~Region();
+    M::template give<Region>(r);
   }
   bool has(std::uint64_t page) const {
     return start.load(relaxed) <= page && page < end.load(relaxed);

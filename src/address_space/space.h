@@ -103,6 +103,16 @@ class Space {
       all.push_back(r->extent());
     return all;
   }
+  // Entries of pages that no region has: what a fault left that filled too late.
+  std::uint64_t strays() {
+    std::uint64_t count = 0;
+    table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
+      const Region<M>* r = sync_.index().floor(page);
+      count += r == nullptr || !r->has(page) ? 1 : 0;
+      return entry;
+    });
+    return count;
+  }
 
  private:
   static Region<M>* made(const Extent<M>& e) {
@@ -218,13 +228,15 @@ class Space {
         stays = stays && r->extent() != e;
       if (!stays) fresh.push_back(e);
     }
-    for (Region<M>* r : hidden)
+    for (Region<M>* r : hidden) {
+      r->gone.store(1, relaxed);  // as Region::gone says; where faults hold a lock, for nobody
       index.erase(r);
+    }
     for (const Extent<M>& e : fresh)
       index.insert(made(e));
     for (Region<M>* r : hidden)
       index.retire(r);
-    index.settle();
+    index.reclaim();
   }
   // What changes frames alone: where a mark hides regions, copies take their place.
   template <class F>
@@ -248,7 +260,7 @@ class Space {
           return std::uint64_t{0};
         },
         [&](typename Pages::Table* t) { sync_.index().retire(t); });
-    sync_.index().settle();
+    sync_.index().reclaim();
   }
   void make_read_only(std::uint64_t start, std::uint64_t end) {
     table_.visit(start, end, [](std::uint64_t, std::uint64_t e) { return e & ~Pages::kWritable; });

@@ -1,14 +1,14 @@
-// The cases of the address-space engine (src/address_space), each design by itself. The locks inside
-// are toys: the shipped ones are explored by themselves.
+// The cases of the address-space engine (src/address_space), each design by itself. The locks
+// inside are toys: the shipped ones are explored by themselves.
 //
 // The answers of all operations, and the regions at the end, must be those of one order of the
 // operations, in which each comes after those that it knows of, by the declared orders. Tables,
 // regions and frames that are freed may not be touched.
 //
-// What threads do, as words; ranges are [4, 8), protections r and w (nothing: none):
-//   m4-8rw s4-8rw f4-8rw   maps anonymous memory; a file, shared; a file, private
-//   u4-8 p4-8r d4-8        unmaps, protects, discards
-//   R4 W4                  reads, writes page 4 (what is written says which operation it was)
+// What threads do, as words; ranges are [0, 4), protections r and w (nothing: none):
+//   m0-4rw s0-4rw f0-4rw   maps anonymous memory; a file, shared; a file, private
+//   u0-4 p0-4r d0-4        unmaps, protects, discards
+//   R1 W1                  reads, writes page 1 (what is written says which operation it was)
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -24,12 +24,15 @@ namespace {
 
 using namespace address_space_test;
 
+// Two entries a table. The engine of two levels has four pages, of three, eight.
+template <int levels>
 struct ToyMachine {
   template <class T>
   using atomic = ExploredAtomic<T>;
   template <class T>
   using plain = ExploredPlain<T>;
   using Word = ExploredAtomic<std::uint64_t>;
+  static constexpr int kLevels = levels;
   static constexpr int kTableBits = 1;
   static constexpr std::size_t kGarbage = 1;
 
@@ -90,6 +93,8 @@ struct ToyMachine {
     }
     Word word_;
   };
+  using ListLock = RangeLock;
+  using TreeLock = RangeLock;
   class Range {
    public:
     Range(RangeLock& lock, std::uint64_t start, std::uint64_t end, bool shared)
@@ -120,7 +125,6 @@ struct ToyMachine {
       Explored::await(Pause::spin, word, relaxed, [](std::uint64_t v) { return v == 0; });
   }
 };
-using M = ToyMachine;
 
 Step parse(const std::string& word, std::uint64_t number) {
   Step op{};
@@ -148,7 +152,7 @@ struct Script {
   std::vector<std::string> threads;
 };
 
-template <template <class> class Design>
+template <class M, template <class> class Design>
 class World {
   using Engine = Space<M, Design>;
   using Hand = typename Engine::Hand;
@@ -199,6 +203,7 @@ class World {
     std::vector<bool> used(done_.size());
     if (!explained(model_, contents_, used, 0))
       machine.fail("no order of the operations gives these answers and these regions");
+    if (engine_->strays() != 0) machine.fail("an entry where no region is");
     for (std::size_t i = 0; i <= threads_.size(); ++i)
       hands_[i]->~Hand();
     engine_->~Engine();
@@ -248,53 +253,64 @@ class World {
   alignas(Hand) std::byte hand_bytes_[kMaxThreads][sizeof(Hand)];
 };
 
+// Of all designs; two levels.
 const Script kScripts[] = {
-    // A region is split while a fault is at it (Bonsai, 5.2).
-    {"split", "m0-6rw W4", {"u2-4", "W3 R4"}},
-    // A fault fills an entry in a region that goes (5.1): the page must not come back by itself.
-    {"fill", "m0-4rw", {"u0-4 m0-4rw R2", "W2 R2"}},
-    // A table goes while a fault is on its way into it.
+    // A region is split while a fault is at it: the rest of it may seem unmapped (Bonsai, 5.2).
+    {"split", "m0-4rw W3", {"u1-2", "W0 R3"}},
+    // A fault fills an entry in a region that goes (5.2): the page must not come back.
+    {"fill", "m0-4rw", {"u0-4", "W2 R2"}},
+    {"refill", "m0-4rw", {"u0-4 m0-4r", "W2 R2"}},
+    // A table goes while a fault is on its way into it (5.2): of the region that goes, of another.
     {"table", "m0-4rw W2 W0", {"u0-2", "W1 W2"}},
+    {"table-beside", "m0-1r m1-2rw R0", {"u0-1", "W1 R1"}},
+    {"fresh-table", "m0-2rw", {"W0 R1", "W1 R0"}},
     {"protect", "m0-4rw W1", {"p0-4r", "W1 R1"}},
     {"replace", "m0-4rw W1", {"f0-4rw", "R1 W1 R1"}},
     {"shared", "s0-4rw", {"W1 R1", "R1 W1"}},
-};
-// Of designs with locks alone: with a Bonsai tree there are more atoms than an execution may touch.
-const Script kInPlaceScripts[] = {
-    {"table-beside", "m0-1rw m1-2r W0", {"u0-1", "R1 R0"}},
     {"discard", "m0-4rw W1 W2", {"d0-4", "R1 R2"}},
-    // mprotect moves the boundary of two regions, beside another at the other end; one that splits.
-    {"boundaries", "m1-4r m4-7rw m7-9r", {"p3-4rw", "p7-8rw W7"}},
+};
+// Three levels: a table goes that is not a leaf.
+const Script kDirectory = {"directory", "m0-2r m2-4rw R0", {"u0-2", "W2 R2"}};
+// Of designs with locks alone, which move bounds in place; three levels.
+const Script kInPlaceScripts[] = {
+    // mprotect moves the boundary of two regions, beside another at the other end.
+    {"boundaries", "m1-3r m3-6rw m6-8r", {"p2-3rw", "p6-7rw W6"}},
+    // Both move the same boundary.
+    {"boundary-twice", "m1-4r m4-7rw", {"p3-4rw", "p4-5r"}},
     {"boundary-fault", "m1-4r m4-7rw", {"p3-4rw W3", "W4 R3"}},
     {"speculation", "m1-3r m3-6rw", {"p2-3rw", "u1-6 m2-8r"}},
     {"speculation-split", "m1-3r m3-8rw", {"p2-3rw", "p5-6r"}},
 };
 
+template <class M, template <class> class Design>
+void add_case(std::vector<Case>& cases, const char* design, const Script& s) {
+  constexpr bool kLocks = Design<M>::kInPlace;
+  Case c;
+  c.name = std::string("address-space/") + design + '/' + s.name;
+  c.threads = s.threads;
+  c.bounds = {kLocks ? 2 : 1, 1, 0, 0};
+  c.quick_bounds = {1, 1, 0, 0};
+  c.other = [&s] {
+    const auto world = std::make_shared<World<M, Design>>(s);
+    Scenario scenario;
+    scenario.threads = static_cast<int>(s.threads.size());
+    scenario.setup = [world] { world->setup(); };
+    scenario.body = [world](int i) { world->body(i); };
+    scenario.finish = [world] { world->finish(); };
+    return scenario;
+  };
+  cases.push_back(std::move(c));
+}
+
 template <template <class> class Design>
 void add_design(std::vector<Case>& cases, const char* design) {
-  constexpr bool kLocks = Design<M>::kInPlace;
-  const auto add = [&](const Script& s) {
-    Case c;
-    c.name = std::string("address-space/") + design + '/' + s.name;
-    c.threads = s.threads;
-    c.bounds = {kLocks ? 2 : 1, 1, 0, 0};  // the same limit
-    c.quick_bounds = {1, 1, 0, 0};
-    c.other = [&s] {
-      const auto world = std::make_shared<World<Design>>(s);
-      Scenario scenario;
-      scenario.threads = static_cast<int>(s.threads.size());
-      scenario.setup = [world] { world->setup(); };
-      scenario.body = [world](int i) { world->body(i); };
-      scenario.finish = [world] { world->finish(); };
-      return scenario;
-    };
-    cases.push_back(std::move(c));
-  };
+  using Wide = ToyMachine<3>;
   for (const Script& s : kScripts)
-    add(s);
-  if constexpr (kLocks) {
+    add_case<ToyMachine<2>, Design>(cases, design, s);
+  add_case<Wide, Design>(cases, design, kDirectory);
+  if constexpr (Design<Wide>::kInPlace) {
     for (const Script& s : kInPlaceScripts)
-      add(s);
+      add_case<Wide, Design>(cases, design, s);
   }
 }
 

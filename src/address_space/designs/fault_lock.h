@@ -1,5 +1,6 @@
 // fault-lock: operations exclude each other by one lock, and faults by a second one, which an
-// operation takes only while it changes what faults look at (Bonsai, section 4.1).
+// operation takes only while it changes what faults look at (Bonsai, section 5.1). Nothing reads
+// under the first, so it is a mutex; there it is mmap_sem, held for writing.
 #pragma once
 
 #include "address_space/index.h"

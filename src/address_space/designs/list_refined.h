@@ -1,79 +1,11 @@
-// list-refined: faults lock their page; mprotect first tries with its region alone, a page wider on
-// each side (range locks, sections 5.2 and 5.3, listing 4). Whatever changes the tree locks all.
+// list-refined: faults lock their page, mprotect its region (range locks, sections 5.2, 5.3, 7.2).
 #pragma once
 
-#include "address_space/index.h"
+#include "address_space/designs/ranges.h"
 
 namespace lockswap::address_space {
 
 template <class M>
-class ListRefined {
- public:
-  using Index = LockedIndex<M>;
-  static constexpr bool kInPlace = true;
-  struct Hand {
-    explicit Hand(ListRefined&) {}
-    std::uint64_t speculated = 0;  // mprotect calls that succeeded so
-    std::uint64_t structural = 0;  // that would have changed the tree, or are not in one region
-    std::uint64_t restarts = 0;    // by a sequence number, or bounds, that had changed
-  };
-  Index& index() { return index_; }
-  void hide(const std::vector<Region<M>*>&) {}
-  void show() {}
-
-  template <class Fill>
-  auto fault(Hand&, std::uint64_t page, Fill fill) {
-    const typename M::Range held(lock_, page, page + 1, true);
-    return fill(index_.floor(page), true);
-  }
-  template <class Body>
-  void change(Hand& h, std::uint64_t start, std::uint64_t end, bool speculates, Body body) {
-    if (speculates && speculate(h, start, end, body)) return;
-    const typename M::Range held(lock_, 0, kPages, false);
-    body(false);
-    sequence_.store(sequence_.load(relaxed) + 1, relaxed);  // as in the next function
-  }
-
- private:
-  static constexpr std::uint64_t kPages = PageTable<M>::kPages;
-
-  template <class Body>
-  bool speculate(Hand& h, std::uint64_t start, std::uint64_t end, Body& body) {
-    for (;;) {
-      Region<M>* r = nullptr;
-      std::uint64_t first = 0;
-      std::uint64_t last = 0;
-      std::uint64_t before = 0;
-      {
-        const typename M::Range held(lock_, start, end, true);
-        r = index_.floor(start);
-        if (r != nullptr) {
-          first = r->start.load(relaxed);
-          last = r->end.load(relaxed);
-        }
-        // relaxed: it is written under the lock for all, which orders it with any other range.
-        before = sequence_.load(relaxed);
-      }
-      if (r == nullptr || first > start || last < end) break;
-      const typename M::Range held(lock_, first == 0 ? 0 : first - 1,
-                                   last < kPages ? last + 1 : last, false);
-      // The region may be freed when the number has changed.
-      if (sequence_.load(relaxed) != before || r->start.load(relaxed) != first ||
-          r->end.load(relaxed) != last) {
-        ++h.restarts;
-        continue;
-      }
-      if (!body(true)) break;
-      ++h.speculated;
-      return true;
-    }
-    ++h.structural;
-    return false;
-  }
-
-  typename M::RangeLock lock_;
-  Index index_;
-  typename Region<M>::Word sequence_;
-};
+class ListRefined : public Ranges<M, typename M::ListLock, true, true> {};
 
 }  // namespace lockswap::address_space

@@ -2,8 +2,9 @@
 //
 // An operation write-locks each region that changes: it waits for faults that read it, and writes
 // the space's number into it. The region stays locked until the operation ends by counting the
-// number up, which unlocks all of them at once. A fault that finds one locked, or gone, or that
-// has more to do than a minor fault, goes on under the space's lock.
+// number up, which unlocks all of them at once; those that it replaced are marked as gone by then.
+// A fault that finds one locked, or gone, or that has more to do than a minor fault, or a file
+// behind the region, goes on under the space's lock.
 #pragma once
 
 #include "address_space/index.h"
@@ -27,12 +28,11 @@ class PerVma {
       // acquire: pairs with the release in fault; what faults did before.
       M::take_when_zero(r->holders, kWriter);
       r->count.store(now, relaxed);  // shown by the next line
-      r->gone.store(1, relaxed);
       r->holders.store(0, release);  // pairs with the compare-exchange in fault
     }
   }
   void show() {
-    // release: pairs with fault; what the operation did.
+    // release: pairs with the load in fault; what the operation did, and which regions are gone.
     number_.store(number_.load(relaxed) + 1, release);
   }
 
@@ -46,7 +46,8 @@ class PerVma {
         // acquire: pairs with the release in hide; its number. With it comes the space's number
         // as the operation had it, so an older one cannot be read below.
         if (holders != kWriter && r->holders.compare_exchange(holders, holders + 1, acquire)) {
-          const bool locked = r->count.load(relaxed) == number_.load(acquire);  // pairs with show
+          // acquire: pairs with the release in show; which regions are gone.
+          const bool locked = r->count.load(relaxed) == number_.load(acquire);
           auto o = fill(locked ? nullptr : r, false);
           r->holders.fetch_add(~std::uint64_t{0}, release);  // pairs with hide
           if (o.result == decltype(o.result)::done) return o;
