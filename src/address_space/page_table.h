@@ -87,6 +87,11 @@ class PageTable {
     // Under the lock.
     typename M::template plain<std::uint32_t> used;
     typename M::template plain<bool> dead;
+    // For the explorer, too: it sees that nobody may look before the table is shown.
+    Table() {
+      used.set(0);
+      dead.set(false);
+    }
   };
   template <class T>
   static T* at(std::uint64_t entry) {

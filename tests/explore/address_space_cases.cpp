@@ -280,15 +280,16 @@ const Script kInPlaceScripts[] = {
     {"boundary-fault", "m1-4r m4-7rw", {"p3-4rw W3", "W4 R3"}},
     {"speculation", "m1-3r m3-6rw", {"p2-3rw", "u1-6 m2-8r"}},
     {"speculation-split", "m1-3r m3-8rw", {"p2-3rw", "p5-6r"}},
+    // Both change the tree, and their regions are far from each other.
+    {"structures", "m0-2r m5-8rw", {"p0-1rw", "p6-7r"}},
 };
 
 template <class M, template <class> class Design>
 void add_case(std::vector<Case>& cases, const char* design, const Script& s) {
-  constexpr bool kLocks = Design<M>::kInPlace;
   Case c;
   c.name = std::string("address-space/") + design + '/' + s.name;
   c.threads = s.threads;
-  c.bounds = {kLocks ? 2 : 1, 1, 0, 0};
+  c.bounds = {2, 1, 0, 0};
   c.quick_bounds = {1, 1, 0, 0};
   c.other = [&s] {
     const auto world = std::make_shared<World<M, Design>>(s);
