@@ -5,6 +5,7 @@
 #include "address_space/designs/hybrid_rcu.h"
 #include "address_space/designs/list_full.h"
 #include "address_space/designs/list_mprotect.h"
+#include "address_space/designs/list_pages.h"
 #include "address_space/designs/list_pf.h"
 #include "address_space/designs/list_refined.h"
 #include "address_space/designs/per_vma.h"

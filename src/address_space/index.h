@@ -24,10 +24,21 @@ class LockedIndex {
     for (Region<M>* r : regions_)
       Region<M>::free(r);
   }
+  // Before threads look: keep the region that was found last, and look at it first (Linux's
+  // mmap_cache; Bonsai, section 6).
+  void keep_last() { keeps_ = true; }
   Region<M>* floor(std::uint64_t page) {
     structure_.get();
+    if (keeps_) {
+      // relaxed: what is kept is in the tree, since erase takes it away; so it was put in under a
+      // lock that the caller's excludes, and is whole.
+      Region<M>* last = reinterpret_cast<Region<M>*>(last_.load(relaxed));
+      if (last != nullptr && last->has(page)) return last;
+    }
     const auto above = regions_.upper_bound(page);
-    return above == regions_.begin() ? nullptr : *std::prev(above);
+    Region<M>* r = above == regions_.begin() ? nullptr : *std::prev(above);
+    if (keeps_) last_.store(reinterpret_cast<std::uintptr_t>(r), relaxed);  // as above
+    return r;
   }
   // Those that have a page in [start, end] or touch it, in order.
   std::vector<Region<M>*> around(std::uint64_t start, std::uint64_t end) {
@@ -45,6 +56,7 @@ class LockedIndex {
   }
   void erase(Region<M>* r) {
     structure_.set(0);
+    if (keeps_) last_.store(0, relaxed);  // under the lock for all, as in floor
     regions_.erase(r);
   }
   // Nobody looks at it: the caller has the lock for itself.
@@ -63,6 +75,8 @@ class LockedIndex {
     }
   };
   std::set<Region<M>*, ByStart> regions_;
+  bool keeps_ = false;
+  typename M::template atomic<std::uint64_t> last_;
   typename M::template plain<int> structure_;  // for the explorer: it sees who changes the tree
 };
 

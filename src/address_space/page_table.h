@@ -140,12 +140,14 @@ class PageTable {
   template <class F>
   void visit(std::uint64_t start, std::uint64_t end, F f) {
     NothingElse none;
-    visit(root_, kLevels - 1, 0, start, end, f, none);
+    Walk<F, NothingElse>{start, end, 0, 0, f, none}.visit(root_, kLevels - 1, 0);
   }
-  // Tables that are empty then are taken out and given to `retire`.
+  // Tables that are empty then, and have no page but those in [first, last), are taken out and
+  // given to `retire`.
   template <class F, class Retire>
-  void visit_and_prune(std::uint64_t start, std::uint64_t end, F f, Retire retire) {
-    visit(root_, kLevels - 1, 0, start, end, f, retire);
+  void visit_and_prune(std::uint64_t start, std::uint64_t end, std::uint64_t first,
+                       std::uint64_t last, F f, Retire retire) {
+    Walk<F, Retire>{start, end, first, last, f, retire}.visit(root_, kLevels - 1, 0);
   }
   static void free(Table* t) {
     t->~Table();
@@ -168,35 +170,44 @@ class PageTable {
     free(t);
   }
   template <class F, class Retire>
-  static void visit(Table* t, int level, std::uint64_t first, std::uint64_t start,
-                    std::uint64_t end, F& f, Retire& retire) {
-    const Held<M> held(t->lock);
-    const std::uint64_t span = std::uint64_t{1} << (level * kBits);
-    for (std::uint64_t i = 0; i < (std::uint64_t{1} << kBits); ++i) {
-      const std::uint64_t page = first + i * span;
-      if (page + span <= start || page >= end) continue;
-      const std::uint64_t e = t->entries[i].load(relaxed);  // under the lock
-      if (e == 0) continue;
-      if (level == 0) {
-        const std::uint64_t changed = f(page, e);
-        if (changed != e) set(*t, i, changed);
-        continue;
-      }
-      Table* below = at<Table>(e);
-      visit(below, level - 1, page, start, end, f, retire);
-      if constexpr (std::is_same_v<Retire, NothingElse>) continue;
-      bool empty = false;
-      {
-        const Held<M> its(below->lock);
-        empty = below->used.get() == 0;
-        if (empty) below->dead.set(true);
-      }
-      if (empty) {
-        set(*t, i, 0);
-        if constexpr (!std::is_same_v<Retire, NothingElse>) retire(below);
+  struct Walk {
+    std::uint64_t start, end;   // the pages
+    std::uint64_t first, last;  // tables that have no others may go
+    F& f;
+    Retire& retire;
+
+    void visit(Table* t, int level, std::uint64_t at_first) {
+      const Held<M> held(t->lock);
+      const int shift = level * kBits;
+      const std::uint64_t span = std::uint64_t{1} << shift;
+      for (std::uint64_t i = start <= at_first ? 0 : (start - at_first) >> shift;
+           i < (std::uint64_t{1} << kBits); ++i) {
+        const std::uint64_t page = at_first + i * span;
+        if (page >= end) break;
+        const std::uint64_t e = t->entries[i].load(relaxed);  // under the lock
+        if (e == 0) continue;
+        if (level == 0) {
+          const std::uint64_t changed = f(page, e);
+          if (changed != e) set(*t, i, changed);
+          continue;
+        }
+        Table* below = at<Table>(e);
+        visit(below, level - 1, page);
+        if constexpr (!std::is_same_v<Retire, NothingElse>) {
+          if (page < first || page + span > last) continue;
+          bool empty = false;
+          {
+            const Held<M> its(below->lock);
+            empty = below->used.get() == 0;
+            if (empty) below->dead.set(true);
+          }
+          if (!empty) continue;
+          set(*t, i, 0);
+          retire(below);
+        }
       }
     }
-  }
+  };
 
   Table* root_;
 };

@@ -7,9 +7,11 @@
 //   index. Accesses before 1 are of the old state, those after 3 of the new one; none is between.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 #include "address_space/page_table.h"
 #include "address_space/region.h"
@@ -44,40 +46,48 @@ class Space {
   }
 
   // --- operations on [start, end)
-  void map(Hand& h, const Extent<M>& what) { change(h, Edit::put, what); }
+  void map(Hand& h, const Extent<M>& what) { change(h, Change::map, Edit::put, what); }
   void unmap(Hand& h, std::uint64_t start, std::uint64_t end) {
-    change(h, Edit::remove, {.start = start, .end = end});
+    change(h, Change::unmap, Edit::remove, {.start = start, .end = end});
   }
   // False: not all of it is mapped. What is mapped is changed, as mprotect does before ENOMEM.
   bool protect(Hand& h, std::uint64_t start, std::uint64_t end, std::uint32_t protection) {
-    return change(h, Edit::protect, {.start = start, .end = end, .protection = protection});
+    return change(h, Change::protect, Edit::protect,
+                  {.start = start, .end = end, .protection = protection});
   }
   // madvise(MADV_DONTNEED): the frames go, the regions stay.
   void discard(Hand& h, std::uint64_t start, std::uint64_t end) {
-    sync_.change(h, start, end, false, [&](bool) {
-      hidden_and_shown(sync_.index().around(start, end), [&] { drop(start, end); });
-      return true;
+    sync_.change(h, Change::discard, start, end, [&](const Allowed& allowed) {
+      hidden_and_shown(sync_.index().around(start, end), [&] { drop(start, end, allowed); });
+      return Tried::done;
     });
   }
   // The heap is [first, brk). False: it would end before it begins.
   void begin_heap(std::uint64_t first) {
     heap_ = first;
-    brk_.set(first);
+    brk_.store(first, relaxed);  // no thread knows the space
   }
   bool move_brk(Hand& h, std::uint64_t to) {
     if (to < heap_) return false;
-    sync_.change(h, heap_, to, false, [&](bool) {
-      const std::uint64_t now = brk_.get();
-      if (to > now) edit(Edit::put, {.start = now, .end = to, .protection = kRead | kWrite}, false);
-      if (to < now) edit(Edit::remove, {.start = to, .end = now}, false);
-      brk_.set(to);
-      return true;
-    });
+    // relaxed: a guess, which is looked at again under the locks that were chosen by it.
+    const std::uint64_t guess = brk_.load(relaxed);
+    sync_.change(
+        h, Change::brk, std::min(guess, to), std::max(guess, to), [&](const Allowed& allowed) {
+          const std::uint64_t now = brk_.load(relaxed);  // stays: its page is locked
+          if (!allowed.structure && now != guess) return Tried::moved;
+          Tried how = Tried::done;
+          if (to > now)
+            how = edit(Edit::put, {.start = now, .end = to, .protection = kRead | kWrite}, allowed);
+          if (to < now) how = edit(Edit::remove, {.start = to, .end = now}, allowed);
+          // relaxed: it is relied on under a lock of its page alone.
+          if (how == Tried::done) brk_.store(to, relaxed);
+          return how;
+        });
     return true;
   }
   // The child is new, and no thread knows it.
   void fork_to(Hand& h, Space& child) {
-    sync_.change(h, 0, Pages::kPages, false, [&](bool) {
+    sync_.change(h, Change::fork, 0, Pages::kPages, [&](const Allowed&) {
       const Regions all = sync_.index().around(0, Pages::kPages);
       hidden_and_shown(all, [&] {
         for (Region<M>* r : all) {
@@ -92,8 +102,8 @@ class Space {
         }
       });
       child.heap_ = heap_;
-      child.brk_.set(brk_.get());
-      return true;
+      child.brk_.store(brk_.load(relaxed), relaxed);  // nobody moves the one or knows the other
+      return Tried::done;
     });
   }
   // When no thread is in an operation.
@@ -174,14 +184,13 @@ class Space {
     return {Filled::done, f->value.get()};
   }
 
-  bool change(Hand& h, Edit edit_as, const Extent<M>& what) {
+  bool change(Hand& h, Change kind, Edit edit_as, const Extent<M>& what) {
     bool whole = true;
-    sync_.change(h, what.start, what.end, edit_as == Edit::protect,
-                 [&](bool in_place_only) { return edit(edit_as, what, in_place_only, &whole); });
+    sync_.change(h, kind, what.start, what.end,
+                 [&](const Allowed& allowed) { return edit(edit_as, what, allowed, &whole); });
     return whole;
   }
-  // False: nothing was done, since it would change more than bounds and protections.
-  bool edit(Edit edit_as, const Extent<M>& what, bool in_place_only, bool* whole = nullptr) {
+  Tried edit(Edit edit_as, const Extent<M>& what, const Allowed& allowed, bool* whole = nullptr) {
     const Regions old = sync_.index().around(what.start, what.end);
     Extents before;
     std::uint64_t mapped = 0;
@@ -196,7 +205,7 @@ class Space {
     bool in_place = before.size() == after.size();
     for (std::size_t i = 0; in_place && i < after.size(); ++i)
       in_place = after[i].is_part_of(before[i]);
-    if (in_place_only && !in_place) return false;
+    if (!allowed.structure && !in_place) return Tried::structural;
 
     Regions hidden;
     for (std::size_t i = 0; i < old.size(); ++i) {
@@ -208,7 +217,7 @@ class Space {
     if (edit_as == Edit::protect) {
       if ((what.protection & kWrite) == 0) make_read_only(what.start, what.end);
     } else {
-      drop(what.start, what.end);
+      drop(what.start, what.end, allowed);
     }
     if (in_place && Sync::kInPlace) {
       for (std::size_t i = 0; i < old.size(); ++i)
@@ -217,7 +226,7 @@ class Space {
       replace(hidden, before, after);
     }
     sync_.show();
-    return true;
+    return Tried::done;
   }
   void replace(const Regions& hidden, const Extents& before, const Extents& after) {
     auto& index = sync_.index();
@@ -252,9 +261,9 @@ class Space {
     sync_.show();
   }
 
-  void drop(std::uint64_t start, std::uint64_t end) {
+  void drop(std::uint64_t start, std::uint64_t end, const Allowed& allowed) {
     table_.visit_and_prune(
-        start, end,
+        start, end, allowed.first, allowed.last,
         [](std::uint64_t, std::uint64_t entry) {
           Pages::template at<Frame<M>>(entry)->leave();
           return std::uint64_t{0};
@@ -269,7 +278,7 @@ class Space {
   Sync sync_;
   Pages table_;
   std::uint64_t heap_ = 0;
-  typename M::template plain<std::uint64_t> brk_;
+  typename M::template atomic<std::uint64_t> brk_;
 };
 
 }  // namespace lockswap::address_space

@@ -3,6 +3,7 @@
 // under the first, so it is a mutex; there it is mmap_sem, held for writing.
 #pragma once
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 
 namespace lockswap::address_space {
@@ -27,9 +28,9 @@ class FaultLock {
     return o;
   }
   template <class Body>
-  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
     const Held<M> held(changes_);
-    body(false);
+    body(Allowed{true, 0, PageTable<M>::kPages});
   }
 
  private:

@@ -7,6 +7,7 @@
 // behind the region, goes on under the space's lock.
 #pragma once
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 
 namespace lockswap::address_space {
@@ -60,9 +61,9 @@ class PerVma {
     return o;
   }
   template <class Body>
-  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
     lock_.lock();
-    body(false);
+    body(Allowed{true, 0, PageTable<M>::kPages});
     lock_.unlock();
   }
 

@@ -4,6 +4,7 @@
 // 5.2, listing 4). Whatever changes the tree locks all.
 #pragma once
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 
 namespace lockswap::address_space {
@@ -15,9 +16,7 @@ class Ranges {
   static constexpr bool kInPlace = true;
   struct Hand {
     explicit Hand(Ranges&) {}
-    std::uint64_t speculated = 0;  // mprotect calls that succeeded so
-    std::uint64_t structural = 0;  // that would have changed the tree, or are not in one region
-    std::uint64_t restarts = 0;    // by a sequence number, or bounds, that had changed
+    Attempts attempts;
   };
   Index& index() { return index_; }
   void hide(const std::vector<Region<M>*>&) {}
@@ -31,10 +30,10 @@ class Ranges {
     return fill(index_.floor(page), true);
   }
   template <class Body>
-  void change(Hand& h, std::uint64_t start, std::uint64_t end, bool speculates, Body body) {
-    if (kProtectRefined && speculates && speculate(h, start, end, body)) return;
+  void change(Hand& h, Change kind, std::uint64_t start, std::uint64_t end, Body body) {
+    if (kProtectRefined && kind == Change::protect && speculate(h, start, end, body)) return;
     const typename M::Range held(lock_, 0, kPages, false);
-    body(false);
+    body(Allowed{true, 0, kPages});
     sequence_.store(sequence_.load(relaxed) + 1, relaxed);  // as in the next function
   }
 
@@ -43,6 +42,7 @@ class Ranges {
 
   template <class Body>
   bool speculate(Hand& h, std::uint64_t start, std::uint64_t end, Body& body) {
+    Attempts::Count& count = h.attempts[Change::protect];
     for (;;) {
       Region<M>* r = nullptr;
       std::uint64_t first = 0;
@@ -58,21 +58,23 @@ class Ranges {
         // relaxed: it is written under the lock for all, which orders it with any other range.
         before = sequence_.load(relaxed);
       }
-      if (r == nullptr || first > start || last < end) break;
-      const typename M::Range held(lock_, first == 0 ? 0 : first - 1,
-                                   last < kPages ? last + 1 : last, false);
+      if (r == nullptr || first > start || last < end) {
+        ++count.spread;
+        return false;
+      }
+      const std::uint64_t low = first == 0 ? 0 : first - 1;
+      const std::uint64_t high = last < kPages ? last + 1 : last;
+      const typename M::Range held(lock_, low, high, false);
       // The region may be freed when the number has changed.
       if (sequence_.load(relaxed) != before || r->start.load(relaxed) != first ||
           r->end.load(relaxed) != last) {
-        ++h.restarts;
+        ++count.restarts;
         continue;
       }
-      if (!body(true)) break;
-      ++h.speculated;
-      return true;
+      const bool done = body(Allowed{false, low, high}) == Tried::done;
+      ++(done ? count.speculated : count.structural);
+      return done;
     }
-    ++h.structural;
-    return false;
   }
 
   Lock lock_;

@@ -6,6 +6,7 @@
 // (section 6).
 #pragma once
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 
 namespace lockswap::address_space {
@@ -38,9 +39,9 @@ class RcuFaults {
     return o;
   }
   template <class Body>
-  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
     lock_.lock();
-    body(false);
+    body(Allowed{true, 0, PageTable<M>::kPages});
     lock_.unlock();
   }
 

@@ -1,6 +1,7 @@
 // rwlock: one reader-writer lock, as mmap_sem was: faults read, operations write.
 #pragma once
 
+#include "address_space/change.h"
 #include "address_space/index.h"
 
 namespace lockswap::address_space {
@@ -25,9 +26,9 @@ class OneRwLock {
     return o;
   }
   template <class Body>
-  void change(Hand&, std::uint64_t, std::uint64_t, bool, Body body) {
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
     lock_.lock();
-    body(false);
+    body(Allowed{true, 0, PageTable<M>::kPages});
     lock_.unlock();
   }
 
