@@ -38,6 +38,8 @@ OTHERS = {
     "audit": ["src/platform", "src/registry", "interpose"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
+    # Run by its own tests and apps/address_space.
+    "src/address_space": ["src/platform", "include/lockswap"],
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
 }

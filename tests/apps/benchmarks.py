@@ -99,6 +99,7 @@ PROGRAMS = {
     "rangefile --seconds 0.1 --tails 0.1 --threads 3 --locks ranges --ranges disjoint --reads 1": ("read",),
     "skiplist --seconds 0.1 --tails 0.1 --threads 3 --keys 1000 --fill 500": ("find", "update"),
     "skiplist --seconds 0.1 --tails 0.1 --threads 3 --keys 40 --fill 20 --updates 1 --locks nodes": ("update",),
+    "address_space --seconds 0.1 --tails 0.1 --threads 3 --workload wr": ("fault", "change"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure rotations --regions 50": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure map": ("find", "update"),
@@ -118,6 +119,73 @@ def test_each_runs() -> None:
                 sound(values(line, lock), kinds)
             except AssertionError as error:
                 raise AssertionError(f"{line} under {lock or 'glibc'}: {error}") from None
+
+
+DESIGNS = ("rwlock", "fault-lock", "hybrid-rcu", "pure-rcu", "tree-full", "tree-refined", "per-vma")
+DESIGNS += ("list-full", "list-pf", "list-mprotect", "list-refined", "list-pages")
+WORKLOADS = (
+    "page_fault1",
+    "page_fault2",
+    "mmap1",
+    "mmap2",
+    "isolated --mapping 0.5",
+    "isolated --mapping 0",
+    "wc",
+    "wr",
+    "wrmem",
+    "wrmem --memory segments",
+    "malloc",
+    "psearchy",
+    "dedup",
+)
+
+
+def test_address_space() -> None:
+    """Each workload with three designs, and each design with two: the program checks what it did."""
+    line = "address_space --seconds 0.02 --tails 0 --mb 1 --threads 3"
+    pairs = [(w, d) for w in WORKLOADS for d in ("rwlock", "per-vma", "list-pages")]
+    pairs += [(w, d) for w in ("malloc", "page_fault2") for d in DESIGNS]
+    for workload, design in dict.fromkeys(pairs):
+        for lock in ("", "bravo-ba") if design == "rwlock" else ("",):
+            try:
+                found = values(f"{line} --workload {workload} --design {design}", lock)
+                sound(found, ())
+                need((found["reads"] > 0) == (not workload.startswith("mmap")), f"faults: {found}")
+                need(found["writes"] > 0, f"no operation: {found}")
+            except AssertionError as error:
+                raise AssertionError(f"{workload}, {design} under {lock or 'glibc'}: {error}") from None
+
+
+def test_operations_that_lock_a_part() -> None:
+    """How many of them do without the whole lock; the program itself compares what is structural with a replay."""
+    line = "address_space --seconds 0.05 --tails 0 --threads 2 --workload malloc --design"
+    for design in ("list-mprotect", "list-refined", "tree-refined"):
+        found = values(f"{line} {design}")
+        need(found["protects_share"] > 0.9 and "maps" not in found, f"{design}: {found}")
+    found = values(f"{line} list-pages")
+    need(found["brks_share"] > 0.9 and found["protects_share"] > 0.9, f"{found}")
+    need(found["discards_share"] == 1, f"no discard changes a region: {found}")
+    need("protects" not in values(f"{line} list-full"), "list-full locks all")
+    # A mapping that continues none is a region more.
+    found = values("address_space --seconds 0.05 --tails 0 --threads 2 --workload mmap1 --design list-pages")
+    need(found["maps_speculated"] == 0 and found["maps_structural"] == found["maps"] > 0, f"{found}")
+
+
+def test_the_share_of_mapping() -> None:
+    line = "address_space --seconds 0.2 --tails 0 --threads 2 --workload isolated --mb 1 --mapping"
+    need("mapping" not in values(f"{line} 0"), "nothing is mapped")
+    need(values(f"{line} 1")["mapping"] > 0.5, "nothing else is done")
+
+
+def test_address_space_takes_the_lock_that_is_preloaded() -> None:
+    for cache in ("", " --mmap-cache"):
+        line = f"address_space --seconds 0.05 --tails 0 --mb 1 --workload page_fault1 --design rwlock{cache}"
+        with tempfile.TemporaryDirectory() as folder:
+            found = values(line, "bravo-ba", Path(folder) / "stats")
+            totals = counted(Path(folder))
+        need(totals["writes"] == found["writes"], f"an operation writes: {totals}, {found}")
+        # The check at the end reads what is mapped then.
+        need(found["reads"] <= totals["reads"] <= found["reads"] + 2 * 256, f"a fault reads: {totals}, {found}")
 
 
 def test_uncontended() -> None:
@@ -303,6 +371,12 @@ def test_bad_input() -> None:
         "pairs --seconds -1": "--seconds",
         "pairs --sceonds 1": "--sceonds",
         "pairs 3": "3",
+        "address_space --design stock": "pure-rcu",
+        "address_space --workload mmap3": "mmap2",
+        "address_space --mb 0": "--mb",
+        "address_space --mapping 2": "--mapping",
+        "address_space --workload isolated --threads 1": "at least 2",
+        "address_space --design pure-rcu --mmap-cache": "--mmap-cache",
         "alternator --tails 1e9": "--tails",
         "interference --slots 100": "--slots",
         "interference --table other": "shared",

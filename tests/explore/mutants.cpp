@@ -246,6 +246,24 @@ std::vector<SeededFault> seeded_faults() {
       silent("rlu-asym: a reader that leaves wakes nobody", "asymmetric.h", "wake",
              "core/rlu-asym/park/twice"),
 
+      // --- the address-space engine
+      weak("address space: a new table is shown with relaxed", "page_table.h", "set", Op::store,
+           release, relaxed, "address-space/pure-rcu/fresh-table"),
+      weak("address space: a table is followed with relaxed", "page_table.h", "leaf", Op::load,
+           acquire, relaxed, "address-space/pure-rcu/fresh-table"),
+      weak("address space: a frame is left with relaxed", "page_table.h", "leave", Op::fetch_add,
+           acq_rel, relaxed, "address-space/rwlock/fork"),
+      weak("address space: the others' reads of a frame are ignored", "page_table.h", "is_alone",
+           Op::load, acquire, relaxed, "address-space/rwlock/fork"),
+      weak("per-vma: a fault holds its region with relaxed", "per_vma.h", "fault",
+           Op::compare_exchange, acquire, relaxed, "address-space/per-vma/fill"),
+      weak("per-vma: an operation shows its number in a region with relaxed", "per_vma.h", "hide",
+           Op::store, release, relaxed, "address-space/per-vma/fill"),
+      weak("per-vma: an operation ends with relaxed", "per_vma.h", "show", Op::store, release,
+           relaxed, "address-space/per-vma/fill"),
+      weak("per-vma: a fault reads the space's number with relaxed", "per_vma.h", "fault", Op::load,
+           acquire, relaxed, "address-space/per-vma/fill"),
+
       // --- the Bonsai tree, and its domain: the Dekker pair of a section and a period
       weak("bonsai: a root is shown with relaxed", "bonsai.hpp", "show_root", Op::store, release,
            relaxed, "bonsai/path/insert"),

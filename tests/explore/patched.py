@@ -12,7 +12,17 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
 # What instantiates the locks, each in a source of its own; the other objects of the explorer are used as they were
 # built.
-UNITS = ("block_cases", "bonsai_cases", "rw_cases", "mutex_cases", "range_cases", "range_script", "rlu_cases", "script")
+UNITS = (
+    "address_space_cases",
+    "block_cases",
+    "bonsai_cases",
+    "rw_cases",
+    "mutex_cases",
+    "range_cases",
+    "range_script",
+    "rlu_cases",
+    "script",
+)
 TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 

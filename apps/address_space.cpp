@@ -1,0 +1,99 @@
+// address_space: threads that map, unmap and fault in one address space of the engine
+// (src/address_space), with a design of synchronisation of one's choice.
+//
+// --workload is what each thread does, in pages of its own:
+//   page_fault1, page_fault2   will-it-scale: maps --mb, writes each page, unmaps; the second maps
+//                              a file of its own, private
+//   mmap1, mmap2               the same without the writing
+//   isolated                   Bonsai's microbenchmark (A. Clements, F. Kaashoek, N. Zeldovich,
+//                              ASPLOS 2012, section 7.3): one thread maps and unmaps for the share
+//                              --mapping of its time, the others write their pages over and over
+//   wc, wr, wrmem              mixes like those of Metis: threads read their input, allocate, and
+//                              look at each other's tables. --memory arenas: as glibc's malloc,
+//                              which grows heaps by mprotect and brk; segments: 8 MB at a time
+//   malloc                     those allocations alone
+//   psearchy, dedup            like those programs in Bonsai's section 7.2
+// The proportions of the mixes are ours: the papers do not print them. docs/address-spaces.md.
+//
+// --design rwlock takes pthread_rwlock_t, which lockswap swaps; --mmap-cache has designs that
+// search a tree under a lock remember the region found last, as Linux did.
+//
+// Prints the lines of common/report.h, in which reads are faults and writes are operations, and
+//   faults_cpu, changes_cpu    faults, and operations, a CPU-second of all threads
+//   fault_ns, fault_cpu_ns     the time, and CPU time, of a fault, of threads that do nothing else;
+//                              missing if there are none
+//   mapping                    isolated: the share of time that the mapping thread spent in it
+//   KINDs, KINDs_speculated, KINDs_structural, KINDs_spread, KINDs_restarts, KINDs_share
+//                              for designs that try without the whole lock, and each kind of
+//                              operation (map, unmap, protect, discard, brk) that they try: how
+//                              many; of these, done so; not, since they change the number of
+//                              regions; not, since their range is not in one region; tries that
+//                              found something changed; and the share that was done so
+// Exit status 1: a thread's regions or pages are not what its steps make of them in order, an entry
+// is left where no region is, or other operations were structural than in a sequential replay.
+
+#include <cstdio>
+
+#include "address_space/contest.h"
+#include "address_space/designs.h"
+
+namespace {
+
+using namespace bench;
+
+struct Entry {
+  const char* name;
+  void (*run)(const Plan&, const Work&, bool);
+  bool can_cache;
+};
+
+template <template <class> class Design>
+constexpr bool kCanCache = requires(typename Design<Machine>::Index& index) {
+  index.keep_last();
+};
+
+using namespace lockswap::address_space;
+const Entry kDesigns[] = {
+#define DESIGN(name, Class) {name, run<Class>, kCanCache<Class>},
+#include "address_space/designs.def"
+#undef DESIGN
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Plan plan;
+  Work work;
+  work.workload = "page_fault1";
+  work.memory = "arenas";
+  std::string design = "rwlock";
+  int megabytes = 128;
+  double mapping = 0.1;
+  bool mmap_cache = false;
+  Options options("address_space", "Threads map, unmap and fault in one address space.");
+  add_plan_options(options, plan);
+  std::vector<std::string> names;
+  for (const Entry& e : kDesigns)
+    names.emplace_back(e.name);
+  options.choice("--design", design, names, "how operations and faults are synchronised");
+  options.choice("--workload", work.workload, workloads(), "what the threads do");
+  options.choice("--memory", work.memory, {"arenas", "segments"},
+                 "where wc, wr and wrmem allocate");
+  options.number("--mb", megabytes, 1, 8192, "what a thread maps at once");
+  options.number("--mapping", mapping, 0, 1, "isolated: share of time in map and unmap");
+  options.flag("--mmap-cache", mmap_cache, "remember the region that was found last");
+  options.parse(argc, argv);
+  if (work.workload == "isolated" && plan.threads < 2)
+    options.refuse("--workload isolated takes at least 2 threads: one maps, the others fault");
+
+  work.threads = plan.threads;
+  work.pages = static_cast<std::uint64_t>(megabytes) * 256;
+  work.mapping = mapping;
+  for (const Entry& e : kDesigns) {
+    if (design != e.name) continue;
+    if (mmap_cache && !e.can_cache)
+      options.refuse("--mmap-cache: design '" + design + "' has none: its faults take no lock");
+    e.run(plan, work, mmap_cache);
+  }
+  return 0;
+}

@@ -1,0 +1,267 @@
+// The threads of `address_space`, on the engine with one design.
+#pragma once
+
+#include <cinttypes>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "address_space/native.h"
+#include "address_space/own.h"
+#include "address_space/program.h"
+#include "address_space/space.h"
+#include "common/random.h"
+#include "common/report.h"
+
+namespace bench {
+
+using Machine = lockswap::address_space::NativeMachine;
+
+template <class Engine>
+class alignas(128) SpaceWorker {
+  using Hand = typename Engine::Hand;
+  using File = lockswap::address_space::File<Machine>;
+
+ public:
+  std::uint64_t reads = 0;   // faults
+  std::uint64_t writes = 0;  // operations
+
+  SpaceWorker(Engine& space, Hand& hand, const Work& work, int number)
+      : space_(&space),
+        hand_(&hand),
+        program_(program_of(work, number)),
+        file_(std::make_unique<File>(kFileFirst)) {}
+
+  void warm_up() { since_ = 0; }
+  template <class Watch>
+  void work(Watch& watch, const std::atomic<bool>& stop) {
+    steps_.clear();
+    program_->next(steps_);
+    ++calls_;
+    for (const Step& s : steps_)
+      take(watch, stop, s, calls_);
+  }
+  std::uint64_t refused() const { return refused_; }
+  // How many times work() was called: from that the steps follow.
+  std::uint64_t calls() const { return calls_; }
+  const Hand& hand() const { return *hand_; }
+  Hand& hand() { return *hand_; }
+  const File* file() const { return file_.get(); }
+  std::uint64_t busy() const { return busy_; }
+
+ private:
+  template <class Watch>
+  void take(Watch& watch, const std::atomic<bool>& stop, const Step& s, std::uint64_t value) {
+    switch (s.kind) {
+      case Step::write:
+        for (std::uint64_t p = s.start; p < s.end; ++p)
+          watch.read([&] { refused_ += space_->write(*hand_, p, value) ? 0 : 1; });
+        reads += s.end - s.start;
+        return;
+      case Step::read:
+        look(watch, s, refused_);
+        return;
+      case Step::visit:
+        look(watch, s, absent_);
+        return;
+      case Step::rest:
+        rest(stop, s.share);
+        return;
+      default:
+        watch.write([&] { change(s); });
+        ++writes;
+    }
+  }
+  template <class Watch>
+  void look(Watch& watch, const Step& s, std::uint64_t& refused) {
+    for (std::uint64_t p = s.start; p < s.end; ++p) {
+      std::uint64_t value = 0;
+      watch.read([&] { refused += space_->read(*hand_, p, value) ? 0 : 1; });
+      keep(value);
+    }
+    reads += s.end - s.start;
+  }
+  void change(const Step& s) {
+    switch (s.kind) {
+      case Step::map:
+        space_->map(*hand_, {.start = s.start,
+                             .end = s.end,
+                             .protection = s.protection,
+                             .file = s.file ? file_.get() : nullptr,
+                             .base = s.file ? s.start : 0});
+        return;
+      case Step::unmap:
+        space_->unmap(*hand_, s.start, s.end);
+        return;
+      case Step::protect:
+        refused_ += space_->protect(*hand_, s.start, s.end, s.protection) ? 0 : 1;
+        return;
+      case Step::discard:
+        space_->discard(*hand_, s.start, s.end);
+        return;
+      default:
+        refused_ += space_->move_brk(*hand_, s.end) ? 0 : 1;
+    }
+  }
+  // The time since the last rest, however it went by, is `share` of the time until this one ends.
+  void rest(const std::atomic<bool>& stop, double share) {
+    const std::uint64_t now = ticks();
+    if (share <= 0) {
+      usleep(500);
+      return;
+    }
+    const std::uint64_t worked = since_ == 0 ? 0 : now - since_;
+    busy_ += worked;
+    const auto pause = static_cast<std::uint64_t>(static_cast<double>(worked) * (1 / share - 1));
+    while (ticks() - now < pause && !stop.load(std::memory_order_relaxed))
+      asm volatile("" ::: "memory");
+    since_ = ticks();
+  }
+
+  Engine* space_;
+  Hand* hand_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<File> file_;
+  Steps steps_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t refused_ = 0;  // of what is the thread's own
+  std::uint64_t absent_ = 0;   // of others' pages: as it happens
+  std::uint64_t since_ = 0, busy_ = 0;
+};
+
+// The thread's own regions, and what is in their pages, beside what its steps make of them.
+template <class Engine>
+Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int number) {
+  const std::string who = "thread " + std::to_string(number);
+  if (worker.refused() != 0)
+    wrong_result(who + ": " + std::to_string(worker.refused()) +
+                 " accesses or operations were refused, in pages of its own");
+  Own own(number);
+  const auto program = program_of(work, number);
+  Steps steps;
+  for (std::uint64_t call = 1; call <= worker.calls(); ++call) {
+    steps.clear();
+    program->next(steps);
+    for (const Step& s : steps)
+      own.apply(s, call);
+  }
+  std::map<std::uint64_t, Own::Run> found;
+  for (const auto& e : space.regions()) {
+    if (e.start < arena_of(number) || e.start >= arena_of(number + 1)) continue;
+    if (e.shared || (e.file != nullptr && e.file != worker.file()))
+      wrong_result(who + ": a region is shared, or has another thread's file");
+    found.emplace(e.start, Own::Run{e.end, e.protection, e.file != nullptr, e.base});
+  }
+  if (found != own.runs()) wrong_result(who + ": its regions are not what its steps make");
+  for (const auto& [start, run] : found) {
+    for (std::uint64_t p = start; p < run.end && run.protection != 0; ++p) {
+      std::uint64_t value = 0;
+      if (!space.read(worker.hand(), p, value) || value != own.value(p))
+        wrong_result(who + ": page " + std::to_string(p) + " has " + std::to_string(value) +
+                     ", and should have " + std::to_string(own.value(p)));
+    }
+  }
+  return own;
+}
+
+// Of the faults: the processor's time and the time of a fault, over threads that do nothing else.
+template <class Worker>
+void print_faults(const Phase& phase, const std::vector<Worker>& workers) {
+  double cpu = 0;
+  double seconds = 0;
+  double faults = 0;
+  double all_cpu = 0;
+  double all = 0;
+  double changes = 0;
+  for (const Share& s : phase) {
+    all_cpu += s.cpu_seconds;
+    all += static_cast<double>(s.reads);
+    changes += static_cast<double>(s.writes);
+    if (s.reads == 0 || s.writes > s.reads / 1000) continue;
+    cpu += s.cpu_seconds;
+    seconds += s.seconds;
+    faults += static_cast<double>(s.reads);
+  }
+  std::printf("faults_cpu %.0f changes_cpu %.0f\n", all / all_cpu, changes / all_cpu);
+  if (faults > 0)
+    std::printf("fault_ns %.1f fault_cpu_ns %.1f\n", seconds * 1e9 / faults, cpu * 1e9 / faults);
+  if (workers[0].busy() != 0) {
+    std::printf("mapping %.4f\n",
+                static_cast<double>(workers[0].busy()) * ns_per_tick() / 1e9 / phase[0].seconds);
+  }
+}
+
+inline void print_counts(const char* name, std::uint64_t all, std::uint64_t speculated,
+                         std::uint64_t structural, std::uint64_t spread, std::uint64_t restarts) {
+  std::printf("%s %" PRIu64 " %s_speculated %" PRIu64 " %s_structural %" PRIu64
+              " %s_spread %" PRIu64 " %s_restarts %" PRIu64 " %s_share %.5f\n",
+              name, all, name, speculated, name, structural, name, spread, name, restarts, name,
+              all == 0 ? 0 : static_cast<double>(speculated) / static_cast<double>(all));
+}
+
+// For designs that try without the whole lock. As many are structural as the steps in order have.
+template <class Engine>
+void check_attempts(std::vector<SpaceWorker<Engine>>& workers, const std::vector<Own>& owns) {
+  using lockswap::address_space::Change;
+  static constexpr struct {
+    Change change;
+    Step::Kind step;
+    const char* name;
+  } kKinds[] = {{Change::map, Step::map, "maps"},
+                {Change::unmap, Step::unmap, "unmaps"},
+                {Change::protect, Step::protect, "protects"},
+                {Change::discard, Step::discard, "discards"},
+                {Change::brk, Step::brk, "brks"}};
+  for (const auto& kind : kKinds) {
+    lockswap::address_space::Attempts::Count sum;
+    Own::Kinds want;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      const auto& c = workers[i].hand().attempts[kind.change];
+      sum.speculated += c.speculated;
+      sum.structural += c.structural;
+      sum.spread += c.spread;
+      sum.restarts += c.restarts;
+      const Own::Kinds& k = owns[i].kinds(kind.step);
+      want.all += k.all;
+      want.structural += k.structural;
+      want.spread += k.spread;
+      want.split += k.split;
+    }
+    if (sum.speculated + sum.structural + sum.spread == 0) continue;  // never tried, or none
+    const std::uint64_t structural = sum.spread == 0 ? want.structural : want.split;
+    if (sum.speculated + sum.structural + sum.spread != want.all || sum.structural != structural ||
+        (sum.spread != 0 && sum.spread != want.spread))
+      wrong_result(std::string(kind.name) + ": " + std::to_string(sum.structural) +
+                   " were structural, and should be " + std::to_string(structural));
+    print_counts(kind.name, want.all, sum.speculated, sum.structural, sum.spread, sum.restarts);
+  }
+}
+
+template <template <class> class Design>
+void run(const Plan& plan, const Work& work, bool mmap_cache) {
+  using Engine = lockswap::address_space::Space<Machine, Design>;
+  const auto space = std::make_unique<Engine>();
+  space->begin_heap(tables_of(0));
+  if constexpr (requires { space->sync().index().keep_last(); }) {
+    if (mmap_cache) space->sync().index().keep_last();
+  }
+  std::deque<typename Engine::Hand> hands;
+  std::vector<SpaceWorker<Engine>> workers;
+  for (int i = 0; i < work.threads; ++i)
+    workers.emplace_back(*space, hands.emplace_back(space->sync()), work, i);
+  const Phase rates = run_phase(plan, workers, false, plan.seconds);
+  print_rates(rates);
+  print_live(rates);
+  print_faults(rates, workers);
+  if (plan.tail_seconds > 0)
+    print_tails(run_phase(plan, workers, true, plan.tail_seconds), "fault", "change");
+  std::vector<Own> owns;
+  for (int i = 0; i < work.threads; ++i)
+    owns.push_back(checked(*space, workers[static_cast<std::size_t>(i)], work, i));
+  if (space->strays() != 0) wrong_result("there is an entry where no region is");
+  if constexpr (requires { hands[0].attempts; }) check_attempts(workers, owns);
+}
+
+}  // namespace bench

@@ -1,0 +1,42 @@
+// fault-lock: operations exclude each other by one lock, and faults by a second one, which an
+// operation takes only while it changes what faults look at (Bonsai, section 5.1). Nothing reads
+// under the first, so it is a mutex; there it is mmap_sem, held for writing.
+#pragma once
+
+#include "address_space/change.h"
+#include "address_space/index.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+class FaultLock {
+ public:
+  using Index = LockedIndex<M>;
+  static constexpr bool kInPlace = true;
+  struct Hand {
+    explicit Hand(FaultLock&) {}
+  };
+  Index& index() { return index_; }
+  void hide(const std::vector<Region<M>*>&) { faults_.lock(); }
+  void show() { faults_.unlock(); }
+
+  template <class Fill>
+  auto fault(Hand&, std::uint64_t page, Fill fill) {
+    faults_.lock_shared();
+    const auto o = fill(index_.floor(page), true);
+    faults_.unlock_shared();
+    return o;
+  }
+  template <class Body>
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
+    const Held<M> held(changes_);
+    body(Allowed{true, 0, PageTable<M>::kPages});
+  }
+
+ private:
+  typename M::Lock changes_;
+  typename M::RwLock faults_;
+  Index index_;
+};
+
+}  // namespace lockswap::address_space

@@ -1,0 +1,72 @@
+// list-pages: faults lock their page, and every operation but fork first tries with its own pages
+// and one more on each side. Beyond the range-lock paper, which tries mprotect alone, with all of
+// its region, and leaves mmap, munmap and brk to future work (sections 5 and 8).
+//
+// Idea: an operation that neither makes nor ends a region changes the mapping of its own pages and
+//   nothing else: it moves the bounds of regions that have a page in its range or touch it, within
+//   that range, or changes the protection of a region that lies in it. Everything else it looks at
+//   in order to know that, it looks at through those pages and their neighbours.
+// So: 1. lock the range and a page on each side; 2. search, and work out what the regions become;
+//   3. if their number stays, move bounds in place; else give up, and lock everything.
+// Invariants: the tree changes under the lock for all alone, so a search under any lock is whole.
+//   A bound is moved by a thread that holds the pages on both sides of where it was and of where
+//   it comes to; so what another thread moves meanwhile, or has moved unseen, is on the same side
+//   of this range before and after. A page table goes only if all of its pages are locked here: no
+//   fault is in it, or on its way.
+// What falls away: there is no first search under a lock of its own, no sequence number and nothing
+//   to try again, but for brk, whose range hangs on where the heap ends.
+#pragma once
+
+#include <algorithm>
+
+#include "address_space/change.h"
+#include "address_space/index.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+class ListPages {
+ public:
+  using Index = LockedIndex<M>;
+  static constexpr bool kInPlace = true;
+  struct Hand {
+    explicit Hand(ListPages&) {}
+    Attempts attempts;
+  };
+  Index& index() { return index_; }
+  void hide(const std::vector<Region<M>*>&) {}
+  void show() {}
+
+  template <class Fill>
+  auto fault(Hand&, std::uint64_t page, Fill fill) {
+    const typename M::Range held(lock_, page, page + 1, true);
+    return fill(index_.floor(page), true);
+  }
+  template <class Body>
+  void change(Hand& h, Change kind, std::uint64_t start, std::uint64_t end, Body body) {
+    if (kind != Change::fork && is_done_in_place(h.attempts[kind], start, end, body)) return;
+    const typename M::Range held(lock_, 0, kPages, false);
+    body(Allowed{true, 0, kPages});
+  }
+
+ private:
+  static constexpr std::uint64_t kPages = PageTable<M>::kPages;
+
+  template <class Body>
+  bool is_done_in_place(Attempts::Count& count, std::uint64_t start, std::uint64_t end,
+                        Body& body) {
+    const std::uint64_t first = start == 0 ? 0 : start - 1;
+    const std::uint64_t last = std::min(end + 1, kPages);
+    const typename M::Range held(lock_, first, last, false);
+    const Tried how = body(Allowed{false, first, last});
+    count.speculated += how == Tried::done ? 1 : 0;
+    count.structural += how == Tried::structural ? 1 : 0;
+    count.restarts += how == Tried::moved ? 1 : 0;
+    return how == Tried::done;
+  }
+
+  typename M::ListLock lock_;
+  Index index_;
+};
+
+}  // namespace lockswap::address_space

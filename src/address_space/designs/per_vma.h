@@ -1,0 +1,76 @@
+// per-vma: a lock and a sequence count in each region (Linux since 6.4).
+//
+// An operation write-locks each region that changes: it waits for faults that read it, and writes
+// the space's number into it. The region stays locked until the operation ends by counting the
+// number up, which unlocks all of them at once; those that it replaced are marked as gone by then.
+// A fault that finds one locked, or gone, or that has more to do than a minor fault, or a file
+// behind the region, goes on under the space's lock.
+#pragma once
+
+#include "address_space/change.h"
+#include "address_space/index.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+class PerVma {
+ public:
+  using Index = RcuIndex<M>;
+  static constexpr bool kInPlace = false;
+  static constexpr std::uint64_t kWriter = ~std::uint64_t{0};
+  struct Hand : Index::Hand {
+    explicit Hand(PerVma& of) : Index::Hand(of.index_) {}
+  };
+  PerVma() { number_.store(1, relaxed); }  // new regions have 0
+  Index& index() { return index_; }
+  void hide(const std::vector<Region<M>*>& regions) {
+    const std::uint64_t now = number_.load(relaxed);  // written under the lock
+    for (Region<M>* r : regions) {
+      // acquire: pairs with the release in fault; what faults did before.
+      M::take_when_zero(r->holders, kWriter);
+      r->count.store(now, relaxed);  // shown by the next line
+      r->holders.store(0, release);  // pairs with the compare-exchange in fault
+    }
+  }
+  void show() {
+    // release: pairs with the load in fault; what the operation did, and which regions are gone.
+    number_.store(number_.load(relaxed) + 1, release);
+  }
+
+  template <class Fill>
+  auto fault(Hand& h, std::uint64_t page, Fill fill) {
+    {
+      const typename Index::Section inside(h.reader);
+      Region<M>* r = index_.floor(h, page);
+      if (r != nullptr) {
+        std::uint64_t holders = r->holders.load(relaxed);  // a guess
+        // acquire: pairs with the release in hide; its number. With it comes the space's number
+        // as the operation had it, so an older one cannot be read below.
+        if (holders != kWriter && r->holders.compare_exchange(holders, holders + 1, acquire)) {
+          // acquire: pairs with the release in show; which regions are gone.
+          const bool locked = r->count.load(relaxed) == number_.load(acquire);
+          auto o = fill(locked ? nullptr : r, false);
+          r->holders.fetch_add(~std::uint64_t{0}, release);  // pairs with hide
+          if (o.result == decltype(o.result)::done) return o;
+        }
+      }
+    }
+    lock_.lock_shared();
+    const auto o = fill(index_.floor(page), true);
+    lock_.unlock_shared();
+    return o;
+  }
+  template <class Body>
+  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
+    lock_.lock();
+    body(Allowed{true, 0, PageTable<M>::kPages});
+    lock_.unlock();
+  }
+
+ private:
+  typename M::RwLock lock_;
+  Index index_;
+  typename Region<M>::Word number_;
+};
+
+}  // namespace lockswap::address_space

@@ -1,0 +1,215 @@
+// A page table (four levels in the product), a lock in each table; frames, and the files' pages.
+//
+// Invariants: an entry changes under its table's lock. A table is entered from above without a
+//   lock; one that is `dead` has been taken out, and nothing is put into it. Locks are taken from
+//   the root down.
+// Order: an entry is shown with release and followed with acquire: the table below it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <new>
+#include <type_traits>
+
+#include "platform/atomic.h"
+
+namespace lockswap::address_space {
+
+template <class M>
+struct Frame {
+  typename M::template atomic<std::uint64_t> users;  // entries, of all spaces, and a file's own
+  typename M::template plain<std::uint64_t> value;   // under the lock of a table with the entry
+
+  static Frame* make(std::uint64_t value) {
+    auto* f = new (M::template take<Frame>()) Frame;
+    f->users.store(1, relaxed);  // nobody else sees it
+    f->value.set(value);
+    return f;
+  }
+  void use() { users.fetch_add(1, relaxed); }  // the caller has an entry, so it stays
+  void leave() {
+    // acq_rel: the last one frees what the others have read and written.
+    if (users.fetch_add(~std::uint64_t{0}, acq_rel) == 1) {
+      this->~Frame();
+      M::template give<Frame>(this);
+    }
+  }
+  // acquire: pairs with leave; what the others read comes before what is written here.
+  bool is_alone() const { return users.load(acquire) == 1; }
+};
+
+template <class M>
+class Held {
+ public:
+  explicit Held(typename M::Lock& lock) : lock_(lock) { lock_.lock(); }
+  ~Held() { lock_.unlock(); }
+  Held(const Held&) = delete;
+
+ private:
+  typename M::Lock& lock_;
+};
+
+// The page cache of a file, or of shared anonymous memory. A page's value is what shared mappings
+// of it have; it is read and written under the file's lock.
+template <class M>
+class File {
+ public:
+  explicit File(std::uint64_t first) : first_(first) {}
+  ~File() {
+    for (auto& [page, frame] : frames_)
+      frame->leave();
+  }
+  File(const File&) = delete;
+  typename M::Lock lock;
+  Frame<M>* frame(std::uint64_t page) {  // under the lock
+    Frame<M>*& f = frames_[page];
+    if (f == nullptr) f = Frame<M>::make(first_ == 0 ? 0 : first_ + page);
+    return f;
+  }
+  std::uint64_t first() const { return first_; }
+
+ private:
+  std::uint64_t first_;
+  std::map<std::uint64_t, Frame<M>*> frames_;
+};
+
+template <class M>
+class PageTable {
+ public:
+  static constexpr int kLevels = M::kLevels;
+  static constexpr int kBits = M::kTableBits;
+  static constexpr std::uint64_t kPages = std::uint64_t{1} << (kLevels * kBits);
+  static constexpr std::uint64_t kWritable = 1;
+
+  struct Table {
+    typename M::Lock lock;
+    typename M::template atomic<std::uint64_t> entries[std::size_t{1} << kBits];
+    // Under the lock.
+    typename M::template plain<std::uint32_t> used;
+    typename M::template plain<bool> dead;
+    // For the explorer, too: it sees that nobody may look before the table is shown.
+    Table() {
+      used.set(0);
+      dead.set(false);
+    }
+  };
+  template <class T>
+  static T* at(std::uint64_t entry) {
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(entry & ~kWritable));
+  }
+  static std::uint64_t entry_of(const void* p) {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
+  }
+  static void set(Table& t, std::uint64_t i, std::uint64_t entry) {  // under the lock
+    const std::uint64_t old = t.entries[i].load(relaxed);
+    if ((old == 0) != (entry == 0)) t.used.set(t.used.get() + (entry == 0 ? -1U : 1U));
+    t.entries[i].store(entry, release);
+  }
+  static std::uint64_t slot(std::uint64_t page, int level) {
+    return (page >> (level * kBits)) & ((std::uint64_t{1} << kBits) - 1);
+  }
+
+  PageTable() : root_(make()) {}
+  ~PageTable() { destroy(root_, kLevels - 1); }
+  PageTable(const PageTable&) = delete;
+
+  // The leaf of the page, made if it is not there; it may be dead by now. nullptr: another thread
+  // has taken out a table on the way.
+  Table* leaf(std::uint64_t page) {
+    Table* t = root_;
+    for (int level = kLevels - 1; level > 0; --level) {
+      const std::uint64_t i = slot(page, level);
+      std::uint64_t e = t->entries[i].load(acquire);
+      if (e == 0) {
+        const Held<M> held(t->lock);
+        if (t->dead.get()) return nullptr;
+        e = t->entries[i].load(relaxed);  // written under the lock
+        if (e == 0) {
+          e = entry_of(make());
+          set(*t, i, e);
+        }
+      }
+      t = at<Table>(e);
+    }
+    return t;
+  }
+
+  // f(page, entry) gives what becomes of the entry, for the entries there are in [start, end).
+  // Each table on the way is locked, also where nothing is below it: a fault that puts a table or a
+  // frame there later sees what this thread did before.
+  template <class F>
+  void visit(std::uint64_t start, std::uint64_t end, F f) {
+    NothingElse none;
+    Walk<F, NothingElse>{start, end, 0, 0, f, none}.visit(root_, kLevels - 1, 0);
+  }
+  // Tables that are empty then, and have no page but those in [first, last), are taken out and
+  // given to `retire`.
+  template <class F, class Retire>
+  void visit_and_prune(std::uint64_t start, std::uint64_t end, std::uint64_t first,
+                       std::uint64_t last, F f, Retire retire) {
+    Walk<F, Retire>{start, end, first, last, f, retire}.visit(root_, kLevels - 1, 0);
+  }
+  static void free(Table* t) {
+    t->~Table();
+    M::template give<Table>(t);
+  }
+
+ private:
+  struct NothingElse {};
+  static Table* make() { return new (M::template take<Table>()) Table; }
+  static void destroy(Table* t, int level) {
+    for (auto& e : t->entries) {
+      const std::uint64_t entry = e.load(relaxed);  // nobody uses it any more
+      if (entry == 0) continue;
+      if (level == 0) {
+        at<Frame<M>>(entry)->leave();
+      } else {
+        destroy(at<Table>(entry), level - 1);
+      }
+    }
+    free(t);
+  }
+  template <class F, class Retire>
+  struct Walk {
+    std::uint64_t start, end;   // the pages
+    std::uint64_t first, last;  // tables that have no others may go
+    F& f;
+    Retire& retire;
+
+    void visit(Table* t, int level, std::uint64_t at_first) {
+      const Held<M> held(t->lock);
+      const int shift = level * kBits;
+      const std::uint64_t span = std::uint64_t{1} << shift;
+      for (std::uint64_t i = start <= at_first ? 0 : (start - at_first) >> shift;
+           i < (std::uint64_t{1} << kBits); ++i) {
+        const std::uint64_t page = at_first + i * span;
+        if (page >= end) break;
+        const std::uint64_t e = t->entries[i].load(relaxed);  // under the lock
+        if (e == 0) continue;
+        if (level == 0) {
+          const std::uint64_t changed = f(page, e);
+          if (changed != e) set(*t, i, changed);
+          continue;
+        }
+        Table* below = at<Table>(e);
+        visit(below, level - 1, page);
+        if constexpr (!std::is_same_v<Retire, NothingElse>) {
+          if (page < first || page + span > last) continue;
+          bool empty = false;
+          {
+            const Held<M> its(below->lock);
+            empty = below->used.get() == 0;
+            if (empty) below->dead.set(true);
+          }
+          if (!empty) continue;
+          set(*t, i, 0);
+          retire(below);
+        }
+      }
+    }
+  };
+
+  Table* root_;
+};
+
+}  // namespace lockswap::address_space

@@ -1,0 +1,284 @@
+// An address space: regions, a page table, and a design that synchronises the operations on them.
+//
+// Software: an access is always a fault, which looks up the region, fills the entry and reads or
+//   writes the frame. There is no TLB, so nothing goes past the design.
+// An operation that changes regions: the design makes it the only one of those that it may not
+//   meet; then 1. hides the regions that change from faults, 2. takes entries away, 3. edits the
+//   index. Accesses before 1 are of the old state, those after 3 of the new one; none is between.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "address_space/change.h"
+#include "address_space/index.h"
+#include "address_space/page_table.h"
+#include "address_space/region.h"
+
+namespace lockswap::address_space {
+
+enum class Filled : std::uint8_t { done, refused, under_lock };  // the last: look again, with locks
+struct Outcome {
+  Filled result;
+  std::uint64_t value;
+};
+
+template <class M, template <class> class Design>
+class Space {
+  using Sync = Design<M>;
+  using Pages = PageTable<M>;
+  using Extents = std::vector<Extent<M>>;
+  using Regions = std::vector<Region<M>*>;
+
+ public:
+  using Hand = typename Sync::Hand;  // one for each thread
+  Sync& sync() { return sync_; }
+
+  // --- accesses. False: no region there allows it.
+  bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
+    const Outcome o = access(h, page, false, 0);
+    value = o.value;
+    return o.result == Filled::done;
+  }
+  bool write(Hand& h, std::uint64_t page, std::uint64_t value) {
+    return access(h, page, true, value).result == Filled::done;
+  }
+
+  // --- operations on [start, end)
+  void map(Hand& h, const Extent<M>& what) { change(h, Change::map, Edit::put, what); }
+  void unmap(Hand& h, std::uint64_t start, std::uint64_t end) {
+    change(h, Change::unmap, Edit::remove, {.start = start, .end = end});
+  }
+  // False: not all of it is mapped. What is mapped is changed, as mprotect does before ENOMEM.
+  bool protect(Hand& h, std::uint64_t start, std::uint64_t end, std::uint32_t protection) {
+    return change(h, Change::protect, Edit::protect,
+                  {.start = start, .end = end, .protection = protection});
+  }
+  // madvise(MADV_DONTNEED): the frames go, the regions stay.
+  void discard(Hand& h, std::uint64_t start, std::uint64_t end) {
+    sync_.change(h, Change::discard, start, end, [&](const Allowed& allowed) {
+      hidden_and_shown(sync_.index().around(start, end), [&] { drop(start, end, allowed); });
+      return Tried::done;
+    });
+  }
+  // The heap is [first, brk). False: it would end before it begins.
+  void begin_heap(std::uint64_t first) {
+    heap_ = first;
+    brk_.store(first, relaxed);  // no thread knows the space
+  }
+  bool move_brk(Hand& h, std::uint64_t to) {
+    if (to < heap_) return false;
+    // relaxed: a guess, which is looked at again under the locks that were chosen by it.
+    const std::uint64_t guess = brk_.load(relaxed);
+    sync_.change(
+        h, Change::brk, std::min(guess, to), std::max(guess, to), [&](const Allowed& allowed) {
+          const std::uint64_t now = brk_.load(relaxed);  // stays: its page is locked
+          if (!allowed.structure && now != guess) return Tried::moved;
+          Tried how = Tried::done;
+          if (to > now)
+            how = edit(Edit::put, {.start = now, .end = to, .protection = kRead | kWrite}, allowed);
+          if (to < now) how = edit(Edit::remove, {.start = to, .end = now}, allowed);
+          // relaxed: it is relied on under a lock of its page alone.
+          if (how == Tried::done) brk_.store(to, relaxed);
+          return how;
+        });
+    return true;
+  }
+  // The child is new, and no thread knows it.
+  void fork_to(Hand& h, Space& child) {
+    sync_.change(h, Change::fork, 0, Pages::kPages, [&](const Allowed&) {
+      const Regions all = sync_.index().around(0, Pages::kPages);
+      hidden_and_shown(all, [&] {
+        for (Region<M>* r : all) {
+          const Extent<M> e = r->extent();
+          child.sync_.index().insert(made(e));
+          table_.visit(e.start, e.end, [&](std::uint64_t page, std::uint64_t entry) {
+            if (!e.shared) entry &= ~Pages::kWritable;
+            Pages::template at<Frame<M>>(entry)->use();
+            Pages::set(*child.table_.leaf(page), Pages::slot(page, 0), entry);
+            return entry;
+          });
+        }
+      });
+      child.heap_ = heap_;
+      child.brk_.store(brk_.load(relaxed), relaxed);  // nobody moves the one or knows the other
+      return Tried::done;
+    });
+  }
+  // When no thread is in an operation.
+  Extents regions() {
+    Extents all;
+    for (Region<M>* r : sync_.index().around(0, Pages::kPages))
+      all.push_back(r->extent());
+    return all;
+  }
+  // Entries of pages that no region has: what a fault left that filled too late.
+  std::uint64_t strays() {
+    std::uint64_t count = 0;
+    table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
+      const Region<M>* r = sync_.index().floor(page);
+      count += r == nullptr || !r->has(page) ? 1 : 0;
+      return entry;
+    });
+    return count;
+  }
+
+ private:
+  static Region<M>* made(const Extent<M>& e) {
+    return new (M::template take<Region<M>>()) Region<M>(e);
+  }
+
+  Outcome access(Hand& h, std::uint64_t page, bool write, std::uint64_t value) {
+    return sync_.fault(
+        h, page, [&](Region<M>* r, bool locked) { return fill(r, page, write, value, locked); });
+  }
+  // locked: nobody changes the region; else it may be gone, and only a minor fault is done here.
+  Outcome fill(Region<M>* r, std::uint64_t page, bool write, std::uint64_t value, bool locked) {
+    const Filled no = locked ? Filled::refused : Filled::under_lock;
+    if (r == nullptr || !r->has(page)) return {no, 0};
+    const std::uint64_t allowed = r->protection.load(relaxed);
+    if ((allowed & (write ? kWrite : kRead)) == 0) return {no, 0};
+    if (!locked && r->file != nullptr) return {no, 0};
+    auto* leaf = table_.leaf(page);
+    if (leaf == nullptr) return {Filled::under_lock, 0};
+    const Held<M> held(leaf->lock);
+    if (leaf->dead.get()) return {Filled::under_lock, 0};
+    // A change marks the region before it takes this lock to empty the table.
+    if (!locked && r->gone.load(relaxed) != 0) return {no, 0};
+    if (r->file != nullptr) {
+      const Held<M> its(r->file->lock);
+      return touch(*r, *leaf, page, write, value, locked);
+    }
+    return touch(*r, *leaf, page, write, value, locked);
+  }
+  Outcome touch(Region<M>& r, typename Pages::Table& leaf, std::uint64_t page, bool write,
+                std::uint64_t value, bool locked) {
+    const std::uint64_t slot = Pages::slot(page, 0);
+    std::uint64_t entry = leaf.entries[slot].load(relaxed);  // under the lock
+    const auto show = [&](Frame<M>* f, bool writable) {
+      entry = Pages::entry_of(f) | (writable ? Pages::kWritable : 0);
+      Pages::set(leaf, slot, entry);
+    };
+    if (entry == 0) {
+      if (r.file == nullptr) {
+        show(Frame<M>::make(0), write);
+      } else {
+        Frame<M>* f = r.file->frame(page - r.base);
+        f->use();
+        show(f, write && r.shared);
+      }
+    }
+    auto* f = Pages::template at<Frame<M>>(entry);
+    if (write && (entry & Pages::kWritable) == 0) {
+      if (r.shared || f->is_alone()) {
+        show(f, true);
+      } else {  // copy-on-write
+        if (!locked) return {Filled::under_lock, 0};
+        show(Frame<M>::make(f->value.get()), true);
+        f->leave();
+        f = Pages::template at<Frame<M>>(entry);
+      }
+    }
+    if (write) f->value.set(value);
+    return {Filled::done, f->value.get()};
+  }
+
+  bool change(Hand& h, Change kind, Edit edit_as, const Extent<M>& what) {
+    bool whole = true;
+    sync_.change(h, kind, what.start, what.end,
+                 [&](const Allowed& allowed) { return edit(edit_as, what, allowed, &whole); });
+    return whole;
+  }
+  Tried edit(Edit edit_as, const Extent<M>& what, const Allowed& allowed, bool* whole = nullptr) {
+    const Regions old = sync_.index().around(what.start, what.end);
+    Extents before;
+    std::uint64_t mapped = 0;
+    for (Region<M>* r : old) {
+      before.push_back(r->extent());
+      const Extent<M>& e = before.back();
+      if (e.start < what.end && e.end > what.start)
+        mapped += std::min(e.end, what.end) - std::max(e.start, what.start);
+    }
+    if (whole != nullptr) *whole = mapped == what.end - what.start;
+    const Extents after = edited(before, edit_as, what);
+    bool in_place = before.size() == after.size();
+    for (std::size_t i = 0; in_place && i < after.size(); ++i)
+      in_place = after[i].is_part_of(before[i]);
+    if (!allowed.structure && !in_place) return Tried::structural;
+
+    Regions hidden;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (std::ranges::find(after, before[i]) == after.end()) hidden.push_back(old[i]);
+    }
+    // A new mapping that replaces one of the same kind leaves the regions as they are.
+    if (hidden.empty() && edit_as == Edit::put) hidden = old;
+    sync_.hide(hidden);
+    if (edit_as == Edit::protect) {
+      if ((what.protection & kWrite) == 0) make_read_only(what.start, what.end);
+    } else {
+      drop(what.start, what.end, allowed);
+    }
+    if (in_place && Sync::kInPlace) {
+      for (std::size_t i = 0; i < old.size(); ++i)
+        old[i]->take(before[i], after[i]);
+    } else {
+      replace(hidden, before, after);
+    }
+    sync_.show();
+    return Tried::done;
+  }
+  void replace(const Regions& hidden, const Extents& before, const Extents& after) {
+    auto& index = sync_.index();
+    Extents fresh;
+    for (const Extent<M>& e : after) {
+      bool stays = std::ranges::find(before, e) != before.end();
+      for (Region<M>* r : hidden)
+        stays = stays && r->extent() != e;
+      if (!stays) fresh.push_back(e);
+    }
+    for (Region<M>* r : hidden) {
+      r->gone.store(1, relaxed);  // as Region::gone says; where faults hold a lock, for nobody
+      index.erase(r);
+    }
+    for (const Extent<M>& e : fresh)
+      index.insert(made(e));
+    for (Region<M>* r : hidden)
+      index.retire(r);
+    index.reclaim();
+  }
+  // What changes frames alone: where a mark hides regions, copies take their place.
+  template <class F>
+  void hidden_and_shown(const Regions& regions, F f) {
+    sync_.hide(regions);
+    f();
+    if constexpr (!Sync::kInPlace) {
+      Extents same;
+      for (Region<M>* r : regions)
+        same.push_back(r->extent());
+      replace(regions, same, same);
+    }
+    sync_.show();
+  }
+
+  void drop(std::uint64_t start, std::uint64_t end, const Allowed& allowed) {
+    table_.visit_and_prune(
+        start, end, allowed.first, allowed.last,
+        [](std::uint64_t, std::uint64_t entry) {
+          Pages::template at<Frame<M>>(entry)->leave();
+          return std::uint64_t{0};
+        },
+        [&](typename Pages::Table* t) { sync_.index().retire(t); });
+    sync_.index().reclaim();
+  }
+  void make_read_only(std::uint64_t start, std::uint64_t end) {
+    table_.visit(start, end, [](std::uint64_t, std::uint64_t e) { return e & ~Pages::kWritable; });
+  }
+
+  Sync sync_;
+  Pages table_;
+  std::uint64_t heap_ = 0;
+  typename M::template atomic<std::uint64_t> brk_;
+};
+
+}  // namespace lockswap::address_space

@@ -1,0 +1,161 @@
+// The checker of apps/address_space: that it knows what steps make, as the sequential model of the
+// engine's tests does page by page, and that it finds an engine that has something else.
+#include <gtest/gtest.h>
+#include <optional>
+#include <random>
+
+#include "../address_space/model.h"
+#include "address_space/allocator.h"
+#include "address_space/contest.h"
+#include "address_space/designs/rwlock.h"
+
+namespace {
+
+using namespace bench;
+namespace space = lockswap::address_space;
+
+using Model = address_space_test::Model;
+
+address_space_test::Step as_model_step(const Step& s) {
+  using Kind = address_space_test::Step;
+  address_space_test::Step m{};
+  m.kind = s.kind == Step::map       ? Kind::map
+           : s.kind == Step::unmap   ? Kind::unmap
+           : s.kind == Step::protect ? Kind::protect
+           : s.kind == Step::discard ? Kind::discard
+                                     : Kind::brk;
+  m.start = s.kind == Step::brk ? s.end : s.start;
+  m.end = s.end;
+  m.protection = s.protection;
+  return m;
+}
+
+std::vector<Model::Run> runs_of(const Own& own) {
+  std::vector<Model::Run> runs;
+  for (const auto& [start, run] : own.runs())
+    runs.push_back({start, run.end, run.protection, -1, false});
+  return runs;
+}
+
+TEST(Own, IsWhatAModelOfPagesIs) {
+  std::mt19937 random(1);
+  const std::uint64_t base = tables_of(0);
+  Own own(0);
+  Model model(base);
+  address_space_test::Files none;
+  for (std::uint64_t i = 1; i < 20000; ++i) {
+    Step s{};
+    s.kind = static_cast<Step::Kind>(random() % (Step::write + 1));
+    s.start = base + random() % 40;
+    s.end = s.start + 1 + random() % 12;
+    s.protection = random() % 3 == 0 ? space::kRead : kReadWrite;
+    if (s.kind == Step::write) {
+      s.end = s.start + 1;
+      address_space_test::Step m{};
+      m.kind = address_space_test::Step::write;
+      m.start = s.start;
+      m.value = i;
+      if (!model.apply(m, none).ok) continue;  // a program writes only what it may write
+    } else {
+      model.apply(as_model_step(s), none);
+    }
+    own.apply(s, i);
+    ASSERT_EQ(runs_of(own), model.runs()) << "step " << i;
+    const std::uint64_t page = base + random() % 52;
+    address_space_test::Step look{};
+    look.kind = address_space_test::Step::read;
+    look.start = page;
+    const auto seen = model.apply(look, none);
+    if (!seen.ok) continue;
+    ASSERT_EQ(own.value(page), seen.value) << "step " << i << ", page " << page;
+  }
+}
+
+TEST(Own, AFileShowsItsPages) {
+  Own own(1);
+  const std::uint64_t at = arena_of(1);
+  own.apply({.kind = Step::map, .start = at, .end = at + 4, .protection = kReadWrite, .file = true},
+            1);
+  EXPECT_EQ(own.value(at + 2), kFileFirst + 2);
+  own.apply({.kind = Step::write, .start = at + 2, .end = at + 3}, 7);
+  EXPECT_EQ(own.value(at + 2), 7U);
+  own.apply({.kind = Step::discard, .start = at, .end = at + 4}, 8);
+  EXPECT_EQ(own.value(at + 2), kFileFirst + 2);
+}
+
+TEST(Own, CountsWhatIsStructural) {
+  Own own(1);
+  const std::uint64_t at = arena_of(1);
+  own.apply({.kind = Step::map, .start = at, .end = at + 8}, 1);
+  const auto protect = [&](std::uint64_t start, std::uint64_t end, std::uint32_t as) {
+    own.apply({.kind = Step::protect, .start = at + start, .end = at + end, .protection = as}, 1);
+  };
+  protect(0, 2, kReadWrite);    // a region more
+  protect(2, 3, kReadWrite);    // a boundary moves
+  protect(2, 5, space::kRead);  // a region more; not in one
+  const Own::Kinds& k = own.kinds(Step::protect);
+  EXPECT_EQ(k.all, 3U);
+  EXPECT_EQ(k.structural, 2U);
+  EXPECT_EQ(k.spread, 1U);
+  EXPECT_EQ(k.split, 1U);
+}
+
+class Checked : public testing::Test {
+ protected:
+  using Engine = space::Space<Machine, space::OneRwLock>;
+  void work(const std::string& workload, int calls) {
+    work_.workload = workload;
+    work_.memory = "arenas";
+    work_.threads = 2;
+    work_.pages = 256;
+    engine_.begin_heap(tables_of(0));
+    worker_.emplace(engine_, hand_, work_, 1);
+    const std::atomic<bool> stop{false};
+    Untimed watch;
+    for (int i = 0; i < calls; ++i)
+      worker_->work(watch, stop);
+  }
+  void check() { checked(engine_, *worker_, work_, 1); }
+  // A page that the thread has written.
+  std::uint64_t written() const { return tables_of(1); }
+
+  Engine engine_;
+  Engine::Hand hand_{engine_.sync()};
+  Work work_;
+  std::optional<SpaceWorker<Engine>> worker_;
+};
+
+TEST_F(Checked, FindsNothingWhereNothingIsWrong) {
+  work("malloc", 50);
+  check();
+}
+TEST_F(Checked, FindsALostWrite) {
+  work("malloc", 3);
+  engine_.write(hand_, written(), 999);
+  EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*999");
+}
+TEST_F(Checked, FindsAProtectionThatWasNotChanged) {
+  work("malloc", 3);
+  engine_.protect(hand_, written(), written() + 1, space::kRead);
+  EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*regions");
+}
+TEST_F(Checked, FindsARegionThatIsLost) {
+  work("dedup", 3);
+  engine_.unmap(hand_, arena_of(1), arena_of(1) + 10);
+  EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*regions");
+}
+TEST_F(Checked, FindsARefusedAccess) {
+  work("dedup", 3);
+  engine_.unmap(hand_, arena_of(1), arena_of(1) + 4096);
+  const std::atomic<bool> stop{false};
+  Untimed watch;
+  worker_->work(watch, stop);
+  EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*refused");
+}
+TEST_F(Checked, FindsAPageOfAnotherFile) {
+  work("page_fault2", 2);
+  engine_.map(hand_, {.start = arena_of(1), .end = arena_of(1) + 256, .protection = kReadWrite});
+  EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*regions");
+}
+
+}  // namespace
