@@ -457,7 +457,9 @@ Scenario Case::scenario() const {
       std::fill_n(g.counts, kPlaces, 0);
       // The first thread to find zeroed memory makes it a lock: an update before the lock's
       // doorway.
-      g.observer.reset(zeroed || g.lock == nullptr ? Claims{} : g.lock->claims());
+      Claims claims = zeroed || g.lock == nullptr ? Claims{} : g.lock->claims();
+      if (patient || impatient) claims.readers_exclude = false;  // a reader's patience may be over
+      g.observer.reset(claims);
     }
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) {
