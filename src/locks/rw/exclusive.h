@@ -2,15 +2,15 @@
 //
 // Paper: none; the mutex is that of U. Drepper, "Futexes are tricky" (2011), section 6: a word that
 //   says whether somebody may sleep, and a release that wakes one.
-// Idea: it shows what a program gains by its rwlock at all. Readers and writers take one word alike;
-//   beyond that it does what a program may rely on: a reader never hangs where glibc's would not.
+// Idea: it shows what a program gains by its rwlock at all. Readers and writers take one word
+//   alike; beyond that, a reader never hangs where it would not under glibc's.
 // State (4 bytes, zero = free): bit 0 a writer is in; bit 1 somebody may sleep; bits 2.. readers.
 // Invariants: the writer's bit and a count never stand together. The count is above one only by
 //   readers that came in beside others, see fairness. If somebody sleeps, kSleepers is set, or a
-//   thread that was woken is about to set it: whoever waited takes the lock with it.
+//   thread that was woken is about to set it: a thread that waited takes the lock with it.
 // Fairness: none; a running thread takes a free lock. A reader comes in beside readers when it has
-//   waited for its patience or its deadline has passed, since the reader that is in may wait for it;
-//   and a try does so at once, since it cannot wait. So readers that overlap in that way may keep
+//   waited for its patience or its deadline has passed, since the reader that is in may wait for
+//   it; and a try does so at once, since it cannot wait. So readers that overlap in that way may keep
 //   writers out, as under glibc's default.
 // Space: 2^30 readers.
 // Deviations: the count, and readers that come in beside others.
@@ -71,7 +71,7 @@ class Exclusive {
     wake(word_.exchange(0, release), 0);  // release: the critical section; pairs as read_unlock's
   }
 
-  // acquire: pairs with the releases; who finds the lock without them sees what they did.
+  // acquire: pairs with the releases; a thread that finds nobody in sees what they did.
   bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
   bool has_writer() const noexcept { return (word_.load(acquire) & kWriter) != 0; }
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
