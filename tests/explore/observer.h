@@ -39,6 +39,9 @@ class Observer {
   void failed();
   void begins_release(bool is_write);
   void released();
+  // By the thread that has made the lock anew, which is free now, though holds of it were not
+  // released. What readers do to each other is not checked any more.
+  void made_anew() { claims_.readers_exclude = false; }
   // The machine forks: all threads but the calling one are gone.
   void forks();
   // Threads that are gone may hold the lock.

@@ -174,7 +174,11 @@ const Scripts kFork = {
     // What an earlier writer has recorded is not what a later one, which has just come, has to
     // record: one with the same node; one in the child.
     {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
-    {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
+    {"fork-recorded-again",
+     {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"},
+     nullptr,
+     false,
+     true},
     {"fork-init", {"R fork init W u R u", "W u", "R u"}},
 };
 // Readers that others in the lock wait for: each would wait for ever without patience, if a writer

@@ -310,6 +310,7 @@ void run_steps(const Steps& steps, World& world) {
       case Do::init:
         machine.note("makes a new lock");
         lock.begin();
+        own.observer.made_anew();
         break;
       case Do::fork:
         machine.fork([&world] { observe_fork(world); });

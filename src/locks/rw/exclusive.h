@@ -10,8 +10,8 @@
 //   thread that was woken is about to set it: a thread that waited takes the lock with it.
 // Fairness: none; a running thread takes a free lock. A reader comes in beside readers when it has
 //   waited for its patience or its deadline has passed, since the reader that is in may wait for
-//   it; and a try does so at once, since it cannot wait. So readers that overlap in that way may keep
-//   writers out, as under glibc's default.
+//   it; and a try does so at once, since it cannot wait. So readers that overlap in that way may
+//   keep writers out, as under glibc's default.
 // Space: 2^30 readers.
 // Deviations: the count, and readers that come in beside others.
 // Destroy is safe: the last access is the update of the release; a wake by address may follow.
@@ -71,8 +71,8 @@ class Exclusive {
     wake(word_.exchange(0, release), 0);  // release: the critical section; pairs as read_unlock's
   }
 
-  // acquire: pairs with the releases; a thread that finds nobody in sees what they did.
-  bool has_readers() const noexcept { return word_.load(acquire) >= kReader; }
+  bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a glimpse
+  // acquire: pairs with write_unlock; a thread that destroys the lock waits by this.
   bool has_writer() const noexcept { return (word_.load(acquire) & kWriter) != 0; }
   bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
   bool idle() const noexcept { return nobody(word_.load(relaxed)); }
