@@ -7,6 +7,7 @@
 #include "fuzz/disturb.h"
 #include "interpose/exports.h"
 #include "interpose/real_symbols.h"
+#include "interpose/start.h"
 #include "platform/memory.h"
 #include "registry/environment.h"
 
@@ -38,6 +39,7 @@ LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* a
   using namespace lockswap::fuzz;
   static const auto create = reinterpret_cast<decltype(&pthread_create)>(
       find_real_function("pthread_create", LOCKSWAP_OLDEST));
+  ensure_started();  // another library's constructor may create threads before this one's has run
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
   if (page == nullptr) return create(thread, attributes, routine, argument);

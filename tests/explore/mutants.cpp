@@ -145,7 +145,7 @@ std::vector<SeededFault> seeded_faults() {
       weak("exclusive: a thread that waited takes the lock with relaxed", "exclusive.h",
            "take_slowly", Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/1w2r"),
       weak("exclusive: a reader joins others with relaxed", "exclusive.h", "join_readers",
-           Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/try"),
+           Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/try-read"),
       weak("exclusive: a reader leaves with relaxed", "exclusive.h", "read_unlock",
            Op::compare_exchange, release, relaxed, "core/exclusive/spin/1w2r"),
       weak("exclusive: a writer leaves with relaxed", "exclusive.h", "write_unlock", Op::exchange,
