@@ -19,12 +19,11 @@ static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 static int value;
 
 static void work(int rounds) {
-  for (volatile int i = 0; i < rounds; ++i) {
-  }
+  for (volatile int i = 0; i < rounds; ++i) {}
 }
 
 // --- update: the second thread begins when the first has long finished, as a rule.
-static void *update(void *late) {
+static void* update(void* late) {
   if (late) work(3000000);
   pthread_mutex_lock(&a);
   const int seen = value;
@@ -37,7 +36,7 @@ static void *update(void *late) {
 
 // --- check
 static int items = 1, taken;
-static void *check(void *late) {
+static void* check(void* late) {
   if (late) work(3000000);
   pthread_rwlock_rdlock(&rw);
   const int there = items > 0;
@@ -51,7 +50,7 @@ static void *check(void *late) {
 }
 
 // --- order
-static void *order(void *late) {
+static void* order(void* late) {
   if (late) work(3000000);
   pthread_mutex_lock(late ? &b : &a);
   pthread_mutex_lock(late ? &a : &b);
@@ -62,14 +61,14 @@ static void *order(void *late) {
 }
 
 // --- wait: the signal is lost when it comes before the wait.
-static void *waiter(void *unused) {
+static void* waiter(void* unused) {
   (void)unused;
   pthread_mutex_lock(&a);
   pthread_cond_wait(&c, &a);
   pthread_mutex_unlock(&a);
   return NULL;
 }
-static void *signaller(void *late) {
+static void* signaller(void* late) {
   (void)late;
   work(3000000);
   pthread_mutex_lock(&a);
@@ -83,17 +82,17 @@ static void *signaller(void *late) {
 struct object {
   pthread_mutex_t lock;
   int references;
-  int *part;
+  int* part;
 };
-static struct object *shared;
-static void *use(void *late) {
-  struct object *o = shared;
+static struct object* shared;
+static void* use(void* late) {
+  struct object* o = shared;
   if (late) work(3000000);
   pthread_mutex_lock(&o->lock);
   const int last = --o->references == 0;
   pthread_mutex_unlock(&o->lock);
   if (last) {
-    int *part = o->part;
+    int* part = o->part;
     o->part = NULL;
     free(part);
   } else {
@@ -107,7 +106,7 @@ static void *use(void *late) {
 
 // --- right
 static int ready;
-static void *right(void *late) {
+static void* right(void* late) {
   for (int i = 0; i < 20; ++i) {
     pthread_mutex_lock(&a);
     pthread_mutex_lock(&b);
@@ -129,7 +128,7 @@ static void *right(void *late) {
   return NULL;
 }
 
-static void both(void *(*first)(void *), void *(*second)(void *)) {
+static void both(void* (*first)(void*), void* (*second)(void*)) {
   pthread_t t[2];
   pthread_create(&t[0], NULL, first, NULL);
   pthread_create(&t[1], NULL, second, &value);
@@ -137,8 +136,8 @@ static void both(void *(*first)(void *), void *(*second)(void *)) {
   pthread_join(t[1], NULL);
 }
 
-int main(int argc, char **argv) {
-  const char *which = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+  const char* which = argc > 1 ? argv[1] : "";
   if (strcmp(which, "update") == 0) {
     both(update, update);
     printf("%d\n", value);
