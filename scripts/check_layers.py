@@ -36,6 +36,8 @@ OTHERS = {
     "interpose": ["src/platform", "src/registry"],
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/registry", "interpose"],
+    # Another one.
+    "fuzz": ["src/platform", "src/registry", "interpose"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
     # Run by its own tests and apps/address_space.
@@ -151,7 +153,7 @@ def missing(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    tops = ("src", "interpose", "audit", "include")
+    tops = ("src", "interpose", "audit", "fuzz", "include")
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = missing(root) + [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")

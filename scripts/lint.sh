@@ -41,10 +41,11 @@ lint_prose() { "$BUILD/venv/bin/python" scripts/check_prose.py; }
 
 lint_symbols() {
   local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
-  cmake --build "$BUILD" --target liblockswap.so lockswap_api liblockswap-audit.so >/dev/null &&
+  cmake --build "$BUILD" --target liblockswap.so lockswap_api liblockswap-audit.so liblockswap-fuzz.so >/dev/null &&
     "${check[@]}" "$tree/liblockswap.so" interpose/liblockswap.map &&
     "${check[@]}" "$tree/liblockswap_api.so" interpose/api/liblockswap_api.map &&
-    "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map"
+    "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map" &&
+    "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map"
 }
 
 lint_ruff() {

@@ -253,6 +253,51 @@ def audit_command(
     return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)
 
 
+@cli.command("fuzz", context_settings=PASS_ON, short_help="Look for races: seeded delays around locks.")
+@click.option("--seed", type=click.IntRange(0, 2**63), metavar="N", help="The first run's seed. Default: a random one.")
+@click.option("--runs", type=click.IntRange(1), default=100, metavar="K", help="Runs, each with the next seed.  [100]")
+@click.option(
+    "--again", type=click.IntRange(0), default=10, metavar="M", help="Runs more of the seed that fails.  [10]"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="A run that takes longer hangs. Default: 20 times the undisturbed run, at least 10.",
+)
+@click.option(
+    "--same-output", is_flag=True, help="Fail also where stdout or status differs from the undisturbed run's."
+)
+@click.option("--spurious", is_flag=True, help="Let waits for condition variables return for no reason.")
+@click.option(
+    "--percent", type=click.IntRange(1, 100), metavar="N", help="Disturb so many calls. Default: by the seed."
+)
+@click.option(
+    "--delay", type=click.IntRange(1, 1_000_000), metavar="US", help="The longest delay, microseconds.  [4000]"
+)
+@click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
+@click.option("--preload", multiple=True, metavar="LIB", help=f"{request.PRELOAD_HELP} Repeatable.")
+@click.option("--preload-first", multiple=True, metavar="LIB", help=f"{request.PRELOAD_FIRST_HELP} Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON, on stdout.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object) -> int:
+    """Run a program again and again, each time with other delays, yields and migrations around its lock calls, and stop
+    at the first crash, hang or sanitizer report. The exit status is 3 then, and 0 if no run fails.
+
+    \b
+    lockswap fuzz -- ./prog
+    lockswap fuzz --same-output --runs 500 -- ./prog
+    lockswap fuzz --seed 17 --runs 1 -- ./prog          a seed again
+
+    A seed repeats what is done to each thread; docs/fuzz.md says what it cannot repeat.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.fuzz import fuzz
+
+    return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, **options))
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -48,6 +48,7 @@ constexpr Option kOptions[] = {
      "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
      "unset: warn alone"},
     {"LOCKSWAP_AUDIT", "FILE", "", "used by 'lockswap audit' and its library, not by this one"},
+    {"LOCKSWAP_FUZZ", "SEED,...", "", "used by 'lockswap fuzz' and its library, not by this one"},
     {"LOCKSWAP_HOME", "directory", "", "used by the lockswap command, not by the library"},
 };
 

@@ -139,6 +139,20 @@ std::vector<SeededFault> seeded_faults() {
       silent("eventual: readers are not woken", "rw/eventual.h", "leave",
              "core/eventual/park-at-once/1w2r"),
 
+      // --- exclusive
+      weak("exclusive: a free lock is taken with relaxed", "exclusive.h", "take",
+           Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/1w2r"),
+      weak("exclusive: a thread that waited takes the lock with relaxed", "exclusive.h",
+           "take_slowly", Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/1w2r"),
+      weak("exclusive: a reader joins others with relaxed", "exclusive.h", "join_readers",
+           Op::compare_exchange, acquire, relaxed, "core/exclusive/spin/try-read"),
+      weak("exclusive: a reader leaves with relaxed", "exclusive.h", "read_unlock",
+           Op::compare_exchange, release, relaxed, "core/exclusive/spin/1w2r"),
+      weak("exclusive: a writer leaves with relaxed", "exclusive.h", "write_unlock", Op::exchange,
+           release, relaxed, "core/exclusive/spin/1w2r"),
+      silent("exclusive: a release wakes nobody", "exclusive.h", "wake",
+             "core/exclusive/park/1w2r"),
+
       // --- PF-T
       weak("pf-t: a reader arrives with relaxed", "pf-t.h", "read_arrive", Op::fetch_add, acquire,
            relaxed, "core/pf-t/spin/1w2r"),

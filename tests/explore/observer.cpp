@@ -1,5 +1,7 @@
 #include "observer.h"
 
+#include <algorithm>
+
 namespace lockswap::explore {
 
 void Observer::reset(const Claims& claims) {
@@ -15,7 +17,7 @@ void Observer::reset(const Claims& claims) {
 
 void Observer::begins(bool is_write, How how) {
   Thread& t = me();
-  t.activities.push_back({is_write, false, 0});
+  t.activities.push_back({is_write, how, false, 0});
   t.waits = true;
   t.how = how;
   t.arrival = t.phases = 0;
@@ -38,7 +40,10 @@ void Observer::acquired() {
       machine.fail("acquired beside a hold from before the fork");
     }
   }
-  if (!t.activities.back().is_write) return;
+  if (!t.activities.back().is_write) {
+    if (claims_.readers_exclude && !lost_) expect_no_other_reader(t);
+    return;
+  }
   ++writers_inside_;
   if (lost_) return;
   for (int i = 0; i < kMaxThreads; ++i) {
@@ -51,6 +56,23 @@ void Observer::acquired() {
     } else if (claims_.fifo_writers && other.how == How::wait && t.how == How::wait &&
                other.arrival < t.arrival) {
       machine.fail("not first come, first served: T%d came before this writer, and waits", i);
+    }
+  }
+}
+
+// The calling thread has got a read hold. Two that both waited may not have theirs at once; one
+// that only tried, or whose deadline passed, comes in beside others.
+void Observer::expect_no_other_reader(const Thread& t) {
+  if (t.activities.back().how != How::wait) return;
+  const auto is_held = [](const Activity& a) { return !a.over; };
+  if (std::ranges::count_if(t.activities, is_held) > 1) return;  // it reads again
+  for (int i = 0; i < kMaxThreads; ++i) {
+    const Thread& other = threads_[i];
+    if (i == machine.current() || other.waits || other.releases) continue;
+    for (const Activity& a : other.activities) {
+      if (!a.over && !a.is_write && a.how == How::wait) {
+        machine.fail("a reader that waited reads beside T%d", i);
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
 // Watches acquisitions and releases from outside, and checks that a lock keeps what it claims and
 // what POSIX demands of results:
 //
-//   phase fairness, writers in order   if the lock's kClaims say so (locks/common/claims.h)
+//   phase fairness, writers in order,
+//   readers that exclude each other    if the lock's kClaims say so (locks/common/claims.h)
 //   a try or timed form fails          only if another acquisition or hold stood in its way, which
 //                                      had not ended, by the program's own happens-before, when it
 //                                      began
@@ -38,6 +39,9 @@ class Observer {
   void failed();
   void begins_release(bool is_write);
   void released();
+  // By the thread that has made the lock anew, which is free now, though holds of it were not
+  // released. What readers do to each other is not checked any more.
+  void made_anew() { claims_.readers_exclude = false; }
   // The machine forks: all threads but the calling one are gone.
   void forks();
   // Threads that are gone may hold the lock.
@@ -50,6 +54,7 @@ class Observer {
   // An acquisition and the hold that it gave.
   struct Activity {
     bool is_write;
+    How how;
     bool over;
     std::uint8_t end;  // the thread's clock when it was over
   };
@@ -70,6 +75,7 @@ class Observer {
     bool holds;  // false: perhaps
   };
   bool stood_in_the_way(const Activity& mine);
+  void expect_no_other_reader(const Thread& t);
   static Activity* newest(Thread& t);  // that is not over: what a call under way is about
   void end_newest();
 

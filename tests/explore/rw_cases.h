@@ -128,8 +128,11 @@ class RwBuilder {
     for (const char* script : kEach)
       add_case(name + "-zeroed", &contract, general(script)).zeroed = true;
     for (const Scripts* scripts : {&kFork, &kMoreFork}) {
-      for (const Script& s : *scripts)
-        add_case(name, &contract, s);
+      for (const Script& s : *scripts) {
+        Case& c = add_case(name, &contract, s);
+        // Readers that stay until others are in need their patience there.
+        c.patient = Core<Explored, Wait<Explored>>::kClaims.readers_exclude && s.readers_meet;
+      }
     }
     add_case(name + "-zeroed", &contract, kForkNew).zeroed = true;
     add_patience(name, &contract, false, false, is_large_ ? nullptr : &second);

@@ -148,7 +148,11 @@ const Scripts kFork = {
     {"fork-hold", {"R fork R tryW! u u u tryW u", "W u", "R u"}},
     {"fork-hold-2w", {"R fork tryR=0 tryW! u u u tryW=0 u", "W u", "W u"}},
     {"fork-hold-timed", {"R fork u tryW u tryR u", "timedW u", "timedR u"}},
-    {"fork-hold-stays", {"R +2 ?1 fork tryW! u u tryW! u tryR=0 u tryW!", "?2 R +1", "?1 W u"}},
+    {"fork-hold-stays",
+     {"R +2 ?1 fork tryW! u u tryW! u tryR=0 u tryW!", "?2 R +1", "?1 W u"},
+     nullptr,
+     false,
+     true},
     // Nobody else can hold what the survivor writes.
     {"fork-write", {"W fork x u W u R u", "R u", "W u"}},
     {"fork-write-1r", {"W fork u W u", "R u"}},
@@ -170,7 +174,11 @@ const Scripts kFork = {
     // What an earlier writer has recorded is not what a later one, which has just come, has to
     // record: one with the same node; one in the child.
     {"fork-recorded", {"?3 fork tryW!", "W u +1 ?3 W u", "?1 R +3"}},
-    {"fork-recorded-again", {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"}},
+    {"fork-recorded-again",
+     {"R +1 fork ?3 fork u tryW!", "?1 W u | ?3 timedW u", "| R +3"},
+     nullptr,
+     false,
+     true},
     {"fork-init", {"R fork init W u R u", "W u", "R u"}},
 };
 // Readers that others in the lock wait for: each would wait for ever without patience, if a writer

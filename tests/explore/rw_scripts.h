@@ -13,6 +13,7 @@ struct Script {
   std::vector<std::string> threads;
   const Bounds* quick = nullptr;  // nullptr: by the lock and the number of threads
   bool somebody_gets_in = false;  // one acquisition at least must succeed
+  bool readers_meet = false;      // a reader stays in until another one is in
 };
 using Scripts = std::vector<Script>;
 

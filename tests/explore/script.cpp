@@ -310,6 +310,7 @@ void run_steps(const Steps& steps, World& world) {
       case Do::init:
         machine.note("makes a new lock");
         lock.begin();
+        own.observer.made_anew();
         break;
       case Do::fork:
         machine.fork([&world] { observe_fork(world); });
@@ -457,7 +458,9 @@ Scenario Case::scenario() const {
       std::fill_n(g.counts, kPlaces, 0);
       // The first thread to find zeroed memory makes it a lock: an update before the lock's
       // doorway.
-      g.observer.reset(zeroed || g.lock == nullptr ? Claims{} : g.lock->claims());
+      Claims claims = zeroed || g.lock == nullptr ? Claims{} : g.lock->claims();
+      if (patient || impatient) claims.readers_exclude = false;  // a reader's patience may be over
+      g.observer.reset(claims);
     }
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) {

@@ -91,7 +91,13 @@ def test_the_checkout_is_hidden(trees: dict[str, Path]) -> None:
 
 
 def test_everything_is_there(trees: dict[str, Path]) -> None:
-    libraries = {"lib/liblockswap.so", "lib/liblockswap-audit.so", "lib/liblockswap_api.so", "lib/liblockswap_api.so.1"}
+    libraries = {
+        "lib/liblockswap.so",
+        "lib/liblockswap-audit.so",
+        "lib/liblockswap-fuzz.so",
+        "lib/liblockswap_api.so",
+        "lib/liblockswap_api.so.1",
+    }
     headers = {f"include/{path.relative_to(ROOT / 'include')}" for path in (ROOT / "include").rglob("*.h*")}
     packages = {"lib/pkgconfig/lockswap.pc", "lib/cmake/lockswap/lockswapConfig.cmake"}
     for name in PREFIXES:

@@ -81,6 +81,10 @@ class Paths:
         return self._built(self.build / "bin" / "lockswap-audit-read")
 
     @property
+    def fuzz_library(self) -> Path:
+        return self._built(self._libraries / "liblockswap-fuzz.so")
+
+    @property
     def registry(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-registry")
 

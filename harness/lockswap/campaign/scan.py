@@ -25,7 +25,7 @@ OF_LIBRARY = "LOCKSWAP_"
 # What chooses locks has options of its own; what writes files or speaks is not for measured runs.
 _OPTIONS = {"LOCKSWAP_RWLOCK": "--rwlock", "LOCKSWAP_MUTEX": "--mutex", "LOCKSWAP_RANGE": "--range"}
 _OPTIONS |= {COND: "--cond"}
-_NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_HOME")
+_NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_FUZZ", "LOCKSWAP_HOME")
 
 Setting = tuple[str, str]
 

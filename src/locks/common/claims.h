@@ -10,6 +10,8 @@ struct Claims {
   bool phase_fair = false;
   // Writers that do not give up (neither try nor timed) enter in the order in which they arrived.
   bool fifo_writers = false;
+  // A reader that waits, without a deadline or with patience left, gets in beside no other reader.
+  bool readers_exclude = false;
 };
 // A thread has arrived by the first read-modify-write of its acquisition.
 

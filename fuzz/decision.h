@@ -1,0 +1,78 @@
+// What is done to a thread at a point of its locking, as a function of four numbers alone: the
+// seed, the thread's name, how many such points the thread has passed, and the kind of point.
+//
+// Idea: a generator that counts: a mixing function of the numbers, so that a thread's decisions do
+//   not depend on those of others. The mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C.
+//   Flood, OOPSLA 2014).
+// Runs differ in style, too, since no one style finds all: a seed says how often something is done,
+//   how long delays are, and which kind of point and which threads it prefers.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap::fuzz {
+
+enum class Point : std::uint8_t {
+  before_acquire,
+  after_acquire,
+  before_release,
+  after_release,
+  before_wait,
+  after_wait,
+  before_signal,
+  after_signal,
+  begin,  // of a thread
+};
+inline constexpr unsigned kPoints = 9;
+
+enum class Act : std::uint8_t { nothing, yield, delay, migrate, spurious };
+
+struct Decision {
+  Act act = Act::nothing;
+  std::uint32_t amount = 0;  // delay: microseconds; migrate: a number that chooses the processor
+};
+
+struct Settings {
+  std::uint64_t seed = 0;
+  std::uint32_t percent = 0;  // points at which something is done; 0: the seed says
+  std::uint32_t longest_us = 4000;
+  bool spurious = false;
+};
+
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t count,
+                          Point point) noexcept {
+  constexpr std::uint32_t kOftens[] = {3, 10, 30, 60};
+  constexpr unsigned kStretch = 32;  // points for which a thread stays preferred, or not
+  const std::uint64_t style = mix(s.seed);
+  const std::uint64_t mood = mix(style ^ mix(thread ^ mix(count / kStretch)));
+  const std::uint64_t h = mix(mood ^ mix(count));
+  std::uint32_t percent = s.percent != 0 ? s.percent : kOftens[style % 4];
+  // In a quarter of the stretches a thread is left alone, so that others overtake it and it them.
+  if (mood % 4 == 0) percent /= 8;
+  // One kind of point is preferred in half of the runs.
+  if ((style >> 8) % 2 == 0 && static_cast<unsigned>(point) == (style >> 16) % kPoints) {
+    percent = percent * 4 < 90 ? percent * 4 : 90;
+  }
+  if (h % 100 >= percent) return {};
+  const std::uint64_t what = (h >> 8) % 16;
+  const auto amount = static_cast<std::uint32_t>(h >> 32);
+  if (s.spurious && point == Point::before_wait && what < 8) return {Act::spurious, 0};
+  if (what < 5) return {Act::yield, 0};
+  if (what < 7) return {Act::migrate, amount};
+  // Of all magnitudes alike.
+  unsigned magnitudes = 1;
+  while (magnitudes < 20 && (1u << magnitudes) < s.longest_us)
+    ++magnitudes;
+  const std::uint32_t top = 1u << (1 + (h >> 16) % magnitudes);
+  const std::uint32_t us = 1 + amount % top;
+  return {Act::delay, us < s.longest_us ? us : s.longest_us};
+}
+
+}  // namespace lockswap::fuzz

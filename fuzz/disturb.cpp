@@ -1,0 +1,107 @@
+#include "fuzz/disturb.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <fcntl.h>
+
+#include "platform/atomic.h"
+#include "platform/syscall.h"
+#include "platform/text.h"
+#include "platform/thread.h"
+
+namespace lockswap::fuzz {
+namespace {
+
+constexpr std::uint64_t kMain = 1;
+constinit NativeAtomic<std::uint64_t> strangers{0};
+constinit int trace = -1;
+
+Me& me() noexcept {
+  Me& own = per_thread<Me>;
+  if (own.name != 0) return own;
+  // The main thread, or one that pthread_create did not make; those are named as they come.
+  const bool is_main = raw_syscall(SYS_getpid) == raw_syscall(SYS_gettid);
+  own.name = is_main ? kMain : mix(~strangers.fetch_add(1, relaxed));
+  return own;
+}
+
+// The mask of processors is what it was afterwards: this is a move, no restriction.
+void migrate(std::uint32_t number) noexcept {
+  constexpr std::size_t kWords = 16;
+  std::uint64_t allowed[kWords] = {};
+  const long bytes =
+      raw_syscall(SYS_sched_getaffinity, 0, sizeof allowed, reinterpret_cast<long>(allowed));
+  if (bytes <= 0) return;
+  unsigned all = 0;
+  for (const std::uint64_t word : allowed)
+    all += static_cast<unsigned>(std::popcount(word));
+  if (all < 2) return;
+  unsigned left = number % all;
+  for (std::size_t cpu = 0; cpu < kWords * 64; ++cpu) {
+    if ((allowed[cpu / 64] >> cpu % 64 & 1) == 0 || left-- != 0) continue;
+    std::uint64_t one[kWords] = {};
+    one[cpu / 64] = std::uint64_t{1} << cpu % 64;
+    raw_syscall(SYS_sched_setaffinity, 0, bytes, reinterpret_cast<long>(one));
+    raw_syscall(SYS_sched_setaffinity, 0, bytes, reinterpret_cast<long>(allowed));
+    return;
+  }
+}
+
+void write_down(const Me& own, Point point, Decision d) noexcept {
+  char line[128];
+  Text text(line, sizeof line);
+  text << own.name << " " << own.count << " " << static_cast<std::uint64_t>(point) << " "
+       << static_cast<std::uint64_t>(d.act) << " " << std::uint64_t{d.amount} << "\n";
+  std::size_t length = 0;
+  while (line[length] != 0)
+    ++length;
+  raw_syscall(SYS_write, trace, reinterpret_cast<long>(line), static_cast<long>(length));
+}
+
+}  // namespace
+
+bool trace_to(const char* file) noexcept {
+  trace = static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file),
+                                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  return trace >= 0;
+}
+
+std::uint64_t name_of_next_child() noexcept {
+  Me& own = me();
+  return mix(own.name ^ mix(++own.children)) | 2;  // never 0, nor the main thread's
+}
+void begin_thread(std::uint64_t name) noexcept {
+  per_thread<Me> = {name, 0, 0};
+  pass(Point::begin);
+}
+
+// By system calls alone: a lock function leaves errno as it was, and is no cancellation point.
+bool pass(Point point) noexcept {
+  Me& own = me();
+  const Decision d = decide(settings, own.name, own.count, point);
+  if (trace >= 0) write_down(own, point, d);
+  ++own.count;
+  switch (d.act) {
+    case Act::nothing:
+      return false;
+    case Act::spurious:
+      return true;
+    case Act::yield:
+      raw_syscall(SYS_sched_yield);
+      return false;
+    case Act::migrate:
+      migrate(d.amount);
+      return false;
+    case Act::delay: {
+      const timespec time{d.amount / 1'000'000, static_cast<long>(d.amount % 1'000'000) * 1000};
+      // A signal may end it early.
+      raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&time));
+      return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace lockswap::fuzz

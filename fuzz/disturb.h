@@ -1,0 +1,30 @@
+// Carries decisions out: the calling thread is delayed, yields, moves to another processor.
+#pragma once
+
+#include <cstdint>
+
+#include "fuzz/decision.h"
+
+namespace lockswap::fuzz {
+
+// All zero in a new thread.
+struct Me {
+  std::uint64_t name;      // 0: not asked for yet
+  std::uint64_t count;     // points that the thread has passed
+  std::uint64_t children;  // threads that it has created
+};
+
+inline constinit Settings settings{};
+
+// Opens what decisions are written to, if anything. False: it cannot be.
+bool trace_to(const char* file) noexcept;
+
+// The name of the next thread that the calling one creates: it follows from the creators' names and
+// from how many they have created, so it is the same in each run.
+std::uint64_t name_of_next_child() noexcept;
+void begin_thread(std::uint64_t name) noexcept;
+
+// True: the thread shall return from its wait as if it had been woken for no reason.
+bool pass(Point point) noexcept;
+
+}  // namespace lockswap::fuzz

@@ -1,0 +1,101 @@
+#include "interpose/start.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "fuzz/disturb.h"
+#include "fuzz/tables.h"
+#include "interpose/first_call.h"
+#include "interpose/real_symbols.h"
+#include "platform/text.h"
+#include "registry/environment.h"
+#include "registry/say.h"
+
+namespace lockswap::fuzz {
+namespace {
+
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
+
+// The number at `p`, which goes on after it.
+std::uint64_t number(const char*& p) noexcept {
+  if (*p < '0' || *p > '9') return kNoNumber;
+  std::uint64_t n = 0;
+  for (; *p >= '0' && *p <= '9'; ++p) {
+    if (n > (kNoNumber - 10) / 10) return kNoNumber;
+    n = n * 10 + static_cast<unsigned>(*p - '0');
+  }
+  return n;
+}
+bool skip(const char*& p, const char* word) noexcept {
+  const std::size_t n = std::strlen(word);
+  if (std::strncmp(p, word, n) != 0) return false;
+  p += n;
+  return true;
+}
+
+// SEED[,percent=N][,delay=US][,spurious][,trace=FILE]
+bool read(const char* p) noexcept {
+  settings.seed = number(p);
+  if (settings.seed == kNoNumber) return false;
+  while (*p != 0) {
+    if (skip(p, ",trace=")) return trace_to(p);  // the last: a file's name may have commas
+    std::uint64_t n = 0;
+    if (skip(p, ",spurious")) {
+      settings.spurious = true;
+    } else if (skip(p, ",percent=") && (n = number(p)) >= 1 && n <= 100) {
+      settings.percent = static_cast<std::uint32_t>(n);
+    } else if (skip(p, ",delay=") && (n = number(p)) >= 1 && n <= 1'000'000) {
+      settings.longest_us = static_cast<std::uint32_t>(n);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void start() noexcept {
+  if (const char* missing = resolve_real_symbols(); missing != nullptr) {
+    char line[200];
+    Text(line, sizeof line)
+        << "lockswap fuzz: glibc 2.30 or newer is needed: this C library has no " << missing;
+    refuse(line);
+  }
+  const char* value = environment_value("LOCKSWAP_FUZZ");
+  if (value == nullptr) {
+    active_rwlock = system_rwlock;
+    active_mutex = system_mutex;
+    active_cond = system_cond;
+    active_old_cond = system_old_cond;
+    return;
+  }
+  if (!read(value)) {
+    char line[400];
+    Text(line, sizeof line)
+        << "lockswap: LOCKSWAP_FUZZ='" << value
+        << "' is not SEED[,percent=1..100][,delay=1..1000000][,spurious][,trace=FILE], "
+           "with a file that can be written";
+    refuse(line);
+  }
+  active_rwlock = disturbed_rwlock;
+  active_mutex = disturbed_mutex;
+  active_cond = disturbed_cond;
+  active_old_cond = disturbed_old_cond;
+}
+
+__attribute__((constructor)) void on_load() { started<start>(); }
+
+}  // namespace
+}  // namespace lockswap::fuzz
+
+namespace lockswap {
+
+void ensure_started() noexcept { started<fuzz::start>(); }
+
+constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, fuzz::start, EAGAIN>;
+// Inside the start no other thread gets past it, and what this one locks there it unlocks there.
+constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, fuzz::start, 0>;
+constinit CondOps active_cond = kFirstCondCalls<active_cond, fuzz::start, 0>;
+constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, fuzz::start, 0>;
+
+}  // namespace lockswap

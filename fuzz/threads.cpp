@@ -1,0 +1,54 @@
+// pthread_create: a thread gets its name from its creator, so that a seed means the same to it in
+// each run, and begins with a point.
+
+#include <cstdint>
+#include <pthread.h>
+
+#include "fuzz/disturb.h"
+#include "interpose/exports.h"
+#include "interpose/real_symbols.h"
+#include "interpose/start.h"
+#include "platform/memory.h"
+#include "registry/environment.h"
+
+namespace lockswap::fuzz {
+namespace {
+
+// In pages of its own: malloc may be the program's, and take locks.
+struct Beginning {
+  void* (*routine)(void*);
+  void* argument;
+  std::uint64_t name;
+};
+
+void* begin(void* p) {
+  const Beginning b = *static_cast<Beginning*>(p);
+  unmap_pages(p, sizeof(Beginning));
+  begin_thread(b.name);
+  return b.routine(b.argument);
+}
+
+}  // namespace
+}  // namespace lockswap::fuzz
+
+extern "C" {
+
+LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                      void* (*routine)(void*), void* argument) {
+  using namespace lockswap;
+  using namespace lockswap::fuzz;
+  static const auto create = reinterpret_cast<decltype(&pthread_create)>(
+      find_real_function("pthread_create", LOCKSWAP_OLDEST));
+  ensure_started();  // another library's constructor may create threads before this one's has run
+  void* const page =
+      environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
+  if (page == nullptr) return create(thread, attributes, routine, argument);
+  *static_cast<Beginning*>(page) = {routine, argument, name_of_next_child()};
+  const int error = create(thread, attributes, begin, page);
+  if (error != 0) unmap_pages(page, sizeof(Beginning));
+  return error;
+}
+
+}  // extern "C"
+
+LOCKSWAP_VERSIONED(lockswap_create, pthread_create)

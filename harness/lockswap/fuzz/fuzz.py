@@ -1,0 +1,169 @@
+"""Runs a program once as it is, then under one seed after the other, and the seed that fails again."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.base.selection import chosen
+from lockswap.fuzz.outcome import Outcome, failure
+from lockswap.run import extra_preload, program
+from lockswap.run.preload import clean_environment, ld_preload, lock_variables
+
+FOUND = 3  # as audit's --fail-on-findings
+_LEAST_SECONDS = 10.0
+_TIMES_UNDISTURBED = 20
+_UNDISTURBED_SECONDS = 600.0
+_SANITIZERS = ("libasan.so", "libtsan.so", "liblsan.so", "libubsan.so")
+
+
+@dataclass(frozen=True)
+class Request:
+    command: list[str]
+    seed: int | None
+    runs: int
+    again: int
+    timeout: float | None
+    same_output: bool
+    spurious: bool
+    percent: int | None
+    delay_us: int | None
+    rwlock: str | None
+    mutex: str | None
+    preload: Sequence[str]
+    preload_first: Sequence[str]
+    as_json: bool
+
+
+def run(paths: Paths, request: Request) -> int:
+    """Returns 0: no run failed; FOUND: one did, or the undisturbed one."""
+    path = program.resolve(request.command[0])
+    for hindrance in program.hindrances(Path(path)):
+        print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+    plain = _environment(paths, request, path)
+    disturbed = dict(plain, LD_PRELOAD=_with_fuzz(paths, plain["LD_PRELOAD"]))
+    first = request.seed if request.seed is not None else random.SystemRandom().randrange(2**32)
+
+    undisturbed = _one(request.command, path, plain, request.timeout or _UNDISTURBED_SECONDS)
+    if undisturbed.status == 2 and b"lockswap: " in undisturbed.stderr:
+        raise UserError(undisturbed.stderr.decode(errors="replace").strip().removeprefix("lockswap: "))
+    wrong = failure(undisturbed, undisturbed, False)
+    if wrong is not None:
+        return _say(request, {"seed": None, "failure": wrong, "runs": 0}, undisturbed)
+    timeout = request.timeout or max(_LEAST_SECONDS, _TIMES_UNDISTURBED * undisturbed.seconds)
+    for number in range(request.runs):
+        seed = first + number
+        seen = _one(request.command, path, _seeded(disturbed, request, seed), timeout)
+        wrong = failure(seen, undisturbed, request.same_output)
+        if wrong is None:
+            continue
+        again = sum(
+            failure(_one(request.command, path, _seeded(disturbed, request, seed), timeout), undisturbed,
+                    request.same_output) is not None
+            for _ in range(request.again)
+        )  # fmt: skip
+        found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": again, "of": request.again}
+        return _say(request, found, seen)
+    return _say(request, {"seed": None, "failure": None, "runs": request.runs, "first_seed": first}, undisturbed)
+
+
+def _environment(paths: Paths, request: Request, path: str) -> dict[str, str]:
+    env = {key: value for key, value in clean_environment(os.environ).items() if not key.startswith("LOCKSWAP_")}
+    before = [*_runtimes(path), *extra_preload.resolve(request.preload_first)]
+    others = extra_preload.resolve(request.preload)
+    existing = env.get("LD_PRELOAD", "")
+    if request.rwlock is None and request.mutex is None:
+        return env | {"LD_PRELOAD": ld_preload(None, existing, others, before)}
+    choice = chosen(Registry.load(paths), request.rwlock, request.mutex)
+    env["LD_PRELOAD"] = ld_preload(None, existing, others, before)
+    return env | lock_variables(paths.library, choice, None, existing, None, others, before)
+
+
+def _runtimes(path: str) -> list[str]:
+    """The sanitizer's runtime that the program is linked with: it refuses to start behind another library."""
+    listed = subprocess.run(
+        [path], env={"LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    ) if _is_elf(path) else None  # fmt: skip
+    if listed is None:
+        return []
+    lines = [line.split() for line in listed.stdout.splitlines()]
+    return [words[2] for words in lines if len(words) > 2 and words[1] == "=>" and words[0].startswith(_SANITIZERS)]
+
+
+def _is_elf(path: str) -> bool:
+    """One that the loader starts: it lists what a program needs instead of running it."""
+    data = Path(path).read_bytes()[:4096]
+    return data.startswith(b"\x7fELF") and b"/ld-linux" in data
+
+
+def _with_fuzz(paths: Paths, entries: str) -> str:
+    """Behind sanitizers' runtimes, before everything else: what it wraps is the next library's."""
+    listed = [entry for entry in entries.split(":") if entry]
+    first = [entry for entry in listed if Path(entry).name.startswith(_SANITIZERS)]
+    return ":".join([*first, str(paths.fuzz_library), *(entry for entry in listed if entry not in first)])
+
+
+def _seeded(env: dict[str, str], request: Request, seed: int) -> dict[str, str]:
+    words = [str(seed)]
+    words += [f"percent={request.percent}"] if request.percent is not None else []
+    words += [f"delay={request.delay_us}"] if request.delay_us is not None else []
+    words += ["spurious"] if request.spurious else []
+    return env | {"LOCKSWAP_FUZZ": ",".join(words)}
+
+
+def _one(command: list[str], path: str, env: dict[str, str], timeout: float) -> Outcome:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.monotonic()
+        try:
+            child = subprocess.Popen(
+                command, executable=path, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise UserError(program.cannot_start(command[0], path, error)) from error
+        try:
+            status = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:  # also what it left behind, and after Ctrl-C
+            if child.poll() is None or status is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        seconds = time.monotonic() - began
+        out.seek(0)
+        err.seek(0)
+        return Outcome(status, seconds, out.read(), err.read())
+
+
+def _say(request: Request, found: dict, last: Outcome) -> int:
+    if request.as_json:
+        output = {"stdout": last.stdout.decode(errors="replace"), "stderr": last.stderr.decode(errors="replace")}
+        print(json.dumps(found | output, indent=1))
+    else:
+        print(_text(found, last), file=sys.stderr)
+    return 0 if found["failure"] is None else FOUND
+
+
+def _text(found: dict, last: Outcome) -> str:
+    if found["failure"] is None:
+        seeds = f"{found['first_seed']} to {found['first_seed'] + found['runs'] - 1}"
+        return f"lockswap fuzz: no failure in {found['runs']} runs, seeds {seeds}"
+    end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
+    said = "".join(f"\n  {line}" for line in end)
+    if found["seed"] is None:
+        return f"lockswap fuzz: it fails undisturbed: {found['failure']}{said}"
+    return (
+        f"lockswap fuzz: run {found['runs']}, seed {found['seed']}: {found['failure']}{said}\n"
+        f"lockswap fuzz: the same seed fails in {found['again']} of {found['of']} more runs; "
+        f"to see it again: --seed {found['seed']} --runs 1"
+    )

@@ -1,0 +1,61 @@
+"""What one run of the program came to, and whether that is a failure."""
+
+import signal
+from dataclasses import dataclass
+
+# What the runtimes of GCC's and Clang's sanitizers begin a report with.
+_REPORTS = (
+    "WARNING: ThreadSanitizer",
+    "ERROR: AddressSanitizer",
+    "ERROR: LeakSanitizer",
+    "FATAL: ThreadSanitizer",
+    ": runtime error: ",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int | None  # as subprocess has it, negative after a signal; None: the time was over
+    seconds: float
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def report(self) -> str | None:
+        """The first line of a sanitizer's report."""
+        lines = self.stderr.decode(errors="replace").splitlines()
+        return next((line.strip() for line in lines if any(start in line for start in _REPORTS)), None)
+
+    def in_words(self) -> str:
+        if self.status is None:
+            return f"hang: it had not ended after {self.seconds:.3g} s"
+        if self.report is not None:
+            return f"sanitizer: {self.report}"
+        if self.status < 0:
+            return f"crash: {_signal(-self.status)}"
+        return f"exit status {self.status}"
+
+
+def failure(seen: Outcome, undisturbed: Outcome, same_output: bool) -> str | None:
+    """In a line, what is wrong with `seen`; None: nothing."""
+    if seen.status is None or seen.report is not None or seen.status < 0:
+        return seen.in_words()
+    if not same_output:
+        return None
+    if seen.status != undisturbed.status:
+        return f"differs: exit status {seen.status}, undisturbed {undisturbed.status}"
+    if seen.stdout != undisturbed.stdout:
+        return f"differs: stdout '{_short(seen.stdout)}', undisturbed '{_short(undisturbed.stdout)}'"
+    return None
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _short(output: bytes) -> str:
+    text = output.decode(errors="replace").strip().replace("\n", "\\n")
+    return text if len(text) <= 60 else text[:57] + "..."

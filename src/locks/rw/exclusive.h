@@ -1,0 +1,141 @@
+// exclusive: an rwlock served by a mutex. Readers keep each other out, too.
+//
+// Paper: none; the mutex is that of U. Drepper, "Futexes are tricky" (2011), section 6: a word that
+//   says whether somebody may sleep, and a release that wakes one.
+// Idea: it shows what a program gains by its rwlock at all. Readers and writers take one word
+//   alike; beyond that, a reader never hangs where it would not under glibc's.
+// State (4 bytes, zero = free): bit 0 a writer is in; bit 1 somebody may sleep; bits 2.. readers.
+// Invariants: the writer's bit and a count never stand together. The count is above one only by
+//   readers that came in beside others, see fairness. If somebody sleeps, kSleepers is set, or a
+//   thread that was woken is about to set it: a thread that waited takes the lock with it.
+// Fairness: none; a running thread takes a free lock. A reader comes in beside readers when it has
+//   waited for its patience or its deadline has passed, since the reader that is in may wait for
+//   it; and a try does so at once, since it cannot wait. So readers that overlap in that way may
+//   keep writers out, as under glibc's default.
+// Space: 2^30 readers.
+// Deviations: the count, and readers that come in beside others.
+// Destroy is safe: the last access is the update of the release; a wake by address may follow.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/claims.h"
+#include "locks/common/lock_info.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W>
+class Exclusive {
+ public:
+  static constexpr Claims kClaims{.readers_exclude = true};
+  static constexpr LockInfo kInfo{
+      .summary = "a mutex in the rwlock's place: readers keep each other out, too",
+      .source = "the mutex of Drepper, Futexes are tricky, 2011",
+      .fairness = "none; a reader shares only when its patience among readers is over",
+      .kinds = "no effect",
+      .readers_overtake = true,
+      .writers_can_starve = true,
+      .instructions = 60,
+  };
+
+  static bool prepare() noexcept { return true; }
+
+  std::uint32_t read_arrive() noexcept { return take(kReader) ? 0 : 1; }
+  bool read_wait(std::uint32_t, const Deadline* deadline) noexcept {
+    return take_slowly(kReader, deadline) || join_readers();
+  }
+  bool read_withdraw(std::uint32_t) noexcept { return true; }  // it is not counted in
+  bool try_read_lock() noexcept { return take(kReader) || join_readers(); }
+  void read_unlock() noexcept {
+    std::uint32_t v = word_.load(relaxed), next;
+    do {
+      next = v - kReader;
+      if (nobody(next)) next = 0;
+      // release: the critical section; pairs with take, take_slowly and join_readers.
+    } while (!word_.compare_exchange(v, next, release));
+    wake(v, next);
+  }
+
+  void write_lock() noexcept {
+    if (!take(kWriter)) take_slowly(kWriter, nullptr);
+  }
+  bool write_lock_until(const Deadline* deadline) noexcept {
+    return take(kWriter) || take_slowly(kWriter, deadline);
+  }
+  bool try_write_lock() noexcept { return take(kWriter); }
+  void write_unlock() noexcept {
+    wake(word_.exchange(0, release), 0);  // release: the critical section; pairs as read_unlock's
+  }
+
+  bool has_readers() const noexcept { return word_.load(relaxed) >= kReader; }  // a glimpse
+  // acquire: pairs with write_unlock; a thread that destroys the lock waits by this.
+  bool has_writer() const noexcept { return (word_.load(acquire) & kWriter) != 0; }
+  bool too_many_readers() const noexcept { return word_.load(relaxed) >> 31 != 0; }
+  bool idle() const noexcept { return nobody(word_.load(relaxed)); }
+
+  // In a forked child. relaxed: the fork handed on what threads did.
+  bool needs_no_repair(bool written) const noexcept {
+    const std::uint32_t v = word_.load(relaxed);
+    return (v & kSleepers) == 0 && ((v & kWriter) != 0) == written;
+  }
+  void repair_after_fork(bool written) noexcept {
+    const std::uint32_t readers = word_.load(relaxed) & ~(kSleepers | kWriter);
+    word_.store(readers | (written ? kWriter : 0), relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kWriter = 1;
+  static constexpr std::uint32_t kSleepers = 2;
+  static constexpr std::uint32_t kReader = 4;
+  static constexpr std::uint32_t kChannel = 1;
+  static bool nobody(std::uint32_t v) noexcept { return (v & ~kSleepers) == 0; }
+
+  // `hold` is kReader or kWriter.
+  bool take(std::uint32_t hold) noexcept {
+    std::uint32_t v = 0;
+    while (nobody(v)) {
+      // acquire: pairs with both releases. A flag that stands there stays.
+      if (word_.compare_exchange(v, v | hold, acquire)) return true;
+    }
+    return false;
+  }
+  [[gnu::noinline]] bool take_slowly(std::uint32_t hold, const Deadline* deadline) noexcept {
+    Deadline point{};
+    if (deadline != nullptr && deadline->patience != 0) {
+      point = P::due(*deadline);  // one for all rounds
+      deadline = &point;
+    }
+    // relaxed: the compare-exchange acquires.
+    while (W::until(word_, relaxed, kSleepers, kChannel, deadline, nobody)) {
+      std::uint32_t v = word_.load(relaxed);
+      while (nobody(v)) {
+        // With the flag: the release that woke this thread took it away, and others may sleep on.
+        const std::uint32_t flag = W::kParks ? kSleepers : 0;
+        // acquire: pairs with both releases.
+        if (word_.compare_exchange(v, hold | flag, acquire)) return true;
+      }
+    }
+    return false;
+  }
+  bool join_readers() noexcept {
+    std::uint32_t v = word_.load(relaxed);
+    while (v >= kReader || v == 0 || v == kSleepers) {
+      // acquire: pairs with the last writer's release, which the readers' updates continue.
+      if (word_.compare_exchange(v, v + kReader, acquire)) return true;
+    }
+    return false;
+  }
+  void wake(std::uint32_t before, std::uint32_t now) noexcept {
+    if constexpr (W::kParks) {
+      if ((before & ~now & kSleepers) != 0) W::wake_one(&word_, kChannel);
+    }
+  }
+
+  typename P::template atomic<std::uint32_t> word_{};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,56 @@
+"""Runs until a race shows: by plain repetition, and by `lockswap fuzz`. As a program it prints docs/fuzz.md's table."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import mean
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+RACES = BUILD / "tests/fuzz/fuzz_races"
+# The race, and what is said of it.
+WRONG = {
+    "update": "differs: stdout '1'",
+    "check": "differs: stdout '-1 left, 2 taken'",
+    "order": "hang",
+    "wait": "hang",
+    "free": "crash: SIGABRT",
+}
+RIGHT = {"update": "2\n", "check": "0 left, 1 taken\n", "order": "2\n", "wait": "1\n", "free": "done\n"}
+
+
+def one_plain(race: str) -> bool:
+    """Whether one plain run fails."""
+    try:
+        done = subprocess.run([RACES, race], capture_output=True, text=True, timeout=1)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0 or done.stdout != RIGHT[race]
+
+
+def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
+    """Runs for a failure by plain repetition (at least: `cap` runs were made), failures seen, and runs under fuzz."""
+    failures = sum(one_plain(race) for _ in range(cap))
+    runs = []
+    for first in range(seeds):
+        words = ["--json", "--timeout", "1", "--same-output", "--again", "0", "--seed", 1000 * first, "--runs", cap]
+        env = os.environ | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "lockswap", "fuzz", *map(str, words), "--", RACES, race],
+            capture_output=True,
+            text=True,
+            env=env,
+        )
+        found = json.loads(done.stdout)
+        runs.append(found["runs"] if found["failure"] else cap)
+    return cap / max(failures, 1), failures, mean(runs)
+
+
+if __name__ == "__main__":
+    cap = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    print("| race | plain runs | failures | runs under fuzz, mean of 5 seeds |\n| --- | ---: | ---: | ---: |")
+    for race in WRONG:
+        _, seen, disturbed = measure(race, 5, cap)
+        print(f"| {race} | {cap} | {seen} | {disturbed:.1f} |", flush=True)
