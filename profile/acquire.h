@@ -103,7 +103,7 @@ int release_lock(const void* lock, const void* caller, Unlock unlock) noexcept {
   if (release != nullptr) [[unlikely]]
     locate_release(*t, *seen.object, *release, caller);
   if (t->pending.object != nullptr) [[unlikely]]
-    charge_pending(*t);
+    charge_pending(*t, false);
   return error;
 }
 

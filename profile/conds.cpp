@@ -19,7 +19,7 @@ std::uint64_t begin_cond_wait(const void* mutex, const void* caller) noexcept {
   const Seen m = see<Kind::mutex>(*t, mutex, caller);
   if (Release* const release = end_and_announce(*t, m, mutex); release != nullptr)
     locate_release(*t, *m.object, *release, caller);
-  if (t->pending.object != nullptr) charge_pending(*t);
+  if (t->pending.object != nullptr) charge_pending(*t, false);
   return Ticks::now();
 }
 

@@ -2,7 +2,7 @@
 
 #include "platform/ticks.h"
 #include "profile/file.h"
-#include "profile/stacks.h"
+#include "profile/waits.h"
 #include "profile/world.h"
 
 namespace lockswap::profile {
@@ -53,7 +53,12 @@ void forked() noexcept {
 
 void end() noexcept {
   // A child that has taken no lock has no file; the one that is mapped is its parent's.
-  if (the_world != nullptr && is_recording()) close_file();
+  if (the_world == nullptr || !is_recording()) return;
+  {
+    const Entry entry;
+    if (Thread* const t = entry.thread(); t != nullptr) charge_pending(*t, true);
+  }
+  close_file();
 }
 
 }  // namespace lockswap::profile

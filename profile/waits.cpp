@@ -141,7 +141,7 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
     return;
   }
   o.has_long_waits.store(kMostExpected, relaxed);
-  charge_pending(t);
+  charge_pending(t, true);
   Pending p{&o, o.release.load(acquire), wait.begin, end, seen.number, wait.stack, mode};
   if (p.stack == 0) p.stack = take_stack(t, caller);
   Found f;
@@ -154,14 +154,16 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   }
 }
 
-void charge_pending(Thread& t) noexcept {
+void charge_pending(Thread& t, bool now) noexcept {
   if (t.pending.object == nullptr) return;
-  const Pending p = t.pending;
-  t.pending = {};
   Found f;
-  if (!look_up(p.release, f)) f = {};
-  if (f.stack == kNotYet) f.stack = 0;
-  charge(p, f);
+  if (!look_up(t.pending.release, f)) f = {};
+  if (f.stack == kNotYet) {
+    if (!now) return;
+    f.stack = 0;
+  }
+  charge(t.pending, f);
+  t.pending = {};
 }
 
 }  // namespace lockswap::profile

@@ -85,7 +85,8 @@ void stop_waiting(Object& o) noexcept;
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept;
 
-// Charges what the thread has put off, now that it has released the lock.
-void charge_pending(Thread& t) noexcept;
+// Charges what the thread has put off because the holder was still finding out where it is. now:
+// also if that is not over.
+void charge_pending(Thread& t, bool now) noexcept;
 
 }  // namespace lockswap::profile

@@ -8,6 +8,7 @@
 #include "platform/step_aside.h"
 #include "platform/syscall.h"
 #include "profile/file.h"
+#include "profile/waits.h"
 
 namespace lockswap::profile {
 namespace {
@@ -55,6 +56,7 @@ void on_thread_exit() noexcept {
   Me& m = me();
   if (m.thread == nullptr || m.process != world().number) return;
   Thread* const t = m.thread;
+  charge_pending(*t, true);
   m.thread = nullptr;
   m.process = 0;  // locks that later destructors take make it known again
   t->held = 0;

@@ -1,0 +1,1 @@
+"""Profiles: which lock hurts, who waits for it, and who holds it meanwhile."""
