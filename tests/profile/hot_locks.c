@@ -235,8 +235,10 @@ static void* consumer(void* unused) {
 // --- a handler that locks
 
 static pthread_mutex_t of_handler = PTHREAD_MUTEX_INITIALIZER;
+static int handled;
 static void handle(int n) {
   (void)n;
+  ++handled;
   if (pthread_mutex_trylock(&of_handler) == 0) pthread_mutex_unlock(&of_handler);
 }
 static void* interrupted(void* unused) {
@@ -254,6 +256,7 @@ static void handlers(void) {
   }
   atomic_store(&over, 1);
   pthread_join(t, NULL);
+  printf("%d\n", handled);
 }
 
 int main(int argc, char** argv) {

@@ -10,6 +10,14 @@ from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profil
 _WIDTH = 80
 _PAIRS = 3  # of a lock
 _CONDS = 5
+_DROPPED = {
+    "objects": "calls on locks that found no room",
+    "tallies": "calls whose counts found no room",
+    "stacks": "stacks that found no room",
+    "pairs": "waits that could not be charged",
+    "holds": "holds of threads that hold too many locks",
+    "inside": "calls of signal handlers that interrupted the profile's own work",
+}
 _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
 
 
@@ -145,8 +153,8 @@ def _coverage(profile: Profile) -> list[str]:
     running = sum(not one["ended"] for one in profile.processes)
     if running:
         words.append(f"{plural(running, 'process').replace('processs', 'processes')} ended without exit, or by exec.")
-    if dropped := {name: count for name, count in profile.dropped.items() if count}:
-        words.append(f"Dropped for want of room: {', '.join(f'{count:,} {name}' for name, count in dropped.items())}.")
+    if dropped := {name: count for name, count in profile.dropped.items() if name in _DROPPED and count}:
+        words.append(f"Left out: {', '.join(f'{count:,} {_DROPPED[name]}' for name, count in dropped.items())}.")
     if profile.changed:
         words.append(f"Not the files that ran, so without names: {', '.join(profile.changed)}.")
     lines = [_wrapped(" ".join(words), "", "  ")]
