@@ -1,5 +1,5 @@
-// Call frame information, as .eh_frame has it (DWARF 5, section 6.4; Linux Standard Base, "Exception
-// Frames"): from the state of a function to that of its caller.
+// Call frame information, as .eh_frame has it (DWARF 5, section 6.4; Linux Standard Base,
+// "Exception Frames"): from the state of a function to that of its caller.
 #pragma once
 
 #include <cstdint>

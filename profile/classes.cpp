@@ -6,7 +6,7 @@
 namespace lockswap::profile {
 namespace {
 
-// As many frames say where a lock comes from: wrappers, and who uses them.
+// As many frames say where a lock comes from: wrappers, and their users.
 constexpr std::uint32_t kFramesOfClass = 8;
 
 std::uint32_t find_class(Kind kind, std::uint64_t object, std::uint32_t stack, std::uint32_t from,
@@ -79,7 +79,7 @@ Tally* make_tally(Thread& t, std::uint32_t number, Kind kind) noexcept {
   if (at != 0) {
     Class& c = record().class_of[number];
     at_offset<Tally>(at)->next = c.tallies.load(relaxed);  // relaxed: under the guard
-    c.tallies.store(at, release);  // for who reads the file while it is written
+    c.tallies.store(at, release);  // for a reader of the file while it is written
     t.tally[number] = at;
   }
   world().guard.unlock();

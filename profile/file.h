@@ -15,7 +15,7 @@ void close_file() noexcept;
 
 Record& record() noexcept;
 
-// Zeroed memory in the file; 0: there is no more. Under the world's guard.
+// Zeroed memory in the file; 0: it is used up. Under the world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
 
 template <class T>

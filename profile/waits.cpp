@@ -57,7 +57,7 @@ Pair* pair_for(const Pending& p, const Found& f) noexcept {
       pair.holder = f.stack;
       pair.waiter_mode = p.mode;
       pair.holder_mode = f.mode;
-      pair.ready.store(1, release);  // for who reads the file while it is written
+      pair.ready.store(1, release);  // for a reader of the file while it is written
       return &pair;
     }
     if (there == key) return &pair;

@@ -1,4 +1,4 @@
-// Waits, and who is charged for them.
+// Waits, and the releases that are charged for them.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ Thread* take_thread(World& w) noexcept {
       if (t == nullptr) return nullptr;
       t->place = i;
       t->taken.store(1, relaxed);
-      w.thread[i].store(t, release);  // pairs with the load of who looks for a release
+      w.thread[i].store(t, release);  // pairs with the load of a waiter that looks for a release
       return t;
     }
     std::uint32_t free = 0;

@@ -43,7 +43,7 @@ struct Hold {
 };
 
 // A release that had waiters, as the thread that made it leaves it behind. A waiter that finds its
-// number finds it whole, or is told that the place has gone to a later one.
+// number finds it whole, or sees that the place has gone to a later one.
 struct Release {
   NativeAtomic<std::uint64_t> number;  // of the thread's releases; written last
   NativeAtomic<std::uint64_t> at;      // ticks

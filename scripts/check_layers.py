@@ -46,7 +46,7 @@ OTHERS = {
 
 PLATFORM = "src/platform"
 
-# The platform is the only door to the machine: elsewhere under src/, profile/, interpose/ and audit/ these may not occur.
+# The platform is the only door to the machine: elsewhere under src/, profile/, interpose/ and audit/ these may not be.
 PLATFORM_ONLY = [
     (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
     (re.compile(r"#\s*include\s*<stdatomic\.h>|\batomic_thread_fence\b"), "atomics"),

@@ -253,10 +253,16 @@ def audit_command(
     return audit.run(Paths.find(), list(command), as_json, out, fail_on_findings, preload, preload_first)
 
 
-@cli.command("profile", context_settings=PASS_ON, short_help="Run a program and say which lock hurts, and who holds it.")
+@cli.command(
+    "profile", context_settings=PASS_ON, short_help="Run a program and say which lock hurts, and where it is held."
+)
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show so many locks.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=_Path), metavar="DIR", help="Keep it: profile.json, waiting.folded, raw data."
+    "-o",
+    "--out",
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Keep it: profile.json, waiting.folded, raw data.",
 )
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
@@ -272,8 +278,8 @@ def profile_command(
     mutex: str | None,
     command: tuple[str, ...],
 ) -> int:
-    """Run a program, and say on stderr which of its locks hurt: who waited, at which line, how long, and who held the
-    lock meanwhile. The locks are glibc's own, unless an option or the environment says otherwise. The exit status is
+    """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which line
+    the holder kept them waiting. The locks are glibc's own, unless an option or the environment says otherwise. The exit status is
     the program's own.
 
     \b

@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <sys/wait.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
 

@@ -1,4 +1,4 @@
-"""`lockswap profile`: a lock that is made hot, and who holds it, are named first; what is counted is what happened."""
+"""`lockswap profile`: a lock that is made hot, and the line that holds it, are named first; what is counted is what happened."""
 
 import json
 import os
@@ -40,7 +40,11 @@ def profile(tmp_path):
         done = lockswap("profile", "-o", out, *options, "--", *command, **more)
         assert done.returncode == status, done
         assert all(len(line) <= 80 for line in done.stderr.splitlines() if str(out) not in line), done.stderr
-        return json.loads((out / "profile.json").read_text()) | {"text": done.stderr, "stdout": done.stdout, "folder": out}
+        return json.loads((out / "profile.json").read_text()) | {
+            "text": done.stderr,
+            "stdout": done.stdout,
+            "folder": out,
+        }
 
     return run
 
@@ -230,7 +234,9 @@ def test_a_folder_that_is_not_there_is_said_and_stops_nothing(tmp_path):
     variables = {"LOCKSWAP_PROFILE": str(tmp_path / "nowhere"), "LD_PRELOAD": str(PRELOAD)}
     done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
-    assert done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {tmp_path}/nowhere\n"
+    assert (
+        done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {tmp_path}/nowhere\n"
+    )
 
 
 def test_a_program_without_locks(profile):

@@ -1,1 +1,1 @@
-"""Profiles: which lock hurts, who waits for it, and who holds it meanwhile."""
+"""Profiles: which lock hurts, which line waits for it, and which line holds it meanwhile."""

@@ -24,7 +24,8 @@ _WRAPPERS = re.compile(
     | (void\ )?std::(lock|try_lock)<|std::condition_variable|std::_V2::condition_variable|std::call_once
     | boost::(recursive_|shared_|timed_)?mutex::|boost::posix::|boost::condition_variable
     | absl::(\w+::)*(Mutex|MutexLock|ReaderMutexLock|WriterMutexLock)\b
-    | (rocksdb|leveldb)::(port::(Mutex|RWMutex|CondVar)|(Instrumented)?(Mutex|CondVar|Read|Write|ReadUnlock)(Lock|Wrapper)?\b)
+    | (rocksdb|leveldb)::(port::(Mutex|RWMutex|CondVar)|
+        (Instrumented)?(Mutex|CondVar|Read|Write|ReadUnlock)(Lock|Wrapper)?\b)
     | kyotocabinet::(Mutex|SpinLock|RWLock|SlottedRWLock|SpinRWLock|ScopedMutex|ScopedRWLock|CondVar)\b
     | qemu_(rec_)?mutex_|qemu_cond_|QemuMutex|bql_lock
     | g_(mutex|rec_mutex|rw_lock|cond)_|uv_(mutex|rwlock|cond)_|CRYPTO_THREAD_|PR_(Lock|Unlock|RWLock)|PyThread_
@@ -95,7 +96,7 @@ class Names:
 
 
 def site(stack: list[Function]) -> Function | None:
-    """Who uses the lock: the innermost function that is no wrapper."""
+    """The lock's user: the innermost function that is no wrapper."""
     return next((one for one in stack if not _WRAPPERS.match(one.name)), stack[0] if stack else None)
 
 
@@ -161,7 +162,9 @@ def _short(name: str) -> str:
             depth += 1
         elif c == ">":
             depth -= 1
-        elif c == "(" and depth == 0 and i and not name.startswith("(anonymous namespace)", i) and name[:i] != "operator":
+        elif (
+            c == "(" and depth == 0 and i and not name.startswith("(anonymous namespace)", i) and name[:i] != "operator"
+        ):
             return name[:i]
     return name
 

@@ -29,7 +29,10 @@ def as_data(profile: Profile) -> dict:
         "locks": [_lock(lock) for lock in profile.locks],
         "conds": [_lock(lock) for lock in profile.conds],
         "processes": [
-            {key: one[key] for key in ("pid", "parent", "program", "exe", "ended", "threads", "counter", "cost", "dropped")}
+            {
+                key: one[key]
+                for key in ("pid", "parent", "program", "exe", "ended", "threads", "counter", "cost", "dropped")
+            }
             for one in profile.processes
         ],
     }
