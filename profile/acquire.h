@@ -23,9 +23,11 @@ template <Kind kKind, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
                                      const void* caller, Acquire acquire) noexcept {
   const Wait wait = begin_wait(*entry.thread(), *seen.object, caller);
+  const std::uint32_t process = world().number;
   entry.leave();
   const int error = acquire();
-  stop_waiting(*seen.object);
+  // In a child that a signal handler forked meanwhile the count is not this thread's.
+  if (process == world().number) stop_waiting(*seen.object);
   const std::uint64_t end = Ticks::now();
   Thread* const t = entry.again();
   if (t == nullptr) return error;

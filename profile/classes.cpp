@@ -27,7 +27,6 @@ std::uint32_t class_for(Kind kind, std::uint64_t object, std::uint32_t stack,
   world().guard.lock();
   const std::uint32_t count = r.classes.load(relaxed);  // relaxed: under the guard
   std::uint32_t i = find_class(kind, object, stack, known, count);
-  // The last number is never given: see `packed`.
   if (i == 0 && count < kMostClasses) {
     Class& c = r.class_of[count];
     c.kind = kind;
@@ -63,26 +62,27 @@ std::uint32_t decide(Thread& t, Object& o, Kind kind, const void* caller, bool b
   const std::uint32_t number = class_for(kind, object, stack, by_init);
   const std::uint32_t what = Object::packed(number, kind);
   // relaxed: another thread that decides at the same time finds one as good.
-  if (number == 0) {
-    record().dropped.objects.fetch_add(1, relaxed);
-  } else if (o.what.compare_exchange(seen, what, relaxed)) {
-    record().class_of[number].objects.fetch_add(1, relaxed);
-  } else if ((seen & 3) == static_cast<std::uint32_t>(kind) && seen >> 2 != 0) {
+  if (o.what.compare_exchange(seen, what, relaxed)) {
+    if (number != 0) record().class_of[number].objects.fetch_add(1, relaxed);
+  } else if (Object::is_of(seen, kind)) {
     return seen;
   }
   return what;
 }
 
 Tally* make_tally(Thread& t, std::uint32_t number, Kind kind) noexcept {
-  world().guard.lock();
-  const std::uint32_t at = number == 0 ? 0 : take_bytes(bytes_of_tally(kind));
-  if (at != 0) {
-    Class& c = record().class_of[number];
-    at_offset<Tally>(at)->next = c.tallies.load(relaxed);  // relaxed: under the guard
-    c.tallies.store(at, release);  // for a reader of the file while it is written
-    t.tally[number] = at;
+  std::uint32_t at = 0;
+  if (number != 0 && !is_full()) {
+    world().guard.lock();
+    at = take_bytes(bytes_of_tally(kind));
+    if (at != 0) {
+      Class& c = record().class_of[number];
+      at_offset<Tally>(at)->next = c.tallies.load(relaxed);  // relaxed: under the guard
+      c.tallies.store(at, release);  // for a reader of the file while it is written
+      t.tally[number] = at;
+    }
+    world().guard.unlock();
   }
-  world().guard.unlock();
   if (at == 0) {
     record().dropped.tallies.fetch_add(1, relaxed);  // relaxed: a count
     return nullptr;

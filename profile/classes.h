@@ -53,9 +53,9 @@ Seen see(Thread& t, const void* lock, const void* caller) noexcept {
     return {};
   }
   std::uint32_t what = o->what.load(relaxed);  // relaxed: classes are in the file for good
-  if ((what & 3) != static_cast<std::uint32_t>(kKind) || what >> 2 == 0) [[unlikely]]
+  if (!Object::is_of(what, kKind)) [[unlikely]]
     what = decide(t, *o, kKind, caller, false);
-  const std::uint32_t number = what >> 2;
+  const std::uint32_t number = Object::number_in(what);
   const std::uint32_t at = t.tally[number];
   Tally* tally = at != 0 ? at_offset<Tally>(at) : make_tally(t, number, kKind);
   if (tally != nullptr && tally->last_thread != t.serial) [[unlikely]]

@@ -15,6 +15,7 @@ namespace lockswap::profile {
 namespace {
 
 constinit Record* mapped = nullptr;
+constinit NativeAtomic<bool> full{false};
 constinit char folder_of_files[4096] = {};
 constinit char file_name[4200] = {};
 
@@ -87,6 +88,19 @@ void fill_in(Record& r) noexcept {
   r.exe[n > 0 ? n : 0] = 0;
 }
 
+// relaxed, here and below: under the guard.
+bool grow(Record& r) noexcept {
+  const std::uint32_t allocated = r.allocated.load(relaxed);
+  if (allocated + kChunk > kMostBytes) return false;
+  // By its name: a descriptor that stays open is a program's to close.
+  const long fd = open_named(0);
+  if (fd < 0) return false;
+  const bool grown = allocate(fd, allocated, kChunk);
+  raw_syscall(SYS_close, fd);
+  if (grown) r.allocated.store(allocated + kChunk, relaxed);
+  return grown;
+}
+
 }  // namespace
 
 bool open_file(const char* folder) noexcept {
@@ -107,6 +121,7 @@ bool reopen_file() noexcept {
   const std::uint32_t counter = mapped->counter;
   const std::uint64_t pair = mapped->pair_ns_256, stack = mapped->stack_ns;
   if (map_file(mapped) == nullptr) return false;
+  full.store(false, relaxed);  // relaxed: the thread that begins the child's world does this
   fill_in(*mapped);
   mapped->counter = counter;
   mapped->pair_ns_256 = pair;
@@ -121,20 +136,16 @@ void close_file() noexcept {
 
 Record& record() noexcept { return *mapped; }
 
+bool is_full() noexcept { return full.load(relaxed); }  // relaxed: a hint
+
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept {
+  if (is_full()) return 0;
   Record& r = record();
   bytes = (bytes + 63) / 64 * 64;
   const std::uint32_t begin = r.used.load(relaxed), end = begin + bytes;
-  const std::uint32_t allocated = r.allocated.load(relaxed);
-  if (end > kMostBytes) return 0;
-  if (end > allocated) {
-    // By its name: a descriptor that stays open is a program's to close.
-    const long fd = open_named(0);
-    if (fd < 0) return 0;
-    const bool grown = allocate(fd, allocated, kChunk);
-    raw_syscall(SYS_close, fd);
-    if (!grown) return 0;
-    r.allocated.store(allocated + kChunk, relaxed);
+  if (end > r.allocated.load(relaxed) && !grow(r)) {
+    full.store(true, relaxed);
+    return 0;
   }
   r.used.store(end, relaxed);
   return begin;

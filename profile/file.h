@@ -17,6 +17,8 @@ Record& record() noexcept;
 
 // Zeroed memory in the file; 0: it is used up. Under the world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
+// There was none once, so there will be none.
+bool is_full() noexcept;
 
 template <class T>
 T* at_offset(std::uint32_t offset) noexcept {

@@ -47,7 +47,11 @@ Thread* take_thread(World& w) noexcept {
     }
     std::uint32_t free = 0;
     // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
-    if (t->taken.compare_exchange(free, 1, acquire)) return t;
+    if (t->taken.compare_exchange(free, 1, acquire)) {
+      for (KnownStack& known : t->known)
+        known.count = 0;  // it has another stack
+      return t;
+    }
   }
   return nullptr;
 }

@@ -24,9 +24,14 @@ struct alignas(64) Object {
   NativeAtomic<std::uint64_t> waits_since;     // ticks: since when there have been waiters
   NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
 
+  static constexpr std::uint32_t kDecided = 4;
   static constexpr std::uint32_t packed(std::uint32_t number, Kind kind) noexcept {
-    return number << 2 | static_cast<std::uint32_t>(kind);
+    return number << 3 | kDecided | static_cast<std::uint32_t>(kind);
   }
+  static constexpr bool is_of(std::uint32_t what, Kind kind) noexcept {
+    return (what & 7) == packed(0, kind);
+  }
+  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept { return what >> 3; }
 };
 
 inline constexpr std::size_t kObjects = std::size_t{1} << 17;

@@ -262,7 +262,7 @@ def audit_command(
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Keep it: profile.json, waiting.folded, raw data.",
+    help="Keep it: profile.json, waiting.folded, waiting.pb.gz.",
 )
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
@@ -278,9 +278,9 @@ def profile_command(
     mutex: str | None,
     command: tuple[str, ...],
 ) -> int:
-    """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which line
-    the holder kept them waiting. The locks are glibc's own, unless an option or the environment says otherwise. The exit status is
-    the program's own.
+    """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which
+    line the holder kept them waiting. The locks are glibc's own, unless an option or the environment says otherwise.
+    The exit status is the program's own.
 
     \b
     lockswap profile -- ./server --port 8080

@@ -1,5 +1,6 @@
-"""`lockswap profile`: a lock that is made hot, and the line that holds it, are named first; what is counted is what happened."""
+"""`lockswap profile`: a lock that is made hot, and the line that holds it, come first; the counts are what happened."""
 
+import gzip
 import json
 import os
 import re
@@ -218,6 +219,53 @@ def test_collapsed_stacks(profile):
     holder, waiter = frames.split(";[mutex hot];")
     assert holder.split(";")[-1].startswith("hold_long hot_locks.c") and int(us) > 0
     assert waiter.split(";")[0].startswith("wait_for_it hot_locks.c")
+
+
+def fields(data: bytes) -> list[tuple[int, int | bytes]]:
+    """Of a protobuf message: (number, value)."""
+    found, at = [], 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        value: int | bytes = varint()
+        if key & 7 == 2:
+            at, value = at + value, data[at : at + value]
+        found.append((key >> 3, value))
+    return found
+
+
+def test_a_profile_for_pprof(profile):
+    found = profile(HOT, "sleep")
+    message = fields(gzip.decompress((found["folder"] / "waiting.pb.gz").read_bytes()))
+    strings = [value.decode() for number, value in message if number == 6]
+    assert strings[0] == "" and {"delay", "nanoseconds", "hold_long", "hot_locks.c", "[mutex hot]"} <= set(strings)
+    samples = [dict(fields(value)) for number, value in message if number == 2]
+    locations = {dict(fields(value))[1] for number, value in message if number == 4}
+    total = 0
+    for sample in samples:
+        ids, (_, ns) = (
+            [value for _, value in fields(b"".join(b"\x08" + part for part in split(sample[number])))]
+            for number in (1, 2)
+        )
+        assert set(ids) <= locations
+        total += ns
+    assert total == sum(pair["wait_ns"] for lock in found["locks"] for pair in lock["pairs"])
+
+
+def split(packed: bytes) -> list[bytes]:
+    """The varints in it."""
+    return re.findall(rb"[\x80-\xff]*[\x00-\x7f]", packed, re.DOTALL)
 
 
 def test_without_the_command(tmp_path):

@@ -1,9 +1,12 @@
-"""A profile as files: profile.json, and collapsed stacks for flame graphs."""
+"""A profile as files: profile.json, and waiting by holder for flame graphs and for pprof."""
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+from lockswap.profile import pprof
+from lockswap.profile.names import Function
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, quantile
 
 SCHEMA = 1
@@ -11,6 +14,7 @@ SCHEMA = 1
 
 def write(profile: Profile, folder: Path) -> None:
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
+    (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
 
 
@@ -39,15 +43,21 @@ def as_data(profile: Profile) -> dict:
 
 
 def as_folded(profile: Profile) -> str:
-    """Waiting by holder: the stack of the holder, the lock, and on top of it the stack of the waiter; in us."""
+    """Collapsed stacks, in us."""
     lines: Counter = Counter()
+    for frames, _, ns in stacks(profile):
+        lines[";".join(str(frame).replace(";", ",") for frame in frames)] += ns // 1000
+    return "".join(f"{stack} {us}\n" for stack, us in lines.most_common() if us)
+
+
+def stacks(profile: Profile) -> Iterator[tuple[list[Function], int, int]]:
+    """Waiting by holder: the stack of the holder from the outermost frame on, the lock, and on top of it the stack of
+    the waiter, from its innermost frame on; how many waits and ns."""
     for lock in profile.locks:
         for pair in lock.pairs.values():
-            holder = [str(one) for one in reversed(pair.holder.stack)] or ["(holder not known)"]
-            waiter = [str(one) for one in pair.waiter.stack] or ["(waiter not known)"]
-            frames = [*holder, f"[{lock.kind} {lock.name}]", *waiter]
-            lines[";".join(frame.replace(";", ",") for frame in frames)] += pair.wait_ns // 1000
-    return "".join(f"{stack} {us}\n" for stack, us in lines.most_common() if us)
+            holder = [*reversed(pair.holder.stack)] or [Function("(holder not known)")]
+            waiter = [*pair.waiter.stack] or [Function("(waiter not known)")]
+            yield [*holder, Function(f"[{lock.kind} {lock.name}]"), *waiter], pair.waits, pair.wait_ns
 
 
 def _lock(lock: Lock) -> dict:

@@ -109,7 +109,7 @@ def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> 
     print(report.as_text(profile, top), file=sys.stderr, end="")
     if out is not None:
         output.write(profile, out)
-        print(f"lockswap profile: profile.json and waiting.folded are in {out}", file=sys.stderr)
+        print(f"lockswap profile: profile.json, waiting.folded and waiting.pb.gz are in {out}", file=sys.stderr)
 
 
 def _read(reader: Path, files: list[Path]) -> dict:
