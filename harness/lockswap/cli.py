@@ -262,7 +262,7 @@ def audit_command(
     "--out",
     type=click.Path(path_type=_Path),
     metavar="DIR",
-    help="Keep it: profile.json, waiting.folded, waiting.pb.gz.",
+    help="Keep it: profile.html, profile.json, stacks.",
 )
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."

@@ -263,6 +263,17 @@ def test_a_profile_for_pprof(profile):
     assert total == sum(pair["wait_ns"] for lock in found["locks"] for pair in lock["pairs"])
 
 
+def test_a_page(profile):
+    page = (profile(HOT, "sleep")["folder"] / "profile.html").read_text()
+    frames = re.findall(r'class="frame (\w+)" title="([^"]*)"', page)
+    assert "1. mutex hot" in page and "<script" not in page
+    assert any(part == "holder" and title.startswith("hold_long hot_locks.c") for part, title in frames)
+    assert any(
+        part == "lock" and title.startswith("[mutex hot]") and "100.0 % of all" in title for part, title in frames
+    )
+    assert any(part == "waiter" and title.startswith("wait_for_it hot_locks.c") for part, title in frames)
+
+
 def split(packed: bytes) -> list[bytes]:
     """The varints in it."""
     return re.findall(rb"[\x80-\xff]*[\x00-\x7f]", packed, re.DOTALL)

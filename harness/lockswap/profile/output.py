@@ -1,18 +1,20 @@
-"""A profile as files: profile.json, and waiting by holder for flame graphs and for pprof."""
+"""A profile as files: profile.json, a page, and waiting by holder for flame graphs and for pprof."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lockswap.profile import pprof
+from lockswap.profile import page, pprof
 from lockswap.profile.names import Function
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, quantile
 
 SCHEMA = 1
 
 
-def write(profile: Profile, folder: Path) -> None:
+def write(profile: Profile, text: str, folder: Path) -> None:
+    """text: the report."""
+    (folder / "profile.html").write_text(page.page(text, stacks(profile)), encoding="utf-8")
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
     (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
@@ -99,7 +101,7 @@ def _mode(lock: Lock, name: str) -> dict:
 def _quantiles(histogram: Counter, most: int) -> dict | None:
     if not histogram:
         return None
-    return {"p50": round(quantile(histogram, 0.5)), "p99": round(quantile(histogram, 0.99)), "max": most}
+    return {f"p{n}": round(quantile(histogram, n / 100, most)) for n in (50, 99)} | {"max": most}
 
 
 def _pair(pair: Pair) -> dict:

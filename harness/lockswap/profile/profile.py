@@ -106,10 +106,11 @@ def _cpu() -> float:
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
     recorded = _read(reader, sorted(folder.glob(f"*{SUFFIX}")))
     profile = summary.summarise(recorded, run_)
-    print(report.as_text(profile, top), file=sys.stderr, end="")
+    text = report.as_text(profile, top)
+    print(text, file=sys.stderr, end="")
     if out is not None:
-        output.write(profile, out)
-        print(f"lockswap profile: profile.json, waiting.folded and waiting.pb.gz are in {out}", file=sys.stderr)
+        output.write(profile, text, out)
+        print(f"lockswap profile: profile.html and the data are in {out}", file=sys.stderr)
 
 
 def _read(reader: Path, files: list[Path]) -> dict:

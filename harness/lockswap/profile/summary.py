@@ -166,13 +166,13 @@ def summarise(recorded: dict, run: object) -> Profile:
     )
 
 
-def quantile(histogram: Counter, share: float) -> float:
-    """About: the middle of the bucket, which is half an octave wide."""
+def quantile(histogram: Counter, share: float, most: int) -> float:
+    """About: the middle of the bucket, which is half an octave wide. most: the greatest of all."""
     rank = share * sum(histogram.values())
     for begin in sorted(histogram):
         rank -= histogram[begin]
         if rank <= 0:
-            return begin * 1.2 if begin else 8
+            return min(most, begin * 1.2 if begin else 8)
     return 0
 
 
