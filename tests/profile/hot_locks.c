@@ -260,6 +260,33 @@ static void handlers(void) {
   printf("%d\n", handled);
 }
 
+// --- frames that are hard to unwind: of variable size, aligned, of a signal handler
+
+static NOINLINE void wait_in_handler(int n) {
+  (void)n;
+  pthread_mutex_lock(&hot);
+  pthread_mutex_unlock(&hot);
+}
+static NOINLINE __attribute__((optimize("O2"))) void of_variable_size(long n) {
+  volatile char bytes[n];
+  bytes[n - 1] = 1;
+  raise(SIGUSR2);
+  bytes[0] = bytes[n - 1];
+}
+static NOINLINE __attribute__((optimize("O2"))) void aligned(long n) {
+  volatile _Alignas(128) char bytes[256];
+  bytes[n] = 1;
+  of_variable_size(n * 100 + 1);
+  bytes[0] = bytes[n];
+}
+static void* hard_waiter(void* unused) {
+  while (!atomic_load(&over)) {
+    aligned(7);
+    nap(100);
+  }
+  return unused;
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "sleep") == 0) {
@@ -270,6 +297,9 @@ int main(int argc, char** argv) {
     run(long_reader, short_writer, 40);
   } else if (strcmp(name, "starving") == 0) {
     starving();
+  } else if (strcmp(name, "frames") == 0) {
+    signal(SIGUSR2, wait_in_handler);
+    run(holder, hard_waiter, 40);
   } else if (strcmp(name, "heap") == 0) {
     for (int i = 0; i < 8; ++i)
       boxes[i] = make_box();

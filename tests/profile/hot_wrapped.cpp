@@ -29,6 +29,7 @@ void look(Cache& cache) {
 
 int main() {
   const auto cache = std::make_unique<Cache>();
+  look(*cache);  // the first that takes it
   std::thread reader([&] {
     while (!over) {
       look(*cache);

@@ -121,10 +121,19 @@ def test_objects_on_the_heap_are_one_lock(profile):
 
 def test_a_wrapper_is_no_site(profile):
     found = profile(WRAPPED)
-    lock = planted(found, "refill", "wrapped", "hot_wrapped.cpp")
+    lock = planted(found, "look", "wrapped", "hot_wrapped.cpp")
     stack = lock["pairs"][0]["waiter"]["stack"]
     assert any("std::mutex::lock" in frame for frame in stack)
     assert any("main" in frame for frame in stack)  # without frame pointers
+
+
+def test_frames_that_are_hard_to_unwind(profile):
+    found = profile(HOT, "frames")
+    whole = max(found["locks"][0]["pairs"], key=lambda pair: pair["wait_ns"])
+    names = [frame.split(" ")[0] for frame in whole["waiter"]["stack"]]
+    chain = ["wait_in_handler", "of_variable_size", "aligned", "hard_waiter", "start_thread"]
+    at = [next((n for n, name in enumerate(names) if one in name), None) for one in chain]
+    assert None not in at and at == sorted(at), names
 
 
 def test_a_library_that_is_unloaded(profile):

@@ -146,7 +146,13 @@ def _functions_in(file: str, addresses: list[int]) -> list[tuple[int, list[Funct
             if name != "??":
                 now.append(Function(_short(name), _line(where)))
             i += 2
-    return [(address, functions) for address, functions in found.items() if functions]
+    symbols = _Symbols(file, "STT_FUNC")
+    return [
+        (address, functions)
+        for address, functions in found.items()
+        # Without debug information addr2line names the symbol before, however far away it is.
+        if functions and (functions[-1].line or symbols.at(address))
+    ]
 
 
 def _line(where: str) -> str:
@@ -169,28 +175,42 @@ def _short(name: str) -> str:
     return name
 
 
+class _Symbols:
+    """A file's own, with their sizes."""
+
+    def __init__(self, file: str, kind: str) -> None:
+        self._symbols: list[tuple[int, int, str]] = []
+        try:
+            with Path(file).open("rb") as opened:
+                elf = ELFFile(opened)
+                self._symbols = sorted(
+                    (symbol["st_value"], symbol["st_size"], symbol.name)
+                    for name in (".symtab", ".dynsym")
+                    if isinstance(table := elf.get_section_by_name(name), SymbolTableSection)
+                    for symbol in table.iter_symbols()
+                    if symbol["st_info"]["type"] == kind and symbol["st_value"]
+                )
+        except (OSError, ELFError):
+            pass
+        self._starts = [symbol[0] for symbol in self._symbols]
+
+    def at(self, address: int) -> tuple[int, str] | None:
+        """The symbol that the address lies in: where it begins, and its name."""
+        i = bisect_right(self._starts, address) - 1
+        if i < 0 or address >= self._symbols[i][0] + self._symbols[i][1]:
+            return None
+        begin, _, name = self._symbols[i]
+        return begin, name
+
+
 def _variables_in(file: str, addresses: Iterable[int]) -> list[tuple[int, str]]:
-    try:
-        with Path(file).open("rb") as opened:
-            elf = ELFFile(opened)
-            symbols = sorted(
-                (symbol["st_value"], symbol["st_size"], symbol.name)
-                for name in (".symtab", ".dynsym")
-                if isinstance(table := elf.get_section_by_name(name), SymbolTableSection)
-                for symbol in table.iter_symbols()
-                if symbol["st_info"]["type"] == "STT_OBJECT" and symbol["st_value"]
-            )
-    except (OSError, ELFError):
-        return []
-    starts = [symbol[0] for symbol in symbols]
-    found = []
-    for address in addresses:
-        i = bisect_right(starts, address) - 1
-        if i >= 0 and address < symbols[i][0] + symbols[i][1]:
-            begin, _, name = symbols[i]
-            found.append((address, name if address == begin else f"{name}+{address - begin:#x}"))
-    names = _demangled([name for _, name in found])
-    return [(address, name) for (address, _), name in zip(found, names, strict=True)]
+    symbols = _Symbols(file, "STT_OBJECT")
+    found = [(address, symbol) for address in addresses if (symbol := symbols.at(address))]
+    names = _demangled([name for _, (_, name) in found])
+    return [
+        (address, name if address == begin else f"{name}+{address - begin:#x}")
+        for (address, (begin, _)), name in zip(found, names, strict=True)
+    ]
 
 
 def _demangled(names: list[str]) -> list[str]:
