@@ -11,7 +11,9 @@ using Byte = const std::uint8_t*;
 
 template <class T>
 T fetch(std::uint64_t address) noexcept {
-  T value;
+  T value{};
+  constexpr std::uint64_t kNoPage = 4096;  // nothing is mapped below
+  if (address < kNoPage) return value;
   std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
   return value;
 }

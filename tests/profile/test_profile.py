@@ -21,6 +21,15 @@ PRELOAD = BUILD / "liblockswap.so"
 READER = BUILD / "bin/lockswap-profile-read"
 
 
+LISTED = json.loads(subprocess.run([BUILD / "bin/lockswap-registry"], capture_output=True, check=True).stdout)
+# glibc's own; and the first and the last one of ours, which are as unlike as any.
+FIRST, LAST = (
+    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chooses"]][n]
+    for kind, n in (("rwlocks", 0), ("rwlocks", -1))
+)
+MUTEX = next(row["name"] for row in LISTED["mutexes"] if not row["passes_through"] and not row["chooses"])
+
+
 def environment(**more: str) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     return env | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)} | more
@@ -192,7 +201,7 @@ def statistics(tmp_path: Path, case: str, **more: str) -> tuple[dict, dict]:
 
 
 @pytest.mark.parametrize("case", ["counts", "threads"])
-@pytest.mark.parametrize("rwlock", ["pthread", "ba", "bravo-pthread"])
+@pytest.mark.parametrize("rwlock", ["pthread", FIRST, LAST])
 def test_counts_are_those_of_the_statistics(tmp_path, case, rwlock):
     stats, found = statistics(tmp_path, case, LOCKSWAP_RWLOCK=rwlock, LOCKSWAP_MUTEX="pthread")
 
@@ -211,13 +220,13 @@ def test_tries_and_timeouts(profile):
     assert lock["modes"]["shared"]["acquisitions"] == 1401 and lock["modes"]["exclusive"]["acquisitions"] == 300
 
 
-@pytest.mark.parametrize("options", [("--rwlock", "ba", "--mutex", "mcs"), ("--rwlock", "bravo-pf-t")])
+@pytest.mark.parametrize("options", [("--rwlock", FIRST, "--mutex", MUTEX), ("--rwlock", LAST)])
 def test_any_choice_of_locks(profile, options):
     planted(profile(HOT, "reader", options=options), "hot_rw", "reader")
 
 
 def test_under_a_policy(profile):
-    planted(profile(HOT, "reader", LOCKSWAP_POLICY="symbol=hot_rw rwlock=ba"), "hot_rw", "reader")
+    planted(profile(HOT, "reader", LOCKSWAP_POLICY=f"symbol=hot_rw rwlock={FIRST}"), "hot_rw", "reader")
 
 
 def test_collapsed_stacks(profile):
