@@ -27,21 +27,12 @@ constinit FindObject find_object = nullptr;
 constinit const link_map* last_at_start = nullptr;
 constinit char program[4096]{};
 
-// From the file's headers, which lie where it begins; the program's are found by the kernel's word.
 Module extent_of(const link_map& object) noexcept {
-  const ElfW(Phdr)* header = nullptr;
-  std::size_t count = 0;
-  if (object.l_name[0] == 0) {
-    header = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
-    count = getauxval(AT_PHNUM);
-  } else if (object.l_addr != 0) {
-    const auto* file = reinterpret_cast<const ElfW(Ehdr)*>(object.l_addr);
-    if (std::memcmp(file->e_ident, ELFMAG, SELFMAG) != 0) return {};
-    header = reinterpret_cast<const ElfW(Phdr)*>(object.l_addr + file->e_phoff);
-    count = file->e_phnum;
-  }
+  const auto [header, count] = headers_of(object);
   Module m{.object = &object, .begin = ~std::uintptr_t{0}, .end = 0};
   for (std::size_t i = 0; i < count; ++i) {
+    if (header[i].p_type == PT_GNU_EH_FRAME)
+      m.unwinding = reinterpret_cast<const void*>(object.l_addr + header[i].p_vaddr);
     if (header[i].p_type != PT_LOAD) continue;
     const std::uintptr_t at = object.l_addr + header[i].p_vaddr;
     m.begin = std::min(m.begin, at);
@@ -51,6 +42,16 @@ Module extent_of(const link_map& object) noexcept {
 }
 
 }  // namespace
+
+Headers headers_of(const link_map& object) noexcept {
+  if (object.l_name[0] == 0) {
+    return {reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR)), getauxval(AT_PHNUM)};
+  }
+  if (object.l_addr == 0) return {};
+  const auto* file = reinterpret_cast<const ElfW(Ehdr)*>(object.l_addr);
+  if (std::memcmp(file->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  return {reinterpret_cast<const ElfW(Phdr)*>(object.l_addr + file->e_phoff), file->e_phnum};
+}
 
 Module module_of_start_at(const void* address) noexcept {
   const auto p = reinterpret_cast<std::uintptr_t>(address);
@@ -67,7 +68,8 @@ Module module_at(const void* address) noexcept {
   if (find_object(const_cast<void*>(address), &found) != 0) return {};
   return {.object = found.object,
           .begin = reinterpret_cast<std::uintptr_t>(found.begin),
-          .end = reinterpret_cast<std::uintptr_t>(found.end)};
+          .end = reinterpret_cast<std::uintptr_t>(found.end),
+          .unwinding = found.unwinding};
 }
 
 void prepare_modules() noexcept {

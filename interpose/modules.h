@@ -2,6 +2,7 @@
 // may come from anywhere.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <link.h>
 
@@ -10,6 +11,7 @@ namespace lockswap {
 struct Module {
   const link_map* object = nullptr;  // nullptr: there is none
   std::uintptr_t begin = 0, end = 0;
+  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr: it has none
 
   const char* path() const noexcept { return object->l_name; }  // "": the program
   // An address as the file's own tables have it.
@@ -24,6 +26,13 @@ struct Module {
 Module module_at(const void* address) noexcept;
 // The latter alone.
 Module module_of_start_at(const void* address) noexcept;
+
+// The headers of its file, which lie where it begins; the program's are found by the kernel's word.
+struct Headers {
+  const ElfW(Phdr) * at = nullptr;
+  std::size_t count = 0;
+};
+Headers headers_of(const link_map& object) noexcept;
 
 // At start-up.
 void prepare_modules() noexcept;

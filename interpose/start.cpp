@@ -13,6 +13,7 @@
 #include "interpose/modules.h"
 #include "interpose/objects.h"
 #include "interpose/policy_rules.h"
+#include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
 #include "platform/process.h"
@@ -20,11 +21,14 @@
 #include "platform/text.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
+#include "profile/locks.h"
+#include "profile/start.h"
 #include "registry/config.h"
 #include "registry/mutexes.h"
 #include "registry/policy.h"
 #include "registry/policy_catches.h"
 #include "registry/policy_ops.h"
+#include "registry/profile_folder.h"
 #include "registry/range_locks.h"
 #include "registry/rlu_forked.h"
 #include "registry/rwlocks.h"
@@ -67,6 +71,30 @@ void announce() noexcept {
   }
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
   say(line);
+}
+
+// Puts the profile before the functions that were chosen.
+void begin_profile(RwOps& rwlock, MutexChoice& choice) noexcept {
+  static constinit MutexOps mutex{};
+  static constinit CondOps cond{};
+  static constinit CondOps old_cond{};
+  if (!profile::begin(profile_folder(), functions_for_profile())) {
+    // A forbidden place is no reason to stop a program that was started by the profiled one.
+    say("lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ");
+    say(profile_folder());
+    say("\n");
+
+    return;
+  }
+  rwlock = profile::over_rwlock(rwlock);
+  mutex = profile::over_mutex(*choice.mutex);
+  cond = profile::over_cond(*choice.cond);
+  old_cond = profile::over_old_cond(*choice.old_cond);
+  profile::calibrate(mutex, *choice.mutex);
+  choice.mutex = &mutex;
+  choice.cond = &cond;
+  choice.old_cond = &old_cond;
+  if (config.stats != nullptr) reset_stats();
 }
 
 void start() noexcept {
@@ -125,7 +153,9 @@ void start() noexcept {
     refuse(message);
   }
   if (config.verbose) announce();
-  active_rwlock = *ops;
+  RwOps rwlock = *ops;
+  if (profile_folder() != nullptr) begin_profile(rwlock, choice);
+  active_rwlock = rwlock;
   // Condition variables first: a mutex that is ours must not meet glibc's.
   active_old_cond = *choice.old_cond;
   active_cond = *choice.cond;
@@ -136,6 +166,7 @@ void in_forked_child() noexcept {
   Process::forked();
   ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
+  profile::forked();
   range_forked();
   rlu_forked();
   if (config.stats != nullptr) {
@@ -152,6 +183,7 @@ __attribute__((constructor)) void on_load() {
 
 // Other threads may still run and lock: nothing is torn down.
 __attribute__((destructor)) void on_exit() {
+  profile::end();
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
   find_bypasses(bypasses, swapped());

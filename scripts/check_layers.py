@@ -33,7 +33,9 @@ ROOMS = {
 
 # Folders outside that list, with all that they may include beside themselves.
 OTHERS = {
-    "interpose": ["src/platform", "src/registry"],
+    # The profile of locks: a part of the preload library that knows no lock either.
+    "profile": ["src/platform"],
+    "interpose": ["src/platform", "src/registry", "profile"],
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/registry", "interpose"],
     # Another one.
@@ -48,7 +50,7 @@ OTHERS = {
 
 PLATFORM = "src/platform"
 
-# The platform is the only door to the machine: elsewhere under src/, interpose/ and audit/ these may not occur.
+# The platform is the only door to the machine: elsewhere under src/, profile/, interpose/ and audit/ these may not be.
 PLATFORM_ONLY = [
     (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
     (re.compile(r"#\s*include\s*<stdatomic\.h>|\batomic_thread_fence\b"), "atomics"),
@@ -153,7 +155,7 @@ def missing(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    tops = ("src", "interpose", "audit", "fuzz", "include")
+    tops = ("src", "profile", "interpose", "audit", "fuzz", "include")
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = missing(root) + [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")

@@ -298,6 +298,52 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
     return fuzz.run(Paths.find(), fuzz.Request(command=list(command), delay_us=delay, **options))
 
 
+@cli.command(
+    "profile", context_settings=PASS_ON, short_help="Run a program and say which lock hurts, and where it is held."
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show so many locks.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=_Path),
+    metavar="DIR",
+    help="Keep it: profile.html, profile.json, stacks.",
+)
+@click.option(
+    "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
+)
+@click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
+@click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
+def profile_command(
+    top: int,
+    out: _Path | None,
+    folder: _Path | None,
+    rwlock: str | None,
+    mutex: str | None,
+    command: tuple[str, ...],
+) -> int:
+    """Run a program, and say on stderr which of its locks hurt: at which line threads waited, how long, and at which
+    line the holder kept them waiting. The locks are glibc's own, unless an option or the environment says otherwise.
+    The exit status is the program's own.
+
+    \b
+    lockswap profile -- ./server --port 8080
+    lockswap profile --top 5 -o hot -- ./prog
+    LOCKSWAP_PROFILE=/tmp/hot LD_PRELOAD=liblockswap.so ./prog; lockswap profile --from /tmp/hot
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.profile import profile
+
+    if folder is not None:
+        if command or out or rwlock or mutex:
+            raise UserError("--from reads what was recorded; leave the command and all options but --top away")
+        return profile.read(Paths.find(), folder, top)
+    if not command:
+        raise UserError("say what to run, behind '--'")
+    return profile.run(Paths.find(), list(command), top, out, rwlock, mutex)
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -8,6 +8,7 @@
 #include "registry/environment.h"
 #include "registry/mutexes.h"
 #include "registry/policy.h"
+#include "registry/profile_folder.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
 
@@ -44,6 +45,10 @@ constexpr Option kOptions[] = {
      "sharded-rw, pnova-rw: units of a segment, where the program says nothing"},
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
+    {"LOCKSWAP_PROFILE", "DIR", "",
+     "record which locks hurt, and which lines wait and hold, in files of this folder; for "
+     "'lockswap "
+     "profile'"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
      "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
      "unset: warn alone"},
@@ -177,6 +182,18 @@ void read_stats(Reader& reader, Config& config) noexcept {
   config.stats = stats_file;
 }
 
+// A folder that is not there is said when the file cannot be made.
+constinit char profile_files[kLongestFile + 1];
+void read_profile(Reader& reader) noexcept {
+  const char* v = environment_value("LOCKSWAP_PROFILE");
+  if (v == nullptr || !reader.ok()) return;
+  if (std::strlen(v) > kLongestFile) {
+    reader.complain("LOCKSWAP_PROFILE", "...") << "is longer than " << kLongestFile << " bytes";
+    return;
+  }
+  Text(profile_files, sizeof profile_files) << v;
+}
+
 void read_pretence(Reader& reader, Config& config) noexcept {
   const char* v = environment_value("LOCKSWAP_TOPOLOGY");
   if (v == nullptr || !reader.ok()) return;
@@ -229,6 +246,8 @@ void reject_unknown(Reader& reader) noexcept {
 
 Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptions))}; }
 
+const char* profile_folder() noexcept { return profile_files[0] != 0 ? profile_files : nullptr; }
+
 bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
   reject_unknown(reader);
@@ -252,6 +271,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
         << "is not a power of two";
   }
   read_stats(reader, config);
+  read_profile(reader);
   return reader.ok();
 }
 

@@ -1,13 +1,11 @@
 """`lockswap audit`: run a program on glibc's locks, and say what matters before they are swapped."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lockswap.audit import elf, report, verdict
@@ -15,6 +13,7 @@ from lockswap.audit.findings import Audit
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.run import extra_preload, preload_order, program
+from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
 FOUND = 3  # exit status of --fail-on-findings, as of compare's --fail-below
@@ -70,25 +69,9 @@ def _run(path: str, command: list[str], env: dict[str, str]) -> int:
         child = subprocess.Popen(command, executable=path, env=env)
     except OSError as error:
         raise UserError(program.cannot_start(command[0], path, error)) from error
-    with _passing_on(child):
+    with passing_on(child):
         status = child.wait()
     return status if status >= 0 else 128 - status
-
-
-@contextlib.contextmanager
-def _passing_on(child: subprocess.Popen) -> Iterator[None]:
-    """Ctrl-C reaches the program by itself, SIGTERM and SIGHUP through us; the report comes in any case."""
-
-    def pass_on(number: int, _: object) -> None:
-        child.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _read(reader: Path, files: list[Path]) -> list[dict]:

@@ -85,6 +85,11 @@ class Paths:
         return self._built(self._libraries / "liblockswap-fuzz.so")
 
     @property
+    def profile_reader(self) -> Path:
+        """Turns what LOCKSWAP_PROFILE leaves behind into JSON."""
+        return self._built(self.build / "bin" / "lockswap-profile-read")
+
+    @property
     def registry(self) -> Path:
         return self._built(self.build / "bin" / "lockswap-registry")
 

@@ -1,0 +1,124 @@
+"""`lockswap profile`: run a program, and say which of its locks hurt."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.base.registry import Registry
+from lockswap.base.selection import chosen
+from lockswap.profile import output, report, summary
+from lockswap.run import preload_order, program
+from lockswap.run.passing_on import passing_on
+from lockswap.run.preload import clean_environment, ld_preload
+
+_AT_ONCE = 200  # files for one call of the reader
+SUFFIX = ".lockprof"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run beside what its processes left; of recorded files nothing."""
+
+    command: list[str]
+    status: int | None = None
+    wall_s: float | None = None
+    cpu_s: float | None = None
+
+
+def run(
+    paths: Paths, command: list[str], top: int, out: Path | None, rwlock: str | None = None, mutex: str | None = None
+) -> int:
+    """Returns the program's exit status (128 + N after signal N)."""
+    path = program.resolve(command[0])
+    reader = paths.profile_reader
+    _make(out)
+    env = _environment(paths, rwlock, mutex)
+    for warning in [*program.hindrances(Path(path)), *preload_order.warnings(env["LD_PRELOAD"], paths.library)]:
+        print(f"lockswap: warning: {warning}", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
+        env["LOCKSWAP_PROFILE"] = folder if out is None else str(out.absolute())
+        done = _run(path, command, env)
+        _show(reader, Path(env["LOCKSWAP_PROFILE"]), done, top, out)
+    assert done.status is not None
+    return done.status
+
+
+def read(paths: Paths, folder: Path, top: int) -> int:
+    """The profile of what LOCKSWAP_PROFILE has recorded in a folder; its files are written there."""
+    if not folder.is_dir():
+        raise UserError(f"--from {folder}: there is no such folder; name one that LOCKSWAP_PROFILE named")
+    if not any(folder.glob(f"*{SUFFIX}")):
+        raise UserError(f"--from {folder}: no process has left a profile there (*{SUFFIX})")
+    _show(paths.profile_reader, folder, Run([]), top, folder)
+    return 0
+
+
+def _make(out: Path | None) -> None:
+    if out is None:
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"-o {out}: it exists and is no empty folder; name a new one")
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(f"-o {out}: cannot be made: {error.strerror}") from error
+
+
+def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[str, str]:
+    """Locks are those that the options name, else those that the user's environment names."""
+    env = clean_environment(os.environ)
+    if rwlock is not None or mutex is not None:
+        for key in ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_POLICY"):
+            env.pop(key, None)
+        choice = chosen(Registry.load(paths), rwlock, mutex)
+        if not choice.variables:
+            raise UserError("a profile needs the library; leave the option away, and the locks are glibc's")
+        env |= choice.variables
+    env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""))
+    return env
+
+
+def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
+    before, begin = _cpu(), time.monotonic()
+    try:
+        child = subprocess.Popen(command, executable=path, env=env)
+    except OSError as error:
+        raise UserError(program.cannot_start(command[0], path, error)) from error
+    with passing_on(child):
+        status = child.wait()
+    wall = time.monotonic() - begin
+    return Run(command, status if status >= 0 else 128 - status, wall, _cpu() - before)
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
+    recorded = _read(reader, sorted(folder.glob(f"*{SUFFIX}")))
+    profile = summary.summarise(recorded, run_)
+    text = report.as_text(profile, top)
+    print(text, file=sys.stderr, end="")
+    if out is not None:
+        output.write(profile, text, out)
+        print(f"lockswap profile: profile.html and the data are in {out}", file=sys.stderr)
+
+
+def _read(reader: Path, files: list[Path]) -> dict:
+    whole: dict = {"processes": []}
+    for start in range(0, len(files), _AT_ONCE):
+        done = subprocess.run([reader, *files[start : start + _AT_ONCE]], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise UserError(f"{done.stderr.strip()}; read it with the lockswap that recorded it")
+        part = json.loads(done.stdout)
+        whole = part | {"processes": whole["processes"] + part["processes"]}
+    return whole

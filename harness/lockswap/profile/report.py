@@ -1,0 +1,165 @@
+"""A profile as text of 80 columns."""
+
+import shlex
+import textwrap
+from collections import Counter
+
+from lockswap.base.text import plural, share
+from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profile, quantile
+
+_WIDTH = 80
+_PAIRS = 3  # of a lock
+_CONDS = 5
+_DROPPED = {
+    "objects": "calls on locks that found no room",
+    "tallies": "calls whose counts found no room",
+    "stacks": "stacks that found no room",
+    "pairs": "waits that could not be charged",
+    "holds": "holds of threads that hold too many locks",
+    "inside": "calls of signal handlers that interrupted the profile's own work",
+}
+_WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
+
+
+def as_text(profile: Profile, top: int) -> str:
+    lines = [_title(profile)]
+    waited = [lock for lock in profile.locks if lock.contended]
+    for number, lock in enumerate(waited[:top], 1):
+        lines += ["", *_lock(number, lock, profile)]
+    if not waited:
+        lines += ["", "No thread has waited for a lock."]
+    lines += _rest(profile, waited, top)
+    lines += _conds(profile)
+    lines += ["", *_coverage(profile)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def time(ns: float) -> str:
+    """Three digits: 12 ns, 3.41 us, 1.20 s."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if ns >= factor * 0.9995:
+            value = ns / factor
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _title(profile: Profile) -> str:
+    run = profile.run
+    words = [f"lockswap profile: {shlex.join(run.command)}" if run.command else "lockswap profile"]
+    if run.wall_s is not None:
+        words.append(f"{time(run.wall_s * 1e9)}, {time(run.cpu_s * 1e9)} of processor time")
+    words.append(plural(len(profile.processes), "process").replace("processs", "processes"))
+    return _wrapped("; ".join(words), "", "  ")
+
+
+def _wrapped(text: str, first: str, more: str) -> str:
+    return textwrap.fill(
+        text, _WIDTH, initial_indent=first, subsequent_indent=more, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _lock(number: int, lock: Lock, profile: Profile) -> list[str]:
+    lines = [_wrapped(f"{lock.kind} {_named(lock)}", f"{number:>2}. ", "    ")]
+    shares = share(lock.wait_ns / profile.wait_ns) if profile.wait_ns else "0 %"
+    lines.append(
+        _wrapped(
+            f"waited {time(lock.wait_ns)} ({shares} of all), in {lock.contended:,} of {lock.acquisitions:,} "
+            f"acquisitions ({share(lock.contended / lock.acquisitions)}); {_quantiles(lock.waits, lock.most_wait_ns)}",
+            "    ",
+            "      ",
+        )
+    )
+    for mode, word in ((EXCLUSIVE, "held"), (SHARED, "read")):
+        if lock.modes[mode].acquisitions:
+            lines.append(_wrapped(f"{word}: {_held(lock, mode)}", "    ", "      "))
+    for pair in lock.by_sites()[:_PAIRS]:
+        lines += _pair(lock, pair)
+    return lines
+
+
+def _named(lock: Lock) -> str:
+    place = str(lock.place)
+    verb = "initialised" if lock.by_init else "first taken"
+    what = f"{verb} in {place}" if lock.name == place else f"{lock.name}, {verb} in {place}"
+    return f"{what} ({plural(lock.objects, 'object')}, {plural(lock.threads, 'thread')})"
+
+
+def _quantiles(histogram: Counter, most: int) -> str:
+    half, nearly_all = (quantile(histogram, share_, most) for share_ in (0.5, 0.99))
+    return f"p50 {time(half)}, p99 {time(nearly_all)}, max {time(most)}"
+
+
+def _held(lock: Lock, which: str) -> str:
+    mode: Mode = lock.modes[which]
+    words = [_quantiles(mode.holds, mode.most_hold_ns)] if mode.timed_holds else ["not timed"]
+    if lock.kind == "rwlock":
+        words.append(f"{share(mode.acquisitions / lock.acquisitions)} of acquisitions")
+    if which == EXCLUSIVE and lock.failed_tries:
+        words.append(f"{lock.failed_tries:,} failed tries")
+    if which == EXCLUSIVE and lock.timeouts:
+        words.append(f"{lock.timeouts:,} timeouts")
+    return "; ".join(words)
+
+
+def _pair(lock: Lock, pair: Pair) -> list[str]:
+    """The time until the release is the holder's; the rest is the scheduler's."""
+    waiter, holder = ((_WORDS[side.mode] if lock.kind == "rwlock" else "") for side in (pair.waiter, pair.holder))
+    after = pair.wait_ns - pair.until_release_ns
+    known = "" if not pair.until_release_ns else f", {time(after)} of it after the release"
+    return [
+        _wrapped(f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}{known}:", "    - ", "      "),
+        _wrapped(f"{holder} holds until {pair.holder.site}".strip(), "      ", "        "),
+        _wrapped(f"{waiter} waits at    {pair.waiter.site}".strip(), "      ", "        "),
+    ]
+
+
+def _rest(profile: Profile, waited: list[Lock], top: int) -> list[str]:
+    lines = []
+    if len(waited) > top:
+        rest = sum(lock.wait_ns for lock in waited[top:])
+        lines.append(f"{plural(len(waited) - top, 'lock')} more: {time(rest)} waited; --top shows more")
+    idle = [lock for lock in profile.locks if not lock.contended]
+    if idle:
+        taken = sum(lock.acquisitions for lock in idle)
+        lines.append(f"{plural(len(idle), 'lock')} without a wait, taken {taken:,} times")
+    return ["", *lines] if lines else []
+
+
+def _conds(profile: Profile) -> list[str]:
+    if not profile.conds:
+        return []
+    lines = ["", "Condition variables (threads without work wait there, too):"]
+    for cond in profile.conds[:_CONDS]:
+        mode = cond.modes[EXCLUSIVE]
+        waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {plural(cond.signals, 'signal')}"
+        lines.append(_wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
+    if len(profile.conds) > _CONDS:
+        lines.append(f"    {len(profile.conds) - _CONDS} more; -o DIR has them")
+    return lines
+
+
+def _coverage(profile: Profile) -> list[str]:
+    waits = sum(mode.long_waits for lock in profile.locks for mode in lock.modes.values())
+    pairs = [pair for lock in profile.locks for pair in lock.pairs.values()]
+    known = sum(pair.waits for pair in pairs if pair.holder.stack)
+    words = []
+    if waits:
+        words.append(
+            f"Of {plural(waits, 'wait')} of {time(profile.threshold_ns)} and more, {known} have a holder with a name."
+        )
+    words.append(
+        "Not seen: waits on futexes of a program's or language's own (Go, abseil, std::atomic), inside the C library, "
+        "and in static programs."
+    )
+    running = sum(not one["ended"] for one in profile.processes)
+    if running:
+        words.append(f"{plural(running, 'process').replace('processs', 'processes')} ended without exit, or by exec.")
+    if dropped := {name: count for name, count in profile.dropped.items() if name in _DROPPED and count}:
+        words.append(f"Left out: {', '.join(f'{count:,} {_DROPPED[name]}' for name, count in dropped.items())}.")
+    if profile.changed:
+        words.append(f"Not the files that ran, so without names: {', '.join(profile.changed)}.")
+    lines = [_wrapped(" ".join(words), "", "  ")]
+    cost = f"Profiling itself cost about {time(profile.cost_ns)} of processor time"
+    if profile.run.cpu_s:
+        cost += f", {share(profile.cost_ns / 1e9 / profile.run.cpu_s)} of the program's"
+    return [*lines, _wrapped(f"{cost} (estimated).", "", "  ")]

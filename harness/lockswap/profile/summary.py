@@ -1,0 +1,195 @@
+"""From what processes recorded to locks with names: one for each place or variable, over all processes."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from lockswap.profile.names import Function, Names, site
+
+EXCLUSIVE, SHARED = "exclusive", "shared"
+_OWN = "liblockswap.so"  # its probe for the cost of profiling is no lock of the program
+_COUNTS = ("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns")
+_MOST = ("most_wait_ns", "most_hold_ns")
+NOBODY = Function("(not known)")
+
+
+@dataclass
+class Mode:
+    """Exclusive or shared acquisitions of a lock, of all threads. Histograms are {least ns of a bucket: count}."""
+
+    acquisitions: int = 0
+    contended: int = 0
+    wait_ns: int = 0
+    long_waits: int = 0
+    timed_holds: int = 0
+    hold_ns: int = 0
+    most_wait_ns: int = 0
+    most_hold_ns: int = 0
+    waits: Counter = field(default_factory=Counter)
+    holds: Counter = field(default_factory=Counter)
+
+    def add(self, one: dict) -> None:
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + one[name])
+        for name in _MOST:
+            setattr(self, name, max(getattr(self, name), one[name]))
+        self.waits.update(dict(one["waits"]))
+        self.holds.update(dict(one["holds"]))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a wait: a thread that waited, or the one whose release ended it."""
+
+    mode: str
+    stack: tuple[Function, ...]
+
+    @property
+    def site(self) -> Function:
+        return site(list(self.stack)) or NOBODY
+
+
+@dataclass
+class Pair:
+    """Holder here kept waiter there."""
+
+    waiter: Side
+    holder: Side
+    waits: int = 0
+    wait_ns: int = 0
+    until_release_ns: int = 0
+    most_ns: int = 0
+
+
+@dataclass
+class Lock:
+    kind: str
+    name: str
+    place: Function  # where the first one of them was initialised, or else first taken
+    by_init: bool
+    objects: int = 0
+    threads: int = 0
+    failed_tries: int = 0
+    timeouts: int = 0
+    signals: int = 0
+    modes: dict[str, Mode] = field(default_factory=lambda: {EXCLUSIVE: Mode(), SHARED: Mode()})
+    pairs: dict[tuple, Pair] = field(default_factory=dict)
+
+    @property
+    def wait_ns(self) -> int:
+        return sum(mode.wait_ns for mode in self.modes.values())
+
+    @property
+    def contended(self) -> int:
+        return sum(mode.contended for mode in self.modes.values())
+
+    @property
+    def acquisitions(self) -> int:
+        return sum(mode.acquisitions for mode in self.modes.values())
+
+    @property
+    def waits(self) -> Counter:
+        return self.modes[EXCLUSIVE].waits + self.modes[SHARED].waits
+
+    @property
+    def most_wait_ns(self) -> int:
+        return max(mode.most_wait_ns for mode in self.modes.values())
+
+    def by_sites(self) -> list[Pair]:
+        """Pairs of sites, of whichever stacks; the longest waits first."""
+        merged: dict[tuple, Pair] = {}
+        for pair in self.pairs.values():
+            sides = [Side(side.mode, (side.site,)) for side in (pair.waiter, pair.holder)]
+            _add(merged.setdefault(tuple(sides), Pair(*sides)), pair)
+        return sorted(merged.values(), key=lambda pair: -pair.wait_ns)
+
+
+@dataclass
+class Profile:
+    run: object
+    threshold_ns: int
+    locks: list[Lock]  # mutexes and rwlocks, the longest waits first
+    conds: list[Lock]
+    processes: list[dict]
+    changed: list[str]  # files that are not what ran any more
+
+    @property
+    def wait_ns(self) -> int:
+        return sum(lock.wait_ns for lock in self.locks)
+
+    @property
+    def dropped(self) -> Counter:
+        return sum((Counter(one["dropped"]) for one in self.processes), Counter())
+
+    @property
+    def cost_ns(self) -> float:
+        """An estimate, from what each process measured at its start."""
+        pairs = sum(
+            one["cost"]["pair_ns"] * lock[mode]["acquisitions"]
+            for one in self.processes
+            for lock in one["locks"]
+            for mode in (EXCLUSIVE, SHARED)
+            if mode in lock
+        )
+        return pairs + sum(one["cost"]["unwind_ns"] for one in self.processes)
+
+
+def summarise(recorded: dict, run: object) -> Profile:
+    processes = recorded["processes"]
+    names = Names(processes)
+    locks: dict[tuple, Lock] = {}
+    for process in processes:
+        stacks = {stack["id"]: tuple(names.stack(process, stack["frames"])) for stack in process["stacks"]}
+        by_class = {}
+        process["locks"] = [lock for lock in process["locks"] if not _is_probe(process, lock)]
+        for one in process["locks"]:
+            place = site(list(stacks.get(one["stack"], ()))) or NOBODY
+            name = names.variable(process, one["object"]) if one["object"] else str(place)
+            lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"]))
+            by_class[one["class"]] = lock
+            _count(lock, one)
+        for one in process["pairs"]:
+            lock = by_class.get(one["class"])
+            if lock is None:
+                continue
+            waiter = Side(one["waiter_mode"], stacks.get(one["waiter"], ()))
+            holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
+            pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
+            _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
+    ranked = sorted(locks.values(), key=lambda lock: (-lock.wait_ns, -lock.acquisitions))
+    return Profile(
+        run,
+        recorded.get("threshold_ns", 0),
+        [lock for lock in ranked if lock.kind != "cond"],
+        [lock for lock in ranked if lock.kind == "cond"],
+        processes,
+        names.changed,
+    )
+
+
+def quantile(histogram: Counter, share: float, most: int) -> float:
+    """About: the middle of the bucket, which is half an octave wide. most: the greatest of all."""
+    rank = share * sum(histogram.values())
+    for begin in sorted(histogram):
+        rank -= histogram[begin]
+        if rank <= 0:
+            return min(most, begin * 1.2 if begin else 8)
+    return 0
+
+
+def _is_probe(process: dict, lock: dict) -> bool:
+    return bool(lock["object"]) and process["modules"][lock["object"][0]]["path"].endswith(f"/{_OWN}")
+
+
+def _count(lock: Lock, one: dict) -> None:
+    for name in ("objects", "threads", "failed_tries", "timeouts", "signals"):
+        setattr(lock, name, getattr(lock, name) + one[name])
+    for mode in (EXCLUSIVE, SHARED):
+        if mode in one:
+            lock.modes[mode].add(one[mode])
+
+
+def _add(pair: Pair, one: Pair) -> None:
+    pair.waits += one.waits
+    pair.wait_ns += one.wait_ns
+    pair.until_release_ns += one.until_release_ns
+    pair.most_ns = max(pair.most_ns, one.most_ns)

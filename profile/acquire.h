@@ -1,0 +1,138 @@
+// One acquisition and one release, of whatever kind of lock.
+#pragma once
+
+#include <cerrno>
+
+#include "profile/waits.h"
+
+namespace lockswap::profile {
+
+// The exported functions jump here, so this is what they return to: the program.
+#define LOCKSWAP_PROFILE_CALLER __builtin_return_address(0)
+
+inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
+
+inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode,
+                              bool waited) noexcept {
+  if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
+  begin_hold(t, lock, mode, waited);
+}
+
+// What follows on a try that failed. `acquire` is the call that waits.
+template <Kind kKind, class Acquire>
+[[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
+                                     const void* caller, Acquire acquire) noexcept {
+  const Wait wait = begin_wait(*entry.thread(), *seen.object, caller);
+  const std::uint32_t process = world().number;
+  entry.leave();
+  const int error = acquire();
+  // In a child that a signal handler forked meanwhile the count is not this thread's.
+  if (process == world().number) stop_waiting(*seen.object);
+  const std::uint64_t end = Ticks::now();
+  Thread* const t = entry.again();
+  if (t == nullptr) return error;
+  seen = see<kKind>(*t, lock, caller);  // the lock, or the process, may be another one
+  if (seen.object == nullptr) return error;
+  if (is_acquired(error)) {
+    count_wait(*t, seen, wait, mode, end, caller);
+    count_acquisition(*t, seen, lock, mode, true);
+  } else if (error == ETIMEDOUT && seen.tally != nullptr) {
+    ++seen.tally->timeouts;
+    seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
+  }
+  return error;
+}
+
+template <Kind kKind, class Try, class Acquire>
+int acquire_lock(const void* lock, Mode mode, const void* caller, Try attempt,
+                 Acquire acquire) noexcept {
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) [[unlikely]]
+    return acquire();
+  const Seen seen = see<kKind>(*t, lock, caller);
+  if (seen.object == nullptr) [[unlikely]] {
+    entry.leave();
+    return acquire();
+  }
+  const int error = attempt();
+  if (is_acquired(error)) [[likely]] {
+    count_acquisition(*t, seen, lock, mode, false);
+    return error;
+  }
+  return acquire_slowly<kKind>(entry, seen, lock, mode, caller, acquire);
+}
+
+template <Kind kKind, class Try>
+int try_lock(const void* lock, Mode mode, const void* caller, Try attempt) noexcept {
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) [[unlikely]]
+    return attempt();
+  const Seen seen = see<kKind>(*t, lock, caller);
+  const int error = attempt();
+  if (seen.object == nullptr) return error;
+  if (is_acquired(error)) {
+    count_acquisition(*t, seen, lock, mode, false);
+  } else if (error == EBUSY && seen.tally != nullptr) {
+    ++seen.tally->failed_tries;
+  }
+  return error;
+}
+
+// Before a release; nullptr: nobody waits for it.
+inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) noexcept {
+  const EndedHold hold = end_hold(t, lock);
+  if (seen.object == nullptr) return nullptr;
+  // relaxed: a waiter that is not seen yet begins now, and does not wait long for this hold.
+  const bool has_waiters = seen.object->waiters.load(relaxed) != 0 && !hold.inner;
+  if (hold.since == 0 && !has_waiters) [[likely]]
+    return nullptr;
+  const std::uint64_t now = Ticks::now();
+  count_hold(seen.tally, hold, now);
+  return has_waiters ? &announce_release(t, *seen.object, hold.mode, now) : nullptr;
+}
+
+template <Kind kKind, class Unlock>
+int release_lock(const void* lock, const void* caller, Unlock unlock) noexcept {
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) [[unlikely]]
+    return unlock();
+  const Seen seen = see<kKind>(*t, lock, caller);
+  Release* const release = end_and_announce(*t, seen, lock);
+  const int error = unlock();
+  if (release != nullptr) [[unlikely]]
+    locate_release(*t, *seen.object, *release, caller);
+  if (t->pending.object != nullptr) [[unlikely]]
+    charge_pending(*t, false);
+  return error;
+}
+
+// The object begins here, or begins anew.
+template <Kind kKind, class Init>
+int begin_lock(const void* lock, const void* caller, Init init) noexcept {
+  Entry entry;
+  const int error = init();
+  if (Thread* const t = entry.thread(); t != nullptr && error == 0) {
+    if (Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock)); o != nullptr) {
+      o->what.store(0, relaxed);  // relaxed: the program hands the object on
+      decide(*t, *o, kKind, caller, true);
+    }
+  }
+  return error;
+}
+
+// Whatever lies here next is another one.
+template <class Destroy>
+int end_lock(const void* lock, Destroy destroy) noexcept {
+  const Entry entry;
+  const int error = destroy();
+  if (entry.thread() != nullptr && error == 0) {
+    if (Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock)); o != nullptr)
+      o->what.store(0, relaxed);  // relaxed: nobody may use it
+  }
+  return error;
+}
+
+}  // namespace lockswap::profile

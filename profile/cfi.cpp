@@ -1,0 +1,541 @@
+// No table is built and no lock taken: the search goes through .eh_frame_hdr, which linkers sort.
+#include "profile/cfi.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace lockswap::profile {
+namespace {
+
+using Byte = const std::uint8_t*;
+
+template <class T>
+T fetch(std::uint64_t address) noexcept {
+  T value{};
+  constexpr std::uint64_t kNoPage = 4096;  // nothing is mapped below
+  if (address < kNoPage) return value;
+  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+  return value;
+}
+
+// Reads the encodings of the format. After an error the rest is zeroes.
+class Stream {
+ public:
+  Stream(Byte at, Byte end) noexcept : at_(at), end_(end) {}
+
+  bool more() const noexcept { return at_ < end_; }
+  Byte at() const noexcept { return at_; }
+  void skip(std::uint64_t n) noexcept {
+    at_ = n > static_cast<std::uint64_t>(end_ - at_) ? end_ : at_ + n;
+  }
+
+  template <class T>
+  T get() noexcept {
+    T value{};
+    if (static_cast<std::size_t>(end_ - at_) < sizeof value) {
+      at_ = end_;
+      return value;
+    }
+    std::memcpy(&value, at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  std::uint64_t uleb() noexcept {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; more(); shift += 7) {
+      const std::uint8_t b = *at_++;
+      if (shift < 64) value |= std::uint64_t{b & 0x7fu} << shift;
+      if ((b & 0x80) == 0) break;
+    }
+    return value;
+  }
+  std::int64_t sleb() noexcept {
+    std::uint64_t value = 0;
+    unsigned shift = 0;
+    std::uint8_t b = 0x80;
+    while (more() && (b & 0x80) != 0) {
+      b = *at_++;
+      if (shift < 64) value |= std::uint64_t{b & 0x7fu} << shift;
+      shift += 7;
+    }
+    if (shift < 64 && (b & 0x40) != 0) value |= ~std::uint64_t{0} << shift;
+    return static_cast<std::int64_t>(value);
+  }
+  // DW_EH_PE_*: the format in the lower four bits, what it is relative to above.
+  std::uint64_t pointer(std::uint8_t encoding, std::uint64_t data_base) noexcept {
+    const auto here = reinterpret_cast<std::uint64_t>(at_);
+    std::uint64_t value = 0;
+    switch (encoding & 0x0f) {
+      case 0x00:
+      case 0x04:
+      case 0x0c:
+        value = get<std::uint64_t>();
+        break;
+      case 0x01:
+        value = uleb();
+        break;
+      case 0x02:
+        value = get<std::uint16_t>();
+        break;
+      case 0x03:
+        value = get<std::uint32_t>();
+        break;
+      case 0x09:
+        value = static_cast<std::uint64_t>(sleb());
+        break;
+      case 0x0a:
+        value = static_cast<std::uint64_t>(std::int64_t{get<std::int16_t>()});
+        break;
+      case 0x0b:
+        value = static_cast<std::uint64_t>(std::int64_t{get<std::int32_t>()});
+        break;
+      default:
+        at_ = end_;
+        return 0;
+    }
+    if (value == 0) return 0;
+    switch (encoding & 0x70) {
+      case 0x10:
+        value += here;
+        break;
+      case 0x30:
+        value += data_base;
+        break;
+      default:
+        break;
+    }
+    return (encoding & 0x80) != 0 ? fetch<std::uint64_t>(value) : value;
+  }
+
+ private:
+  Byte at_, end_;
+};
+
+struct Rule {
+  enum How : std::uint8_t {
+    same,
+    undefined,
+    at_offset,
+    offset,
+    in_register,
+    at_expression,
+    expression
+  };
+  How how = same;
+  std::int64_t value = 0;  // an offset, a register, or where the expression is
+};
+struct Row {
+  std::uint32_t cfa_register = 0;
+  std::int64_t cfa_offset = 0;
+  std::uint64_t cfa_expression = 0;  // if not 0, instead
+  Rule rule[kRegisters];
+  bool signed_return = false;
+};
+
+struct Description {
+  std::uint64_t begin = 0, end = 0;
+  Byte initial = nullptr, initial_end = nullptr;
+  Byte own = nullptr, own_end = nullptr;
+  std::uint64_t code_unit = 1;
+  std::int64_t data_unit = 1;
+  std::uint32_t return_column = kReturnColumn;
+  std::uint8_t encoding = 0;
+  bool of_signals = false;
+};
+
+// A length and what it is the length of; false: neither CIE nor FDE.
+bool open(Byte at, Byte& body, Byte& end) noexcept {
+  const auto length = fetch<std::uint32_t>(reinterpret_cast<std::uint64_t>(at));
+  if (length == 0 || length >= 0xfffffff0u) return false;  // the end; 64-bit ones nobody writes
+  body = at + 4;
+  end = body + length;
+  return true;
+}
+
+bool read_common(Byte at, Description& d) noexcept {
+  Byte body = nullptr, end = nullptr;
+  if (!open(at, body, end)) return false;
+  Stream in(body, end);
+  if (in.get<std::uint32_t>() != 0) return false;
+  const auto version = in.get<std::uint8_t>();
+  const char* augmentation = reinterpret_cast<const char*>(in.at());
+  in.skip(std::strlen(augmentation) + 1);
+  if (version == 4) in.skip(2);
+  d.code_unit = in.uleb();
+  d.data_unit = in.sleb();
+  d.return_column = static_cast<std::uint32_t>(version == 1 ? in.get<std::uint8_t>() : in.uleb());
+  if (augmentation[0] == 'z') {
+    const std::uint64_t size = in.uleb();
+    Stream data(in.at(), end);
+    in.skip(size);
+    for (const char* c = augmentation + 1; *c != 0; ++c) {
+      if (*c == 'R') {
+        d.encoding = data.get<std::uint8_t>();
+      } else if (*c == 'P') {
+        const auto encoding = data.get<std::uint8_t>();
+        data.pointer(encoding & 0x7f, 0);
+      } else if (*c == 'L') {
+        data.skip(1);
+      } else if (*c == 'S') {
+        d.of_signals = true;
+      } else if (*c != 'B' && *c != 'G') {
+        break;
+      }
+    }
+  } else if (augmentation[0] != 0) {
+    return false;
+  }
+  d.initial = in.at();
+  d.initial_end = end;
+  return d.return_column < kRegisters;
+}
+
+// The description of the function that `pc` lies in.
+bool find(const Loaded& module, std::uint64_t pc, Description& d) noexcept {
+  const auto* header = static_cast<Byte>(module.unwinding);
+  if (header == nullptr || header[0] != 1) return false;
+  const auto base = reinterpret_cast<std::uint64_t>(header);
+  Stream in(header + 4, header + 24);
+  in.pointer(header[1], base);  // .eh_frame
+  const std::uint64_t count = in.pointer(header[2], base);
+  constexpr std::uint8_t kRelativeInts = 0x3b;  // to the header, as all linkers write
+  if (header[3] != kRelativeInts || count == 0) return false;
+  struct Entry {
+    std::int32_t pc, description;
+  };
+  const auto table = reinterpret_cast<std::uint64_t>(in.at());
+  std::uint64_t low = 0, high = count;  // the entry is in [low, high)
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const std::int64_t starts = fetch<Entry>(table + middle * sizeof(Entry)).pc;
+    (base + static_cast<std::uint64_t>(starts) <= pc ? low : high) = middle;
+  }
+  const std::int64_t where = fetch<Entry>(table + low * sizeof(Entry)).description;
+  Byte body = nullptr, end = nullptr;
+  if (!open(header + where, body, end)) return false;
+  Stream fde(body, end);
+  const auto back = fde.get<std::uint32_t>();
+  if (back == 0 || !read_common(body - back, d)) return false;
+  d.begin = fde.pointer(d.encoding, base);
+  d.end = d.begin + fde.pointer(d.encoding & 0x0f, base);
+  if (pc < d.begin || pc >= d.end) return false;
+  fde.skip(fde.uleb());  // augmentation data: all CIEs of today have "z"
+  d.own = fde.at();
+  d.own_end = end;
+  return true;
+}
+
+constexpr int kMostRemembered = 4;
+
+// Runs instructions until the row for pc is made.
+class Interpreter {
+ public:
+  Interpreter(const Description& d, std::uint64_t pc) noexcept : d_(d), pc_(pc), at_(d.begin) {}
+
+  bool make(Row& row) noexcept {
+    if (!run(d_.initial, d_.initial_end, row)) return false;
+    initial_ = row;
+    return run(d_.own, d_.own_end, row);
+  }
+
+ private:
+  bool run(Byte begin, Byte end, Row& row) noexcept {
+    Stream in(begin, end);
+    while (in.more() && at_ <= pc_) {
+      if (!one(in, row)) return false;
+    }
+    return true;
+  }
+
+  static void set(Row& row, std::uint64_t reg, Rule::How how, std::int64_t value) noexcept {
+    if (reg < kRegisters) row.rule[reg] = {how, value};
+  }
+  std::int64_t unit(std::uint64_t n) const noexcept {
+    return static_cast<std::int64_t>(n) * d_.data_unit;
+  }
+  void advance(std::uint64_t n) noexcept { at_ += n * d_.code_unit; }
+  static std::int64_t block(Stream& in) noexcept {
+    const auto at = reinterpret_cast<std::int64_t>(in.at());
+    const std::uint64_t size = in.uleb();
+    in.skip(size);
+    return at;
+  }
+
+  bool one(Stream& in, Row& row) noexcept {
+    const auto code = in.get<std::uint8_t>();
+    const std::uint8_t low = code & 0x3f;
+    switch (code >> 6) {
+      case 1:
+        advance(low);
+        return true;
+      case 2:
+        set(row, low, Rule::at_offset, unit(in.uleb()));
+        return true;
+      case 3:
+        if (low < kRegisters) row.rule[low] = initial_.rule[low];
+        return true;
+      default:
+        return extended(low, in, row);
+    }
+  }
+
+  bool extended(std::uint8_t code, Stream& in, Row& row) noexcept {
+    std::uint64_t reg = 0;
+    switch (code) {
+      case 0x00:  // nop
+        return true;
+      case 0x01:  // set_loc
+        at_ = in.pointer(d_.encoding, 0);
+        return true;
+      case 0x02:
+        advance(in.get<std::uint8_t>());
+        return true;
+      case 0x03:
+        advance(in.get<std::uint16_t>());
+        return true;
+      case 0x04:
+        advance(in.get<std::uint32_t>());
+        return true;
+      case 0x05:  // offset_extended
+        reg = in.uleb();
+        set(row, reg, Rule::at_offset, unit(in.uleb()));
+        return true;
+      case 0x06:  // restore_extended
+        reg = in.uleb();
+        if (reg < kRegisters) row.rule[reg] = initial_.rule[reg];
+        return true;
+      case 0x07:
+        set(row, in.uleb(), Rule::undefined, 0);
+        return true;
+      case 0x08:
+        set(row, in.uleb(), Rule::same, 0);
+        return true;
+      case 0x09:
+        reg = in.uleb();
+        set(row, reg, Rule::in_register, static_cast<std::int64_t>(in.uleb()));
+        return true;
+      case 0x0a:  // remember_state
+        if (depth_ == kMostRemembered) return false;
+        remembered_[depth_++] = row;
+        return true;
+      case 0x0b:
+        if (depth_ == 0) return false;
+        row = remembered_[--depth_];
+        return true;
+      case 0x0c:  // def_cfa
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
+        row.cfa_expression = 0;
+        return true;
+      case 0x0d:
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_expression = 0;
+        return true;
+      case 0x0e:
+        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
+        return true;
+      case 0x0f:
+        row.cfa_expression = static_cast<std::uint64_t>(block(in));
+        return true;
+      case 0x10:
+        reg = in.uleb();
+        set(row, reg, Rule::at_expression, block(in));
+        return true;
+      case 0x11:
+        reg = in.uleb();
+        set(row, reg, Rule::at_offset, in.sleb() * d_.data_unit);
+        return true;
+      case 0x12:
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_offset = in.sleb() * d_.data_unit;
+        row.cfa_expression = 0;
+        return true;
+      case 0x13:
+        row.cfa_offset = in.sleb() * d_.data_unit;
+        return true;
+      case 0x14:
+        reg = in.uleb();
+        set(row, reg, Rule::offset, unit(in.uleb()));
+        return true;
+      case 0x15:
+        reg = in.uleb();
+        set(row, reg, Rule::offset, in.sleb() * d_.data_unit);
+        return true;
+      case 0x16:
+        reg = in.uleb();
+        set(row, reg, Rule::expression, block(in));
+        return true;
+      case 0x2d:  // of Arm: the return address is signed from here on, or no more
+        row.signed_return = !row.signed_return;
+        return true;
+      case 0x2e:  // GNU_args_size
+        in.uleb();
+        return true;
+      case 0x2f:
+        reg = in.uleb();
+        set(row, reg, Rule::at_offset, -unit(in.uleb()));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  const Description& d_;
+  const std::uint64_t pc_;
+  std::uint64_t at_;
+  Row initial_;
+  Row remembered_[kMostRemembered];
+  int depth_ = 0;
+};
+
+// The operations that compilers and libc write: procedure linkage tables, signal frames, functions
+// that align their stack. `first` is on the stack at the beginning.
+bool evaluate(std::uint64_t block, const Frame& frame, std::uint64_t first,
+              std::uint64_t& result) noexcept {
+  Stream sized(reinterpret_cast<Byte>(block), reinterpret_cast<Byte>(block) + 16);
+  const std::uint64_t size = sized.uleb();
+  Stream in(sized.at(), sized.at() + size);
+  constexpr int kDepth = 16;
+  std::uint64_t stack[kDepth] = {first};
+  int top = 0;
+  const auto push = [&](std::uint64_t value) {
+    if (top + 1 == kDepth) return false;
+    stack[++top] = value;
+    return true;
+  };
+  while (in.more()) {
+    const auto code = in.get<std::uint8_t>();
+    bool good = true;
+    if (code >= 0x30 && code <= 0x4f) {  // lit
+      good = push(code - 0x30u);
+    } else if (code >= 0x70 && code <= 0x8f) {  // breg
+      const std::int64_t offset = in.sleb();
+      const std::uint32_t reg = code - 0x70u;
+      good = reg < kRegisters && push(frame.reg[reg] + static_cast<std::uint64_t>(offset));
+    } else {
+      switch (code) {
+        case 0x06:
+          stack[top] = fetch<std::uint64_t>(stack[top]);
+          break;
+        case 0x08:
+          good = push(in.get<std::uint8_t>());
+          break;
+        case 0x09:
+          good = push(static_cast<std::uint64_t>(std::int64_t{in.get<std::int8_t>()}));
+          break;
+        case 0x0a:
+          good = push(in.get<std::uint16_t>());
+          break;
+        case 0x0b:
+          good = push(static_cast<std::uint64_t>(std::int64_t{in.get<std::int16_t>()}));
+          break;
+        case 0x10:
+          good = push(in.uleb());
+          break;
+        case 0x11:
+          good = push(static_cast<std::uint64_t>(in.sleb()));
+          break;
+        case 0x23:
+          stack[top] += in.uleb();
+          break;
+        case 0x1a:
+        case 0x1c:
+        case 0x22:
+        case 0x24:
+        case 0x2a: {
+          if (top == 0) return false;
+          const std::uint64_t right = stack[top--];
+          std::uint64_t& left = stack[top];
+          left =
+              code == 0x1a   ? left & right
+              : code == 0x1c ? left - right
+              : code == 0x22 ? left + right
+              : code == 0x24
+                  ? left << (right & 63)
+                  : (static_cast<std::int64_t>(left) >= static_cast<std::int64_t>(right) ? 1u : 0u);
+          break;
+        }
+        default:
+          return false;
+      }
+    }
+    if (!good) return false;
+  }
+  result = stack[top];
+  return true;
+}
+
+// Where a signed return address has no address bits. Zero bits of a plain one stay as they are.
+std::uint64_t stripped(std::uint64_t pc) noexcept {
+#if defined(__aarch64__)
+  return pc & ((std::uint64_t{1} << 48) - 1);
+#else
+  return pc;
+#endif
+}
+
+bool apply(const Rule& rule, std::uint32_t reg, const Frame& before, std::uint64_t cfa,
+           std::uint64_t& value, std::uint64_t& at) noexcept {
+  at = 0;
+  switch (rule.how) {
+    case Rule::same:
+    case Rule::undefined:
+      value = before.reg[reg];
+      return true;
+    case Rule::offset:
+      value = cfa + static_cast<std::uint64_t>(rule.value);
+      return true;
+    case Rule::at_offset:
+      at = cfa + static_cast<std::uint64_t>(rule.value);
+      break;
+    case Rule::in_register:
+      if (rule.value < 0 || rule.value >= static_cast<std::int64_t>(kRegisters)) return false;
+      value = before.reg[rule.value];
+      return true;
+    case Rule::expression:
+      return evaluate(static_cast<std::uint64_t>(rule.value), before, cfa, value);
+    case Rule::at_expression:
+      if (!evaluate(static_cast<std::uint64_t>(rule.value), before, cfa, at)) return false;
+      break;
+  }
+  value = fetch<std::uint64_t>(at);
+  return true;
+}
+
+}  // namespace
+
+bool step(Frame& frame, const Loaded& module) noexcept {
+  // What a call returns to may be behind its function.
+  const std::uint64_t inside = frame.interrupted ? frame.pc : frame.pc - 1;
+  Description d;
+  if (!find(module, inside, d)) return false;
+  Row row;
+  if (!Interpreter(d, inside).make(row)) return false;
+  if (row.rule[d.return_column].how == Rule::undefined) return false;
+  std::uint64_t cfa = 0;
+  if (row.cfa_expression != 0) {
+    if (!evaluate(row.cfa_expression, frame, 0, cfa)) return false;
+  } else {
+    if (row.cfa_register >= kRegisters) return false;
+    cfa = frame.reg[row.cfa_register] + static_cast<std::uint64_t>(row.cfa_offset);
+  }
+  // Callers lie above, on a stack of some megabytes; a handler may have a stack of its own.
+  constexpr std::uint64_t kFar = std::uint64_t{64} << 20;
+  const std::uint64_t from = frame.reg[kStackRegister];
+  if (!d.of_signals && (cfa <= from || cfa - from > kFar)) return false;
+  if (cfa % sizeof(std::uint64_t) != 0) return false;
+  Frame caller{};
+  for (std::uint32_t r = 0; r < kRegisters; ++r) {
+    std::uint64_t at = 0;
+    if (!apply(row.rule[r], r, frame, cfa, caller.reg[r], at)) return false;
+    if (r == d.return_column) caller.pc_at = at;
+  }
+  if (row.rule[kStackRegister].how == Rule::same) caller.reg[kStackRegister] = cfa;
+  caller.pc = stripped(caller.reg[d.return_column]);
+  caller.interrupted = d.of_signals;
+  if (caller.pc == 0) return false;
+  frame = caller;
+  return true;
+}
+
+}  // namespace lockswap::profile

@@ -1,0 +1,154 @@
+#include "profile/file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+
+#include <sys/mman.h>
+
+#include "platform/clock.h"
+#include "platform/syscall.h"
+#include "platform/text.h"
+
+namespace lockswap::profile {
+namespace {
+
+constinit Record* mapped = nullptr;
+constinit NativeAtomic<bool> full{false};
+constinit char folder_of_files[4096] = {};
+constinit char file_name[4200] = {};
+
+constexpr std::uint32_t kChunk = 256u << 10;
+
+constexpr std::uint32_t rounded(std::size_t bytes) noexcept {
+  return static_cast<std::uint32_t>((bytes + kChunk - 1) / kChunk * kChunk);
+}
+
+// To run out of disk later, in the middle of a store, would be a signal: so the blocks of what is
+// used exist. Not every file system can allocate without writing.
+bool allocate(long fd, std::uint32_t begin, std::uint32_t bytes) noexcept {
+  if (raw_syscall(SYS_fallocate, fd, 0, begin, bytes) == 0) return true;
+  static constexpr char kZeroes[4096] = {};
+  for (std::uint32_t done = 0; done < bytes;) {
+    const long n = raw_syscall(
+        SYS_pwrite64, fd, reinterpret_cast<long>(kZeroes),
+        static_cast<long>(std::min<std::size_t>(bytes - done, sizeof kZeroes)), begin + done);
+    if (n <= 0) return false;
+    done += static_cast<std::uint32_t>(n);
+  }
+  return true;
+}
+
+long open_named(int flags) noexcept {
+  return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file_name),
+                     O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+long new_file() noexcept {
+  const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
+  for (std::uint64_t n = 0;; ++n) {
+    Text(file_name, sizeof file_name) << folder_of_files << "/" << pid << "." << n << ".lockprof";
+    const long fd = open_named(O_CREAT | O_EXCL);
+    if (fd == -EEXIST) continue;  // before an exec, or of an older process with this number
+    if (fd < 0) return fd;
+    if (allocate(fd, 0, rounded(sizeof(Record)))) return fd;
+    raw_syscall(SYS_close, fd);
+    raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(file_name), 0);
+    return -1;
+  }
+}
+
+// The whole of what the file may become; behind its blocks nothing is touched.
+Record* map_file(Record* where) noexcept {
+  const long fd = new_file();
+  if (fd < 0) return nullptr;
+  const long r =
+      raw_syscall(SYS_mmap, reinterpret_cast<long>(where), kMostBytes, PROT_READ | PROT_WRITE,
+                  where != nullptr ? MAP_SHARED | MAP_FIXED : MAP_SHARED, fd, 0);
+  raw_syscall(SYS_close, fd);
+  return r < 0 && r > -4096 ? nullptr : reinterpret_cast<Record*>(r);
+}
+
+void fill_in(Record& r) noexcept {
+  r.magic = kMagic;
+  r.schema = kSchema;
+  r.size = sizeof(Record);
+  r.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+  r.parent = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
+  r.started_ns = monotonic_ns();
+  r.last_ns.store(r.started_ns, relaxed);
+  r.used.store(static_cast<std::uint32_t>((sizeof(Record) + 63) / 64 * 64), relaxed);
+  r.allocated.store(rounded(sizeof(Record)), relaxed);
+  r.classes.store(1, relaxed);
+  Text(r.program, sizeof r.program)
+      << (program_invocation_short_name != nullptr ? program_invocation_short_name : "");
+  const long n = raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
+                             reinterpret_cast<long>(r.exe), sizeof r.exe - 1);
+  r.exe[n > 0 ? n : 0] = 0;
+}
+
+// relaxed, here and below: under the guard.
+bool grow(Record& r) noexcept {
+  const std::uint32_t allocated = r.allocated.load(relaxed);
+  if (allocated + kChunk > kMostBytes) return false;
+  // By its name: a descriptor that stays open is a program's to close.
+  const long fd = open_named(0);
+  if (fd < 0) return false;
+  const bool grown = allocate(fd, allocated, kChunk);
+  raw_syscall(SYS_close, fd);
+  if (grown) r.allocated.store(allocated + kChunk, relaxed);
+  return grown;
+}
+
+}  // namespace
+
+bool open_file(const char* folder) noexcept {
+  // Absolute, since the program may change its folder before it forks.
+  Text text(folder_of_files, sizeof folder_of_files);
+  if (folder[0] != '/') {
+    char here[2048] = {};
+    if (raw_syscall(SYS_getcwd, reinterpret_cast<long>(here), sizeof here) > 0) text << here << "/";
+  }
+  text << folder;
+  mapped = map_file(nullptr);
+  if (mapped == nullptr) return false;
+  fill_in(*mapped);
+  return true;
+}
+
+bool reopen_file() noexcept {
+  const std::uint32_t counter = mapped->counter;
+  const std::uint64_t pair = mapped->pair_ns_256, stack = mapped->stack_ns;
+  if (map_file(mapped) == nullptr) return false;
+  full.store(false, relaxed);  // relaxed: the thread that begins the child's world does this
+  fill_in(*mapped);
+  mapped->counter = counter;
+  mapped->pair_ns_256 = pair;
+  mapped->stack_ns = stack;
+  return true;
+}
+
+void close_file() noexcept {
+  mapped->last_ns.store(monotonic_ns(), relaxed);
+  mapped->ended.store(1, relaxed);
+}
+
+Record& record() noexcept { return *mapped; }
+
+bool is_full() noexcept { return full.load(relaxed); }  // relaxed: a hint
+
+std::uint32_t take_bytes(std::uint32_t bytes) noexcept {
+  if (is_full()) return 0;
+  Record& r = record();
+  bytes = (bytes + 63) / 64 * 64;
+  const std::uint32_t begin = r.used.load(relaxed), end = begin + bytes;
+  if (end > r.allocated.load(relaxed) && !grow(r)) {
+    full.store(true, relaxed);
+    return 0;
+  }
+  r.used.store(end, relaxed);
+  return begin;
+}
+
+}  // namespace lockswap::profile

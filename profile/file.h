@@ -1,0 +1,28 @@
+// The file of a profiled process, and memory in it.
+#pragma once
+
+#include <cstdint>
+
+#include "profile/record.h"
+
+namespace lockswap::profile {
+
+// Files are FOLDER/<pid>.<n>.lockprof. False: none can be made there; nothing is recorded then.
+bool open_file(const char* folder) noexcept;
+// In a forked child: a new file in the place of the parent's, which stays as it is.
+bool reopen_file() noexcept;
+void close_file() noexcept;
+
+Record& record() noexcept;
+
+// Zeroed memory in the file; 0: it is used up. Under the world's guard.
+std::uint32_t take_bytes(std::uint32_t bytes) noexcept;
+// There was none once, so there will be none.
+bool is_full() noexcept;
+
+template <class T>
+T* at_offset(std::uint32_t offset) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(&record()) + offset);
+}
+
+}  // namespace lockswap::profile

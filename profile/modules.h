@@ -1,0 +1,28 @@
+// Which loaded file an address lies in: asked of interpose, which knows without the loader's lock.
+#pragma once
+
+#include <cstdint>
+
+namespace lockswap::profile {
+
+struct Loaded {
+  const void* object = nullptr;  // the loader's record of it; nullptr: there is none
+  std::uintptr_t base = 0;       // added to addresses that the file's own tables have
+  std::uintptr_t begin = 0;
+  const char* path = nullptr;       // "": the program
+  const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr: not known
+};
+
+struct BuildId {
+  const void* bytes = nullptr;
+  std::uint32_t size = 0;  // 0: there is none
+};
+
+struct ModuleFunctions {
+  Loaded (*at)(const void* address) noexcept;
+  BuildId (*build_id)(const Loaded& module) noexcept;
+  const void* own;  // this library's record
+};
+inline constinit ModuleFunctions modules{};
+
+}  // namespace lockswap::profile

@@ -1,0 +1,246 @@
+// lockswap-profile-read FILE...: prints the records that profiled processes left, as JSON on
+// stdout. Exit status 2 if a file is no record of this version. The process may still run.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "profile/record.h"
+
+namespace {
+
+using namespace lockswap::profile;
+using lockswap::acquire;
+using lockswap::relaxed;
+using Number = unsigned long long;
+
+Number number(const Word& w) { return w.load(relaxed); }
+
+void string(const char* s) {
+  std::putchar('"');
+  for (; *s != 0; ++s) {
+    const auto c = static_cast<unsigned char>(*s);
+    if (c == '"' || c == '\\') std::putchar('\\');
+    if (c < 0x20) {
+      std::printf("\\u%04x", c);
+    } else {
+      std::putchar(c);
+    }
+  }
+  std::putchar('"');
+}
+
+// A record and what lies behind it. What a writer has just begun may be missing.
+class File {
+ public:
+  // An empty file is of a process that was stopped while it made it.
+  enum Result { good, empty, bad };
+  Result read(const char* path) {
+    bytes_.clear();
+    std::FILE* file = std::fopen(path, "rb");
+    if (file == nullptr) return bad;
+    char chunk[1 << 16];
+    for (std::size_t n; (n = std::fread(chunk, 1, sizeof chunk, file)) != 0;)
+      bytes_.insert(bytes_.end(), chunk, chunk + n);
+    std::fclose(file);
+    if (bytes_.size() < sizeof(Record)) return bytes_.empty() ? empty : bad;
+    const Record& r = record();
+    if (r.magic == 0) return empty;
+    return r.magic == kMagic && r.schema == kSchema && r.size == sizeof(Record) ? good : bad;
+  }
+  const Record& record() const { return *reinterpret_cast<const Record*>(bytes_.data()); }
+  template <class T>
+  const T* at(std::uint32_t offset, std::size_t bytes = sizeof(T)) const {
+    if (offset < sizeof(Record) || offset + bytes > bytes_.size()) return nullptr;
+    return reinterpret_cast<const T*>(bytes_.data() + offset);
+  }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+void frames(const File& file, std::uint32_t offset) {
+  std::printf("{\"id\":%u,\"frames\":[", offset);
+  const auto* s = file.at<Stack>(offset, offsetof(Stack, frame));
+  const std::uint32_t count = s == nullptr ? 0 : std::min(s->count, kMostFrames);
+  if (count == 0 ||
+      file.at<Stack>(offset, offsetof(Stack, frame) + count * sizeof(Place)) == nullptr)
+    s = nullptr;
+  for (std::uint32_t i = 0; s != nullptr && i < count; ++i) {
+    const Number module = s->frame[i] >> kPlaceShift;
+    const Number address = s->frame[i] & ((Number{1} << kPlaceShift) - 1);
+    std::printf("%s[%lld,%llu]", i == 0 ? "" : ",",
+                module == kNoModule ? -1 : static_cast<long long>(module), address);
+  }
+  std::printf("],\"cut\":%s}", s != nullptr && s->cut != 0 ? "true" : "false");
+}
+
+void histogram(const char* name, const Number (&n)[Histogram::kBuckets]) {
+  std::printf(",\"%s\":[", name);
+  const char* separator = "";
+  for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
+    if (n[i] == 0) continue;
+    std::printf("%s[%llu,%llu]", separator, static_cast<Number>(Histogram::begin(i)), n[i]);
+    separator = ",";
+  }
+  std::printf("]");
+}
+
+// Of all threads.
+struct ModeSum {
+  Number acquisitions = 0, contended = 0, wait_ns = 0, most_wait_ns = 0, long_waits = 0;
+  Number timed_holds = 0, hold_ns = 0, most_hold_ns = 0;
+  Number wait[Histogram::kBuckets] = {}, hold[Histogram::kBuckets] = {};
+
+  void add(const ModeTally& m) {
+    acquisitions += m.acquisitions;
+    contended += m.contended;
+    wait_ns += m.wait_ns;
+    most_wait_ns = std::max<Number>(most_wait_ns, m.most_wait_ns);
+    long_waits += m.long_waits;
+    timed_holds += m.timed_holds;
+    hold_ns += m.hold_ns;
+    most_hold_ns = std::max<Number>(most_hold_ns, m.most_hold_ns);
+    for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
+      wait[i] += m.wait.n[i];
+      hold[i] += m.hold.n[i];
+    }
+  }
+  void print(const char* name) const {
+    std::printf(",\n \"%s\":{\"acquisitions\":%llu,\"contended\":%llu,\"wait_ns\":%llu", name,
+                acquisitions, contended, wait_ns);
+    std::printf(",\"most_wait_ns\":%llu,\"long_waits\":%llu,\"timed_holds\":%llu", most_wait_ns,
+                long_waits, timed_holds);
+    std::printf(",\"hold_ns\":%llu,\"most_hold_ns\":%llu", hold_ns, most_hold_ns);
+    histogram("waits", wait);
+    histogram("holds", hold);
+    std::printf("}");
+  }
+};
+
+void lock(const File& file, std::uint32_t i, const Class& c) {
+  static constexpr const char* kKinds[] = {"mutex", "rwlock", "cond"};
+  ModeSum mode[2];
+  Number threads = 0, failed = 0, timeouts = 0, signals = 0, timed_out = 0;
+  const std::uint32_t bytes = bytes_of_tally(c.kind);
+  const auto* t = file.at<Tally>(c.tallies.load(acquire), bytes);
+  for (; t != nullptr; t = file.at<Tally>(t->next, bytes)) {
+    mode[0].add(t->mode[0]);
+    if (c.kind == Kind::rwlock) mode[1].add(t->mode[1]);
+    threads += t->threads;
+    failed += t->failed_tries;
+    timeouts += t->timeouts;
+    signals += t->signals;
+    timed_out += t->timed_out_ns;
+  }
+  const Number module = c.object >> kPlaceShift;
+  std::printf("{\"class\":%u,\"kind\":\"%s\",\"stack\":%u,\"by_init\":%s,\"objects\":%llu", i,
+              kKinds[static_cast<std::uint32_t>(c.kind) % 3], c.stack,
+              c.by_init != 0 ? "true" : "false", number(c.objects));
+  if (c.object != 0 && module != kNoModule) {
+    std::printf(",\"object\":[%llu,%llu]", module,
+                static_cast<Number>(c.object & ((Number{1} << kPlaceShift) - 1)));
+  } else {
+    std::printf(",\"object\":null");
+  }
+  std::printf(",\"threads\":%llu,\"failed_tries\":%llu,\"timeouts\":%llu,\"timed_out_ns\":%llu",
+              threads, failed, timeouts, timed_out);
+  std::printf(",\"signals\":%llu", signals);
+  mode[0].print("exclusive");
+  if (c.kind == Kind::rwlock) mode[1].print("shared");
+  std::printf("}");
+}
+
+void pair(const Pair& p) {
+  static constexpr const char* kModes[] = {"exclusive", "shared", "unknown"};
+  std::printf("{\"class\":%u,\"waiter\":%u,\"waiter_mode\":\"%s\"", p.class_number, p.waiter,
+              kModes[static_cast<std::uint32_t>(p.waiter_mode) % 3]);
+  std::printf(",\"holder\":%u,\"holder_mode\":\"%s\"", p.holder,
+              kModes[static_cast<std::uint32_t>(p.holder_mode) % 3]);
+  std::printf(",\"waits\":%llu,\"wait_ns\":%llu,\"until_release_ns\":%llu,\"most_ns\":%llu}",
+              number(p.waits), number(p.wait_ns), number(p.until_release_ns), number(p.most_ns));
+}
+
+void modules(const Record& r) {
+  std::printf(",\n\"modules\":[");
+  for (std::uint32_t i = 0; i < std::min(r.modules.load(acquire), kMostModules); ++i) {
+    const Module& m = r.module[i];
+    std::printf("%s\n{\"path\":", i == 0 ? "" : ",");
+    string(m.path[0] != 0 ? m.path : r.exe);
+    std::printf(",\"build_id\":\"");
+    for (std::uint32_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
+      std::printf("%02x", m.build_id[b]);
+    std::printf("\"}");
+  }
+  std::printf("]");
+}
+
+void process(const File& file) {
+  const Record& r = file.record();
+  std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
+              r.ended.load(relaxed) != 0 ? "true" : "false");
+  string(r.program);
+  std::printf(",\"exe\":");
+  string(r.exe);
+  std::printf(",\"counter\":%s,\"started_ns\":%llu,\"last_ns\":%llu,\"threads\":%llu",
+              r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
+              number(r.last_ns), number(r.threads));
+  std::printf(
+      ",\n\"cost\":{\"pair_ns\":%.2f,\"stack_ns\":%llu,\"unwound\":%llu,\"unwind_ns\":%llu}",
+      static_cast<double>(r.pair_ns_256) / 256, static_cast<Number>(r.stack_ns), number(r.unwound),
+      number(r.unwind_ns));
+  const Dropped& d = r.dropped;
+  std::printf(",\n\"dropped\":{\"objects\":%llu,\"tallies\":%llu,\"stacks\":%llu",
+              number(d.objects), number(d.tallies), number(d.stacks));
+  std::printf(",\"pairs\":%llu,\"pairs_ns\":%llu,\"holds\":%llu,\"inside\":%llu}", number(d.pairs),
+              number(d.pairs_ns), number(d.holds), number(d.inside));
+  modules(r);
+  std::printf(",\n\"stacks\":[");
+  const char* separator = "\n";
+  for (const Offset& at : r.stack_at) {
+    if (at.load(acquire) == 0) continue;
+    std::printf("%s", separator);
+    frames(file, at.load(relaxed));
+    separator = ",\n";
+  }
+  std::printf("],\n\"locks\":[");
+  separator = "\n";
+  for (std::uint32_t i = 1; i < std::min(r.classes.load(acquire), kMostClasses); ++i) {
+    std::printf("%s", separator);
+    lock(file, i, r.class_of[i]);
+    separator = ",\n";
+  }
+  std::printf("],\n\"pairs\":[");
+  separator = "\n";
+  for (const Pair& p : r.pair) {
+    if (p.ready.load(acquire) == 0) continue;
+    std::printf("%s", separator);
+    pair(p);
+    separator = ",\n";
+  }
+  std::printf("]}");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  File file;
+  std::printf("{\"schema\":%u,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"threshold_ns\":%llu", kSchema,
+              static_cast<Number>(kThresholdNs));
+  std::printf(",\"processes\":[");
+  const char* separator = "\n";
+  for (int i = 1; i < argc; ++i) {
+    const File::Result result = file.read(argv[i]);
+    if (result == File::bad) {
+      std::fprintf(stderr, "lockswap-profile-read: %s is no profile of this version\n", argv[i]);
+      return 2;
+    }
+    if (result == File::empty) continue;
+    std::printf("%s", separator);
+    separator = ",\n";
+    process(file);
+  }
+  std::printf("]}\n");
+  return 0;
+}

@@ -1,0 +1,173 @@
+// What a profiled process leaves behind: one file, mapped and shared, in which it counts as it
+// runs. So what was gathered outlives kill -9. liblockswap.so writes it, lockswap-profile-read
+// turns it into JSON; both are built from this header.
+//
+// The file is the Record, and behind it what grows: tallies and stacks. They are named by their
+// offset in the file, 0 is none.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap::profile {
+
+inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
+inline constexpr std::uint32_t kSchema = 1;
+
+// Memory is bounded; what finds no room is counted in Dropped.
+inline constexpr std::uint32_t kMostBytes = 64u << 20;
+inline constexpr std::uint32_t kMostClasses = 4096;
+inline constexpr std::uint32_t kStackSlots = 8192;
+inline constexpr std::uint32_t kPairSlots = 4096;
+inline constexpr std::uint32_t kMostModules = 256;
+inline constexpr std::uint32_t kMostFrames = 24;
+
+// Waits below this are counted, not charged.
+inline constexpr std::uint64_t kThresholdNs = 10'000;
+// One in so many acquisitions has its hold timed, on average; besides each that had to wait.
+inline constexpr std::uint32_t kHoldPeriod = 8;
+
+using Word = NativeAtomic<std::uint64_t>;
+using Offset = NativeAtomic<std::uint32_t>;
+
+enum class Kind : std::uint32_t { mutex, rwlock, cond, kEnd };
+enum class Mode : std::uint32_t { exclusive, shared, unknown };
+
+// Durations on a log scale, two buckets an octave: bucket 0 is below 16 ns, the last one is open.
+struct Histogram {
+  static constexpr std::size_t kBuckets = 64;
+  std::uint32_t n[kBuckets];
+
+  static constexpr std::size_t bucket(std::uint64_t ns) noexcept {
+    if (ns < 16) return 0;
+    const auto exponent = static_cast<std::size_t>(std::bit_width(ns)) - 1;
+    const std::size_t i = (exponent - 4) * 2 + ((ns >> (exponent - 1)) & 1) + 1;
+    return i < kBuckets ? i : kBuckets - 1;
+  }
+  // The least duration of a bucket.
+  static constexpr std::uint64_t begin(std::size_t i) noexcept {
+    if (i == 0) return 0;
+    const std::uint64_t octave = std::uint64_t{16} << (i - 1) / 2;
+    return (i - 1) % 2 == 0 ? octave : octave + octave / 2;
+  }
+};
+static_assert(Histogram::bucket(15) == 0 && Histogram::bucket(16) == 1);
+static_assert(Histogram::bucket(Histogram::begin(30)) == 30 &&
+              Histogram::bucket(Histogram::begin(30) - 1) == 29);
+
+// Of one thread (or of several, one after the other), for one class of locks and one mode. The one
+// thread alone writes it: no atomic operation.
+struct ModeTally {
+  std::uint64_t acquisitions;
+  std::uint64_t contended;  // a try at once failed
+  std::uint64_t wait_ns;    // of the contended ones
+  std::uint64_t most_wait_ns;
+  std::uint64_t long_waits;    // of kThresholdNs and more
+  std::uint64_t timed_holds;   // in `hold`
+  std::uint64_t hold_ns;       // of these
+  std::uint64_t most_hold_ns;  // also of those that had waited and are not in `hold`
+  Histogram wait;
+  Histogram hold;
+};
+
+struct Tally {
+  std::uint32_t next;  // of the same class
+  std::uint32_t threads;
+  std::uint64_t last_thread;  // the serial number of the thread that writes it
+  std::uint64_t failed_tries;
+  std::uint64_t timeouts;
+  std::uint64_t signals;  // of condition variables; broadcasts too
+  std::uint64_t timed_out_ns;
+  ModeTally mode[2];  // of mutexes and condition variables the first alone is there
+};
+inline constexpr std::uint32_t bytes_of_tally(Kind kind) noexcept {
+  return static_cast<std::uint32_t>(kind == Kind::rwlock ? sizeof(Tally)
+                                                         : sizeof(Tally) - sizeof(ModeTally));
+}
+
+// Locks that are one line of a profile: a static object, or all that were first used on one stack.
+struct Class {
+  Kind kind;
+  std::uint32_t stack;   // where the first one was initialised, or else first used
+  std::uint64_t object;  // a Place, of a static object
+  std::uint32_t by_init;
+  Offset tallies;
+  Word objects;
+};
+
+// A module's number in the upper 16 bits, an address as the file's own tables have it below.
+using Place = std::uint64_t;
+inline constexpr unsigned kPlaceShift = 48;
+inline constexpr std::uint64_t kNoModule = 0xffff;
+
+struct Module {
+  std::uint64_t object;  // the loader's record, and where it lies: with the path who it is
+  std::uint64_t begin;
+  std::uint32_t build_id_size;
+  std::uint8_t build_id[20];
+  char path[256];  // "": the program
+};
+
+struct Stack {
+  std::uint64_t hash;
+  std::uint32_t count;
+  std::uint32_t cut;         // 1: there were more frames
+  Place frame[kMostFrames];  // what calls return to, the innermost first; only `count` are there
+};
+
+// "Holder here kept waiter there."
+struct Pair {
+  Word key;  // 0: free; else a hash of the five below, which are written by the thread that set it
+  NativeAtomic<std::uint32_t> ready;
+  std::uint32_t class_number;
+  std::uint32_t waiter;  // stacks; 0 = not known
+  std::uint32_t holder;
+  Mode waiter_mode;
+  Mode holder_mode;
+  Word waits;
+  Word wait_ns;
+  Word until_release_ns;  // the holder's part; the rest is the scheduler's
+  Word most_ns;
+};
+
+struct Dropped {
+  Word objects;  // acquisitions of locks that found no room
+  Word tallies;  // acquisitions without a tally
+  Word stacks;   // stacks that were not kept
+  Word pairs;    // waits that were not charged
+  Word pairs_ns;
+  Word holds;   // holds of threads that hold more than is followed
+  Word inside;  // calls from signal handlers that interrupted the bookkeeping
+};
+
+struct Record {
+  std::uint64_t magic;
+  std::uint32_t schema;
+  std::uint32_t size;  // of this structure
+  std::uint32_t pid, parent;
+  NativeAtomic<std::uint32_t> ended;  // 1: through exit handlers
+  std::uint32_t counter;              // 1: by the processor's counter
+  std::uint64_t started_ns;           // CLOCK_MONOTONIC
+  Word last_ns;                       // when something slow was last recorded
+  char program[64];
+  char exe[512];
+  // What profiling costs, measured at the start.
+  std::uint64_t pair_ns_256;              // of an acquisition and its release, 256th of ns
+  std::uint64_t stack_ns;                 // of a stack that has to be unwound
+  Word unwound, unwind_ns;                // how many were, and how long it took
+  NativeAtomic<std::uint32_t> used;       // bytes of the file
+  NativeAtomic<std::uint32_t> allocated;  // bytes that have blocks
+  NativeAtomic<std::uint32_t> modules;
+  NativeAtomic<std::uint32_t> classes;  // 0 is for what found no room
+  Word threads;
+  Dropped dropped;
+  Module module[kMostModules];
+  Class class_of[kMostClasses];
+  Offset stack_at[kStackSlots];
+  Pair pair[kPairSlots];
+};
+
+}  // namespace lockswap::profile

@@ -1,0 +1,22 @@
+// Stacks: unwound where they have to be, known again where they can be, and kept once in the file.
+#pragma once
+
+#include <cstdint>
+
+#include "profile/record.h"
+#include "profile/world.h"
+
+namespace lockswap::profile {
+
+// The calling thread's, from the exported function's caller on. Returns where it is in the file;
+// 0: it found no room. `caller`: what that function returns to.
+std::uint32_t take_stack(Thread& t, const void* caller) noexcept;
+// The first frames of one, as a stack of its own.
+std::uint32_t first_frames(std::uint32_t stack, std::uint32_t count) noexcept;
+// One frame alone.
+std::uint32_t stack_of(const void* caller) noexcept;
+
+// The place of an address; the module is noted in the file.
+Place place_of(const void* address) noexcept;
+
+}  // namespace lockswap::profile

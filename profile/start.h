@@ -1,0 +1,20 @@
+// A profile of all locks: LOCKSWAP_PROFILE.
+#pragma once
+
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
+#include "profile/modules.h"
+
+namespace lockswap::profile {
+
+// At start-up, by one thread, when all tables are filled in. False: nothing can be recorded in the
+// folder.
+bool begin(const char* folder, const ModuleFunctions& functions) noexcept;
+// What profiling itself costs, into the file: on objects of this library's own.
+void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept;
+
+// In a forked child, and at the end; without a profile they do nothing.
+void forked() noexcept;
+void end() noexcept;
+
+}  // namespace lockswap::profile

@@ -1,0 +1,169 @@
+#include "profile/waits.h"
+
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "profile/stacks.h"
+
+namespace lockswap::profile {
+namespace {
+
+// A lock whose waits were long so often is expected to make its next waiter wait long.
+constexpr std::uint32_t kMostExpected = 8;
+
+constexpr Ref ref_to(const Thread& t, std::uint64_t number) noexcept {
+  return std::uint64_t{t.place} << kRefShift | (number & ((std::uint64_t{1} << kRefShift) - 1));
+}
+
+// A release as its thread left it behind; false: it has made others since.
+struct Found {
+  std::uint64_t at = 0;
+  std::uint32_t stack = 0;
+  Mode mode = Mode::unknown;
+};
+bool look_up(Ref ref, Found& found) noexcept {
+  const std::uint64_t number = ref & ((std::uint64_t{1} << kRefShift) - 1);
+  const Thread* const t = world().thread[ref >> kRefShift].load(acquire);
+  if (number == 0 || t == nullptr) return false;
+  const Release& r = t->release[number % kReleases];
+  // acquire, all: each pairs with the release store of its value in announce_release, so that a
+  // newer value comes with the newer number, which the second look at it finds.
+  if (r.number.load(acquire) != number) return false;
+  found.at = r.at.load(acquire);
+  found.stack = r.stack.load(acquire);
+  found.mode = static_cast<Mode>(r.mode.load(acquire));
+  return r.number.load(relaxed) == number;
+}
+
+std::uint64_t hash_of(const Pending& p, const Found& f) noexcept {
+  std::uint64_t h = p.class_number;
+  for (const std::uint64_t part : {std::uint64_t{p.stack}, std::uint64_t{f.stack},
+                                   std::uint64_t(p.mode) << 2 | std::uint64_t(f.mode)}) {
+    h = (h ^ part) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return h == 0 ? 1 : h;
+}
+
+Pair* pair_for(const Pending& p, const Found& f) noexcept {
+  const std::uint64_t key = hash_of(p, f);
+  constexpr std::uint32_t kMostSteps = 64;
+  for (std::uint32_t i = 0; i < kMostSteps; ++i) {
+    Pair& pair = record().pair[(key + i) % kPairSlots];
+    std::uint64_t there = pair.key.load(relaxed);  // relaxed: `ready` hands the rest on
+    if (there == 0 && pair.key.compare_exchange(there, key, relaxed)) {
+      pair.class_number = p.class_number;
+      pair.waiter = p.stack;
+      pair.holder = f.stack;
+      pair.waiter_mode = p.mode;
+      pair.holder_mode = f.mode;
+      pair.ready.store(1, release);  // for a reader of the file while it is written
+      return &pair;
+    }
+    if (there == key) return &pair;
+  }
+  return nullptr;
+}
+
+// relaxed, all: counts.
+void charge(const Pending& p, const Found& f) noexcept {
+  const std::uint64_t ns = Ticks::ns_between(p.begin, p.end);
+  record().last_ns.store(monotonic_ns(), relaxed);
+  Pair* const pair = pair_for(p, f);
+  if (pair == nullptr) {
+    record().dropped.pairs.fetch_add(1, relaxed);
+    record().dropped.pairs_ns.fetch_add(ns, relaxed);
+    return;
+  }
+  pair->waits.fetch_add(1, relaxed);
+  pair->wait_ns.fetch_add(ns, relaxed);
+  if (f.at != 0) {
+    pair->until_release_ns.fetch_add(std::min(ns, Ticks::ns_between(p.begin, f.at)), relaxed);
+  }
+  std::uint64_t most = pair->most_ns.load(relaxed);
+  while (most < ns && !pair->most_ns.compare_exchange(most, ns, relaxed)) {}
+}
+
+// The release that ended a wait is one that happened during it. Another one is of an earlier hold:
+// the lock's last holder did not see the waiter, or released it as a part of another call.
+bool ended(const Pending& p, const Found& f) noexcept {
+  constexpr std::uint64_t kSkewNs = 1'000;  // of the processors' counters
+  return Ticks::ns_between(f.at, p.begin) <= kSkewNs && Ticks::ns_between(p.end, f.at) <= kSkewNs;
+}
+
+}  // namespace
+
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now) noexcept {
+  const std::uint64_t number = ++t.releases;
+  Release& r = t.release[number % kReleases];
+  r.number.store(0, relaxed);  // relaxed: the stores behind it release it
+  r.at.store(now, release);
+  r.stack.store(kNotYet, release);
+  r.mode.store(static_cast<std::uint32_t>(mode), release);
+  r.number.store(number, release);
+  o.release.store(ref_to(t, number), release);  // pairs with count_wait
+  return r;
+}
+
+void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept {
+  // relaxed, both: a guess. Of a short wait one frame will do, which costs no unwinding.
+  const bool whole =
+      o.has_long_waits.load(relaxed) != 0 ||
+      Ticks::ns_between(o.waits_since.load(relaxed), r.at.load(relaxed)) >= kThresholdNs / 2;
+  r.stack.store(whole ? take_stack(t, caller) : stack_of(caller), release);
+}
+
+Wait begin_wait(Thread& t, Object& o, const void* caller) noexcept {
+  Wait w{Ticks::now(), 0};
+  if (o.has_long_waits.load(relaxed) != 0) w.stack = take_stack(t, caller);  // relaxed: a guess
+  // relaxed, both: a holder that does not see them yet releases soon.
+  if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(w.begin, relaxed);
+  return w;
+}
+
+void stop_waiting(Object& o) noexcept { o.waiters.fetch_sub(1, relaxed); }
+
+void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
+                const void* caller) noexcept {
+  Object& o = *seen.object;
+  const std::uint64_t ns = Ticks::ns_between(wait.begin, end);
+  const std::uint32_t expected = o.has_long_waits.load(relaxed);  // relaxed, all: a guess
+  if (seen.tally != nullptr) {
+    ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
+    ++m.contended;
+    m.wait_ns += ns;
+    m.most_wait_ns = max_of(m.most_wait_ns, ns);
+    ++m.wait.n[Histogram::bucket(ns)];
+    if (ns >= kThresholdNs) ++m.long_waits;
+  }
+  if (ns < kThresholdNs) {
+    if (expected != 0) o.has_long_waits.store(expected - 1, relaxed);
+    return;
+  }
+  o.has_long_waits.store(kMostExpected, relaxed);
+  charge_pending(t, true);
+  Pending p{&o, o.release.load(acquire), wait.begin, end, seen.number, wait.stack, mode};
+  if (p.stack == 0) p.stack = take_stack(t, caller);
+  Found f;
+  if (!look_up(p.release, f) || !ended(p, f)) {
+    charge(p, {});
+  } else if (f.stack != kNotYet) {
+    charge(p, f);
+  } else {
+    t.pending = p;
+  }
+}
+
+void charge_pending(Thread& t, bool now) noexcept {
+  if (t.pending.object == nullptr) return;
+  Found f;
+  if (!look_up(t.pending.release, f)) f = {};
+  if (f.stack == kNotYet) {
+    if (!now) return;
+    f.stack = 0;
+  }
+  charge(t.pending, f);
+  t.pending = {};
+}
+
+}  // namespace lockswap::profile

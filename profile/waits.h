@@ -1,0 +1,92 @@
+// Waits, and the releases that are charged for them.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/ticks.h"
+#include "profile/classes.h"
+#include "profile/world.h"
+
+namespace lockswap::profile {
+
+inline std::uint64_t max_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a : b; }
+
+// --- holds
+
+// When the thread has acquired the lock. `waited`: the hold is timed in any case.
+inline void begin_hold(Thread& t, const void* lock, Mode mode, bool waited) noexcept {
+  const std::uint32_t held = t.held++;
+  if (held >= kMostHolds) [[unlikely]] {
+    record().dropped.holds.fetch_add(1, relaxed);  // relaxed: a count
+    --t.held;
+    return;
+  }
+  Hold& h = t.hold[held];
+  h.address = reinterpret_cast<std::uint64_t>(lock);
+  h.mode = mode;
+  h.sampled = --t.countdown == 0 ? 1 : 0;
+  if (h.sampled != 0) {
+    // 1 to 2 * kHoldPeriod - 1, so that no rhythm of the program hides a hold.
+    t.random = t.random * 1664525u + 1013904223u;
+    t.countdown = 1 + (t.random >> 16) % (2 * kHoldPeriod - 1);
+  }
+  h.since = h.sampled != 0 || waited ? Ticks::now() : 0;
+}
+
+struct EndedHold {
+  Mode mode = Mode::unknown;  // the thread has no such hold
+  bool inner = false;         // it holds the lock further
+  bool sampled = false;
+  std::uint64_t since = 0;
+};
+
+inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
+  const auto address = reinterpret_cast<std::uint64_t>(lock);
+  for (std::uint32_t i = t.held; i-- != 0;) {
+    const Hold& h = t.hold[i];
+    if (h.address != address) continue;
+    EndedHold ended{h.mode, false, h.sampled != 0, h.since};
+    for (std::uint32_t j = i; j-- != 0;)
+      ended.inner = ended.inner || t.hold[j].address == address;
+    for (--t.held; i < t.held; ++i)
+      t.hold[i] = t.hold[i + 1];
+    return ended;
+  }
+  return {};
+}
+
+inline void count_hold(Tally* tally, const EndedHold& h, std::uint64_t now) noexcept {
+  if (tally == nullptr || h.since == 0 || h.inner) return;
+  ModeTally& m = tally->mode[static_cast<std::uint32_t>(h.mode)];
+  const std::uint64_t ns = Ticks::ns_between(h.since, now);
+  m.most_hold_ns = max_of(m.most_hold_ns, ns);
+  if (!h.sampled) return;
+  ++m.timed_holds;
+  m.hold_ns += ns;
+  ++m.hold.n[Histogram::bucket(ns)];
+}
+
+// --- releases that have waiters
+
+// Before the release: says when and by whom. After it: finds out where.
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now) noexcept;
+void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept;
+
+// --- waits
+
+// Of a thread that has to wait.
+struct Wait {
+  std::uint64_t begin;
+  std::uint32_t stack;
+};
+Wait begin_wait(Thread& t, Object& o, const void* caller) noexcept;
+void stop_waiting(Object& o) noexcept;
+// When it has the lock.
+void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
+                const void* caller) noexcept;
+
+// Charges what the thread has put off because the holder was still finding out where it is. now:
+// also if that is not over.
+void charge_pending(Thread& t, bool now) noexcept;
+
+}  // namespace lockswap::profile

@@ -1,0 +1,119 @@
+#include "profile/world.h"
+
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "platform/memory.h"
+#include "platform/step_aside.h"
+#include "platform/syscall.h"
+#include "profile/file.h"
+#include "profile/waits.h"
+
+namespace lockswap::profile {
+namespace {
+
+constexpr std::uint32_t kNew = 0, kBeginning = 1, kReady = 2;
+
+constinit NativeAtomic<std::uint32_t> worlds{0};  // of this process and its ancestors
+
+std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)); }
+
+[[gnu::noinline]] void begin(World& w) noexcept {
+  std::uint32_t seen = kNew;
+  if (w.state.compare_exchange(seen, kBeginning, acquire)) {
+    w.pid = process_id();
+    const std::uint32_t number = worlds.fetch_add(1, relaxed) + 1;  // relaxed: it hands nothing on
+    w.records = number == 1 || reopen_file();
+    w.number = number;
+    w.state.store(kReady, release);  // pairs with the acquire loads of make_known and below
+  }
+  while (w.state.load(acquire) != kReady)
+    nap(100'000);  // not a yield: the other thread may have a lower real-time priority
+}
+
+// A record of a thread that has ended, or a new one. Under the guard.
+Thread* take_thread(World& w) noexcept {
+  for (std::uint32_t i = 0; i < kMostThreads; ++i) {
+    // relaxed, all: under the guard, but for what on_thread_exit gives back.
+    Thread* t = w.thread[i].load(relaxed);
+    if (t == nullptr) {
+      t = static_cast<Thread*>(map_pages(sizeof(Thread)));
+      if (t == nullptr) return nullptr;
+      t->place = i;
+      t->taken.store(1, relaxed);
+      w.thread[i].store(t, release);  // pairs with the load of a waiter that looks for a release
+      return t;
+    }
+    std::uint32_t free = 0;
+    // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
+    if (t->taken.compare_exchange(free, 1, acquire)) {
+      for (KnownStack& known : t->known)
+        known.count = 0;  // it has another stack
+      return t;
+    }
+  }
+  return nullptr;
+}
+
+void on_thread_exit() noexcept {
+  Me& m = me();
+  if (m.thread == nullptr || m.process != world().number) return;
+  Thread* const t = m.thread;
+  charge_pending(*t, true);
+  m.thread = nullptr;
+  m.process = 0;  // locks that later destructors take make it known again
+  t->held = 0;
+  t->pending = {};
+  t->taken.store(0, release);  // pairs with take_thread
+}
+
+}  // namespace
+
+bool prepare_world() noexcept {
+  ThreadExit::prepare();
+  ThreadExit::add(&on_thread_exit);
+  void* const p = map_pages(sizeof(World));
+  if (p == nullptr) return false;
+  raw_syscall(SYS_madvise, reinterpret_cast<long>(p), sizeof(World), MADV_WIPEONFORK);
+  the_world = static_cast<World*>(p);
+  return true;
+}
+
+void empty_world_of_parent() noexcept {
+  World& w = world();
+  if (w.state.load(acquire) != kNew && w.pid != process_id())
+    std::memset(static_cast<void*>(&w), 0, sizeof w);
+}
+
+[[gnu::noinline]] Thread* make_known(Me& m) noexcept {
+  World& w = world();
+  if (w.state.load(acquire) != kReady) begin(w);
+  if (m.process == w.number) return m.thread;
+  m.thread = nullptr;
+  m.process = w.number;
+  if (!w.records) return nullptr;
+  // Without a hook at its end the record stays taken: at most kMostThreads of them.
+  ThreadExit::arm();
+  w.guard.lock();
+  Thread* const t = take_thread(w);
+  w.guard.unlock();
+  if (t == nullptr) return nullptr;
+  t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
+  t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
+  t->countdown = 1;
+  record().threads.fetch_add(1, relaxed);
+  m.thread = t;
+  return t;
+}
+
+bool is_recording() noexcept {
+  const World& w = world();
+  return w.state.load(acquire) == kReady && w.records;
+}
+
+void Entry::count_inside() noexcept {
+  if (is_recording()) record().dropped.inside.fetch_add(1, relaxed);  // relaxed: a count
+}
+
+}  // namespace lockswap::profile

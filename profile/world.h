@@ -1,0 +1,173 @@
+// What profiling knows of this process, in memory that the kernel empties in each child
+// (MADV_WIPEONFORK, Linux 4.14): a child, also one of _Fork or clone, finds everything new, and
+// begins a file of its own. A child that shares its parent's memory (vfork) is no other process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/guard.h"
+#include "platform/thread.h"
+#include "profile/record.h"
+
+namespace lockswap::profile {
+
+// A lock, a mutex or a condition variable; found by its address. It stays for as long as the
+// process: a release may look at it after the lock is gone.
+struct alignas(64) Object {
+  NativeAtomic<std::uint64_t> address;  // 0: free
+  // Its class and kind, `packed`; 0: nobody has asked yet. Changes when another object begins here.
+  NativeAtomic<std::uint32_t> what;
+  NativeAtomic<std::uint32_t> waiters;         // threads that are in a call that has to wait
+  NativeAtomic<std::uint64_t> release;         // a Ref: the last release that had waiters
+  NativeAtomic<std::uint64_t> waits_since;     // ticks: since when there have been waiters
+  NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
+
+  static constexpr std::uint32_t kDecided = 4;
+  static constexpr std::uint32_t packed(std::uint32_t number, Kind kind) noexcept {
+    return number << 3 | kDecided | static_cast<std::uint32_t>(kind);
+  }
+  static constexpr bool is_of(std::uint32_t what, Kind kind) noexcept {
+    return (what & 7) == packed(0, kind);
+  }
+  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept { return what >> 3; }
+};
+
+inline constexpr std::size_t kObjects = std::size_t{1} << 17;
+inline constexpr std::size_t kMostHolds = 64;
+inline constexpr std::size_t kReleases = 16;
+inline constexpr std::size_t kKnownStacks = 64;
+inline constexpr std::size_t kMostThreads = 4096;  // at once
+
+struct Hold {
+  std::uint64_t address;
+  std::uint64_t since;  // ticks; 0: it is not timed
+  Mode mode;
+  std::uint32_t sampled;  // it counts in the histogram
+};
+
+// A release that had waiters, as the thread that made it leaves it behind. A waiter that finds its
+// number finds it whole, or sees that the place has gone to a later one.
+struct Release {
+  NativeAtomic<std::uint64_t> number;  // of the thread's releases; written last
+  NativeAtomic<std::uint64_t> at;      // ticks
+  NativeAtomic<std::uint32_t> stack;
+  NativeAtomic<std::uint32_t> mode;
+};
+inline constexpr std::uint32_t kNotYet = ~0u;  // of Release::stack: it is being unwound
+inline constexpr unsigned kRefShift = 48;  // of a Ref: the thread's place above, the number below
+using Ref = std::uint64_t;
+
+// A stack that this thread has had. It has it again if its return addresses still stand where they
+// were found: that costs a load for each frame, and no unwinding.
+struct KnownStack {
+  std::uint64_t caller, pointer;  // the exported function's caller, and a place on the stack
+  std::uint32_t stack;
+  std::uint32_t count;
+  std::uint64_t pc[kMostFrames];
+  std::uint64_t pc_at[kMostFrames];
+};
+
+// A wait that is over, and not charged yet.
+struct Pending {
+  const Object* object;
+  Ref release;
+  std::uint64_t begin, end;  // ticks
+  std::uint32_t class_number;
+  std::uint32_t stack;
+  Mode mode;
+};
+
+struct Thread {
+  NativeAtomic<std::uint32_t> taken;
+  std::uint32_t place;  // among all
+  std::uint64_t serial;
+  std::uint32_t countdown;  // to the next hold that is timed
+  std::uint32_t random;
+  std::uint32_t held;
+  std::uint64_t releases;
+  Pending pending;
+  Hold hold[kMostHolds];
+  Release release[kReleases];
+  std::uint32_t tally[kMostClasses];
+  KnownStack known[kKnownStacks];
+};
+
+struct World {
+  NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
+  std::uint32_t number;               // 1, and one more in each generation of children
+  std::uint32_t pid;
+  bool records;  // there is a file
+  Guard guard;   // of all that grows: the file, classes, stacks, threads
+  NativeAtomic<std::uint64_t> serials;
+  NativeAtomic<Thread*> thread[kMostThreads];
+  Object objects[kObjects];
+};
+
+// All zero in a new thread.
+struct Me {
+  Thread* thread;
+  std::uint32_t process;  // the World's number when the thread was last made known
+  bool busy;              // a signal handler that finds it true keeps away
+};
+inline Me& me() noexcept { return per_thread<Me>; }
+
+inline constinit World* the_world = nullptr;
+inline World& world() noexcept { return *the_world; }
+
+// At start-up. False: no memory.
+bool prepare_world() noexcept;
+// In a forked child, on kernels that do not empty the mapping.
+void empty_world_of_parent() noexcept;
+
+// Whether this process has a file of its own.
+bool is_recording() noexcept;
+
+// Makes the thread known in this process; nullptr: there is no room, or nothing is recorded.
+Thread* make_known(Me& m) noexcept;
+
+// The thread's bookkeeping, as long as one of these exists. A call from a signal handler that
+// interrupted it finds no thread, and goes unrecorded.
+class Entry {
+ public:
+  Entry() noexcept : me_(me()) { begin(); }
+  ~Entry() { leave(); }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  // nullptr: the call is to be passed on.
+  Thread* thread() const noexcept { return thread_; }
+
+  // Before a call that may wait.
+  void leave() noexcept {
+    if (!mine_) return;
+    signal_fence();
+    me_.busy = mine_ = false;
+  }
+  // Behind it. The process may be another one: a handler may have forked.
+  Thread* again() noexcept {
+    begin();
+    return thread_;
+  }
+
+ private:
+  void begin() noexcept {
+    thread_ = nullptr;
+    mine_ = !me_.busy;
+    if (!mine_) [[unlikely]] {
+      count_inside();
+      return;
+    }
+    me_.busy = true;
+    signal_fence();
+    thread_ = me_.process == world().number && me_.process != 0 ? me_.thread : make_known(me_);
+  }
+  static void count_inside() noexcept;
+
+  Me& me_;
+  Thread* thread_ = nullptr;
+  bool mine_ = false;
+};
+
+}  // namespace lockswap::profile

@@ -1,0 +1,345 @@
+// Programs with one hot lock each, planted. Usage: profile_hot_locks CASE [LIBRARY]
+//
+// Lines that a test looks for carry a mark: "// holder", "// waiter", "// lock".
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t cold = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t hot_rw = PTHREAD_RWLOCK_INITIALIZER;
+static atomic_int over;
+
+static void nap(long us) {
+  const struct timespec t = {us / 1000000, us % 1000000 * 1000};
+  nanosleep(&t, NULL);
+}
+
+static NOINLINE void use_cold(void) {
+  for (int i = 0; i < 100; ++i) {
+    pthread_mutex_lock(&cold);
+    pthread_mutex_unlock(&cold);
+  }
+}
+
+static NOINLINE void hold_long(void) {
+  pthread_mutex_lock(&hot);
+  nap(3000);
+  pthread_mutex_unlock(&hot);  // holder sleep
+}
+
+static NOINLINE void wait_for_it(void) {
+  pthread_mutex_lock(&hot);  // waiter sleep
+  pthread_mutex_unlock(&hot);
+}
+
+static void* holder(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    hold_long();
+    nap(200);
+    use_cold();
+  }
+  atomic_store(&over, 1);
+  return NULL;
+}
+static void* waiter(void* unused) {
+  while (!atomic_load(&over)) {
+    wait_for_it();
+    nap(100);
+  }
+  return unused;
+}
+
+static void run(void* (*first)(void*), void* (*second)(void*), long rounds) {
+  pthread_t t[2];
+  pthread_create(&t[0], NULL, first, (void*)rounds);
+  pthread_create(&t[1], NULL, second, NULL);
+  pthread_join(t[0], NULL);
+  pthread_join(t[1], NULL);
+}
+
+// --- a reader that holds long
+
+static NOINLINE void read_long(void) {
+  pthread_rwlock_rdlock(&hot_rw);
+  nap(3000);
+  pthread_rwlock_unlock(&hot_rw);  // holder reader
+}
+static NOINLINE void write_short(void) {
+  pthread_rwlock_wrlock(&hot_rw);  // waiter reader
+  pthread_rwlock_unlock(&hot_rw);
+}
+static void* long_reader(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    read_long();
+    nap(500);
+  }
+  atomic_store(&over, 1);
+  return NULL;
+}
+static void* short_writer(void* unused) {
+  while (!atomic_load(&over)) {
+    write_short();
+    nap(100);
+  }
+  return unused;
+}
+
+// --- readers that starve a writer: one of the two always reads
+
+static NOINLINE void read_in_turn(long us) {
+  pthread_rwlock_rdlock(&hot_rw);
+  nap(us);
+  pthread_rwlock_unlock(&hot_rw);  // holder starving
+}
+static void* overlapping_reader(void* unused) {
+  while (!atomic_load(&over))
+    read_in_turn(2000);
+  return unused;
+}
+static NOINLINE void starve(void) {
+  pthread_rwlock_wrlock(&hot_rw);  // waiter starving
+  pthread_rwlock_unlock(&hot_rw);
+}
+static void* stop_later(void* unused) {
+  nap(150000);
+  atomic_store(&over, 1);
+  return unused;
+}
+static void starving(void) {
+  pthread_t t[3];
+  pthread_create(&t[0], NULL, overlapping_reader, NULL);
+  nap(1000);
+  pthread_create(&t[1], NULL, overlapping_reader, NULL);
+  pthread_create(&t[2], NULL, stop_later, NULL);
+  nap(1000);
+  starve();
+  for (int i = 0; i < 3; ++i)
+    pthread_join(t[i], NULL);
+}
+
+// --- locks on the heap, all made in one place
+
+struct box {
+  pthread_mutex_t lock;
+};
+static struct box* boxes[8];
+static NOINLINE struct box* make_box(void) {
+  struct box* b = malloc(sizeof *b);
+  pthread_mutex_init(&b->lock, NULL);  // lock heap
+  return b;
+}
+static void* box_holder(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    struct box* b = boxes[i % 8];
+    pthread_mutex_lock(&b->lock);
+    nap(2000);
+    pthread_mutex_unlock(&b->lock);  // holder heap
+    nap(100);
+  }
+  atomic_store(&over, 1);
+  return NULL;
+}
+static void* box_waiter(void* unused) {
+  for (int i = 0; !atomic_load(&over); ++i) {
+    struct box* b = boxes[i % 8];
+    pthread_mutex_lock(&b->lock);  // waiter heap
+    pthread_mutex_unlock(&b->lock);
+    nap(50);
+  }
+  return unused;
+}
+
+// --- counts that are known
+
+static void counts(void) {
+  pthread_rwlock_t* l = malloc(sizeof *l);
+  pthread_rwlock_init(l, NULL);
+  for (int i = 0; i < 700; ++i) {
+    pthread_rwlock_rdlock(l);
+    pthread_rwlock_rdlock(l);
+    pthread_rwlock_unlock(l);
+    pthread_rwlock_unlock(l);
+  }
+  for (int i = 0; i < 300; ++i) {
+    pthread_rwlock_wrlock(l);
+    pthread_rwlock_unlock(l);
+  }
+  pthread_rwlock_rdlock(l);
+  for (int i = 0; i < 5; ++i)
+    pthread_rwlock_trywrlock(l);
+  struct timespec past = {1, 0};
+  pthread_rwlock_timedwrlock(l, &past);
+  pthread_rwlock_unlock(l);
+  pthread_rwlock_destroy(l);
+  pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  for (int i = 0; i < 50; ++i) {
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_unlock(&recursive);
+    pthread_mutex_unlock(&recursive);
+  }
+  for (int i = 0; i < 10; ++i)
+    use_cold();
+}
+
+static void* counting(void* unused) {
+  for (int i = 0; i < 20000; ++i) {
+    pthread_mutex_lock(&hot);
+    pthread_mutex_unlock(&hot);
+    pthread_rwlock_rdlock(&hot_rw);
+    pthread_rwlock_unlock(&hot_rw);
+    if (i % 10 == 0) {
+      pthread_rwlock_wrlock(&hot_rw);
+      pthread_rwlock_unlock(&hot_rw);
+    }
+  }
+  return unused;
+}
+
+// --- a queue
+
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static int items;
+static void* producer(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    nap(500);
+    pthread_mutex_lock(&hot);
+    ++items;
+    pthread_cond_signal(&filled);
+    pthread_mutex_unlock(&hot);
+  }
+  return NULL;
+}
+static void* consumer(void* unused) {
+  for (int i = 0; i < 50; ++i) {
+    pthread_mutex_lock(&hot);
+    while (items == 0)
+      pthread_cond_wait(&filled, &hot);
+    --items;
+    pthread_mutex_unlock(&hot);
+  }
+  return unused;
+}
+
+// --- a handler that locks
+
+static pthread_mutex_t of_handler = PTHREAD_MUTEX_INITIALIZER;
+static int handled;
+static void handle(int n) {
+  (void)n;
+  ++handled;
+  if (pthread_mutex_trylock(&of_handler) == 0) pthread_mutex_unlock(&of_handler);
+}
+static void* interrupted(void* unused) {
+  while (!atomic_load(&over))
+    use_cold();
+  return unused;
+}
+static void handlers(void) {
+  signal(SIGUSR1, handle);
+  pthread_t t;
+  pthread_create(&t, NULL, interrupted, NULL);
+  for (int i = 0; i < 2000; ++i) {
+    pthread_kill(t, SIGUSR1);
+    nap(20);
+  }
+  atomic_store(&over, 1);
+  pthread_join(t, NULL);
+  printf("%d\n", handled);
+}
+
+// --- frames that are hard to unwind: of variable size, aligned, of a signal handler
+
+static NOINLINE void wait_in_handler(int n) {
+  (void)n;
+  pthread_mutex_lock(&hot);
+  pthread_mutex_unlock(&hot);
+}
+static NOINLINE __attribute__((optimize("O2"))) void of_variable_size(long n) {
+  volatile char bytes[n];
+  bytes[n - 1] = 1;
+  raise(SIGUSR2);
+  bytes[0] = bytes[n - 1];
+}
+static NOINLINE __attribute__((optimize("O2"))) void aligned(long n) {
+  volatile _Alignas(128) char bytes[256];
+  bytes[n] = 1;
+  of_variable_size(n * 100 + 1);
+  bytes[0] = bytes[n];
+}
+static void* hard_waiter(void* unused) {
+  while (!atomic_load(&over)) {
+    aligned(7);
+    nap(100);
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  if (strcmp(name, "sleep") == 0) {
+    run(holder, waiter, 40);
+  } else if (strcmp(name, "once") == 0) {  // one long hold, never expected
+    run(holder, waiter, 1);
+  } else if (strcmp(name, "reader") == 0) {
+    run(long_reader, short_writer, 40);
+  } else if (strcmp(name, "starving") == 0) {
+    starving();
+  } else if (strcmp(name, "frames") == 0) {
+    signal(SIGUSR2, wait_in_handler);
+    run(holder, hard_waiter, 40);
+  } else if (strcmp(name, "heap") == 0) {
+    for (int i = 0; i < 8; ++i)
+      boxes[i] = make_box();
+    run(box_holder, box_waiter, 60);
+  } else if (strcmp(name, "fork") == 0) {
+    use_cold();
+    const pid_t child = fork();
+    if (child == 0) {
+      run(holder, waiter, 30);
+      return 0;
+    }
+    waitpid(child, NULL, 0);
+  } else if (strcmp(name, "exec") == 0) {
+    use_cold();
+    execl("/proc/self/exe", argv[0], "sleep", (char*)NULL);
+  } else if (strcmp(name, "killed") == 0) {
+    pthread_t t;
+    pthread_create(&t, NULL, waiter, NULL);
+    for (int i = 0; i < 40; ++i) {
+      hold_long();
+      nap(200);
+    }
+    kill(getpid(), SIGKILL);
+  } else if (strcmp(name, "library") == 0) {
+    void* library = dlopen(argv[2], RTLD_NOW);
+    if (library == NULL) return 3;
+    void (*work)(void) = (void (*)(void))dlsym(library, "library_work");
+    work();
+    dlclose(library);
+  } else if (strcmp(name, "counts") == 0) {
+    counts();
+  } else if (strcmp(name, "threads") == 0) {
+    run(counting, counting, 0);
+  } else if (strcmp(name, "queue") == 0) {
+    run(producer, consumer, 50);
+  } else if (strcmp(name, "handlers") == 0) {
+    handlers();
+  } else {
+    fprintf(stderr, "what?\n");
+    return 1;
+  }
+  return 0;
+}

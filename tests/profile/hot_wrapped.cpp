@@ -1,0 +1,45 @@
+// A hot lock behind std::mutex, without optimisation: each of its calls is a frame.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+struct Cache {
+  std::mutex lock;
+  int hits = 0;
+};
+
+std::atomic<bool> over{false};
+
+void refill(Cache& cache) {
+  const std::lock_guard<std::mutex> guard(cache.lock);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  ++cache.hits;
+}  // holder wrapped
+
+void look(Cache& cache) {
+  const std::lock_guard<std::mutex> guard(cache.lock);  // waiter wrapped
+  ++cache.hits;
+}
+
+}  // namespace
+
+int main() {
+  const auto cache = std::make_unique<Cache>();
+  look(*cache);  // the first that takes it
+  std::thread reader([&] {
+    while (!over) {
+      look(*cache);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  for (int i = 0; i < 40; ++i) {
+    refill(*cache);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  over = true;
+  reader.join();
+}

@@ -1,0 +1,351 @@
+"""`lockswap profile`: a lock that is made hot, and the line that holds it, come first; the counts are what happened."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+PROGRAMS = BUILD / "tests/profile"
+HOT = PROGRAMS / "profile_hot_locks"
+WRAPPED = PROGRAMS / "profile_hot_wrapped"
+LIBRARY = PROGRAMS / "libprofile_hot_library.so"
+PRELOAD = BUILD / "liblockswap.so"
+READER = BUILD / "bin/lockswap-profile-read"
+
+
+LISTED = json.loads(subprocess.run([BUILD / "bin/lockswap-registry"], capture_output=True, check=True).stdout)
+# glibc's own; and the first and the last one of ours, which are as unlike as any.
+FIRST, LAST = (
+    [row["name"] for row in LISTED[kind] if not row["passes_through"] and not row["chooses"]][n]
+    for kind, n in (("rwlocks", 0), ("rwlocks", -1))
+)
+MUTEX = next(row["name"] for row in LISTED["mutexes"] if not row["passes_through"] and not row["chooses"])
+
+
+def environment(**more: str) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    return env | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)} | more
+
+
+def lockswap(*words: object, **more: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "lockswap", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(**more), timeout=300)
+
+
+@pytest.fixture
+def profile(tmp_path):
+    """profile(COMMAND..., options=[...]): profile.json; the program's status is checked."""
+
+    def run(*command: object, status: int = 0, options: tuple = (), **more: str) -> dict:
+        out = tmp_path / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        done = lockswap("profile", "-o", out, *options, "--", *command, **more)
+        assert done.returncode == status, done
+        assert all(len(line) <= 80 for line in done.stderr.splitlines() if str(out) not in line), done.stderr
+        return json.loads((out / "profile.json").read_text()) | {
+            "text": done.stderr,
+            "stdout": done.stdout,
+            "folder": out,
+        }
+
+    return run
+
+
+def line_of(mark: str, source: str = "hot_locks.c") -> str:
+    """FILE:NUMBER of the line that carries the mark."""
+    lines = (ROOT / "tests/profile" / source).read_text().splitlines()
+    return f"{source}:{next(n for n, line in enumerate(lines, 1) if line.endswith(f'// {mark}'))}"
+
+
+def hottest(found: dict) -> tuple[dict, dict]:
+    """The lock that is named first, and of its pairs of sites the one that waited longest."""
+    lock = found["locks"][0]
+    by_sites: dict[tuple[str, str], dict] = {}
+    for pair in lock["pairs"]:
+        sites = (pair["waiter"]["site"], pair["holder"]["site"])
+        one = by_sites.setdefault(sites, pair | {"wait_ns": 0, "waits": 0})
+        one["wait_ns"] += pair["wait_ns"]
+        one["waits"] += pair["waits"]
+    return lock, max(by_sites.values(), key=lambda pair: pair["wait_ns"])
+
+
+def planted(found: dict, name: str, mark: str, source: str = "hot_locks.c") -> dict:
+    lock, pair = hottest(found)
+    assert name in lock["name"]
+    assert line_of(f"waiter {mark}", source) in pair["waiter"]["site"], pair
+    assert line_of(f"holder {mark}", source) in pair["holder"]["site"], pair
+    assert pair["wait_ns"] > 0.6 * lock["wait_ns"]
+    # What the holder did until its release is most of it: the sleeps are long, and waking up is short.
+    assert pair["until_release_ns"] > 0.5 * pair["wait_ns"]
+    return lock
+
+
+def test_a_sleep_inside_a_lock(profile):
+    lock = planted(found := profile(HOT, "sleep"), "hot", "sleep")
+    assert lock["kind"] == "mutex" and lock["threads"] == 2
+    holds = lock["modes"]["exclusive"]["hold_quantiles_ns"]
+    assert holds["max"] >= 3_000_000
+    waits = lock["modes"]["exclusive"]["wait_quantiles_ns"]
+    assert 1_000_000 < waits["p50"] <= waits["p99"]
+    text = re.sub(r"\s+", " ", found["text"])
+    first, cold = text.find(" 1. mutex hot"), next(one for one in found["locks"] if one["name"] == "cold")
+    assert first > 0 and line_of("holder sleep") in text[first:]
+    assert cold["wait_ns"] == 0 and cold["acquisitions"] == 40 * 100
+
+
+def test_one_long_hold_that_nothing_announced(profile):
+    planted(profile(HOT, "once"), "hot", "sleep")
+
+
+def test_a_reader_that_holds_long(profile):
+    lock = planted(found := profile(HOT, "reader"), "hot_rw", "reader")
+    assert lock["kind"] == "rwlock"
+    pair = hottest(found)[1]
+    assert (pair["waiter"]["mode"], pair["holder"]["mode"]) == ("exclusive", "shared")
+    assert lock["modes"]["shared"]["acquisitions"] == 40
+    assert lock["modes"]["shared"]["contended"] < 40 and lock["modes"]["exclusive"]["contended"] > 10
+
+
+def test_a_writer_that_starves(profile):
+    found = profile(HOT, "starving")
+    lock, pair = hottest(found)
+    assert lock["name"] == "hot_rw"
+    assert line_of("waiter starving") in pair["waiter"]["site"]
+    assert line_of("holder starving") in pair["holder"]["site"]
+    assert lock["modes"]["exclusive"]["wait_quantiles_ns"]["max"] > 50_000_000
+
+
+def test_objects_on_the_heap_are_one_lock(profile):
+    lock = planted(profile(HOT, "heap"), "make_box", "heap")
+    assert lock["objects"] == 8 and line_of("lock heap") in lock["initialised"]
+
+
+def test_a_wrapper_is_no_site(profile):
+    found = profile(WRAPPED)
+    lock = planted(found, "look", "wrapped", "hot_wrapped.cpp")
+    stack = lock["pairs"][0]["waiter"]["stack"]
+    assert any("std::mutex::lock" in frame for frame in stack)
+    assert any("main" in frame for frame in stack)  # without frame pointers
+
+
+def test_frames_that_are_hard_to_unwind(profile):
+    found = profile(HOT, "frames")
+    whole = max(found["locks"][0]["pairs"], key=lambda pair: pair["wait_ns"])
+    names = [frame.split(" ")[0] for frame in whole["waiter"]["stack"]]
+    chain = ["wait_in_handler", "of_variable_size", "aligned", "hard_waiter", "start_thread"]
+    at = [next((n for n, name in enumerate(names) if one in name), None) for one in chain]
+    assert None not in at and at == sorted(at), names
+
+
+def test_a_library_that_is_unloaded(profile):
+    planted(profile(HOT, "library", LIBRARY), "of_library", "library", "hot_library.c")
+
+
+def test_a_forked_child_has_a_file_of_its_own(profile):
+    found = profile(HOT, "fork")
+    planted(found, "hot", "sleep")
+    one, other = found["processes"]
+    assert {one["pid"] == other["parent"], other["pid"] == one["parent"]} == {True, False}
+    # 100 of the parent, 3000 of the child: neither counts the other's.
+    cold = next(lock for lock in found["locks"] if lock["name"] == "cold")
+    assert cold["acquisitions"] == 100 + 30 * 100
+
+
+def test_what_execs_is_two_profiles(profile):
+    found = profile(HOT, "exec")
+    planted(found, "hot", "sleep")
+    assert [one["ended"] for one in sorted(found["processes"], key=lambda one: one["ended"])] == [False, True]
+
+
+def test_what_was_gathered_survives_kill_9(profile):
+    found = profile(HOT, "killed", status=128 + 9)
+    planted(found, "hot", "sleep")
+    assert not found["processes"][0]["ended"]
+
+
+def test_a_signal_handler_that_locks(profile):
+    found = profile(HOT, "handlers")
+    one = next(lock for lock in found["locks"] if lock["name"] == "of_handler")
+    # A handler that interrupted the bookkeeping is passed on, with both its calls, and counted as such.
+    assert one["acquisitions"] + found["dropped"]["inside"] // 2 == int(found["stdout"]) > 100
+
+
+def test_condition_variables(profile):
+    found = profile(HOT, "queue")
+    (cond,) = found["conds"]
+    assert cond["name"] == "filled" and cond["signals"] == 50
+    assert 0 < cond["acquisitions"] <= 60 and cond["wait_ns"] > 0
+    # The hold of a thread that waits for a condition ends with the wait.
+    hot = next(lock for lock in found["locks"] if lock["name"] == "hot")
+    assert hot["modes"]["exclusive"]["hold_quantiles_ns"]["p50"] < 400_000
+
+
+def statistics(tmp_path: Path, case: str, **more: str) -> tuple[dict, dict]:
+    """The same run, as LOCKSWAP_STATS counts it and as the profile does."""
+    folder = tmp_path / "both"
+    folder.mkdir()
+    variables = {"LOCKSWAP_PROFILE": str(folder), "LOCKSWAP_STATS": str(tmp_path / "stats"), "LD_PRELOAD": str(PRELOAD)}
+    subprocess.run([HOT, case], env=environment(**variables, **more), check=True, timeout=120)
+    (stats,) = (json.loads(file.read_text()) for file in tmp_path.glob("stats.*"))
+    done = lockswap("profile", "--from", folder)
+    assert done.returncode == 0, done
+    return stats, json.loads((folder / "profile.json").read_text())
+
+
+@pytest.mark.parametrize("case", ["counts", "threads"])
+@pytest.mark.parametrize("rwlock", ["pthread", FIRST, LAST])
+def test_counts_are_those_of_the_statistics(tmp_path, case, rwlock):
+    stats, found = statistics(tmp_path, case, LOCKSWAP_RWLOCK=rwlock, LOCKSWAP_MUTEX="pthread")
+
+    def total(kind: str, mode: str) -> int:
+        return sum(lock["modes"][mode]["acquisitions"] for lock in found["locks"] if lock["kind"] == kind)
+
+    assert total("rwlock", "shared") == stats["totals"]["reads"] > 1000
+    assert total("rwlock", "exclusive") == stats["totals"]["writes"] >= 300
+    assert total("mutex", "exclusive") == stats["mutexes"]["totals"]["acquisitions"] >= 1100
+
+
+def test_tries_and_timeouts(profile):
+    found = profile(HOT, "counts")
+    lock = next(lock for lock in found["locks"] if lock["kind"] == "rwlock")
+    assert (lock["failed_tries"], lock["timeouts"]) == (5, 1)
+    assert lock["modes"]["shared"]["acquisitions"] == 1401 and lock["modes"]["exclusive"]["acquisitions"] == 300
+
+
+@pytest.mark.parametrize("options", [("--rwlock", FIRST, "--mutex", MUTEX), ("--rwlock", LAST)])
+def test_any_choice_of_locks(profile, options):
+    planted(profile(HOT, "reader", options=options), "hot_rw", "reader")
+
+
+def test_under_a_policy(profile):
+    planted(profile(HOT, "reader", LOCKSWAP_POLICY=f"symbol=hot_rw rwlock={FIRST}"), "hot_rw", "reader")
+
+
+def test_collapsed_stacks(profile):
+    found = profile(HOT, "sleep")
+    lines = (found["folder"] / "waiting.folded").read_text().splitlines()
+    frames, us = lines[0].rsplit(" ", 1)
+    assert abs(sum(int(line.rsplit(" ", 1)[1]) for line in lines) * 1000 - found["locks"][0]["wait_ns"]) < 1_000_000
+    holder, waiter = frames.split(";[mutex hot];")
+    assert holder.split(";")[-1].startswith("hold_long hot_locks.c") and int(us) > 0
+    assert waiter.split(";")[0].startswith("wait_for_it hot_locks.c")
+
+
+def fields(data: bytes) -> list[tuple[int, int | bytes]]:
+    """Of a protobuf message: (number, value)."""
+    found, at = [], 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        value: int | bytes = varint()
+        if key & 7 == 2:
+            at, value = at + value, data[at : at + value]
+        found.append((key >> 3, value))
+    return found
+
+
+def test_a_profile_for_pprof(profile):
+    found = profile(HOT, "sleep")
+    message = fields(gzip.decompress((found["folder"] / "waiting.pb.gz").read_bytes()))
+    strings = [value.decode() for number, value in message if number == 6]
+    assert strings[0] == "" and {"delay", "nanoseconds", "hold_long", "hot_locks.c", "[mutex hot]"} <= set(strings)
+    samples = [dict(fields(value)) for number, value in message if number == 2]
+    locations = {dict(fields(value))[1] for number, value in message if number == 4}
+    total = 0
+    for sample in samples:
+        ids, (_, ns) = (
+            [value for _, value in fields(b"".join(b"\x08" + part for part in split(sample[number])))]
+            for number in (1, 2)
+        )
+        assert set(ids) <= locations
+        total += ns
+    assert total == sum(pair["wait_ns"] for lock in found["locks"] for pair in lock["pairs"])
+
+
+def test_a_page(profile):
+    page = (profile(HOT, "sleep")["folder"] / "profile.html").read_text()
+    frames = re.findall(r'class="frame (\w+)" title="([^"]*)"', page)
+    assert "1. mutex hot" in page and "<script" not in page
+    assert any(part == "holder" and title.startswith("hold_long hot_locks.c") for part, title in frames)
+    assert any(
+        part == "lock" and title.startswith("[mutex hot]") and "100.0 % of all" in title for part, title in frames
+    )
+    assert any(part == "waiter" and title.startswith("wait_for_it hot_locks.c") for part, title in frames)
+
+
+def split(packed: bytes) -> list[bytes]:
+    """The varints in it."""
+    return re.findall(rb"[\x80-\xff]*[\x00-\x7f]", packed, re.DOTALL)
+
+
+def test_without_the_command(tmp_path):
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    variables = {"LOCKSWAP_PROFILE": str(folder), "LD_PRELOAD": str(PRELOAD)}
+    subprocess.run([HOT, "sleep"], env=environment(**variables), check=True, timeout=60)
+    done = lockswap("profile", "--from", folder, "--top", "1")
+    assert done.returncode == 0 and "mutex hot" in done.stderr
+    assert (folder / "waiting.folded").exists()
+
+
+def test_a_folder_that_is_not_there_is_said_and_stops_nothing(tmp_path):
+    variables = {"LOCKSWAP_PROFILE": str(tmp_path / "nowhere"), "LD_PRELOAD": str(PRELOAD)}
+    done = subprocess.run([HOT, "counts"], env=environment(**variables), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert (
+        done.stderr == f"lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in {tmp_path}/nowhere\n"
+    )
+
+
+def test_a_program_without_locks(profile):
+    found = profile("true")
+    assert found["locks"] == [] and "No thread has waited for a lock." in found["text"]
+
+
+def test_a_file_that_is_no_profile(tmp_path):
+    (tmp_path / "1.0.lockprof").write_bytes(b"x" * 100)
+    done = lockswap("profile", "--from", tmp_path)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "is no profile of this version" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "say what to run"),
+        (("--top", "0", "--", "true"), "--top"),
+        (("--top", "many", "--", "true"), "--top"),
+        (("--rwlock", "nonsense", "--", "true"), "nonsense"),
+        (("--mutex", "none", "--", "true"), "needs the library"),
+        (("-o", "/proc/nowhere", "--", "true"), "cannot be made"),
+        (("-o", "/", "--", "true"), "no empty folder"),
+        (("--from", "/nonexistent"), "no such folder"),
+        (("--from", "/proc/self/fd"), "no process has left a profile"),
+        (("--from", "/tmp", "--", "true"), "leave the command"),
+        (("--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+        (("--wrong", "--", "true"), "--wrong"),
+    ],
+)
+def test_bad_input_is_one_line(words, says):
+    done = lockswap("profile", *words)
+    assert done.returncode == 2, done
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
