@@ -4,7 +4,7 @@
     memory.py LIBRARY REGISTRY FOLDER [--full]
 
 Each program runs on plain glibc first, then under each lock; what it prints after a tenth of its work and at the
-end must differ by no more than under glibc, and a few pages. --full: a million threads. Exit status 1 if not.
+end must differ by no more than under glibc, and a few pages. --full: 200,000 threads. Exit status 1 if not.
 """
 
 import sys
@@ -13,7 +13,7 @@ from under import Skip, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 FULL = "--full" in sys.argv[4:]
-THREADS = 1_000_000 if FULL else 4_000
+THREADS = 200_000 if FULL else 4_000
 PAGES = 32  # kB: stack pages and malloc's arenas vary by so much from run to run
 FIXED = 256  # kB that the library may take, whatever the program does
 COUNTED = ", counted"  # with LOCKSWAP_STATS
