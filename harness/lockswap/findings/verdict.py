@@ -193,6 +193,7 @@ def _taken(campaign: Campaign, workload: Workload, best: Evidence, found: list[E
         lock=best.lock,
         gain=said(workload, best.wins, brief=True, where=where or None) + starved(workload, best.wins, brief=True),
         price=_price(workload, best, brief=True, losses=not by_threads),
+        undecided=words(dict.fromkeys(place.metric.name for place in _open_places(best))),
         condition=condition,
         elsewhere=_elsewhere(workload, best, brief=True) if by_threads else "",
         cautions=worth,
@@ -224,11 +225,14 @@ def _no_price(workload: Workload, best: Evidence) -> str:
     return f"No price was seen in {words([*names, 'processor time', 'context switches'])}{unsure}{unknown}."
 
 
+def _open_places(best: Evidence) -> list[Place]:
+    return [place for place in (*best.places, *best.others) if place.verdict == UNDECIDED]
+
+
 def _undecided(workload: Workload, best: Evidence) -> list[str]:
     open_: dict[str, list[int]] = {}
-    for place in (*best.places, *best.others):
-        if place.verdict == UNDECIDED:
-            open_.setdefault(place.metric.name, []).append(place.threads)
+    for place in _open_places(best):
+        open_.setdefault(place.metric.name, []).append(place.threads)
     return [f"{name}{where_of(workload, threads)}" for name, threads in open_.items()]
 
 

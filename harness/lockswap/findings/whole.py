@@ -17,6 +17,7 @@ class WorkloadVerdict:
     lock: str | None = None  # to take, if any
     gain: str = ""  # in brief
     price: str = ""  # in brief
+    undecided: str = ""  # the figures of which, somewhere, nothing can be said
     condition: str = ""  # of a trade: 'if reads count more than writes'
     elsewhere: str = ""  # of a trade between thread counts: what the others have, in brief
     cautions: list[str] = field(default_factory=list)  # each could overturn it; the first is in the sentence
@@ -115,7 +116,10 @@ def opening(found: list[WorkloadVerdict], ours: str) -> str:
     kept, open_ = (sum(one.kind == kind for one in found) for kind in (KEEP, OPEN))
     like = "one of these" if len(taken) == len(found) else "the one" if len(taken) == 1 else f"one of the {len(taken)}"
     of = "" if len(taken) == len(found) else " of"
-    others = [f"none does in {kept}"] * bool(kept) + [f"can't tell for {open_}"] * bool(open_)
+    unsure = sum(bool(one.cautions) for one in taken)
+    doubt = "uncertain" if unsure == len(taken) else f"uncertain in {unsure} of them"
+    others = [doubt] * bool(unsure)
+    others += [f"none does in {kept}"] * bool(kept) + [f"can't tell for {open_}"] * bool(open_)
     rest = f" ({'; '.join(others)})" if others else ""
     return (
         f"No lock is best everywhere: keep {ours} unless your program is like {like}{of} {len(found)} workloads in "
