@@ -46,9 +46,8 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_STATS", "0, 1 or FILE", "0",
      "count what locks do; at exit a summary on stderr, or JSON in FILE.<pid>"},
     {"LOCKSWAP_PROFILE", "DIR", "",
-     "record which locks hurt, and which lines wait and hold, in files of this folder; for "
-     "'lockswap "
-     "profile'"},
+     "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
+     "'lockswap profile'"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
      "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
      "unset: warn alone"},
