@@ -28,7 +28,7 @@ struct MutexInfo {
 
   bool passes_through() const noexcept { return code == nullptr && chosen == nullptr; }
   // A release gives it to a certain thread that waits, also if that one cannot run: see auto.h.
-  bool hands_off() const noexcept { return code != nullptr && !info.takes_back; }
+  bool hands_off() const noexcept { return code != nullptr && !info.takes_back && !info.barges; }
 };
 
 struct Mutexes {

@@ -35,7 +35,8 @@ struct RwLockInfo {
   // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
   // auto.h.
   bool hands_off() const noexcept {
-    return !passes_through() && !over_glibc && chosen == nullptr && !info.takes_back;
+    return !passes_through() && !over_glibc && chosen == nullptr && !info.takes_back &&
+           !info.barges;
   }
 };
 

@@ -12,6 +12,7 @@ struct LockInfo {
   bool readers_overtake = false;    // a reader may enter while a writer waits for others to leave
   bool writers_can_starve = false;  // readers that keep coming, and overlap, keep writers out
   bool takes_back = false;          // what was handed to a thread that cannot run
+  bool barges = false;              // nothing is handed on: a running thread takes a free lock
   const char* aliases[3] = {};      // other names that users may type; nullptr-terminated
   // The most instructions that an uncontended read, or mutex, may take with its release, the loop
   // around it and the call through the preload: tests/apps/instructions.py measures each lock.

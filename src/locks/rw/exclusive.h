@@ -39,6 +39,7 @@ class Exclusive {
       .kinds = "no effect",
       .readers_overtake = true,
       .writers_can_starve = true,
+      .barges = true,
       .instructions = 60,
   };
 
