@@ -20,6 +20,9 @@ static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t cold = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t hot_rw = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_int over;
+// Of `once`: the holder waits for the other thread, and holds on for long enough that it meets it.
+static atomic_int waiter_is_there = 1;
+static long held_us = 3000;
 
 static void nap(long us) {
   const struct timespec t = {us / 1000000, us % 1000000 * 1000};
@@ -35,7 +38,9 @@ static NOINLINE void use_cold(void) {
 
 static NOINLINE void hold_long(void) {
   pthread_mutex_lock(&hot);
-  nap(3000);
+  while (!atomic_load(&waiter_is_there))
+    nap(100);
+  nap(held_us);
   pthread_mutex_unlock(&hot);  // holder sleep
 }
 
@@ -54,6 +59,7 @@ static void* holder(void* rounds) {
   return NULL;
 }
 static void* waiter(void* unused) {
+  atomic_store(&waiter_is_there, 1);
   while (!atomic_load(&over)) {
     wait_for_it();
     nap(100);
@@ -292,6 +298,8 @@ int main(int argc, char** argv) {
   if (strcmp(name, "sleep") == 0) {
     run(holder, waiter, 40);
   } else if (strcmp(name, "once") == 0) {  // one long hold, never expected
+    atomic_store(&waiter_is_there, 0);
+    held_us = 100000;
     run(holder, waiter, 1);
   } else if (strcmp(name, "reader") == 0) {
     run(long_reader, short_writer, 40);
