@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lockswap.base.choice import CALLED, kinds_of
-from lockswap.base.text import words
+from lockswap.base.text import plural, words
 from lockswap.findings.change import Change
 from lockswap.findings.measured import Campaign, Cell, Workload, compared
 from lockswap.findings.measures import MetricInfo, split
@@ -141,9 +141,14 @@ class Answer:
         return words(name for kind, name in CALLED.items() if kind in kinds)
 
     @property
-    def noises(self) -> list[float]:
-        """All noise floors, the least first."""
-        return sorted(line.noise for group in self.groups for line in group.lines if line.noise)
+    def noises(self) -> list[tuple[float, str]]:
+        """All noise floors, the least first, and the figure that each is of."""
+        return sorted(
+            (line.noise, f"{line.metric.name} of {group.workload.name} with {plural(line.threads, 'thread')}")
+            for group in self.groups
+            for line in group.lines
+            if line.noise
+        )
 
 
 def of(campaign: Campaign, taken: dict[str, str | None] | None = None) -> list[Answer]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lockswap.base.paths import Paths
 from lockswap.base.registry import known_labels
+from lockswap.base.text import words
 from lockswap.findings import measured
 from lockswap.findings.findings import Findings
 from lockswap.findings.verdict import glibcs
@@ -55,6 +56,11 @@ def _csv(campaign: measured.Campaign) -> str:
     return out.getvalue()
 
 
+def _scale(workload: measured.Workload) -> str:
+    """The thread counts, and whose they are: 'reader threads (plus one writer): 1, 2 and 4'."""
+    return f"{workload.info.get('threads_label', 'threads')}: {words(workload.threads)}"
+
+
 def _page(
     findings: Findings, styles: dict[str, LockStyle], drawn: dict[str, list[Plot]], downloads: dict[str, str]
 ) -> str:
@@ -82,6 +88,7 @@ def _page(
         verdicts={one.workload: one for one in findings.verdict.workloads},
         kinds={group.workload.name: one.about for one in answers for group in one.groups},
         titles={workload.name: workload.info["title"] for workload in campaign.workloads},
+        scales={workload.name: _scale(workload) for workload in campaign.workloads},
         ours={workload.name: glibcs(workload) for workload in campaign.workloads},
         by_lock=findings.verdict.locks,
         by="per CPU-second" if campaign.about.get("per_cpu") else "by the clock",
