@@ -123,14 +123,15 @@ def test_very_many_locks_held_at_once() -> None:
         need(last[0] - first[0] <= allowed, f"{lock}: {last[0] - first[0]} kB for {held} holds")
 
 
-def test_a_lock_counts_as_many_holds_as_glibcs_and_then_refuses() -> None:
+def test_a_lock_counts_very_many_holds_and_then_refuses() -> None:
+    """docs/interposition.md has how many; glibc counts 2^28 - 1."""
     if not FULL:
         raise Skip("takes minutes; unit/parts sets the counters by hand")
     for foreign in ([], ["foreign"]):
         for lock in [None, "", *under.locks]:
             depth = int(under.run_well("churn", "deep", *foreign, lock=lock, timeout=3000).stdout)
             print(f"        {lock or '(none)'} {' '.join(foreign)}: {depth}", flush=True)
-            need(depth >= 2**27 - 1, f"{lock}: refused at depth {depth}")
+            need(depth >= 2**21 - 1, f"{lock}: refused at depth {depth}")
 
 
 sys.exit(run_tests(globals()))
