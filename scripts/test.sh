@@ -66,11 +66,11 @@ print_parts() {
 # run_ctest FOLDER ARGS...
 run_ctest() { nice ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j "$JOBS" "${@:2}"; }
 
-# choose_quarter: which quarter of the conformance cases runs beside those that always run. The commits of a history
-# take turns, so four runs have had all.
+# choose_quarter: which quarter of the conformance and the explored cases runs beside those that always run. The
+# commits of a history take turns, so four runs have had all.
 choose_quarter() {
-  export CONFORMANCE_QUARTER=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 4))
-  say "conformance: quarter $CONFORMANCE_QUARTER of 0 to 3, chosen by the number of commits (all: ./run.sh test --full)"
+  export TESTS_QUARTER=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % 4))
+  say "conformance and exploration: quarter $TESTS_QUARTER of 0 to 3, chosen by the number of commits (all: ./run.sh test --full)"
 }
 
 run_tests() {
@@ -91,8 +91,8 @@ run_tests() {
   if [[ -n $full ]]; then get_machines; fi
   finish there
   goes_on lint '' run_lint "$full"
-  meanwhile exploration "${limits[2]}" run_ctest tests/explore "${ctest[@]}"
   if [[ -z $full ]]; then choose_quarter; fi
+  meanwhile exploration "${limits[2]}" run_ctest tests/explore "${ctest[@]}"
   goes_on 'unit and conformance' "${limits[1]}" run_ctest . "${ctest[@]}" -E '^(explore|programs)'
   goes_on programs "${limits[3]}" run_ctest . "${ctest[@]}" -R '^programs'
   # A file is one process's: its tests share what took long to make.

@@ -7,7 +7,7 @@
 //                      [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
-// CONFORMANCE_QUARTER=0..3 in the environment: the cases of exclusion and of lost wake-ups, and one
+// TESTS_QUARTER=0..3 in the environment: the cases of exclusion and of lost wake-ups, and one
 // quarter of the others. Each lock begins with a quarter of its own, so every run has every case
 // under some lock, and four runs have every case under every lock. Without it: all cases.
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
@@ -228,7 +228,7 @@ constexpr unsigned kQuarters = 4;
 
 // Whether it is this case's turn: `number` counts the cases that have turns.
 bool is_due(const std::string& suite, unsigned number, const Options& options) {
-  const char* quarter = getenv("CONFORMANCE_QUARTER");
+  const char* quarter = getenv("TESTS_QUARTER");
   if (quarter == nullptr || options.preload.empty() || options.only != "*" || options.scale > 1)
     return true;
   if (std::find(std::begin(kEachTime), std::end(kEachTime), suite) != std::end(kEachTime))

@@ -12,15 +12,16 @@ int main(int argc, char** argv) {
   const std::vector<Case> cases = all_cases();
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "list") {
+    const bool quick = argc > 2 && std::string(argv[2]) == "--quick";
     for (const Case& c : cases)
-      std::puts(c.name.c_str());
+      if (!quick || !c.in_larger) std::puts(c.name.c_str());
     return 0;
   }
   if (command == "run") return run(cases, argc, argv);
   if (command == "replay") return replay(cases, argc, argv);
   if (command == "mutate") return mutate(cases, argc, argv);
   if (command == "help" || command == "-h" || command == "--help") {
-    std::printf("lockswap-explore list\n%s%s", kRunUsage, kMutateUsage);
+    std::printf("lockswap-explore list [--quick]\n%s%s", kRunUsage, kMutateUsage);
     return 0;
   }
   std::fprintf(

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "mutants.h"
+#include "places.h"
+#include "processes.h"
 #include "runner.h"
 
 namespace lockswap::explore {
@@ -18,10 +20,11 @@ namespace lockswap::explore {
 const char* const kMutateUsage =
     "lockswap-explore mutate --seeded [--quick] [NAME...]\n"
     "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T] [--seconds N]\n"
-    "                        [--slice K/N] [--order TEXT]... [NAME...]\n"
+    "                        [--slice K/N] [--jobs N] [--order TEXT]... [NAME...]\n"
     "\n"
     "NAME is a part of a case's name, TEXT one of an order's, in which a file's name is whole:\n"
-    "cohort.h is not node_cohort.h. --slice takes one of N parts of all orders.\n"
+    "cohort.h is not node_cohort.h. --slice takes one of N parts of all orders;\n"
+    "--jobs shares the work among N processes.\n"
     "--known: status 1 if others survive than FILE lists. It has one a line, as --list prints it,\n"
     "then \" -> \" and the weaker order; its file may lack folders, if it stays the only one of\n"
     "that name. With --quick those listed are not tried.\n"
@@ -43,6 +46,7 @@ struct Options {
   std::string known;                // a file that lists survivors
   double seconds = 1e9;             // for one mutant
   unsigned slice = 0, slices = 1;   // of all places, by their names
+  unsigned jobs = 1;                // processes
   std::vector<std::string> orders;  // parts of places' names; beside the slice
   std::vector<std::string> names;   // parts of cases' names
 
@@ -84,6 +88,9 @@ Options parse_options(int argc, char** argv) {
         bad_usage("--slice takes two numbers, as 0/8");
       }
       sliced = true;
+    } else if (a == "--jobs") {
+      o.jobs = static_cast<unsigned>(std::atoi(value()));
+      if (o.jobs < 1 || o.jobs > 1024) bad_usage("--jobs takes a number from 1 to 1024");
     } else if (a == "--order") {
       o.orders.emplace_back(value());
     } else if (a.starts_with("-")) {
@@ -131,73 +138,6 @@ int run_seeded(const std::vector<Case>& cases, const Options& options) {
 }
 
 // --- orders
-
-// A place with an order, and the cases that come there. Its name has no line, so that it stays when
-// lines move; places that would have the same name are numbered from the top of the file.
-struct Place {
-  Mutation at;
-  std::string name;
-  std::vector<const Case*> cases;
-};
-
-// "fast_read" of "static Attempt lockswap::Bravo<P, ...>::fast_read(Frame&) [with P = ...]"
-std::string function_in(const std::string& pretty) {
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < pretty.size(); ++i) {
-    const char c = pretty[i];
-    if (c == '<') ++depth;
-    if (c == '>') --depth;
-    if (depth != 0) continue;
-    if (c == '(') return pretty.substr(begin, std::min(i, pretty.find('<', begin)) - begin);
-    if (c == ':' || c == ' ' || c == '*' || c == '&') begin = i + 1;
-  }
-  return pretty;
-}
-
-std::string order_of(const Mutation& m) {
-  return std::string(name_of(m.op)) + ' ' + name_of(m.declared);
-}
-
-bool same_place(const Mutation& a, const Mutation& b) {
-  return a.line == b.line && a.column == b.column && a.op == b.op && a.declared == b.declared &&
-         std::string(a.file) == b.file;
-}
-
-std::vector<Place> find_places(const std::vector<Case>& cases, const Options& options) {
-  std::vector<Place> places;
-  for (const Case& c : cases) {
-    // yield is the source of spin.
-    if (!options.takes(c) || c.sampled || c.name.find("/yield") != std::string::npos) continue;
-    std::vector<Mutation> sites;
-    machine.sites = &sites;
-    explore(c, options.own_bounds ? options.bounds : c.quick_bounds, {.executions = 4'000});
-    machine.sites = nullptr;
-    for (const Mutation& s : sites) {
-      const std::string_view file = s.file;  // a source is the script's own
-      if (!file.ends_with(".h") && !file.ends_with(".hpp")) continue;
-      auto known = std::find_if(places.begin(), places.end(),
-                                [&](const Place& p) { return same_place(p.at, s); });
-      if (known == places.end()) known = places.insert(known, {s, "", {}});
-      known->cases.push_back(&c);
-    }
-  }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    const int files = std::strcmp(a.at.file, b.at.file);
-    return files != 0                   ? files < 0
-           : a.at.line != b.at.line     ? a.at.line < b.at.line
-           : a.at.column != b.at.column ? a.at.column < b.at.column
-                                        : a.at.op < b.at.op;
-  });
-  std::vector<std::string> plain;
-  for (Place& p : places) {
-    plain.push_back(std::string(p.at.file) + ' ' + function_in(p.at.function) + ": " +
-                    order_of(p.at));
-    const auto n = std::count(plain.begin(), plain.end(), plain.back());
-    p.name = plain.back() + (n == 1 ? "" : " #" + std::to_string(n));
-  }
-  return places;
-}
 
 // The text is a part of the name; a file's name in it is the whole name of a file or folder.
 bool mentions(const std::string& name, const std::string& text) {
@@ -320,52 +260,88 @@ class KnownSurvivors {
   std::vector<std::string> ambiguous_;
 };
 
-int weaken_each(const std::vector<Case>& cases, const Options& options) {
-  const std::vector<Place> places = find_places(cases, options);
-  KnownSurvivors known(options.known);
-  int tried = 0, found = 0, survived = 0, wrong = 0;
-  for (const Place& p : places) {
-    const std::string where = std::string(p.at.file) + ':' + std::to_string(p.at.line);
-    // An operation that survives several orders is one survivor, named by the weakest.
-    std::vector<Order> survivors;
-    for (const Order order : weaker(p.at.op, p.at.declared)) {
-      const std::string name = p.name + " -> " + name_of(order);
-      const bool is_known = known.lists(p.at.file, name);
-      if (!chosen(options, p) || options.list) continue;
-      if (std::any_of(survivors.begin(), survivors.end(),
-                      [&](Order s) { return implies(order, s); })) {
-        continue;
-      }
-      if (is_known && options.quick) {
-        survivors.push_back(order);
-        continue;
-      }
-      Mutation m = p.at;
-      m.order = order;
-      const Trial t = try_mutant(m, p.cases, options);
-      ++tried;
-      const bool is_found = t.verdict == Verdict::found;
-      if (!is_found) survivors.push_back(order);
-      ++(is_found ? found : survived);
-      const bool as_listed = !known.given() || is_found != is_known;
-      wrong += as_listed ? 0 : 1;
-      std::printf("%-8s %s  %s  %s%s\n",
-                  is_found                         ? "found"
-                  : t.verdict == Verdict::survived ? "SURVIVED"
-                                                   : "OPEN",
-                  name.c_str(), where.c_str(), t.by.c_str(),
-                  as_listed  ? ""
-                  : is_found ? " (listed as a survivor)"
-                             : " (not listed)");
-      std::fflush(stdout);
+// What became of the orders that were tried.
+struct Count {
+  int tried = 0, found = 0, wrong = 0;  // wrong: not as FILE lists it
+};
+
+// Tries the weaker orders of one place. One that survives several orders is one survivor, named by
+// the weakest.
+Count weaken(const Place& p, KnownSurvivors& known, const Options& options, std::FILE* out) {
+  Count count;
+  std::vector<Order> survivors;
+  for (const Order order : weaker(p.at.op, p.at.declared)) {
+    const std::string name = p.name + " -> " + name_of(order);
+    const bool is_known = known.lists(p.at.file, name);
+    if (std::any_of(survivors.begin(), survivors.end(),
+                    [&](Order s) { return implies(order, s); })) {
+      continue;
     }
-    if (options.list || known.given())
-      std::printf("place    %s  %s\n", p.name.c_str(), where.c_str());
+    if (is_known && options.quick) {
+      survivors.push_back(order);
+      continue;
+    }
+    Mutation m = p.at;
+    m.order = order;
+    const Trial t = try_mutant(m, p.cases, options);
+    const bool is_found = t.verdict == Verdict::found;
+    if (!is_found) survivors.push_back(order);
+    const bool as_listed = !known.given() || is_found != is_known;
+    ++count.tried;
+    count.found += is_found ? 1 : 0;
+    count.wrong += as_listed ? 0 : 1;
+    std::fprintf(out, "%-8s %s  %s:%u  %s%s\n",
+                 is_found                         ? "found"
+                 : t.verdict == Verdict::survived ? "SURVIVED"
+                                                  : "OPEN",
+                 name.c_str(), p.at.file, p.at.line, t.by.c_str(),
+                 as_listed  ? ""
+                 : is_found ? " (listed as a survivor)"
+                            : " (not listed)");
+    std::fflush(out);
   }
-  wrong += known.print_wrong(options.names.empty());
+  return count;
+}
+
+int weaken_each(const std::vector<Case>& cases, const Options& options) {
+  std::vector<const Case*> taken;
+  for (const Case& c : cases) {
+    // yield is the source of spin.
+    const bool is_again = c.name.find("/yield") != std::string::npos;
+    if (options.takes(c) && !c.sampled && !is_again) taken.push_back(&c);
+  }
+  const std::vector<Place> places =
+      find_places(taken, options.own_bounds ? &options.bounds : nullptr, options.jobs);
+  KnownSurvivors known(options.known);
+  std::vector<const Place*> tried;
+  for (const Place& p : places) {
+    for (const Order order : weaker(p.at.op, p.at.declared))
+      known.lists(p.at.file, p.name + " -> " + name_of(order));
+    if (chosen(options, p) && !options.list) tried.push_back(&p);
+    if (options.list || known.given())
+      std::printf("place    %s  %s:%u\n", p.name.c_str(), p.at.file, p.at.line);
+  }
+  // One process says what it finds at once; several, when all have ended.
+  Count sum;
+  const auto parts = in_processes(options.jobs, [&](unsigned part, std::FILE* out) {
+    Count count;
+    for (std::size_t i = part; i < tried.size(); i += options.jobs) {
+      const Count c = weaken(*tried[i], known, options, options.jobs == 1 ? stdout : out);
+      count = {count.tried + c.tried, count.found + c.found, count.wrong + c.wrong};
+    }
+    std::fwrite(&count, sizeof count, 1, out);
+  });
+  for (const std::string& written : parts) {
+    Count c;
+    const std::size_t text = written.size() - sizeof c;
+    std::fwrite(written.data(), 1, text, stdout);
+    std::memcpy(&c, written.data() + text, sizeof c);
+    sum = {sum.tried + c.tried, sum.found + c.found, sum.wrong + c.wrong};
+  }
+  const int wrong = sum.wrong + known.print_wrong(options.names.empty());
   if (!options.list) {
-    std::printf("%d places; %d weakened orders tried, %d found, %d survived\n",
-                static_cast<int>(places.size()), tried, found, survived);
+    std::printf("%zu places; %d weakened orders tried, %d found, %d survived\n", places.size(),
+                sum.tried, sum.found, sum.tried - sum.found);
   }
   return wrong == 0 ? 0 : 1;
 }

@@ -270,8 +270,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
         const bool demand = (v & Word::kDemand) != 0;
         if (demand || (v & (kHandOff | Word::kGateCalled)) == 0) {
           if (!gate_called) {
-            // acquire: orders the next line; it comes after those that have counted themselves.
-            if (!word_.compare_exchange(v, v | Word::kGateCalling, acquire)) continue;
+            // relaxed: the next line hands it on.
+            if (!word_.compare_exchange(v, v | Word::kGateCalling, relaxed)) continue;
             // release: a reader that finds it changed finds kGateCalling; pairs with sleep_at_gate.
             more_.gate.fetch_add(1, release);
             v |= Word::kGateCalling;

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Explores the quick cases, two processes at once.
+
+cases.py BUILD-DIRECTORY; with TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups, those of
+what differs from main or came with the last commit, and one quarter of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from orders import FOLDERS, INCLUDED, git
+from patched import ROOT
+
+EACH_TIME = re.compile(r"/(1w2r|2w1r|2w|3w|signal|broadcast)$")
+LISTED = re.compile(r'^(?:RW_LOCK|MUTEX)\("([^"]+)", \w+, "([^"]+)"', re.MULTILINE)
+
+
+def locks_of(header: str) -> list[str]:
+    """The locks of the lists that this header is of."""
+    lists = [(ROOT / f"src/registry/{kind}_list.def").read_text(encoding="utf-8") for kind in ("rw", "mutex")]
+    return [name for text in lists for name, its in LISTED.findall(text) if its == header]
+
+
+def changed_files() -> list[str]:
+    base = git("merge-base", "HEAD", "main")
+    known = base and base != git("rev-parse", "HEAD")
+    return git("diff", "--name-only", base if known else "HEAD~1").splitlines()
+
+
+def changed_locks(files: list[str]) -> list[str] | None:
+    """The locks that these files are of; None if one of them concerns every case."""
+    explored = ("src/multicore/", "tests/explore/", *(f"src/{name}/" for name in FOLDERS))
+    included = tuple(f"include/{name}" for name in INCLUDED)
+    locks: list[str] = []
+    for file in files:
+        if file.startswith((*explored, *included)) and file.endswith((".h", ".hpp", ".cpp", ".in", ".def")):
+            of = locks_of(file.removeprefix("src/"))
+            if not of:
+                return None
+            locks += of
+    return locks
+
+
+def chosen(cases: list[str], quarter: int, locks: list[str]) -> list[str]:
+    concerned = re.compile(rf"(?:^|/|bravo-|asym-)({'|'.join(map(re.escape, locks))})/") if locks else None
+    others = 0
+    taken = []
+    for case in cases:
+        if EACH_TIME.search(case) or (concerned and concerned.search(case)):
+            taken.append(case)
+        else:
+            if others % 4 == quarter:
+                taken.append(case)
+            others += 1
+    return taken
+
+
+def main() -> int:
+    explorer = Path(sys.argv[1]) / "bin/lockswap-explore"
+    ran = subprocess.run([explorer, "list", "--quick"], check=True, capture_output=True, text=True)
+    cases = all_cases = ran.stdout.split()
+    if "TESTS_QUARTER" in os.environ:
+        locks = changed_locks(changed_files())
+        if locks is not None:
+            cases = chosen(all_cases, int(os.environ["TESTS_QUARTER"]), locks)
+    print(f"{len(cases)} of {len(all_cases)} quick cases", flush=True)
+
+    def explore(names: list[str]) -> subprocess.CompletedProcess[str]:
+        command = [explorer, "run", "--quick", *(f"={name}" for name in names)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    with ThreadPoolExecutor() as pool:
+        runs = list(pool.map(explore, (cases[0::2], cases[1::2])))
+    for half in runs:
+        print(half.stdout + half.stderr, end="")
+    return 0 if all(half.returncode == 0 for half in runs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
