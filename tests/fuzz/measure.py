@@ -21,10 +21,14 @@ WRONG = {
 RIGHT = {"update": "2\n", "check": "0 left, 1 taken\n", "order": "2\n", "wait": "1\n", "free": "done\n"}
 
 
+# Seconds; a run takes milliseconds, but on a machine with other work a second can pass before it begins.
+HANG = 5
+
+
 def one_plain(race: str) -> bool:
     """Whether one plain run fails."""
     try:
-        done = subprocess.run([RACES, race], capture_output=True, text=True, timeout=1)
+        done = subprocess.run([RACES, race], capture_output=True, text=True, timeout=HANG)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0 or done.stdout != RIGHT[race]
@@ -35,7 +39,7 @@ def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
     failures = sum(one_plain(race) for _ in range(cap))
     runs = []
     for first in range(seeds):
-        words = ["--json", "--timeout", "1", "--same-output", "--again", "0", "--seed", 1000 * first, "--runs", cap]
+        words = ["--json", "--timeout", HANG, "--same-output", "--again", "0", "--seed", 1000 * first, "--runs", cap]
         env = os.environ | {"PYTHONPATH": str(ROOT / "harness"), "LOCKSWAP_HOME": str(ROOT)}
         done = subprocess.run(
             [sys.executable, "-m", "lockswap", "fuzz", *map(str, words), "--", RACES, race],

@@ -16,7 +16,7 @@ def test_it_leads_to_a_table() -> None:
     first_table.main(built=True, more=" --repeats 1 --no-report")
 
 
-@pytest.mark.full
+@pytest.mark.alone
 def test_it_takes_four_minutes_at_most() -> None:
     """With a build of its own, without the compiler's cache."""
     first_table.main(built=False)
