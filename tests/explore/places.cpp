@@ -37,7 +37,8 @@ bool same_place(const Mutation& a, const Mutation& b) {
 }
 
 // The orders that each of these cases comes to. A process writes the case's number and how many
-// there are, then the orders: their texts lie in the program, at the same addresses in each process.
+// there are, then the orders: their texts lie in the program, at the same addresses in each
+// process.
 std::vector<std::vector<Mutation>> sites_of(const std::vector<const Case*>& cases,
                                             const Bounds* bounds, unsigned jobs) {
   static_assert(std::is_trivially_copyable_v<Mutation>);
