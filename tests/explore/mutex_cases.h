@@ -69,6 +69,8 @@ extern const MutexScripts kCondQueue;
 // Of mutexes that ration hand-offs.
 extern const MutexScripts kRationed;
 extern const MutexScripts kRationedMany;
+extern const MutexScripts kUrgent;
+extern const MutexScript kLifted;
 // Numbers in locks have so many bits.
 constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
@@ -117,6 +119,10 @@ class MutexBuilder {
     add_wound(name, core);
     if constexpr (requires { Core<Explored, Wait<Explored>>::kRationsHandOffs; }) {
       add_rationed(name, core);
+      if (sleeps(name)) {
+        Case& c = add_case(name, &contract, kLifted);
+        c.impatient = c.takes_back = true;
+      }
     }
     add_each<Core, Wait>(name);
     for (const MutexScript& s : kContract)
@@ -174,7 +180,12 @@ class MutexBuilder {
     };
     add_all(kRationed, false);
     add_all(kRationedMany, true);
+    if (!sleeps(name)) return;  // nobody is urgent
+    add_all(kUrgent, false);
+    for (const MutexScript& s : kUrgent)
+      add_case("core/" + name, &core, s);
   }
+  static bool sleeps(const std::string& name) { return name.find("/park") != std::string::npos; }
   // The least that a mutex and a wait policy need.
   template <template <class, class> class Core, template <class> class Wait>
   void add_each(const std::string& name) {

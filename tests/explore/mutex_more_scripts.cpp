@@ -69,10 +69,28 @@ const MutexScripts kRationed = {
     {"timed-far", {"W u", "timedW u", "farW u", "farW u"}, &kSequence},
     {"destroy", {"W +1 u", "?1 W +2 u", "?2 W u destroy"}},
 };
+// Threads with real-time policies, which take their turn past the front.
+const MutexScripts kUrgent = {
+    {"urgent", {"W u W u", "W u", "fifo1 W u"}, &kRationedBounds},
+    {"urgent-2", {"W u", "fifo1 W u", "fifo2 W u"}, &kRationedBounds},
+    {"urgent-4", {"W u", "W u", "fifo1 W u", "fifo2 W u"}, &kSequence},
+    {"urgent-timed", {"W u", "W u", "fifo1 timedW u"}, &kRationedBounds},
+    {"urgent-out", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedW! +2"}, &kRationedBounds},
+    {"urgent-out-4", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedW! +2", "?1 fifo1 W u"}, &kSequence},
+    {"urgent-try", {"W u W u", "tryW u fifo1 W u", "W u"}, &kRationedBounds},
+    {"urgent-later", {"W +1 ?2 u", "?1 W u", "?1 fifo1 W +3 u", "?1 +2 W u"}, &kSequence},
+    {"urgent-lifted", {"W +1 lift2 u", "?1 W u", "?1 W u"}, &kRationedBounds},
+    {"urgent-lifted-4", {"W +1 lift2 u", "?1 W u", "?1 timedW u", "?1 W u"}, &kSequence},
+    {"urgent-destroy", {"W +1 u", "?1 fifo1 W +2 u", "?2 W u destroy"}},
+};
+// A thread of the line that looks by itself has got a real-time policy.
+const MutexScript kLifted = {
+    "lifted", {"W +1 ?4 lift2 u ?2 ?3 destroy", "?1 W u +2", "?1 +4 W u +3"}, &kSequence};
 const MutexScripts kRationedMany = {
     {"4t", {"W u W u", "W u W u", "timedW u W u", "tryW u W u"}},
     {"5t", {"W u W u", "W u", "W u", "timedW u", "timedW u W u"}},
     {"6t", {"W u", "W u", "W u", "W u", "timedW u", "timedW u"}},
+    {"6t-urgent", {"W u", "W u", "fifo1 W u", "fifo2 W u", "timedW u", "fifo1 timedW u"}},
 };
 
 const MutexScripts kMoreCond = {

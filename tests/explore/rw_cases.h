@@ -331,6 +331,10 @@ class RwBuilder {
     };
     add_all(kRationed, false);
     add_all(kRationedMany, true);
+    if (!sleeps(name)) return;  // nobody is urgent
+    add_all(kUrgent, false);
+    for (const Script& s : kUrgent)
+      add_case("core/" + name, &core, s);
   }
   // Numbers in the lock that wrap around, if it counts at all.
   void add_wound(const std::string& name, LockUnderTest& core) {

@@ -101,10 +101,29 @@ const Scripts kRationed = {
     {"destroy", {"R +1 u", "?1 W +2 u", "?2 W u destroy"}},
     {"destroy-r", {"W +1 u", "?1 R +2 u", "?1 ?2 W u destroy"}},
 };
+// Threads with real-time policies, which take their turn past the front.
+const Scripts kUrgent = {
+    {"urgent-w", {"R u R u", "W u", "fifo1 W u"}, &kSmallRationed},
+    {"urgent-2w", {"R u", "fifo1 W u", "fifo2 W u"}, &kSmallRationed},
+    {"urgent-r", {"W u W u", "R u", "fifo1 R u"}, &kSmallRationed},
+    {"urgent-r-2w", {"W u", "W u", "fifo1 R u"}, &kSmallRationed},
+    {"urgent-both", {"W u", "fifo1 W u", "fifo2 R u"}, &kSmallRationed},
+    {"urgent-4", {"W u", "R u", "fifo1 W u", "fifo2 R u"}, &kSequence},
+    {"urgent-4w", {"W u", "W u", "fifo1 W u", "fifo2 R u"}, &kSequence},
+    {"urgent-timed", {"R u", "W u", "fifo1 timedW u"}, &kSmallRationed},
+    {"urgent-timed-r", {"W u", "W u", "fifo1 timedR u"}, &kSmallRationed},
+    {"urgent-out", {"R +1 ?2 u", "?1 W u", "?1 fifo1 timedW! +2", "?1 R u"}, &kSequence},
+    {"urgent-out-r", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedR! +2", "?1 R u"}, &kSequence},
+    {"urgent-lifted", {"R +1 lift2 u", "?1 W u", "?1 W u", "?1 R u"}, &kSequence},
+    {"urgent-lifted-r", {"W +1 lift2 u", "?1 W u", "?1 R u", "?1 R u"}, &kSequence},
+    {"urgent-destroy", {"R +1 u", "?1 fifo1 W +2 u", "?2 W u destroy"}},
+    {"urgent-destroy-r", {"W +1 u", "?1 fifo1 R +2 u", "?1 ?2 W u destroy"}},
+};
 const Scripts kRationedMany = {
     {"4t", {"W u R u", "R u W u", "timedW u R u", "tryW u timedR u"}},
     {"5t", {"W u", "R u", "R u W u", "timedW u", "timedR u W u"}},
     {"6t", {"W u", "R u", "R u", "W u", "timedW u", "timedR u"}},
+    {"6t-urgent", {"W u", "R u", "fifo1 R u", "fifo1 W u", "timedW u", "fifo2 timedW u"}},
 };
 // Generations of locks wrap around.
 const Scripts kWoundGenerations = {

@@ -38,6 +38,7 @@ extern const Scripts kWoundGenerations;
 // Of locks that ration hand-offs.
 extern const Scripts kRationed;
 extern const Scripts kRationedMany;
+extern const Scripts kUrgent;
 extern const Script kSamePlace;
 extern const Script kComesRound;
 extern const Script kForkNew;

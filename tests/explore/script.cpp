@@ -59,6 +59,7 @@ enum class Do {
   broadcast,
   destroy_cond,
   set_priority,
+  lift,
   stand_alone,
   begin_others,
 };
@@ -174,6 +175,9 @@ Steps parse(const std::string& script) {
       s.what = Do::broadcast;
     } else if (w.size() == 5 && w.starts_with("fifo")) {
       s.what = Do::set_priority;
+      s.number = w[4] - '0';
+    } else if (w.size() == 5 && w.starts_with("lift")) {
+      s.what = Do::lift;
       s.number = w[4] - '0';
     } else if (w == "alone") {
       s.what = Do::stand_alone;
@@ -344,7 +348,10 @@ void run_steps(const Steps& steps, World& world) {
         break;
       }
       case Do::set_priority:
-        Explored::set_priority(static_cast<std::uint32_t>(s.number));
+        Explored::set_priority(machine.current(), static_cast<std::uint32_t>(s.number));
+        break;
+      case Do::lift:
+        Explored::set_priority(s.number, 1);
         break;
       case Do::signal:
         machine.note("signals");

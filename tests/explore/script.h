@@ -26,6 +26,7 @@
 //                    the thread sleeps or when it has been woken. forktake: one that forks, as
 //                    `fork`, if it gets the mutex by a try
 //   fifo3            the thread has real-time priority 3 from now on
+//   lift2            thread 2 has real-time priority 1 from now on
 //   signal broadcast cdestroy   of the condition variable
 //   2W 2tryR 2free   ... of the second lock; `u` and `x` find out themselves. 2take 2signal ...: of
 //                    the second condition variable. A thread waits with the mutex that it has

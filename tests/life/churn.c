@@ -392,6 +392,11 @@ static void in_a_thread(void* (*body)(void*)) {
 }
 
 static int churn_deep(int foreign) {
+  // per-cpu counts on each: what one has too many of could leave another.
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  EXPECT(0, sched_setaffinity(0, sizeof one, &one));
   if (foreign) {
     in_a_thread(read_first);
     EXPECT(0, pthread_rwlock_unlock(&locks[0]));

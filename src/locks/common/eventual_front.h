@@ -17,8 +17,9 @@ template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
 class EventualFront : protected EventualFlags<P, Layout> {
  protected:
   using Flags = EventualFlags<P, Layout>;
-  using Flags::is_fronts, Flags::kCalled, Flags::kFront, Flags::kFronts, Flags::kFrontSleeps,
-      Flags::kHandOff, Flags::kLocked, Flags::must_call;
+  using Flags::is_fronts, Flags::kCalled, Flags::kDoubts, Flags::kFront, Flags::kFronts,
+      Flags::kFrontSleeps, Flags::kHandOff, Flags::kLocked, Flags::kSleeps, Flags::kUrgent,
+      Flags::must_call;
   using typename Flags::Value;
 
   static constexpr std::uint32_t kFrontChannel = 1;
@@ -59,6 +60,36 @@ class EventualFront : protected EventualFlags<P, Layout> {
     }
   }
 
+  // The calling thread has a real-time policy. Asked whenever it is about to sleep.
+  static bool is_urgent() noexcept {
+    if constexpr (W::kParks) return P::priority_of(P::tid()) != 0;
+    return false;
+  }
+
+  // Of a thread with a real-time policy. True: it has the lock. False: the deadline has passed.
+  [[gnu::noinline]] bool be_urgent(const Deadline* deadline) noexcept {
+    for (bool late = false;;) {
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      for (;;) {
+        if (is_fronts(v)) {
+          // Also past the front, which asks anew. acquire: as in take_as_front.
+          if (word_.compare_exchange(v, (v & ~(kHandOff | kDoubts)) | kLocked, acquire))
+            return true;
+        } else if (late) {
+          return false;
+        } else if ((v & kFront) == 0) {
+          // relaxed: nothing is handed on. The lock is busy: its release finds the front.
+          if (word_.compare_exchange(v, v | kFront, relaxed)) return be_front(deadline);
+        } else if ((v & kAsks) == kAsks || word_.compare_exchange(v, v | kAsks, relaxed)) {
+          break;  // relaxed: nothing is handed on
+        }
+      }
+      const auto may_go_on = [](Value now) { return is_fronts(now) || (now & kUrgent) == 0; };
+      // relaxed: the update above acquires.
+      late = !W::sleep(word_, relaxed, 0, kFrontChannel, deadline, may_go_on);
+    }
+  }
+
   // By a thread that has the lock. True: somebody is to be woken after the release.
   bool call(Value& v) noexcept {
     // acquire: pairs with the update in take_slowly that counted a waiter. A thread that was
@@ -85,6 +116,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
   static constexpr std::uint32_t kNobodysChannel = 2;
+  static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 
   // How long it is until the lock may be handed off again, as far as the lock knows. Where it has
@@ -136,7 +168,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   // The front is about to sleep. True: it has the lock.
   bool arm(bool asks) noexcept {
-    const Value flags = (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0);
+    const Value flags =
+        (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0) | (is_urgent() ? kUrgent : 0);
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
       if (is_fronts(v)) {

@@ -24,24 +24,33 @@
 //      has lost then, it naps for a while before it asks for the next wake-up: the lock is hot
 //   4. after its time it sets kHandOff, and sleeps on. A lock with readers knows when it was last
 //      handed off: a front that waits for readers sets kHandOff at once, if that is as long ago
+//   A thread with a real-time policy stays out of the line: it is urgent. It takes the lock
+//   whenever that is not busy, also past the front that it is kept for. Else it becomes the front
+//   if there is none, or sets kUrgent and kHandOff, and sleeps on `word`. A thread asks for its
+//   policy whenever it is about to sleep, since policies change.
 // Steps of a release:
 //   1. without a front, with a line of which nobody is called: sets kCalled, then changes `calls`
 //      (both before the lock is free, since afterwards the object may be gone)
 //   2. frees the lock by one update
-//   3. wakes the front, or one of the line, if this release has to
+//   3. wakes the front and all urgent threads, or one of the line, if this release has to; the same
+//      update as in 2 took kFrontSleeps and kUrgent away
 //   After a hand-off the new holder does 1 at once.
-// Invariants: kCalled is set only while the line is not empty. At most one wake-up is under way:
-//   kCalled until a thread of the line has looked, kFrontSleeps until the front is woken. While the
-//   lock is open and threads wait, a wake-up is under way or the front is awake or napping. A
-//   thread that loads `calls` before it counts itself, or before it looks, misses no call.
+// Invariants: kFrontSleeps and kUrgent are not set while the front may take the lock; kHandOff is
+//   set only while there is a front. kCalled is set only while the line is not empty. At most one
+//   wake-up of the line and one of the front is under way: kCalled until a thread of the line has
+//   looked, kFrontSleeps until the front is woken. While the lock is open and threads wait, a
+//   wake-up is under way or the front is awake or napping. A thread that loads `calls` before it
+//   counts itself, or before it looks, misses no call.
 // A hand-off to a thread that cannot run is taken back: a kept lock is nobody's until the front
 //   claims it. A thread of the line looks by itself after P::take_back(), at longer and longer
 //   intervals; one that finds the lock kept, and kept still after another such time, takes it. A
 //   try that finds it kept leaves a doubt; after kMostDoubts of them a try takes it.
-// Fairness: threads of the line become fronts in the order in which they fell asleep, as the kernel
-//   wakes them; real-time priorities first. Each is the front for LOCKSWAP_HANDOVER_US at most, and
-//   then next. A signal handler, or a look by itself, puts a sleeper at the end of the kernel's
-//   queue. Under spin and yield nobody sleeps: the front is the first that looks, and then is next.
+// Fairness: urgent threads come first, in the order of their priorities, in which the kernel wakes
+//   them; where a thread that runs is faster, it is as with any lock that admits barging. Threads
+//   of the line become fronts in the order in which they fell asleep. Each is the front for
+//   LOCKSWAP_HANDOVER_US at most, and then next. A signal handler, or a look by itself, puts a
+//   sleeper at the end of the kernel's queue. Under spin and yield nobody sleeps, and no thread is
+//   urgent: the front is the first that looks, and then is next.
 // Space: no nodes. Where the count is full, a thread yields instead of joining the line.
 #pragma once
 
@@ -61,10 +70,11 @@ template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
 class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
-  using Front::be_front, Front::more_, Front::call, Front::calls_, Front::is_open, Front::kBusy,
-      Front::kCalled, Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel,
-      Front::kFrontSleeps, Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts,
-      Front::kWaiter, Front::kWaiters, Front::must_call, Front::within, Front::word_;
+  using Front::be_front, Front::be_urgent, Front::is_urgent, Front::more_, Front::call,
+      Front::calls_, Front::is_open, Front::kBusy, Front::kCalled, Front::kDoubt, Front::kDoubts,
+      Front::kFront, Front::kFrontChannel, Front::kHandOff, Front::kLineChannel, Front::kLocked,
+      Front::kMostDoubts, Front::kSleeps, Front::kWaiter, Front::kWaiters, Front::must_call,
+      Front::within, Front::word_;
   using typename Front::Value;
 
   // --- taking
@@ -97,6 +107,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // True: the lock is held. False: the deadline (nullptr: none) has passed.
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
     if (look_for_a_while([this] { return take_open(); })) return true;
+    if (is_urgent()) return be_urgent(deadline);
     for (unsigned round = 0;;) {
       // Before the update that counts this thread: see in_line.
       // relaxed: that update keeps this load before it.
@@ -142,7 +153,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
         called |= call(v);
         continue;
       }
-      Value next = v & ~(kLocked | kFrontSleeps);
+      Value next = v & ~(kLocked | kSleeps);
       if ((next & kFront) == 0) next &= ~kDoubts;  // they were of a front that has the lock by now
       // release: the critical section; pairs with take_open and its like.
       if (word_.compare_exchange(v, next, release)) break;
@@ -153,7 +164,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // After the release, which found v. The lock may be gone.
   void wake_next(Value v, bool called) noexcept {
     if constexpr (W::kParks) {
-      if ((v & kFrontSleeps) != 0) W::wake(&word_, kFrontChannel);
+      // In the order of their real-time priorities, as the kernel wakes them.
+      if ((v & kSleeps) != 0) W::wake(&word_, kFrontChannel);
       // Without kCalled somebody has looked.
       if (called && (v & kCalled) != 0) W::wake_one(&calls_, kLineChannel);
     }
@@ -174,11 +186,12 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     for (unsigned looks = 0;;) {
       const Deadline soon = within(
           deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook));
-      // acquire: pairs with call.
-      const bool was_called = W::wait_once(calls_, acquire, calls, kLineChannel, &soon);
+      // relaxed: the load below acquires.
+      const bool was_called = W::wait_once(calls_, relaxed, calls, kLineChannel, &soon);
       if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();
       if (!was_called) ++looks;
       // Before the look: a call after the look changes it, so that the next sleep does not begin.
+      // acquire: pairs with call.
       calls = calls_.load(acquire);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
@@ -190,6 +203,9 @@ class EventualLine : protected EventualFront<P, W, Layout> {
             return be_front(deadline);  // as there
         } else if (doubts && !was_called && (v & kBusy) == 0) {
           if (take_kept(v, out)) return true;
+        } else if (is_urgent()) {
+          // relaxed: nothing is handed on; as in leave_line.
+          if (word_.compare_exchange(v, out, relaxed)) return be_urgent(deadline);
         } else if ((v & kCalled) == 0 || word_.compare_exchange(v, v & ~kCalled, relaxed)) {
           break;  // relaxed: the front is there, so that the call is answered
         }

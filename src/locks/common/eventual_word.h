@@ -36,11 +36,13 @@ struct EventualFlags {
   static constexpr Value kCalled = 16;      // a thread of the line was called, and has not looked
   static constexpr Value kDoubt = 32;       // a try has found the lock kept
   static constexpr Value kDoubts = 15 * kDoubt;
-  static constexpr Value kLineFlags = 0x1ff;
+  static constexpr Value kUrgent = 512;  // a thread with a real-time policy sleeps on the word
+  static constexpr Value kLineFlags = 0x3ff;
   static constexpr Value kMostDoubts = std::min<Value>(15, P::kMostInARow) * kDoubt;
   static constexpr Value kWaiter = Layout::kWaiter, kWaiters = Layout::kWaiters;
   static constexpr Value kBusy = kLocked | Layout::kReaders;
   static constexpr Value kShut = kBusy | kHandOff | Layout::kPhase;  // to all but the front
+  static constexpr Value kSleeps = kFrontSleeps | kUrgent;
   static constexpr Value kFronts = kFront | kHandOff | kFrontSleeps | kDoubts;
   static_assert(((kWaiters | Layout::kReaders | Layout::kPhase) & kLineFlags) == 0);
 

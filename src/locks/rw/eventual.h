@@ -8,7 +8,7 @@
 //   release calls all of them at once. A reader that has waited for LOCKSWAP_HANDOVER_US demands a
 //   phase: then the next release of a writer keeps writers out until all readers that wait are in.
 // State (24 bytes, zero = free):
-//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (14), the
+//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (13), the
 //          four flags below, the line's flags
 //   calls  32 bits: the line's
 //   gate   32 bits: changes when waiting readers are called
@@ -33,7 +33,7 @@
 //   phases of readers and single writers alternate. Impatient readers delay a writer by less each
 //   time: one that began to wait at level L comes in after 2^L patiences, and raises the level to
 //   L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
-// Space: 2^22 readers at once, 16383 waiting readers, 16383 waiting writers; more that wait yield.
+// Space: 2^22 readers at once, 16383 waiting readers, 8191 waiting writers; more that wait yield.
 // Deviations: this is no published lock.
 // Destroy is safe: the last access of a release is one compare-exchange; what may follow is a wake
 //   of the addresses.
@@ -58,8 +58,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   using Word = EventualRwWord;
   using Value = Word::Value;
   using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
-      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kFrontSleeps, Line::kLocked,
-      Line::kMostDoubts, Line::must_call, Line::word_;
+      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
+      Line::must_call, Line::word_;
 
  public:
   static constexpr Claims kClaims{};
@@ -211,10 +211,11 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     }
   }
 
-  // Of a reader that is counted as waiting. False: v is new.
-  bool come_in(Value& v, std::uint32_t attempt) noexcept {
+  // Of a reader that is counted as waiting. An urgent one has a real-time policy, and waits for no
+  // front that has none. False: v is new.
+  bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
     for (;;) {
-      const bool may = may_come_in(v);
+      const bool may = may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
       if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt))) return false;
       // acquire: as in read_arrive.
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
@@ -243,13 +244,15 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
         P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
         v = word_.load(relaxed);
       }
-      if (come_in(v, attempt)) return true;
-      const Value next = (v & ~Word::kGateCalled) | (demands ? Word::kDemand : 0);
+      const bool urgent = Line::is_urgent();
+      if (come_in(v, attempt, urgent)) return true;
+      const bool asks = demands || (urgent && (v & Line::kUrgent) == 0);
+      const Value next = (v & ~Word::kGateCalled) | (asks ? Word::kDemand : 0);
       // relaxed: nothing is handed on.
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
-      // acquire: as above.
-      if (W::sleep(more_.gate, acquire, 0, kGateChannel, demands ? &end : &first, was_called))
+      // relaxed: the load above acquires.
+      if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called))
         continue;
       if (demands || (deadline != nullptr && P::passed(*deadline))) break;
       demands = true;
@@ -290,7 +293,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
           continue;
         }
         wakes = true;
-        next &= ~kFrontSleeps;
+        next &= ~Line::kSleeps;
         if ((next & kFront) == 0) next &= ~kDoubts;  // as in the line's free
       }
       // release: the section; pairs with the acquires in the line, in read_arrive and in come_in.

@@ -68,8 +68,8 @@ struct Explored {
   static std::uint32_t priority_of(std::uint32_t tid) {
     return global<Priorities>().of[tid % kThreadsInIds];
   }
-  static void set_priority(std::uint32_t priority) {
-    global<Priorities>().of[machine.current()] = priority;
+  static void set_priority(int thread, std::uint32_t priority) {
+    global<Priorities>().of[thread] = priority;
   }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
