@@ -12,22 +12,23 @@ namespace lockswap::profile {
 
 inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
 
-inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode,
-                              bool waited) noexcept {
+inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode, bool waited,
+                              const void* caller) noexcept {
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
-  begin_hold(t, lock, mode, waited);
+  begin_hold(t, lock, seen.number, mode, waited, caller);
 }
 
 // What follows on a try that failed. `acquire` is the call that waits.
 template <Kind kKind, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
                                      const void* caller, Acquire acquire) noexcept {
-  const Wait wait = begin_wait(*entry.thread(), *seen.object, caller);
+  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller);
+  Thread& mine = *entry.thread();
   const std::uint32_t process = world().number;
   entry.leave();
   const int error = acquire();
-  // In a child that a signal handler forked meanwhile the count is not this thread's.
-  if (process == world().number) stop_waiting(*seen.object);
+  // In a child that a signal handler forked meanwhile the counts are not this thread's.
+  if (process == world().number) stop_waiting(mine, *seen.object);
   const std::uint64_t end = Ticks::now();
   Thread* const t = entry.again();
   if (t == nullptr) return error;
@@ -35,7 +36,7 @@ template <Kind kKind, class Acquire>
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
     count_wait(*t, seen, wait, mode, end, caller);
-    count_acquisition(*t, seen, lock, mode, true);
+    count_acquisition(*t, seen, lock, mode, true, caller);
   } else if (error == ETIMEDOUT && seen.tally != nullptr) {
     ++seen.tally->timeouts;
     seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
@@ -57,7 +58,7 @@ int acquire_lock(const void* lock, Mode mode, const void* caller, Try attempt,
   }
   const int error = attempt();
   if (is_acquired(error)) [[likely]] {
-    count_acquisition(*t, seen, lock, mode, false);
+    count_acquisition(*t, seen, lock, mode, false, caller);
     return error;
   }
   return acquire_slowly<kKind>(entry, seen, lock, mode, caller, acquire);
@@ -73,7 +74,7 @@ int try_lock(const void* lock, Mode mode, const void* caller, Try attempt) noexc
   const int error = attempt();
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
-    count_acquisition(*t, seen, lock, mode, false);
+    count_acquisition(*t, seen, lock, mode, false, caller);
   } else if (error == EBUSY && seen.tally != nullptr) {
     ++seen.tally->failed_tries;
   }

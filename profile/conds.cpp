@@ -12,7 +12,7 @@ constinit CondOps cond{};
 constinit CondOps old_cond{};
 
 // What is to be done before a wait.
-std::uint64_t begin_cond_wait(const void* mutex, const void* caller) noexcept {
+std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
@@ -20,13 +20,17 @@ std::uint64_t begin_cond_wait(const void* mutex, const void* caller) noexcept {
   if (Release* const release = end_and_announce(*t, m, mutex); release != nullptr)
     locate_release(*t, *m.object, *release, caller);
   if (t->pending.object != nullptr) charge_pending(*t, false);
-  return Ticks::now();
+  const Seen seen = see<Kind::cond>(*t, c, caller);
+  const std::uint64_t now = Ticks::now();
+  t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0);
+  return now;
 }
 
 void end_cond_wait(const void* c, const void* mutex, const void* caller, std::uint64_t begin,
                    int error) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
+  if (t != nullptr && begin != 0) t->live->end_wait();
   // After another error the thread never let go of the mutex, or does not have it.
   if (t == nullptr || (!is_acquired(error) && error != ETIMEDOUT)) return;
   const Seen seen = see<Kind::cond>(*t, c, caller);
@@ -41,7 +45,7 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
     if (ns >= kThresholdNs) ++m.long_waits;
     if (error == ETIMEDOUT) ++seen.tally->timeouts;
   }
-  begin_hold(*t, mutex, Mode::exclusive, false);
+  begin_hold(*t, mutex, see<Kind::mutex>(*t, mutex, caller).number, Mode::exclusive, false, caller);
 }
 
 void count_signal(const void* c, const void* caller) noexcept {
@@ -50,6 +54,7 @@ void count_signal(const void* c, const void* caller) noexcept {
   if (t == nullptr) return;
   if (const Seen seen = see<Kind::cond>(*t, c, caller); seen.tally != nullptr)
     ++seen.tally->signals;
+  t->live->note_signal(c, caller, Ticks::now());
 }
 
 template <const CondOps& kNext>
@@ -62,21 +67,21 @@ struct Over {
   }
   static int wait(pthread_cond_t* c, pthread_mutex_t* m) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller);
     const int error = kNext.wait(c, m);
     end_cond_wait(c, m, caller, begin, error);
     return error;
   }
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller);
     const int error = kNext.timedwait(c, m, at);
     end_cond_wait(c, m, caller, begin, error);
     return error;
   }
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller);
     const int error = kNext.clockwait(c, m, clock, at);
     end_cond_wait(c, m, caller, begin, error);
     return error;

@@ -1,11 +1,19 @@
 // lockswap-profile-read FILE...: prints the records that profiled processes left, as JSON on
 // stdout. Exit status 2 if a file is no record of this version. The process may still run.
+//
+// lockswap-profile-read --live FILE: of one of them, also what its threads hold and wait for, and
+// which condition variables they signalled.
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <iterator>
 #include <vector>
 
+#include "platform/clock.h"
+#include "platform/ticks.h"
+#include "profile/live.h"
 #include "profile/record.h"
 
 namespace {
@@ -13,6 +21,7 @@ namespace {
 using namespace lockswap::profile;
 using lockswap::acquire;
 using lockswap::relaxed;
+using lockswap::Ticks;
 using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
@@ -176,7 +185,101 @@ void modules(const Record& r) {
   std::printf("]");
 }
 
-void process(const File& file) {
+// What the threads hold and wait for. Two looks, some time apart: what is in both is printed.
+class LiveThreads {
+ public:
+  LiveThreads(const File& first, const File& second, std::uint64_t now)
+      : first_(first), second_(second), now_(now) {}
+
+  void print() const {
+    std::printf(",\n\"threads_now\":[");
+    const char* separator = "\n";
+    std::uint32_t left = kMostBytes / sizeof(Live);  // a torn chain must end, too
+    for (std::uint32_t at = first_.record().live.load(relaxed); left-- != 0;) {
+      const auto* one = first_.at<Live>(at);
+      const auto* two = second_.at<Live>(at);
+      if (one == nullptr || two == nullptr) break;
+      at = one->next;
+      const bool is_there = two->tid.load(relaxed) != 0;
+      if (!is_there && !has_signalled(*two)) continue;
+      std::printf("%s", separator);
+      separator = ",\n";
+      thread(*one, *two);
+    }
+    std::printf("]");
+  }
+
+ private:
+  // In ns before now; -1: not known.
+  long long age(std::uint64_t ticks) const {
+    return ticks == 0 ? -1 : static_cast<long long>(Ticks::ns_between(ticks, now_));
+  }
+  static bool has_signalled(const Live& live) {
+    return std::any_of(std::begin(live.signalled), std::end(live.signalled),
+                       [](const Signalled& s) { return s.address.load(relaxed) != 0; });
+  }
+  static bool is_same(const Waiting& a, const Waiting& b) {
+    return a.address.load(relaxed) == b.address.load(relaxed) &&
+           a.since.load(relaxed) == b.since.load(relaxed);
+  }
+  static bool is_same(const Hold& a, const Hold& b) {
+    return a.address.load(relaxed) == b.address.load(relaxed) &&
+           a.since.load(relaxed) == b.since.load(relaxed) &&
+           a.how.load(relaxed) == b.how.load(relaxed) &&
+           a.caller.load(relaxed) == b.caller.load(relaxed);
+  }
+  static const char* mode(std::uint32_t m) { return m == 1 ? "shared" : "exclusive"; }
+
+  void thread(const Live& one, const Live& two) const {
+    const bool same = one.tid.load(relaxed) == two.tid.load(relaxed);
+    std::printf("{\"tid\":%u,\"holds\":[", two.tid.load(relaxed));
+    const char* separator = "";
+    const auto in_both = [&](std::uint32_t a, std::uint32_t b, std::uint32_t most) {
+      return same ? std::min({a, b, most}) : 0;
+    };
+    const std::uint32_t holds = in_both(one.held.load(acquire), two.held.load(acquire), kMostHolds);
+    for (std::uint32_t i = 0; i < holds; ++i) {
+      const Hold& h = two.hold[i];
+      if (!is_same(one.hold[i], h)) continue;
+      std::printf("%s\n {\"address\":%llu,\"class\":%u,\"mode\":\"%s\"", separator,
+                  number(h.address), h.number.load(relaxed),
+                  mode(h.how.load(relaxed) & Hold::kModes));
+      std::printf(",\"age_ns\":%lld,\"caller\":%llu}", age(h.since.load(relaxed)),
+                  number(h.caller));
+      separator = ",";
+    }
+    std::printf("],\"waits\":[");
+    separator = "";
+    const std::uint32_t waits =
+        in_both(one.waiting.load(acquire), two.waiting.load(acquire), kMostWaits);
+    for (std::uint32_t i = 0; i < waits; ++i) {
+      const Waiting& w = two.wait[i];
+      if (!is_same(one.wait[i], w)) continue;
+      std::printf("%s\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"", separator,
+                  number(w.address), number(w.mutex), w.number.load(relaxed),
+                  mode(w.mode.load(relaxed)));
+      std::printf(",\"age_ns\":%lld,\"caller\":%llu,\"stack\":%u}", age(w.since.load(relaxed)),
+                  number(w.caller), w.stack.load(relaxed));
+      separator = ",";
+    }
+    std::printf("],\"signalled\":[");
+    separator = "";
+    for (const Signalled& s : two.signalled) {
+      if (s.address.load(relaxed) == 0) continue;
+      std::printf("%s\n {\"address\":%llu,\"tid\":%u,\"count\":%u", separator, number(s.address),
+                  s.tid.load(relaxed), s.count.load(relaxed));
+      std::printf(",\"age_ns\":%lld,\"caller\":%llu}", age(s.at.load(relaxed)), number(s.caller));
+      separator = ",";
+    }
+    std::printf("]}");
+  }
+
+  const File& first_;
+  const File& second_;
+  const std::uint64_t now_;
+};
+
+void process(const File& file, const LiveThreads* live) {
   const Record& r = file.record();
   std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
               r.ended.load(relaxed) != 0 ? "true" : "false");
@@ -219,27 +322,58 @@ void process(const File& file) {
     pair(p);
     separator = ",\n";
   }
-  std::printf("]}");
+  std::printf("]");
+  if (live != nullptr) live->print();
+  std::printf("}");
+}
+
+bool read(File& file, const char* path, File::Result& result) {
+  result = file.read(path);
+  if (result != File::bad) return true;
+  std::fprintf(stderr, "lockswap-profile-read: %s is no profile of this version\n", path);
+  return false;
+}
+
+void begin_output() {
+  std::printf("{\"schema\":%u,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"threshold_ns\":%llu", kSchema,
+              static_cast<Number>(kThresholdNs));
+  std::printf(",\"processes\":[");
+}
+
+int print_live(const char* path) {
+  constexpr timespec kBetweenLooks{0, 20'000'000};
+  File first, second;
+  File::Result result = File::bad;
+  if (!read(first, path, result)) return 2;
+  if (result == File::empty) {
+    begin_output();
+    std::printf("]}\n");
+    return 0;
+  }
+  ::nanosleep(&kBetweenLooks, nullptr);
+  if (!read(second, path, result)) return 2;
+  if (first.record().counter != 0) Ticks::calibrate();
+  const LiveThreads live(first, second, Ticks::now());
+  begin_output();
+  process(second, &live);
+  std::printf("]}\n");
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--live") == 0) return print_live(argv[2]);
   File file;
-  std::printf("{\"schema\":%u,\"lockswap\":\"" LOCKSWAP_VERSION "\",\"threshold_ns\":%llu", kSchema,
-              static_cast<Number>(kThresholdNs));
-  std::printf(",\"processes\":[");
+  begin_output();
   const char* separator = "\n";
   for (int i = 1; i < argc; ++i) {
-    const File::Result result = file.read(argv[i]);
-    if (result == File::bad) {
-      std::fprintf(stderr, "lockswap-profile-read: %s is no profile of this version\n", argv[i]);
-      return 2;
-    }
+    File::Result result = File::bad;
+    if (!read(file, argv[i], result)) return 2;
     if (result == File::empty) continue;
     std::printf("%s", separator);
     separator = ",\n";
-    process(file);
+    process(file, nullptr);
   }
   std::printf("]}\n");
   return 0;

@@ -11,11 +11,12 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "profile/live.h"
 
 namespace lockswap::profile {
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 1;
+inline constexpr std::uint32_t kSchema = 2;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;
@@ -163,6 +164,7 @@ struct Record {
   NativeAtomic<std::uint32_t> modules;
   NativeAtomic<std::uint32_t> classes;  // 0 is for what found no room
   Word threads;
+  Offset live;  // the first Live
   Dropped dropped;
   Module module[kMostModules];
   Class class_of[kMostClasses];

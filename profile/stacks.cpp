@@ -217,13 +217,20 @@ Place place_of(const void* address) noexcept {
   return place_in(modules.at(reinterpret_cast<const void*>(a - 1)), a);
 }
 
-[[gnu::noinline]] std::uint32_t take_stack(Thread& t, const void* caller) noexcept {
+[[gnu::noinline]] std::uint32_t take_stack(Thread& t, const void* caller,
+                                           std::uint64_t now) noexcept {
   const auto pointer = number_of(__builtin_frame_address(0));
   const std::uint64_t hash = (number_of(caller) ^ pointer >> 4) * 0x9e3779b97f4a7c15u;
   KnownStack& known = t.known[hash >> 58];
   if (known.count != 0 && known.caller == number_of(caller) && known.pointer == pointer &&
       still_stands(known)) {
     return known.stack;
+  }
+  // The lock may go by meanwhile: so some 2 % of the thread's time at most.
+  constexpr std::uint64_t kRestNs = 500'000;
+  if (now != 0) {
+    if (t.unwound_at != 0 && Ticks::ns_between(t.unwound_at, now) < kRestNs) return 0;
+    t.unwound_at = now;
   }
   const std::uint32_t stack = unwind_anew(known, caller, pointer);
   return stack != 0 ? stack : stack_of(caller);

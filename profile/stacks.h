@@ -9,8 +9,9 @@
 namespace lockswap::profile {
 
 // The calling thread's, from the exported function's caller on. Returns where it is in the file;
-// 0: it found no room. `caller`: what that function returns to.
-std::uint32_t take_stack(Thread& t, const void* caller) noexcept;
+// 0: it found no room. `caller`: what that function returns to. `now`: if not 0, the thread is
+// about to wait, and 0 comes back where an unwinding would cost too large a share of its time.
+std::uint32_t take_stack(Thread& t, const void* caller, std::uint64_t now = 0) noexcept;
 // The first frames of one, as a stack of its own.
 std::uint32_t first_frames(std::uint32_t stack, std::uint32_t count) noexcept;
 // One frame alone.

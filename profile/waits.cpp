@@ -113,15 +113,23 @@ void locate_release(Thread& t, const Object& o, Release& r, const void* caller) 
   r.stack.store(whole ? take_stack(t, caller) : stack_of(caller), release);
 }
 
-Wait begin_wait(Thread& t, Object& o, const void* caller) noexcept {
+Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
+                const void* caller) noexcept {
+  Object& o = *seen.object;
   Wait w{Ticks::now(), 0};
-  if (o.has_long_waits.load(relaxed) != 0) w.stack = take_stack(t, caller);  // relaxed: a guess
+  // relaxed: a guess
+  w.stack = take_stack(t, caller, o.has_long_waits.load(relaxed) != 0 ? 0 : w.begin);
+  t.live->begin_wait(lock, nullptr, w.begin, caller, w.stack, seen.number,
+                     static_cast<std::uint32_t>(mode));
   // relaxed, both: a holder that does not see them yet releases soon.
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(w.begin, relaxed);
   return w;
 }
 
-void stop_waiting(Object& o) noexcept { o.waiters.fetch_sub(1, relaxed); }
+void stop_waiting(Thread& t, Object& o) noexcept {
+  t.live->end_wait();
+  o.waiters.fetch_sub(1, relaxed);
+}
 
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept {

@@ -14,23 +14,28 @@ inline std::uint64_t max_of(std::uint64_t a, std::uint64_t b) noexcept { return 
 // --- holds
 
 // When the thread has acquired the lock. `waited`: the hold is timed in any case.
-inline void begin_hold(Thread& t, const void* lock, Mode mode, bool waited) noexcept {
-  const std::uint32_t held = t.held++;
+inline void begin_hold(Thread& t, const void* lock, std::uint32_t number, Mode mode, bool waited,
+                       const void* caller) noexcept {
+  Live& live = *t.live;
+  const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
   if (held >= kMostHolds) [[unlikely]] {
     record().dropped.holds.fetch_add(1, relaxed);  // relaxed: a count
-    --t.held;
     return;
   }
-  Hold& h = t.hold[held];
-  h.address = reinterpret_cast<std::uint64_t>(lock);
-  h.mode = mode;
-  h.sampled = --t.countdown == 0 ? 1 : 0;
-  if (h.sampled != 0) {
+  Hold& h = live.hold[held];
+  const bool sampled = --t.countdown == 0;
+  if (sampled) {
     // 1 to 2 * kHoldPeriod - 1, so that no rhythm of the program hides a hold.
     t.random = t.random * 1664525u + 1013904223u;
     t.countdown = 1 + (t.random >> 16) % (2 * kHoldPeriod - 1);
   }
-  h.since = h.sampled != 0 || waited ? Ticks::now() : 0;
+  // relaxed, all: `held` is stored behind them.
+  h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
+  h.since.store(sampled || waited ? Ticks::now() : 0, relaxed);
+  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+  h.number.store(number, relaxed);
+  h.how.store(static_cast<std::uint32_t>(mode) | (sampled ? Hold::kSampled : 0), relaxed);
+  live.held.store(held + 1, release);  // pairs with the look of another process
 }
 
 struct EndedHold {
@@ -42,14 +47,20 @@ struct EndedHold {
 
 inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(lock);
-  for (std::uint32_t i = t.held; i-- != 0;) {
-    const Hold& h = t.hold[i];
-    if (h.address != address) continue;
-    EndedHold ended{h.mode, false, h.sampled != 0, h.since};
+  Live& live = *t.live;
+  // relaxed, all: this thread's own; another process that looks on looks twice.
+  const std::uint32_t held = live.held.load(relaxed);
+  for (std::uint32_t i = held; i-- != 0;) {
+    const Hold& h = live.hold[i];
+    if (h.address.load(relaxed) != address) continue;
+    const std::uint32_t how = h.how.load(relaxed);
+    EndedHold ended{static_cast<Mode>(how & Hold::kModes), false, (how & Hold::kSampled) != 0,
+                    h.since.load(relaxed)};
     for (std::uint32_t j = i; j-- != 0;)
-      ended.inner = ended.inner || t.hold[j].address == address;
-    for (--t.held; i < t.held; ++i)
-      t.hold[i] = t.hold[i + 1];
+      ended.inner = ended.inner || live.hold[j].address.load(relaxed) == address;
+    for (; i + 1 < held; ++i)
+      live.hold[i].copy(live.hold[i + 1]);
+    live.held.store(held - 1, relaxed);
     return ended;
   }
   return {};
@@ -79,8 +90,9 @@ struct Wait {
   std::uint64_t begin;
   std::uint32_t stack;
 };
-Wait begin_wait(Thread& t, Object& o, const void* caller) noexcept;
-void stop_waiting(Object& o) noexcept;
+Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
+                const void* caller) noexcept;
+void stop_waiting(Thread& t, Object& o) noexcept;
 // When it has the lock.
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept;

@@ -32,6 +32,20 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
     nap(100'000);  // not a yield: the other thread may have a lower real-time priority
 }
 
+// Locks that a thread still held at its end are kept to be shown, but not those of ever more.
+constexpr std::uint32_t kMostLeftBehind = 256;
+constinit NativeAtomic<std::uint32_t> left_behind{0};
+
+// In the file; if that is full, where `lockswap why` doesn't see it. Under the guard.
+Live* new_live() noexcept {
+  const std::uint32_t at = take_bytes(sizeof(Live));
+  if (at == 0) return static_cast<Live*>(map_pages(sizeof(Live)));
+  Live* const live = at_offset<Live>(at);
+  live->next = record().live.load(relaxed);  // relaxed: under the guard
+  record().live.store(at, release);          // pairs with the reader's look
+  return live;
+}
+
 // A record of a thread that has ended, or a new one. Under the guard.
 Thread* take_thread(World& w) noexcept {
   for (std::uint32_t i = 0; i < kMostThreads; ++i) {
@@ -56,6 +70,18 @@ Thread* take_thread(World& w) noexcept {
   return nullptr;
 }
 
+// relaxed, all: a reader in another process looks twice.
+void leave_live(Thread& t) noexcept {
+  Live& live = *t.live;
+  live.waiting.store(0, relaxed);
+  if (live.held.load(relaxed) != 0 && left_behind.fetch_add(1, relaxed) < kMostLeftBehind) {
+    t.live = nullptr;
+    return;
+  }
+  live.held.store(0, relaxed);
+  live.tid.store(0, relaxed);
+}
+
 void on_thread_exit() noexcept {
   Me& m = me();
   if (m.thread == nullptr || m.process != world().number) return;
@@ -63,7 +89,7 @@ void on_thread_exit() noexcept {
   charge_pending(*t, true);
   m.thread = nullptr;
   m.process = 0;  // locks that later destructors take make it known again
-  t->held = 0;
+  leave_live(*t);
   t->pending = {};
   t->taken.store(0, release);  // pairs with take_thread
 }
@@ -97,8 +123,15 @@ void empty_world_of_parent() noexcept {
   ThreadExit::arm();
   w.guard.lock();
   Thread* const t = take_thread(w);
+  if (t != nullptr && t->live == nullptr) t->live = new_live();
   w.guard.unlock();
   if (t == nullptr) return nullptr;
+  if (t->live == nullptr) {
+    t->taken.store(0, release);  // pairs with take_thread
+    return nullptr;
+  }
+  // relaxed: the number alone says whose it is, and what is held comes later.
+  t->live->tid.store(static_cast<std::uint32_t>(raw_syscall(SYS_gettid)), relaxed);
   t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
   t->countdown = 1;

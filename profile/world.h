@@ -35,17 +35,9 @@ struct alignas(64) Object {
 };
 
 inline constexpr std::size_t kObjects = std::size_t{1} << 17;
-inline constexpr std::size_t kMostHolds = 64;
 inline constexpr std::size_t kReleases = 16;
 inline constexpr std::size_t kKnownStacks = 64;
 inline constexpr std::size_t kMostThreads = 4096;  // at once
-
-struct Hold {
-  std::uint64_t address;
-  std::uint64_t since;  // ticks; 0: it is not timed
-  Mode mode;
-  std::uint32_t sampled;  // it counts in the histogram
-};
 
 // A release that had waiters, as the thread that made it leaves it behind. A waiter that finds its
 // number finds it whole, or sees that the place has gone to a later one.
@@ -85,10 +77,10 @@ struct Thread {
   std::uint64_t serial;
   std::uint32_t countdown;  // to the next hold that is timed
   std::uint32_t random;
-  std::uint32_t held;
   std::uint64_t releases;
+  std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait
+  Live* live;                // never nullptr in a thread that is known
   Pending pending;
-  Hold hold[kMostHolds];
   Release release[kReleases];
   std::uint32_t tally[kMostClasses];
   KnownStack known[kKnownStacks];

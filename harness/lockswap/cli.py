@@ -344,6 +344,25 @@ def profile_command(
     return profile.run(Paths.find(), list(command), top, out, rwlock, mutex)
 
 
+@cli.command("why", context_settings=SETTINGS, short_help="Say why a program hangs: which thread holds what.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.option("--current", "with_current", is_flag=True, help="Also where threads are now, by gdb, which stops them.")
+@click.argument("pid", type=click.IntRange(1), metavar="PID")
+def why_command(as_json: bool, with_current: bool, pid: int) -> int:
+    """Say of a program that runs, and perhaps hangs, which thread holds which lock, which one waits for it, since when
+    and where, and whether they wait in a circle. The program must have been started under `lockswap profile`, or with
+    LOCKSWAP_PROFILE; it is not stopped, and need not answer.
+
+    \b
+    lockswap profile -- ./server --port 8080
+    lockswap why 4711
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.profile import why
+
+    return why.run(Paths.find(), pid, as_json, with_current)
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -1,0 +1,169 @@
+"""A process that runs now: its recording, its threads, and its memory map, from /proc."""
+
+import os
+import pwd
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from lockswap.base.errors import UserError
+
+SUFFIX = ".lockprof"
+_HOW = "start the program with `lockswap profile -- CMD`, or with LOCKSWAP_PROFILE=DIR and the library"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A thread, as the kernel lists it."""
+
+    tid: int
+    name: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Mapping:
+    begin: int
+    end: int
+    offset: int
+    path: str
+
+
+class Attached:
+    """Raises UserError, with one line that says why, if there is nothing to look at."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._proc = Path(f"/proc/{pid}")
+        self._maps = self._read_maps()
+        self.recording = self._find_recording()
+
+    @property
+    def program(self) -> str:
+        return _first_line(self._proc / "comm") or "?"
+
+    @property
+    def inner_pid(self) -> int:
+        """The number that the process has for itself, in a container."""
+        return _inner_id(self._proc, self.pid)
+
+    def tasks(self) -> dict[int, Task]:
+        """By the number that the process itself has for a thread."""
+        found = {}
+        for folder in (self._proc / "task").glob("*"):
+            try:
+                stat = (folder / "stat").read_text(errors="replace")
+            except OSError:
+                continue
+            name, _, rest = stat.partition("(")[2].rpartition(")")
+            state = {"R": "runs", "D": "is in the kernel, for a disk or the like", "T": "is stopped"}.get(
+                rest.split()[0], "sleeps"
+            )
+            found[_inner_id(folder, int(folder.name))] = Task(int(folder.name), name, state)
+        return found
+
+    def word(self, address: int) -> int | None:
+        """32 bits of its memory; None: it may not be read."""
+        try:
+            with (self._proc / "mem").open("rb", buffering=0) as memory:
+                memory.seek(address)
+                return int.from_bytes(memory.read(4), "little")
+        except (OSError, ValueError, OverflowError):
+            return None
+
+    def place(self, address: int) -> tuple[str, int] | None:
+        """The file that an address lies in, and the address as the file's own tables have it."""
+        i = bisect_right([one.begin for one in self._maps], address) - 1
+        if i < 0 or address >= self._maps[i].end or not self._maps[i].path.startswith("/"):
+            return None
+        mapping = self._maps[i]
+        offset = address - mapping.begin + mapping.offset
+        try:
+            with Path(mapping.path).open("rb") as opened:
+                for segment in ELFFile(opened).iter_segments("PT_LOAD"):
+                    if 0 <= offset - segment["p_offset"] < segment["p_filesz"]:
+                        return mapping.path, offset - segment["p_offset"] + segment["p_vaddr"]
+        except (OSError, ELFError):
+            pass
+        return None
+
+    def _read_maps(self) -> list[Mapping]:
+        if not self._proc.is_dir():
+            raise UserError(f"there is no process {self.pid}; `pgrep -a NAME` finds a program's")
+        try:
+            lines = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
+        except PermissionError as error:
+            raise UserError(
+                f"process {self.pid} is {_user(self._proc)}'s, and may not be looked at; ask as that user or as root"
+            ) from error
+        except OSError as error:
+            raise UserError(f"process {self.pid} has just ended") from error
+        if not lines:
+            state = (
+                "has ended, and its parent has not asked for its status" if _is_zombie(self._proc) else "is a kernel's"
+            )
+            raise UserError(f"process {self.pid} {state}; there is nothing to look at")
+        return [_mapping(line) for line in lines]
+
+    def _find_recording(self) -> Path:
+        paths = {one.path for one in self._maps}
+        recordings = {path for path in paths if path.removesuffix(" (deleted)").endswith(SUFFIX)}
+        if not recordings:
+            if any(re.search(r"/liblockswap\.so", path) for path in paths):
+                raise UserError(f"process {self.pid} runs under lockswap, but is not recorded; {_HOW}")
+            raise UserError(f"process {self.pid} runs without lockswap; {_HOW}")
+        path = min(recordings)
+        if path.endswith(" (deleted)"):
+            raise UserError(
+                f"process {self.pid} is recorded, but its file {path.split(' (')[0]} was removed; keep it there"
+            )
+        # Its root is another one in a container.
+        within = Path(f"/proc/{self.pid}/root{path}")
+        found = Path(path) if Path(path).exists() else within
+        if not os.access(found, os.R_OK):
+            raise UserError(
+                f"process {self.pid} is recorded in {path}, which may not be read; ask as its owner or as root"
+            )
+        return found
+
+
+def _mapping(line: str) -> Mapping:
+    fields = line.split(maxsplit=5)
+    begin, end = (int(part, 16) for part in fields[0].split("-"))
+    return Mapping(begin, end, int(fields[2], 16), fields[5] if len(fields) == 6 else "")
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace").split("\n", 1)[0]
+    except OSError:
+        return ""
+
+
+def _status(folder: Path, key: str) -> str:
+    try:
+        lines = (folder / "status").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), "")
+
+
+def _inner_id(folder: Path, outer: int) -> int:
+    ids = _status(folder, "NSpid").split()
+    return int(ids[-1]) if ids else outer
+
+
+def _is_zombie(folder: Path) -> bool:
+    return _status(folder, "State").startswith("Z")
+
+
+def _user(folder: Path) -> str:
+    uid = int((_status(folder, "Uid") or "0").split()[0])
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"

@@ -1,0 +1,219 @@
+"""What the threads of a process hold and wait for, with names, and which one keeps which one waiting."""
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.profile.attach import Attached
+from lockswap.profile.names import Function, Names, site
+
+EXCLUSIVE, SHARED = "exclusive", "shared"
+_OWNER = 8  # where a pthread mutex has its owner's thread id
+
+
+@dataclass(frozen=True)
+class Lock:
+    kind: str
+    address: int
+    name: str
+    is_variable: bool
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}" if self.is_variable else f"{self.kind} {self.address:#x} of {self.name}"
+
+
+@dataclass(frozen=True)
+class Hold:
+    lock: Lock
+    mode: str
+    age_ns: int  # -1: it was not timed
+    place: Function | None  # where it was acquired; None: only its memory says that it is held
+
+
+@dataclass(frozen=True)
+class Wait:
+    lock: Lock
+    mutex: int
+    mode: str
+    age_ns: int
+    stack: tuple[Function, ...]
+
+    @property
+    def place(self) -> Function:
+        return site(list(self.stack)) or Function("(not known)")
+
+
+@dataclass(frozen=True)
+class Signal:
+    address: int
+    tid: int
+    count: int
+    age_ns: int
+    place: Function
+
+
+@dataclass
+class Thread:
+    tid: int
+    name: str
+    state: str  # "": the thread has ended
+    holds: list[Hold] = field(default_factory=list)
+    wait: Wait | None = None
+    stack: list[str] = field(default_factory=list)  # where it is now, if that was asked for
+
+
+@dataclass
+class State:
+    pid: int
+    program: str
+    threads: dict[int, Thread]
+    signals: dict[int, list[Signal]]  # by the condition variable's address
+    unseen: int  # threads that have not called a lock function
+
+    def holders(self, address: int) -> list[tuple[Thread, Hold]]:
+        return [(one, hold) for one in self.threads.values() for hold in one.holds if hold.lock.address == address]
+
+    def waiters(self, address: int) -> list[tuple[Thread, Wait]]:
+        return [(one, one.wait) for one in self.threads.values() if one.wait and one.wait.lock.address == address]
+
+    def blockers(self, thread: Thread) -> list[Thread]:
+        """The threads without which it does not go on. Nobody is known to be one for a condition variable."""
+        wait = thread.wait
+        if wait is None or wait.lock.kind == "cond":
+            return []
+        holders = self.holders(wait.lock.address)
+        found = [one for one, hold in holders if wait.mode == EXCLUSIVE or hold.mode == EXCLUSIVE]
+        if not found and wait.mode == SHARED:
+            # Readers hold it, so a writer before this reader keeps it out.
+            found = [one for one, other in self.waiters(wait.lock.address) if other.mode == EXCLUSIVE]
+        return list({one.tid: one for one in found}.values())
+
+    def cycles(self) -> list[list[Thread]]:
+        """Each thread waits for the next one, and the last one for the first."""
+        found: dict[frozenset[int], list[Thread]] = {}
+        for start in self.threads.values():
+            path: list[Thread] = []
+            self._walk(start, start, path, {}, found)
+        return list(found.values())
+
+    def _walk(self, start: Thread, now: Thread, path: list[Thread], seen: dict, found: dict) -> None:
+        seen[now.tid] = True
+        path.append(now)
+        for other in self.blockers(now):
+            if other.tid == start.tid:
+                found.setdefault(frozenset(one.tid for one in path), list(path))
+            elif other.tid not in seen:
+                self._walk(start, other, path, seen, found)
+        path.pop()
+
+    def roots(self) -> list[tuple[Thread, int]]:
+        """Threads that wait for no lock, and how many wait for them in the end; most first."""
+        waiting: dict[int, set[int]] = {}
+        for start in self.threads.values():
+            todo, seen = [start], {start.tid}
+            while todo:
+                for other in self.blockers(todo.pop()):
+                    if other.tid not in seen:
+                        seen.add(other.tid)
+                        todo.append(other)
+            for tid in seen - {start.tid}:
+                if not self.blockers(self.threads[tid]):
+                    waiting.setdefault(tid, set()).add(start.tid)
+        ranked = sorted(waiting.items(), key=lambda one: -len(one[1]))
+        return [(self.threads[tid], len(others)) for tid, others in ranked]
+
+
+def read(reader: Path, attached: Attached) -> State:
+    done = subprocess.run([reader, "--live", attached.recording], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise UserError(f"{done.stderr.strip()}; ask with the lockswap that the program was started with")
+    processes = json.loads(done.stdout)["processes"]
+    if not processes or processes[0]["pid"] != attached.inner_pid:
+        # A forked child has its parent's file until it calls a lock function itself.
+        return State(attached.pid, attached.program, {}, {}, len(attached.tasks()))
+    return _state(attached, processes[0])
+
+
+def _state(attached: Attached, process: dict) -> State:
+    now = process["threads_now"]
+    classes = {one["class"]: one for one in process["locks"]}
+    entries = [entry for one in now for key in ("holds", "waits", "signalled") for entry in one[key]]
+    wanted = {entry["stack"] for entry in entries if entry.get("stack")}
+    used = [
+        classes[number] for number in {entry["class"] for entry in entries if "class" in entry} if number in classes
+    ]
+    wanted |= {one["stack"] for one in used}
+    stacks = {one["id"]: one["frames"] for one in process["stacks"] if one["id"] in wanted}
+    modules = [dict(one) for one in process["modules"]]
+    callers = {entry["caller"]: _frame(attached, modules, entry["caller"]) for entry in entries}
+    known = {
+        "modules": modules,
+        "locks": used,
+        "stacks": [{"frames": frames} for frames in stacks.values()] + [{"frames": [one]} for one in callers.values()],
+    }
+    names = Names([known])
+
+    def lock(entry: dict, kind: str = "mutex") -> Lock:
+        one = classes.get(entry["class"])
+        if one is None:
+            return Lock(kind, entry["address"], "(no room for its name)", False)
+        if one["object"]:
+            return Lock(one["kind"], entry["address"], names.variable(known, one["object"]), True)
+        place = site(names.stack(known, stacks.get(one["stack"], [])))
+        return Lock(one["kind"], entry["address"], str(place or "(not known)"), False)
+
+    def place(entry: dict) -> Function:
+        return site(names.frame(known, callers[entry["caller"]])) or Function("(not known)")
+
+    tasks = attached.tasks()
+    state = State(attached.pid, process["program"], {}, {}, 0)
+    for one in now:
+        for entry in one["signalled"]:
+            signal = Signal(entry["address"], entry["tid"], entry["count"], entry["age_ns"], place(entry))
+            state.signals.setdefault(signal.address, []).append(signal)
+        if one["tid"] == 0:
+            continue
+        task = tasks.get(one["tid"])
+        holds = [Hold(lock(entry), entry["mode"], entry["age_ns"], place(entry)) for entry in one["holds"]]
+        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", holds)
+        if one["waits"] and task is not None:
+            entry = one["waits"][-1]  # a signal handler's is the innermost
+            frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
+            thread.wait = Wait(
+                lock(entry), entry["mutex"], entry["mode"], entry["age_ns"], tuple(names.stack(known, frames))
+            )
+        if task is not None or holds:
+            state.threads[thread.tid] = thread
+    state.unseen = len(tasks.keys() - state.threads.keys())
+    _ask_memory(attached, state, tasks)
+    return state
+
+
+def _frame(attached: Attached, modules: list[dict], address: int) -> list[int]:
+    found = attached.place(address)
+    if found is None:
+        return [-1, address]
+    path, own = found
+    for i, one in enumerate(modules):
+        if one["path"] == path:
+            return [i, own]
+    modules.append({"path": path, "build_id": ""})
+    return [len(modules) - 1, own]
+
+
+def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
+    """A mutex says itself which thread owns it: what was acquired out of the profile's sight, too."""
+    waited = {one.wait.lock for one in state.threads.values() if one.wait and one.wait.lock.kind == "mutex"}
+    for lock in waited:
+        owner = attached.word(lock.address + _OWNER)
+        if not owner or owner not in tasks:
+            continue
+        if any(one.tid == owner for one, _ in state.holders(lock.address)):
+            continue
+        for one in state.threads.values():
+            one.holds = [hold for hold in one.holds if hold.lock.address != lock.address]
+        task = tasks[owner]
+        thread = state.threads.setdefault(owner, Thread(owner, task.name, task.state))
+        thread.holds.append(Hold(lock, EXCLUSIVE, -1, None))

@@ -1,0 +1,197 @@
+"""`lockswap why PID`: why a program hangs: which thread holds what, and which one waits for it."""
+
+import json
+import sys
+
+from lockswap.base.paths import Paths
+from lockswap.base.text import plural
+from lockswap.profile import current, live
+from lockswap.profile.attach import Attached
+from lockswap.profile.live import SHARED, Hold, Signal, State, Thread, Wait
+from lockswap.profile.report import time
+
+_FRAMES = 12  # of a stack
+_ROOTS = 5
+
+
+def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
+    attached = Attached(pid)
+    state = live.read(paths.profile_reader, attached)
+    if with_current:
+        outer = {tid: task.tid for tid, task in attached.tasks().items()}
+        stacks = current.stacks(pid)
+        for thread in state.threads.values():
+            thread.stack = stacks.get(outer.get(thread.tid, 0), [])
+    text = json.dumps(as_data(state), indent=1) + "\n" if as_json else as_text(state)
+    print(text, end="", file=sys.stdout)
+    return 0
+
+
+def as_text(state: State) -> str:
+    waiting = [one for one in state.threads.values() if one.wait is not None]
+    waiting.sort(key=lambda one: -_wait(one).age_ns)
+    lines = [f"lockswap why: {state.program} (process {state.pid}): {_summary(state, waiting)}"]
+    for cycle in state.cycles():
+        lines += ["", *_cycle(state, cycle)]
+    if roots := state.roots():
+        lines.append("")
+        for root, others in roots[:_ROOTS]:
+            many = plural(others, "thread")
+            lines.append(f"Without thread {root.tid} ({root.name}), which {_does(root)}, {many} cannot go on.")
+    for thread in waiting:
+        lines += ["", *_waiter(state, thread)]
+    shown = {one.tid for thread in waiting for one in state.blockers(thread) if one.wait is None}
+    for thread in (state.threads[tid] for tid in sorted(shown)):
+        lines += ["", f"{_named(thread)} {_does(thread)}.", *_holds(state, thread), *_now(thread)]
+    others = [one for one in state.threads.values() if one.wait is None and one.tid not in shown]
+    rest = [one for one in others if one.holds]
+    for thread in rest:
+        lines += ["", f"{_named(thread)} {_does(thread)}.", *_holds(state, thread), *_now(thread)]
+    idle = len(others) - len(rest) + state.unseen
+    if idle:
+        do = "holds nothing and waits" if idle == 1 else "hold nothing and wait"
+        lines += ["", f"{plural(idle, 'thread')} more {do} for no lock."]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_data(state: State) -> dict:
+    def hold(one: Hold) -> dict:
+        return _lock(one.lock) | {
+            "mode": one.mode,
+            "age_ns": None if one.age_ns < 0 else one.age_ns,
+            "place": str(one.place) if one.place else None,
+        }
+
+    def wait(one: Wait) -> dict:
+        return _lock(one.lock) | {
+            "mutex": one.mutex or None,
+            "mode": one.mode,
+            "age_ns": one.age_ns,
+            "place": str(one.place),
+            "stack": [str(frame) for frame in one.stack],
+        }
+
+    return {
+        "pid": state.pid,
+        "program": state.program,
+        "cycles": [[one.tid for one in cycle] for cycle in state.cycles()],
+        "roots": [{"tid": one.tid, "threads": others} for one, others in state.roots()],
+        "threads": [
+            {
+                "tid": one.tid,
+                "name": one.name,
+                "state": one.state or "has ended",
+                "waits": wait(one.wait) if one.wait else None,
+                "blocked_by": [other.tid for other in state.blockers(one)],
+                "holds": [hold(each) for each in one.holds],
+                "stack_now": one.stack,
+            }
+            for one in state.threads.values()
+        ],
+    }
+
+
+def _lock(lock: live.Lock) -> dict:
+    return {"kind": lock.kind, "address": lock.address, "lock": lock.name}
+
+
+def _wait(thread: Thread) -> Wait:
+    assert thread.wait is not None
+    return thread.wait
+
+
+def _named(thread: Thread) -> str:
+    return f"Thread {thread.tid} ({thread.name})"
+
+
+def _does(thread: Thread) -> str:
+    if thread.wait is not None:
+        return f"waits for {thread.wait.lock}"
+    if not thread.state:
+        return "has ended"
+    return f"waits for no lock and {thread.state}"
+
+
+def _summary(state: State, waiting: list[Thread]) -> str:
+    cycles = state.cycles()
+    if cycles:
+        return "a deadlock" if len(cycles) == 1 else f"{len(cycles)} deadlocks"
+    if not waiting:
+        return "no thread waits for a lock"
+    return f"{plural(len(waiting), 'thread')} {'waits' if len(waiting) == 1 else 'wait'}, no deadlock"
+
+
+def _cycle(state: State, cycle: list[Thread]) -> list[str]:
+    if len(cycle) == 1:
+        return [f"Deadlock: {_named(cycle[0])} waits for {_wait(cycle[0]).lock}, which it holds itself."]
+    lines = [f"Deadlock of {plural(len(cycle), 'thread')}:"]
+    for one, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        wait = _wait(one)
+        holds = any(hold.lock.address == wait.lock.address for hold in other.holds)
+        verb = "holds" if holds else "wants for writing"
+        lines.append(f"  {_named(one)} waits for {wait.lock}, which thread {other.tid} {verb}")
+    return lines
+
+
+def _waiter(state: State, thread: Thread) -> list[str]:
+    wait = _wait(thread)
+    how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
+    lines = [f"{_named(thread)} has waited {time(wait.age_ns)} for {wait.lock}{how}:"]
+    lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
+    if wait.lock.kind == "cond":
+        lines += _signals(state, wait)
+    else:
+        lines += _blockers(state, thread, wait)
+    return [*lines, *_holds(state, thread)]
+
+
+def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
+    lines = []
+    for other, hold in state.holders(wait.lock.address):
+        who = "itself" if other is thread else f"thread {other.tid} ({other.name})"
+        lines.append(f"  held {'for reading ' if hold.mode == SHARED else ''}by {who} {_since(state, other, hold)}")
+    writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
+    lines += [f"  wanted for writing by thread {one.tid} ({one.name})" for one in writers]
+    return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
+
+
+def _signals(state: State, wait: Wait) -> list[str]:
+    signals = state.signals.get(wait.lock.address, [])
+    if not signals:
+        return ["  never signalled (of which each thread keeps its last few variables)"]
+    last = min(signals, key=lambda one: one.age_ns)
+    if last.age_ns > wait.age_ns:
+        before = time(last.age_ns - wait.age_ns)
+        return [f"  not signalled since; last {before} before the wait began, by {_signaller(last)}"]
+    lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}"]
+    for other, hold in state.holders(wait.mutex):
+        lines.append(f"  its mutex is held by thread {other.tid} ({other.name}) {_since(state, other, hold)}")
+    return lines
+
+
+def _signaller(signal: Signal) -> str:
+    return f"thread {signal.tid} at {signal.place}"
+
+
+def _holds(state: State, thread: Thread) -> list[str]:
+    return [
+        f"  holds {hold.lock}{' for reading' if hold.mode == SHARED else ''} {_since(state, thread, hold)}"
+        for hold in thread.holds
+    ]
+
+
+def _now(thread: Thread) -> list[str]:
+    return [f"    {'now' if n == 0 else '   '} {frame}" for n, frame in enumerate(thread.stack[:_FRAMES])]
+
+
+def _since(state: State, thread: Thread, hold: Hold) -> str:
+    where = f", taken at {hold.place}" if hold.place else ", taken out of the recording's sight"
+    if hold.age_ns >= 0:
+        return f"for {time(hold.age_ns)}{where}"
+    # It was there when a wait for it began, when its thread began to wait, or took the next lock.
+    after = thread.holds[thread.holds.index(hold) + 1 :] if hold in thread.holds else []
+    ages = [one.age_ns for one in after] + [wait.age_ns for _, wait in state.waiters(hold.lock.address)]
+    if thread.wait is not None and hold.place:
+        ages.append(thread.wait.age_ns)
+    least = max(ages, default=-1)
+    return f"for at least {time(least)}{where}" if least >= 0 else where.removeprefix(", ")

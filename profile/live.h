@@ -1,0 +1,102 @@
+// What a thread holds and what it waits for at this moment, in the file: `lockswap why` reads it
+// while the process hangs, without a word to it, and what a killed one left.
+//
+// The thread alone writes, and the reader stops nobody. A thread that waits changes nothing, so
+// what is the same in two looks, with the same beginning of the wait, is true for the time between.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace lockswap::profile {
+
+inline constexpr std::uint32_t kMostHolds = 64;
+inline constexpr std::uint32_t kMostWaits = 3;  // signal handlers wait inside of waits
+inline constexpr std::uint32_t kSignals = 16;
+
+// relaxed, all fields here: `held` and `waiting` are stored behind them, with release, and a second
+// look finds what changed meanwhile.
+struct Hold {
+  NativeAtomic<std::uint64_t> address;
+  NativeAtomic<std::uint64_t> since;   // ticks; 0: it is not timed
+  NativeAtomic<std::uint64_t> caller;  // what the function that acquired it returns to
+  NativeAtomic<std::uint32_t> number;  // of the class
+  NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram
+
+  static constexpr std::uint32_t kSampled = 4, kModes = 3;
+
+  void copy(const Hold& from) noexcept {
+    address.store(from.address.load(relaxed), relaxed);
+    since.store(from.since.load(relaxed), relaxed);
+    caller.store(from.caller.load(relaxed), relaxed);
+    number.store(from.number.load(relaxed), relaxed);
+    how.store(from.how.load(relaxed), relaxed);
+  }
+};
+
+struct Waiting {
+  NativeAtomic<std::uint64_t> address;
+  NativeAtomic<std::uint64_t> mutex;  // of a condition variable's wait, else 0
+  NativeAtomic<std::uint64_t> since;  // ticks
+  NativeAtomic<std::uint64_t> caller;
+  NativeAtomic<std::uint32_t> stack;  // 0: it was not taken, `caller` is all there is
+  NativeAtomic<std::uint32_t> number;
+  NativeAtomic<std::uint32_t> mode;
+};
+
+// The thread's last signal or broadcast of a condition variable; another one may take its place.
+struct Signalled {
+  NativeAtomic<std::uint64_t> address;
+  NativeAtomic<std::uint64_t> at;  // ticks
+  NativeAtomic<std::uint64_t> caller;
+  NativeAtomic<std::uint32_t> tid;  // the record may be another thread's by now
+  NativeAtomic<std::uint32_t> count;
+};
+
+struct Live {
+  std::uint32_t next;               // its offset; 0 = the last one
+  NativeAtomic<std::uint32_t> tid;  // 0: of no thread
+  NativeAtomic<std::uint32_t> held;
+  NativeAtomic<std::uint32_t> waiting;
+  Waiting wait[kMostWaits];
+  Signalled signalled[kSignals];
+  Hold hold[kMostHolds];
+
+  void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
+                  const void* caller, std::uint32_t stack, std::uint32_t number,
+                  std::uint32_t mode) noexcept {
+    const std::uint32_t n = waiting.load(relaxed);
+    if (n < kMostWaits) {
+      Waiting& w = wait[n];
+      w.address.store(reinterpret_cast<std::uint64_t>(object), relaxed);
+      w.mutex.store(reinterpret_cast<std::uint64_t>(mutex_of_it), relaxed);
+      w.since.store(now, relaxed);
+      w.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+      w.stack.store(stack, relaxed);
+      w.number.store(number, relaxed);
+      w.mode.store(mode, relaxed);
+    }
+    waiting.store(n + 1, release);  // pairs with the reader's look
+  }
+  void end_wait() noexcept {
+    const std::uint32_t n = waiting.load(relaxed);
+    waiting.store(n == 0 ? 0 : n - 1, relaxed);  // relaxed: the reader looks twice
+  }
+
+  void note_signal(const void* object, const void* caller, std::uint64_t now) noexcept {
+    const auto address = reinterpret_cast<std::uint64_t>(object);
+    Signalled& s = signalled[(address >> 4) * 0x9e3779b97f4a7c15u >> 60];
+    static_assert(kSignals == 1u << 4);
+    if (s.address.load(relaxed) != address) {
+      s.address.store(address, relaxed);
+      s.count.store(0, relaxed);
+    }
+    s.at.store(now, relaxed);
+    s.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+    s.tid.store(tid.load(relaxed), relaxed);
+    s.count.store(s.count.load(relaxed) + 1, relaxed);
+  }
+};
+
+}  // namespace lockswap::profile

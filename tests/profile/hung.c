@@ -1,0 +1,203 @@
+// Programs that hang, each in a way that is known. Usage: profile_hung CASE
+//
+// Lines that a test looks for carry a mark: "// NAME". Threads have names.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t c = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static atomic_int stage;
+
+static void nap(long us) {
+  const struct timespec t = {us / 1000000, us % 1000000 * 1000};
+  nanosleep(&t, NULL);
+}
+static void reach(int n) {
+  atomic_fetch_add(&stage, 1);
+  while (atomic_load(&stage) < n)
+    nap(500);
+}
+static NOINLINE void sleep_for_ever(void) {
+  while (1)
+    nap(1000000);
+}
+static void start(pthread_t* t, const char* name, void* (*f)(void*)) {
+  pthread_create(t, NULL, f, NULL);
+  pthread_setname_np(*t, name);
+}
+
+// --- two mutexes, taken in two orders
+
+static NOINLINE void* first_a(void* unused) {
+  pthread_mutex_lock(&a);  // holds a
+  reach(2);
+  pthread_mutex_lock(&b);  // waits for b
+  return unused;
+}
+static NOINLINE void* first_b(void* unused) {
+  pthread_mutex_lock(&b);  // holds b
+  reach(2);
+  pthread_mutex_lock(&a);  // waits for a
+  return unused;
+}
+
+// --- a chain: tail waits for middle, which waits for head, which sleeps
+
+static NOINLINE void* head(void* unused) {
+  pthread_mutex_lock(&a);  // head holds
+  reach(1);
+  sleep_for_ever();
+  return unused;
+}
+static NOINLINE void* middle(void* unused) {
+  pthread_mutex_lock(&b);
+  atomic_fetch_add(&stage, 1);
+  pthread_mutex_lock(&a);
+  return unused;
+}
+static NOINLINE void* tail(void* unused) {
+  while (atomic_load(&stage) < 2)
+    nap(500);
+  pthread_mutex_lock(&b);
+  return unused;
+}
+
+// --- a reader that never leaves, and one that wants to write besides
+
+static NOINLINE void* reader(void* unused) {
+  pthread_rwlock_rdlock(&table);  // reader holds
+  atomic_fetch_add(&stage, 1);
+  sleep_for_ever();
+  return unused;
+}
+static NOINLINE void* writer(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  pthread_rwlock_wrlock(&table);  // writer waits
+  return unused;
+}
+static NOINLINE void* upgrader(void* unused) {
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_wrlock(&table);
+  return unused;
+}
+
+// --- a signal that came before the wait for it
+
+static NOINLINE void* signaller(void* unused) {
+  pthread_mutex_lock(&a);
+  pthread_cond_signal(&filled);  // signals
+  pthread_mutex_unlock(&a);
+  atomic_fetch_add(&stage, 1);
+  sleep_for_ever();
+  return unused;
+}
+static NOINLINE void* late(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  nap(20000);
+  pthread_mutex_lock(&a);
+  pthread_cond_wait(&filled, &a);  // waits for the signal
+  pthread_mutex_unlock(&a);
+  return unused;
+}
+
+// --- a signal in time, but its thread keeps the mutex
+
+static NOINLINE void* early(void* unused) {
+  pthread_mutex_lock(&a);
+  atomic_fetch_add(&stage, 1);
+  pthread_cond_wait(&filled, &a);
+  pthread_mutex_unlock(&a);
+  return unused;
+}
+static NOINLINE void* keeper(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  pthread_mutex_lock(&a);        // keeps the mutex
+  pthread_cond_signal(&filled);  // signals in time
+  sleep_for_ever();
+  return unused;
+}
+
+// --- a thread that ended with the lock
+
+static NOINLINE void* forgetful(void* unused) {
+  pthread_mutex_lock(&a);  // leaves it locked
+  return unused;
+}
+static NOINLINE void* later(void* unused) {
+  nap(20000);
+  pthread_mutex_lock(&a);
+  return unused;
+}
+
+// --- all goes well
+
+static NOINLINE void* busy(void* unused) {
+  while (1) {
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&b);
+    pthread_mutex_unlock(&b);
+    pthread_mutex_unlock(&a);
+  }
+  return unused;
+}
+
+static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(void*),
+                const char* three, void* (*h)(void*)) {
+  pthread_t t[3];
+  start(&t[0], one, f);
+  start(&t[1], two, g);
+  if (h != NULL) start(&t[2], three, h);
+  pthread_join(t[1], NULL);
+  pthread_join(t[0], NULL);
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  if (strcmp(name, "deadlock") == 0) {
+    run("first-a", first_a, "first-b", first_b, NULL, NULL);
+  } else if (strcmp(name, "fork") == 0) {
+    pthread_mutex_lock(&c);
+    pthread_mutex_unlock(&c);
+    const pid_t child = fork();
+    if (child == 0) run("first-a", first_a, "first-b", first_b, NULL, NULL);
+    printf("%d\n", (int)child);
+    fflush(stdout);
+    waitpid(child, NULL, 0);
+  } else if (strcmp(name, "self") == 0) {
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&a);
+  } else if (strcmp(name, "chain") == 0) {
+    run("head", head, "middle", middle, "tail", tail);
+  } else if (strcmp(name, "reader") == 0) {
+    run("reader", reader, "writer", writer, NULL, NULL);
+  } else if (strcmp(name, "upgrade") == 0) {
+    run("upgrader", upgrader, "upgrader-too", upgrader, NULL, NULL);
+  } else if (strcmp(name, "lost") == 0) {
+    run("late", late, "signaller", signaller, NULL, NULL);
+  } else if (strcmp(name, "kept") == 0) {
+    run("early", early, "keeper", keeper, NULL, NULL);
+  } else if (strcmp(name, "gone") == 0) {
+    run("later", later, "forgetful", forgetful, NULL, NULL);
+  } else if (strcmp(name, "busy") == 0) {
+    run("busy", busy, "busy-too", busy, NULL, NULL);
+  } else {
+    fprintf(stderr, "what?\n");
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,274 @@
+"""`lockswap why`: of a program that hangs in a known way, it says which; and of what cannot be looked at, why."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_profile import FIRST, MUTEX, PRELOAD, ROOT, environment, line_of, lockswap
+
+HUNG = ROOT / "build/tests/profile/profile_hung"
+_PATIENCE_S = 60
+
+
+def at(mark: str) -> str:
+    return line_of(mark, "hung.c")
+
+
+@contextmanager
+def started(folder: Path, case: str, **more: str) -> Iterator[subprocess.Popen]:
+    variables = {"LOCKSWAP_PROFILE": str(folder), "LD_PRELOAD": str(PRELOAD)} | more
+    child = subprocess.Popen([HUNG, case], env=environment(**variables), stdout=subprocess.PIPE, text=True)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def ask(pid: int, until: Callable[[dict], object]) -> dict:
+    """Asks until the program has come to where it hangs."""
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        done = lockswap("why", pid, "--json")
+        assert done.returncode == 0, done
+        found = json.loads(done.stdout)
+        if until(found):
+            return found
+        assert time.monotonic() < end, found
+
+
+def text(pid: int) -> str:
+    done = lockswap("why", pid)
+    assert done.returncode == 0 and done.stderr == "", done
+    return done.stdout
+
+
+def named(found: dict, name: str) -> dict:
+    (one,) = (thread for thread in found["threads"] if thread["name"] == name)
+    return one
+
+
+def waiting(count: int) -> Callable[[dict], bool]:
+    return lambda found: sum(one["waits"] is not None for one in found["threads"]) == count
+
+
+CHOICES = [{}, {"LOCKSWAP_RWLOCK": FIRST, "LOCKSWAP_MUTEX": MUTEX}]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_deadlock_of_two_mutexes(tmp_path, choice):
+    with started(tmp_path, "deadlock", **choice) as child:
+        found = ask(child.pid, lambda found: found["cycles"])
+        said = text(child.pid)
+    first, second = named(found, "first-a"), named(found, "first-b")
+    assert [sorted(cycle) for cycle in found["cycles"]] == [sorted([first["tid"], second["tid"]])]
+    for one, other, holds, wants in ((first, second, "a", "b"), (second, first, "b", "a")):
+        assert one["blocked_by"] == [other["tid"]]
+        assert one["waits"]["lock"] == wants and at(f"waits for {wants}") in one["waits"]["stack"][0]
+        (hold,) = one["holds"]
+        assert hold["lock"] == holds and at(f"holds {holds}") in hold["place"]
+        assert one["waits"]["age_ns"] > 0
+    assert "a deadlock\n" in said and "Deadlock of 2 threads:" in said
+    assert f"(first-a) waits for mutex b, which thread {second['tid']} holds" in said
+
+
+def test_since_when(tmp_path):
+    with started(tmp_path, "deadlock") as child:
+        first = ask(child.pid, lambda found: found["cycles"])
+        begin = time.monotonic()
+        time.sleep(1)
+        second = ask(child.pid, lambda found: found["cycles"])
+        most = time.monotonic() - begin + 10
+    older, newer = (named(one, "first-a")["waits"]["age_ns"] / 1e9 for one in (first, second))
+    assert 1 <= newer - older < most
+
+
+def test_a_mutex_that_its_owner_takes_again(tmp_path):
+    with started(tmp_path, "self") as child:
+        found = ask(child.pid, lambda found: found["cycles"])
+        assert "which it holds itself" in text(child.pid)
+    assert found["cycles"] == [[child.pid]]
+
+
+def test_a_chain_ends_at_the_thread_that_all_wait_for(tmp_path):
+    with started(tmp_path, "chain") as child:
+        found = ask(child.pid, waiting(2))
+        said = text(child.pid)
+    head = named(found, "head")
+    assert found["cycles"] == [] and found["roots"] == [{"tid": head["tid"], "threads": 2}]
+    assert named(found, "tail")["blocked_by"] == [named(found, "middle")["tid"]]
+    assert at("head holds") in head["holds"][0]["place"]
+    assert f"Without thread {head['tid']} (head), which waits for no lock and sleeps, 2 threads cannot go on." in said
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_reader_that_never_leaves(tmp_path, choice):
+    with started(tmp_path, "reader", **choice) as child:
+        found = ask(child.pid, waiting(1))
+        said = text(child.pid)
+    reader, writer = named(found, "reader"), named(found, "writer")
+    assert writer["blocked_by"] == [reader["tid"]] and writer["waits"]["mode"] == "exclusive"
+    assert at("writer waits") in writer["waits"]["place"]
+    (hold,) = reader["holds"]
+    assert (hold["lock"], hold["mode"]) == ("table", "shared") and at("reader holds") in hold["place"]
+    assert f"held for reading by thread {reader['tid']} (reader)" in said
+
+
+def test_two_readers_that_both_want_to_write(tmp_path):
+    with started(tmp_path, "upgrade") as child:
+        found = ask(child.pid, waiting(2))
+    both = {named(found, name)["tid"] for name in ("upgrader", "upgrader-too")}
+    assert both in [set(cycle) for cycle in found["cycles"]]
+
+
+def test_a_signal_that_came_before_the_wait(tmp_path):
+    with started(tmp_path, "lost") as child:
+        found = ask(child.pid, waiting(1))
+        said = text(child.pid)
+    wait = named(found, "late")["waits"]
+    assert (wait["kind"], wait["lock"]) == ("cond", "filled") and at("waits for the signal") in wait["place"]
+    line = next(line for line in said.splitlines() if "signalled" in line)
+    signaller = named(found, "signaller")["tid"]
+    assert "not signalled since; last " in line and " before the wait began" in line
+    assert f"by thread {signaller} at signaller {at('signals')}" in line
+
+
+def test_a_signal_in_time_to_a_thread_that_cannot_have_the_mutex(tmp_path):
+    with started(tmp_path, "kept") as child:
+        found = ask(child.pid, lambda found: waiting(1)(found) and any(one["holds"] for one in found["threads"]))
+        deadline = time.monotonic() + _PATIENCE_S
+        while "its mutex is held by" not in (said := text(child.pid)):
+            assert time.monotonic() < deadline, said
+    keeper = named(found, "keeper")["tid"]
+    assert f"ago, by thread {keeper} at keeper {at('signals in time')}" in said
+    assert f"its mutex is held by thread {keeper} (keeper)" in said and at("keeps the mutex") in said
+
+
+def test_a_thread_that_ended_with_the_lock(tmp_path):
+    with started(tmp_path, "gone") as child:
+        found = ask(child.pid, waiting(1))
+    later = named(found, "later")
+    (other,) = (one for one in found["threads"] if one["tid"] in later["blocked_by"])
+    assert other["state"] == "has ended" and at("leaves it locked") in other["holds"][0]["place"]
+
+
+def test_threads_that_go_on_are_in_no_deadlock(tmp_path):
+    with started(tmp_path, "busy") as child:
+        ask(child.pid, lambda found: len(found["threads"]) >= 2)
+        for _ in range(10):
+            found = ask(child.pid, lambda _: True)
+            assert found["cycles"] == []
+
+
+def test_a_forked_child_is_asked_by_its_own_number(tmp_path):
+    with started(tmp_path, "fork") as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        found = ask(child, lambda found: found["cycles"])
+        assert found["pid"] == child and len(found["cycles"][0]) == 2
+        assert ask(parent.pid, lambda _: True)["cycles"] == []
+        os.kill(child, 9)
+
+
+def test_under_the_command(tmp_path):
+    """The folder of `lockswap profile` is a temporary one; `why` finds it."""
+    command = [sys.executable, "-m", "lockswap", "profile", "--", str(HUNG), "chain"]
+    run = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + _PATIENCE_S
+        # The command asks some programs before.
+        while not (pids := [pid for pid in children(run.pid) if lockswap("why", pid).returncode == 0]):
+            assert time.monotonic() < end
+        (pid,) = pids
+        ask(pid, waiting(2))
+        os.kill(pid, 9)
+    finally:
+        for left in children(run.pid):
+            os.kill(left, 9)
+        run.wait(_PATIENCE_S)
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def refused(*words: object, says: str, **how: object) -> None:
+    command = [sys.executable, "-m", "lockswap", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=120, **how)
+    assert done.returncode == 2 and done.stdout == "", done
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
+
+
+@pytest.fixture(params=["why"])
+def command(request) -> str:
+    return request.param
+
+
+def test_a_process_that_is_not_there(command):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    refused(command, ended.pid, says=f"there is no process {ended.pid}")
+
+
+def test_a_process_that_has_ended(command):
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    refused(command, zombie.pid, says="has ended")
+    zombie.wait()
+
+
+def test_a_process_of_another_user(command, tmp_path):
+    if os.geteuid() != 0:
+        refused(command, 1, says="may not be looked at; ask as that user or as root")
+        return
+    with started(tmp_path, "chain") as child:
+        # The harness may lie where nobody may read: so it is loaded before the user changes.
+        program = (
+            "import os, sys\n"
+            "import lockswap.cli, lockswap.profile.why, lockswap.profile.attach\n"
+            "from lockswap.base.errors import UserError\n"
+            "os.setgid(65534); os.setuid(65534)\n"
+            "try: lockswap.profile.attach.Attached(int(sys.argv[1]))\n"
+            "except UserError as error: print(error)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(child.pid)],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=60,
+        )
+    assert "is root's, and may not be looked at; ask as that user or as root" in done.stdout, done
+
+
+def test_a_process_without_the_library(command):
+    with subprocess.Popen(["sleep", "60"]) as child:
+        time.sleep(0.2)
+        refused(command, child.pid, says="runs without lockswap; start the program with `lockswap profile -- CMD`")
+        child.kill()
+
+
+def test_a_process_that_is_not_recorded(command):
+    with subprocess.Popen(["sleep", "60"], env=environment(LD_PRELOAD=str(PRELOAD))) as child:
+        time.sleep(0.5)
+        refused(command, child.pid, says="runs under lockswap, but is not recorded; start the program with")
+        child.kill()
+
+
+def test_a_file_that_was_removed(command, tmp_path):
+    with started(tmp_path, "chain") as child:
+        ask(child.pid, waiting(2))
+        for file in tmp_path.iterdir():
+            file.unlink()
+        refused(command, child.pid, says="was removed")
+
+
+@pytest.mark.parametrize("words", [(), ("0",), ("me",), ("1", "2")])
+def test_bad_words(command, words):
+    refused(command, *words, says="")
