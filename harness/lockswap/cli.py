@@ -312,6 +312,8 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
 )
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="Some seconds of a process that is recorded.")
+@click.option("--seconds", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="S", help="Of --pid.")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -319,6 +321,8 @@ def profile_command(
     top: int,
     out: _Path | None,
     folder: _Path | None,
+    pid: int | None,
+    seconds: float,
     rwlock: str | None,
     mutex: str | None,
     command: tuple[str, ...],
@@ -331,10 +335,15 @@ def profile_command(
     lockswap profile -- ./server --port 8080
     lockswap profile --top 5 -o hot -- ./prog
     LOCKSWAP_PROFILE=/tmp/hot LD_PRELOAD=liblockswap.so ./prog; lockswap profile --from /tmp/hot
+    lockswap profile --pid 4711 --seconds 10
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import profile
 
+    if pid is not None:
+        if command or folder or rwlock or mutex:
+            raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
+        return profile.watch(Paths.find(), pid, seconds, top, out)
     if folder is not None:
         if command or out or rwlock or mutex:
             raise UserError("--from reads what was recorded; leave the command and all options but --top away")
@@ -361,6 +370,25 @@ def why_command(as_json: bool, with_current: bool, pid: int) -> int:
     from lockswap.profile import why
 
     return why.run(Paths.find(), pid, as_json, with_current)
+
+
+@cli.command("top", context_settings=SETTINGS, short_help="Show the locks that threads wait for, each second.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show so many locks.")
+@click.option("--interval", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="S", help="Seconds.")
+@click.option("--count", type=click.IntRange(1), metavar="N", help="End after so many. Default: with the program.")
+@click.argument("pid", type=click.IntRange(1), metavar="PID")
+def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
+    """Show again and again which locks of a running program its threads wait for, and where they are held. The program
+    must have been started under `lockswap profile`, or with LOCKSWAP_PROFILE.
+
+    \b
+    lockswap top 4711
+    lockswap top --count 1 --interval 10 4711
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.profile import top as live_top
+
+    return live_top.run(Paths.find(), pid, top, interval, count)
 
 
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")

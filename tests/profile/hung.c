@@ -62,6 +62,8 @@ static NOINLINE void* head(void* unused) {
   return unused;
 }
 static NOINLINE void* middle(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
   pthread_mutex_lock(&b);
   atomic_fetch_add(&stage, 1);
   pthread_mutex_lock(&a);
@@ -144,6 +146,36 @@ static NOINLINE void* later(void* unused) {
   return unused;
 }
 
+// --- a hold of 20 ms again and again, and threads that wait for it; and a lock that is taken often
+
+static NOINLINE void* slow(void* unused) {
+  while (1) {
+    pthread_mutex_lock(&a);
+    nap(20000);
+    pthread_mutex_unlock(&a);  // slow holds until
+    nap(100);
+  }
+  return unused;
+}
+static NOINLINE void* kept_waiting(void* unused) {
+  while (1) {
+    pthread_mutex_lock(&a);  // is kept waiting
+    pthread_mutex_unlock(&a);
+    nap(100);
+  }
+  return unused;
+}
+static NOINLINE void* often(void* unused) {
+  while (1) {
+    for (int i = 0; i < 100; ++i) {
+      pthread_mutex_lock(&c);
+      pthread_mutex_unlock(&c);
+    }
+    nap(1000);
+  }
+  return unused;
+}
+
 // --- all goes well
 
 static NOINLINE void* busy(void* unused) {
@@ -193,6 +225,8 @@ int main(int argc, char** argv) {
     run("early", early, "keeper", keeper, NULL, NULL);
   } else if (strcmp(name, "gone") == 0) {
     run("later", later, "forgetful", forgetful, NULL, NULL);
+  } else if (strcmp(name, "slow") == 0) {
+    run("slow", slow, "kept-waiting", kept_waiting, "often", often);
   } else if (strcmp(name, "busy") == 0) {
     run("busy", busy, "busy-too", busy, NULL, NULL);
   } else {

@@ -1,4 +1,5 @@
-"""`lockswap why`: of a program that hangs in a known way, it says which; and of what cannot be looked at, why."""
+"""`lockswap why`: of a program that hangs in a known way, it says which. And what cannot be looked at, of all commands
+that look at a process, has one line that says why."""
 
 import json
 import os
@@ -205,7 +206,7 @@ def refused(*words: object, says: str, **how: object) -> None:
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("lockswap: ") and says in done.stderr
 
 
-@pytest.fixture(params=["why"])
+@pytest.fixture(params=["why", "top"])
 def command(request) -> str:
     return request.param
 

@@ -14,7 +14,9 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
+from lockswap.profile import look as live
 from lockswap.profile import output, report, summary
+from lockswap.profile.window import difference
 from lockswap.run import preload_order, program
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
@@ -58,6 +60,30 @@ def read(paths: Paths, folder: Path, top: int) -> int:
     if not any(folder.glob(f"*{SUFFIX}")):
         raise UserError(f"--from {folder}: no process has left a profile there (*{SUFFIX})")
     _show(paths.profile_reader, folder, Run([]), top, folder)
+    return 0
+
+
+def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) -> int:
+    """The profile of some seconds of a process that runs."""
+    _make(out)
+    first = live.look(paths, pid)
+    before, begin = live.cpu_seconds(pid), time.monotonic()
+    time.sleep(seconds)
+    try:
+        last = live.look(paths, pid)
+    except UserError as error:
+        raise UserError(
+            f"{error}; it ran for less than {seconds:g} s, `lockswap profile --from DIR` has all"
+        ) from error
+    if last is None:
+        raise UserError(f"process {pid} has taken no lock")
+    if first is not None and first.recording != last.recording:
+        raise UserError(f"process {pid} has begun another program meanwhile; ask again")
+    process = difference(first.process, last.process) if first is not None else last.process
+    wall = time.monotonic() - begin
+    run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before)
+    recorded = {"processes": [process], "threshold_ns": last.threshold_ns}
+    _print(summary.summarise(recorded, run_), top, out)
     return 0
 
 
@@ -105,7 +131,10 @@ def _cpu() -> float:
 
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
     recorded = _read(reader, sorted(folder.glob(f"*{SUFFIX}")))
-    profile = summary.summarise(recorded, run_)
+    _print(summary.summarise(recorded, run_), top, out)
+
+
+def _print(profile: summary.Profile, top: int, out: Path | None) -> None:
     text = report.as_text(profile, top)
     print(text, file=sys.stderr, end="")
     if out is not None:

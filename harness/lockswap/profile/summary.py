@@ -140,7 +140,7 @@ def summarise(recorded: dict, run: object) -> Profile:
     for process in processes:
         stacks = {stack["id"]: tuple(names.stack(process, stack["frames"])) for stack in process["stacks"]}
         by_class = {}
-        process["locks"] = [lock for lock in process["locks"] if not _is_probe(process, lock)]
+        process["locks"] = [lock for lock in process["locks"] if not is_probe(process, lock)]
         for one in process["locks"]:
             place = site(list(stacks.get(one["stack"], ()))) or NOBODY
             name = names.variable(process, one["object"]) if one["object"] else str(place)
@@ -176,7 +176,8 @@ def quantile(histogram: Counter, share: float, most: int) -> float:
     return 0
 
 
-def _is_probe(process: dict, lock: dict) -> bool:
+def is_probe(process: dict, lock: dict) -> bool:
+    """The lock by which the library finds out what profiling costs."""
     return bool(lock["object"]) and process["modules"][lock["object"][0]]["path"].endswith(f"/{_OWN}")
 
 

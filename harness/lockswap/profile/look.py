@@ -1,0 +1,54 @@
+"""One look at what a running process has recorded so far."""
+
+import json
+import os
+import subprocess
+import time as clock
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.profile.attach import Attached
+
+MODES = ("exclusive", "shared")
+
+
+@dataclass(frozen=True)
+class Look:
+    """One reading of the file, and when."""
+
+    at: float
+    recording: Path
+    process: dict
+    threshold_ns: int
+
+    def waiting_ns(self, lock: dict) -> int:
+        """All waits for it so far, also of the threads that wait now."""
+        over = sum(lock[mode]["wait_ns"] for mode in MODES if mode in lock) + lock["timed_out_ns"]
+        return over + sum(wait["age_ns"] for wait in self.waits() if wait["class"] == lock["class"])
+
+    def waits(self) -> list[dict]:
+        return [one["waits"][-1] for one in self.process["threads_now"] if one["tid"] and one["waits"]]
+
+
+def look(paths: Paths, pid: int) -> Look | None:
+    """None: the process has not called a lock function."""
+    attached = Attached(pid)
+    command = [paths.profile_reader, "--live", attached.recording]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise UserError(f"{done.stderr.strip()}; look with the lockswap that the program was started with")
+    recorded = json.loads(done.stdout)
+    processes = recorded["processes"]
+    if not processes or processes[0]["pid"] != attached.inner_pid:
+        return None
+    return Look(clock.monotonic(), attached.recording, processes[0], recorded["threshold_ns"])
+
+
+def cpu_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,57 @@
+"""What a process recorded between two looks at its file."""
+
+_MODES = ("exclusive", "shared")
+_COUNTS = ("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns")
+_OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals")
+_OF_PAIR = ("waits", "wait_ns", "until_release_ns")
+_KEY = ("class", "waiter", "waiter_mode", "holder", "holder_mode")
+
+
+def difference(before: dict, after: dict) -> dict:
+    """`after`, with what was counted before taken away; locks and pairs without anything new are left out."""
+    locks = {one["class"]: one for one in before["locks"]}
+    pairs = {_key(one): one for one in before["pairs"]}
+    return after | {
+        "locks": [new for one in after["locks"] if _is_used(new := _lock(one, locks.get(one["class"])))],
+        "pairs": [new for one in after["pairs"] if (new := _pair(one, pairs.get(_key(one))))["waits"] > 0],
+        "dropped": _less(after["dropped"], before["dropped"], after["dropped"]),
+        "cost": _less(after["cost"], before["cost"], ("unwound", "unwind_ns")),
+    }
+
+
+def _key(pair: dict) -> tuple:
+    return tuple(pair[name] for name in _KEY)
+
+
+def _less(after: dict, before: dict, names: object) -> dict:
+    return after | {name: max(0, after[name] - before[name]) for name in names}
+
+
+def _lock(after: dict, before: dict | None) -> dict:
+    if before is None:
+        return after
+    new = _less(after, before, _OF_LOCK)
+    for mode in _MODES:
+        if mode in after:
+            new[mode] = _mode(after[mode], before[mode])
+    return new
+
+
+def _mode(after: dict, before: dict) -> dict:
+    new = _less(after, before, _COUNTS)
+    for name, most in (("waits", "most_wait_ns"), ("holds", "most_hold_ns")):
+        old = dict(map(tuple, before[name]))
+        new[name] = [[begin, more] for begin, n in after[name] if (more := n - old.get(begin, 0)) > 0]
+        # The greatest of all was perhaps before: a bucket is half an octave wide.
+        if after[most] == before[most]:
+            new[most] = min(after[most], new[name][-1][0] * 3 // 2 if new[name] else 0)
+    return new
+
+
+def _pair(after: dict, before: dict | None) -> dict:
+    return after if before is None else _less(after, before, _OF_PAIR)
+
+
+def _is_used(lock: dict) -> bool:
+    modes = [lock[mode] for mode in _MODES if mode in lock]
+    return bool(lock["signals"] or lock["timeouts"] or any(one["acquisitions"] or one["wait_ns"] for one in modes))

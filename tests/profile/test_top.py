@@ -1,0 +1,112 @@
+"""`lockswap top` and `lockswap profile --pid`: what happens now comes first, and what happened before isn't counted."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_profile import environment, lockswap
+from test_why import at, started
+
+
+def table(text: str) -> list[dict]:
+    """The locks of the last refresh."""
+    block = text.strip().split("\n\n")[-1].splitlines()
+    rows: list[dict] = []
+    for line in block[2:]:
+        if found := re.match(r" +([\d.]+) +([\d,]+) +([\d,]+) +(\S+(?: %)?) +(-|\S+ \S+)  (.*)", line):
+            waiting, waits, taken = (float(found[i].replace(",", "")) for i in (1, 2, 3))
+            rows.append({"waiting": waiting, "waits": waits, "taken": taken, "lock": found[6], "more": []})
+        else:
+            rows[-1]["more"].append(line.strip())
+    return rows
+
+
+def test_the_lock_that_hurts_comes_first(tmp_path):
+    with started(tmp_path, "slow") as child:
+        time.sleep(1)
+        done = lockswap("top", child.pid, "--count", "2", "--interval", "2")
+    assert done.returncode == 0 and done.stderr == "", done
+    first, second = table(done.stdout)
+    assert first["lock"] == "mutex a" and 0.6 < first["waiting"] < 1.1 and 10 < first["waits"] <= 51
+    assert first["more"] == [
+        f"held until slow {at('slow holds until')}",
+        f"waited at  kept_waiting {at('is kept waiting')}",
+    ]
+    # It is taken far more often, but nobody waits for it.
+    assert second["lock"] == "mutex c" and second["waiting"] == 0 and second["taken"] > 20 * first["taken"]
+
+
+def test_a_wait_that_goes_on_counts_each_time(tmp_path):
+    with started(tmp_path, "chain") as child:
+        time.sleep(1)
+        done = lockswap("top", child.pid, "--count", "2")
+    rows = {row["lock"]: row for row in table(done.stdout)}
+    assert set(rows) == {"mutex a", "mutex b"}
+    for row in rows.values():
+        assert 0.9 < row["waiting"] < 1.1 and row["waits"] == 0
+        assert row["more"][0].startswith("1 thread waits now, the longest for ")
+    assert f"2 threads wait now: `lockswap why {child.pid}` says which" in done.stdout
+
+
+def test_it_ends_with_the_program(tmp_path):
+    with started(tmp_path, "slow") as child:
+        time.sleep(0.5)
+        command = [sys.executable, "-m", "lockswap", "top", str(child.pid)]
+        shows = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+        assert shows.stdout is not None
+        shows.stdout.readline()
+        child.kill()
+        child.wait()
+        out, _ = shows.communicate(timeout=60)
+    assert shows.returncode == 0 and f"lockswap top: there is no process {child.pid}" in out
+
+
+def test_an_interrupt_ends_it(tmp_path):
+    with started(tmp_path, "slow") as child:
+        time.sleep(0.5)
+        command = [sys.executable, "-m", "lockswap", "top", str(child.pid)]
+        shows = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert shows.stdout is not None
+        shows.stdout.readline()
+        shows.send_signal(signal.SIGINT)
+        _, error = shows.communicate(timeout=60)
+    assert shows.returncode == 0 and error == ""
+
+
+def test_a_window_has_what_happened_in_it(tmp_path):
+    recorded, out = tmp_path / "recorded", tmp_path / "out"
+    recorded.mkdir()
+    with started(recorded, "slow") as child:
+        time.sleep(3)  # what is in the recording, and not in the window
+        done = lockswap("profile", "--pid", child.pid, "--seconds", "2", "-o", out)
+        whole = lockswap("profile", "--from", recorded)
+    assert done.returncode == 0 and whole.returncode == 0, done
+    found, all_ = (json.loads((folder / "profile.json").read_text()) for folder in (out, recorded))
+    lock = found["locks"][0]
+    assert lock["name"] == "a" and at("slow holds until") in lock["pairs"][0]["holder"]["site"]
+    # Each wait takes 20 ms, and there is one thread that waits.
+    assert 10 < lock["modes"]["exclusive"]["contended"] <= 250
+    assert 1e9 < lock["wait_ns"] < 4.9e9
+    taken, taken_in_all = (
+        next(one["acquisitions"] for one in data["locks"] if one["name"] == "c") for data in (found, all_)
+    )
+    assert 0 < taken < taken_in_all * 0.75
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("profile", "--pid", "1", "--", "true"), "--pid looks at a process that runs"),
+        (("profile", "--pid", "0"), "--pid"),
+        (("profile", "--pid", "999999999"), "there is no process"),
+        (("top", "999999999"), "there is no process"),
+        (("top", "--interval", "0", "1"), "--interval"),
+    ],
+)
+def test_bad_input_is_one_line(words, says):
+    done = lockswap(*words)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and says in done.stderr, done
