@@ -23,38 +23,103 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   const Seen seen = see<Kind::cond>(*t, c, caller);
   const std::uint64_t now = Ticks::now();
   t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0);
+  if (seen.object != nullptr) {
+    // relaxed, both: a signal that does not see them comes without the mutex, and is not charged.
+    seen.object->mutex.store(m.object, relaxed);
+    seen.object->waiters.fetch_add(1, relaxed);
+  }
   return now;
+}
+
+void count_cond_wait(const Seen& seen, std::uint64_t ns, bool has_timed_out) noexcept {
+  if (seen.tally == nullptr) return;
+  ModeTally& m = seen.tally->mode[0];
+  ++m.acquisitions;
+  count_contended(m, ns);
+  if (has_timed_out) ++seen.tally->timeouts;
+}
+
+// Whether no other thread is on its way to the mutex, as far as one knows: a guess that says which
+// release is charged. relaxed, all.
+bool leave_cond(Object* o) noexcept {
+  if (o == nullptr) return true;
+  // A child that a signal handler forked meanwhile has counted nobody.
+  if (o->waiters.load(relaxed) == 0) return true;
+  return o->waiters.fetch_sub(1, relaxed) == 1 || o->was_for_all.load(relaxed) == 0;
+}
+
+// The signal ended the wait for the condition. What follows is a wait for the mutex, if another
+// thread released that later.
+void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint64_t begin,
+                      std::uint64_t end, const void* caller) noexcept {
+  if (seen.object == nullptr || Ticks::ns_between(begin, end) < kThresholdNs) return;
+  const std::uint32_t stack = take_stack(t, caller);
+  const Pending for_signal{
+      seen.object,    seen.object->release.load(acquire), begin, end, seen.number, stack,
+      Mode::exclusive};
+  const std::uint64_t signalled = ended_at(for_signal);
+  charge_wait(t, for_signal);
+  if (signalled == 0 || mutex.object == nullptr) return;
+  const Pending for_mutex{
+      mutex.object,   mutex.object->release.load(acquire), signalled, end, mutex.number, stack,
+      Mode::exclusive};
+  const std::uint64_t ns = Ticks::ns_between(signalled, end);
+  if (ns < kThresholdNs || ended_at(for_mutex) == 0) return;
+  if (mutex.tally != nullptr) {
+    ModeTally& m = mutex.tally->mode[0];
+    ++m.acquisitions;
+    count_contended(m, ns);
+  }
+  charge_wait(t, for_mutex);
 }
 
 void end_cond_wait(const void* c, const void* mutex, const void* caller, std::uint64_t begin,
                    int error) noexcept {
-  Entry entry;
-  Thread* const t = entry.thread();
-  if (t != nullptr && begin != 0) t->live->end_wait();
-  // After another error the thread never let go of the mutex, or does not have it.
-  if (t == nullptr || (!is_acquired(error) && error != ETIMEDOUT)) return;
-  const Seen seen = see<Kind::cond>(*t, c, caller);
-  if (seen.tally != nullptr && begin != 0) {
-    ModeTally& m = seen.tally->mode[0];
-    const std::uint64_t ns = Ticks::ns_between(begin, Ticks::now());
-    ++m.acquisitions;
-    ++m.contended;
-    m.wait_ns += ns;
-    m.most_wait_ns = max_of(m.most_wait_ns, ns);
-    ++m.wait.n[Histogram::bucket(ns)];
-    if (ns >= kThresholdNs) ++m.long_waits;
-    if (error == ETIMEDOUT) ++seen.tally->timeouts;
-  }
-  begin_hold(*t, mutex, see<Kind::mutex>(*t, mutex, caller).number, Mode::exclusive, false, caller);
-}
-
-void count_signal(const void* c, const void* caller) noexcept {
+  const std::uint64_t end = Ticks::now();
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) return;
-  if (const Seen seen = see<Kind::cond>(*t, c, caller); seen.tally != nullptr)
-    ++seen.tally->signals;
-  t->live->note_signal(c, caller, Ticks::now());
+  const Seen seen = see<Kind::cond>(*t, c, caller);
+  const Seen m = see<Kind::mutex>(*t, mutex, caller);
+  if (begin != 0) {
+    t->live->end_wait();
+    const bool is_last = leave_cond(seen.object);
+    if (m.object != nullptr && is_last && (m.object->waiters.load(relaxed) & Object::kWoken) != 0)
+      m.object->waiters.fetch_and(~Object::kWoken, relaxed);
+  }
+  // After another error the thread never let go of the mutex, or does not have it.
+  if (!is_acquired(error) && error != ETIMEDOUT) return;
+  if (begin != 0) {
+    count_cond_wait(seen, Ticks::ns_between(begin, end), error == ETIMEDOUT);
+    if (error != ETIMEDOUT) charge_cond_wait(*t, seen, m, begin, end, caller);
+  }
+  begin_hold(*t, mutex, m.number, Mode::exclusive, false, caller);
+}
+
+// Its mode says what it meant for the waiters: `shared` is a signal to one of several, so the
+// others had nothing to do; `exclusive` one that all were waiting for.
+template <class Signal>
+int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) noexcept {
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return signal();
+  const Seen seen = see<Kind::cond>(*t, c, caller);
+  if (seen.tally != nullptr) ++seen.tally->signals;
+  const std::uint64_t now = Ticks::now();
+  t->live->note_signal(c, caller, now);
+  // relaxed, all: a thread that began to wait under the mutex is seen by a signal under it.
+  const std::uint32_t waiters = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
+  if (waiters == 0) return signal();
+  const Mode mode = waiters > 1 && !to_all ? Mode::shared : Mode::exclusive;
+  Release& release = announce_release(*t, *seen.object, mode, now);
+  seen.object->was_for_all.store(to_all ? 1 : 0, relaxed);
+  if (Object* const mutex = seen.object->mutex.load(relaxed); mutex != nullptr) {
+    mutex->waits_since.store(now, relaxed);
+    mutex->waiters.fetch_or(Object::kWoken, relaxed);
+  }
+  const int error = signal();
+  locate_signal(*t, release, caller, now);
+  return error;
 }
 
 template <const CondOps& kNext>
@@ -87,12 +152,10 @@ struct Over {
     return error;
   }
   static int signal(pthread_cond_t* c) {
-    count_signal(c, LOCKSWAP_PROFILE_CALLER);
-    return kNext.signal(c);
+    return signal_cond(c, LOCKSWAP_PROFILE_CALLER, false, [=] { return kNext.signal(c); });
   }
   static int broadcast(pthread_cond_t* c) {
-    count_signal(c, LOCKSWAP_PROFILE_CALLER);
-    return kNext.broadcast(c);
+    return signal_cond(c, LOCKSWAP_PROFILE_CALLER, true, [=] { return kNext.broadcast(c); });
   }
   static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
 };

@@ -113,6 +113,11 @@ void locate_release(Thread& t, const Object& o, Release& r, const void* caller) 
   r.stack.store(whole ? take_stack(t, caller) : stack_of(caller), release);
 }
 
+void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now) noexcept {
+  const std::uint32_t stack = take_stack(t, caller, now);
+  r.stack.store(stack != 0 ? stack : stack_of(caller), release);
+}
+
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
                 const void* caller) noexcept {
   Object& o = *seen.object;
@@ -122,7 +127,8 @@ Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
   t.live->begin_wait(lock, nullptr, w.begin, caller, w.stack, seen.number,
                      static_cast<std::uint32_t>(mode));
   // relaxed, both: a holder that does not see them yet releases soon.
-  if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(w.begin, relaxed);
+  if ((o.waiters.fetch_add(1, relaxed) & ~Object::kWoken) == 0)
+    o.waits_since.store(w.begin, relaxed);
   return w;
 }
 
@@ -136,22 +142,24 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   Object& o = *seen.object;
   const std::uint64_t ns = Ticks::ns_between(wait.begin, end);
   const std::uint32_t expected = o.has_long_waits.load(relaxed);  // relaxed, all: a guess
-  if (seen.tally != nullptr) {
-    ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
-    ++m.contended;
-    m.wait_ns += ns;
-    m.most_wait_ns = max_of(m.most_wait_ns, ns);
-    ++m.wait.n[Histogram::bucket(ns)];
-    if (ns >= kThresholdNs) ++m.long_waits;
-  }
+  if (seen.tally != nullptr)
+    count_contended(seen.tally->mode[static_cast<std::uint32_t>(mode)], ns);
   if (ns < kThresholdNs) {
     if (expected != 0) o.has_long_waits.store(expected - 1, relaxed);
     return;
   }
   o.has_long_waits.store(kMostExpected, relaxed);
+  const std::uint32_t stack = wait.stack != 0 ? wait.stack : take_stack(t, caller);
+  charge_wait(t, {&o, o.release.load(acquire), wait.begin, end, seen.number, stack, mode});
+}
+
+std::uint64_t ended_at(const Pending& p) noexcept {
+  Found f;
+  return look_up(p.release, f) && ended(p, f) ? f.at : 0;
+}
+
+void charge_wait(Thread& t, const Pending& p) noexcept {
   charge_pending(t, true);
-  Pending p{&o, o.release.load(acquire), wait.begin, end, seen.number, wait.stack, mode};
-  if (p.stack == 0) p.stack = take_stack(t, caller);
   Found f;
   if (!look_up(p.release, f) || !ended(p, f)) {
     charge(p, {});

@@ -82,6 +82,8 @@ inline void count_hold(Tally* tally, const EndedHold& h, std::uint64_t now) noex
 // Before the release: says when and by whom. After it: finds out where.
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now) noexcept;
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept;
+// The same for a signal. The thread may hold the mutex, so it unwinds no more than a waiter does.
+void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now) noexcept;
 
 // --- waits
 
@@ -93,9 +95,22 @@ struct Wait {
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
                 const void* caller) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
+inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {
+  ++m.contended;
+  m.wait_ns += ns;
+  m.most_wait_ns = max_of(m.most_wait_ns, ns);
+  ++m.wait.n[Histogram::bucket(ns)];
+  if (ns >= kThresholdNs) ++m.long_waits;
+}
 // When it has the lock.
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept;
+
+// Charges it to the release that ended it; puts it off if the releasing thread still finds out
+// where it is.
+void charge_wait(Thread& t, const Pending& p) noexcept;
+// When that release was, in ticks; 0: it is not known.
+std::uint64_t ended_at(const Pending& p) noexcept;
 
 // Charges what the thread has put off because the holder was still finding out where it is. now:
 // also if that is not over.

@@ -19,10 +19,15 @@ struct alignas(64) Object {
   NativeAtomic<std::uint64_t> address;  // 0: free
   // Its class and kind, `packed`; 0: nobody has asked yet. Changes when another object begins here.
   NativeAtomic<std::uint32_t> what;
-  NativeAtomic<std::uint32_t> waiters;         // threads that are in a call that has to wait
-  NativeAtomic<std::uint64_t> release;         // a Ref: the last release that had waiters
-  NativeAtomic<std::uint64_t> waits_since;     // ticks: since when there have been waiters
+  NativeAtomic<std::uint32_t> waiters;      // threads that are in a call that has to wait; kWoken
+  NativeAtomic<std::uint64_t> release;      // a Ref: the last release that had waiters
+  NativeAtomic<std::uint64_t> waits_since;  // ticks: since when there have been waiters
   NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
+  NativeAtomic<std::uint32_t> was_for_all;     // of a condition variable: the last signal
+  NativeAtomic<Object*> mutex;                 // of a condition variable: its last waiter's
+
+  // Of a mutex: a signalled thread is on its way to acquire it again.
+  static constexpr std::uint32_t kWoken = 1u << 31;
 
   static constexpr std::uint32_t kDecided = 4;
   static constexpr std::uint32_t packed(std::uint32_t number, Kind kind) noexcept {

@@ -246,6 +246,73 @@ static void* consumer(void* unused) {
   return unused;
 }
 
+// --- a signal that comes 3 ms before its thread leaves the mutex; one waiter
+
+static atomic_int is_waiting;
+static NOINLINE void signal_and_keep(void) {
+  pthread_mutex_lock(&hot);
+  ++items;
+  atomic_store(&is_waiting, 0);
+  nap(2000);
+  pthread_cond_signal(&filled);  // holder signal
+  nap(3000);
+  pthread_mutex_unlock(&hot);  // holder kept
+}
+static void* keeper(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    while (!atomic_load(&is_waiting))
+      nap(200);
+    signal_and_keep();
+  }
+  return NULL;
+}
+static NOINLINE void wait_for_item(void) {
+  pthread_mutex_lock(&hot);
+  atomic_store(&is_waiting, 1);
+  while (items == 0)
+    pthread_cond_wait(&filled, &hot);  // waiter signal
+  --items;
+  pthread_mutex_unlock(&hot);
+}
+static void* kept_from_mutex(void* rounds) {
+  for (int i = 0; i < 20; ++i)
+    wait_for_item();
+  return rounds;
+}
+
+// --- a pool with more threads than work
+
+static NOINLINE void* pool_thread(void* unused) {
+  pthread_mutex_lock(&hot);
+  while (1) {
+    while (items == 0 && !atomic_load(&over))
+      pthread_cond_wait(&filled, &hot);  // waiter pool
+    if (items == 0) break;
+    --items;
+  }
+  pthread_mutex_unlock(&hot);
+  return unused;
+}
+static void pool(void) {
+  pthread_t t[4];
+  for (int i = 0; i < 4; ++i)
+    pthread_create(&t[i], NULL, pool_thread, NULL);
+  nap(50000);
+  for (int i = 0; i < 50; ++i) {
+    pthread_mutex_lock(&hot);
+    ++items;
+    pthread_cond_signal(&filled);
+    pthread_mutex_unlock(&hot);
+    nap(2000);
+  }
+  pthread_mutex_lock(&hot);
+  atomic_store(&over, 1);
+  pthread_cond_broadcast(&filled);  // holder pool
+  pthread_mutex_unlock(&hot);
+  for (int i = 0; i < 4; ++i)
+    pthread_join(t[i], NULL);
+}
+
 // --- a handler that locks
 
 static pthread_mutex_t of_handler = PTHREAD_MUTEX_INITIALIZER;
@@ -353,6 +420,10 @@ int main(int argc, char** argv) {
     run(counting, counting, 0);
   } else if (strcmp(name, "queue") == 0) {
     run(producer, consumer, 50);
+  } else if (strcmp(name, "signal") == 0) {
+    run(keeper, kept_from_mutex, 20);
+  } else if (strcmp(name, "pool") == 0) {
+    pool();
   } else if (strcmp(name, "handlers") == 0) {
     handlers();
   } else {

@@ -188,6 +188,42 @@ def test_condition_variables(profile):
     assert hot["modes"]["exclusive"]["hold_quantiles_ns"]["p50"] < 400_000
 
 
+def test_a_wait_for_a_condition_is_charged_to_the_signal(profile):
+    found = profile(HOT, "queue")
+    (cond,) = found["conds"]
+    pair = cond["pairs"][0]
+    assert pair["holder"]["site"].startswith("producer hot_locks.c") and pair["waiter"]["site"].startswith("consumer")
+    charged = sum(one["waits"] for one in cond["pairs"] if one["holder"]["stack"])
+    assert charged >= 0.8 * cond["modes"]["exclusive"]["long_waits"] > 0
+
+
+def test_what_comes_after_the_signal_is_charged_to_the_holder_of_the_mutex(profile):
+    found = profile(HOT, "signal")
+    pair = found["conds"][0]["pairs"][0]
+    assert line_of("holder signal") in pair["holder"]["site"] and line_of("waiter signal") in pair["waiter"]["site"]
+    # From the wait to the signal some 2 ms, and 3 ms from there.
+    assert 10 <= pair["waits"] <= 20 and pair["until_release_ns"] > pair["waits"] * 1_500_000
+    assert pair["wait_ns"] - pair["until_release_ns"] > pair["waits"] * 2_500_000
+    lock = next(one for one in found["locks"] if one["name"] == "hot")
+    kept = [one for one in lock["pairs"] if line_of("waiter signal") in one["waiter"]["site"]]
+    assert sum(one["waits"] for one in kept) >= 10
+    longest = max(kept, key=lambda one: one["wait_ns"])
+    assert line_of("holder kept") in longest["holder"]["site"]
+    assert longest["wait_ns"] > longest["waits"] * 2_500_000
+    assert "signalled in signal_and_keep" in found["text"]
+
+
+def test_a_pool_without_work_is_idle(profile):
+    found = profile(HOT, "pool")
+    pairs = found["conds"][0]["pairs"]
+    idle = [one for one in pairs if one["holder"]["mode"] == "shared"]
+    assert sum(one["waits"] for one in idle) >= 40
+    assert all(line_of("waiter pool") in one["waiter"]["site"] for one in idle)
+    ended = [one for one in pairs if line_of("holder pool") in one["holder"]["site"]]
+    assert ended and all(one["holder"]["mode"] == "exclusive" for one in ended)
+    assert "idle: " in found["text"]
+
+
 def statistics(tmp_path: Path, case: str, **more: str) -> tuple[dict, dict]:
     """The same run, as LOCKSWAP_STATS counts it and as the profile does."""
     folder = tmp_path / "both"

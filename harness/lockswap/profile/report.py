@@ -128,13 +128,37 @@ def _rest(profile: Profile, waited: list[Lock], top: int) -> list[str]:
 def _conds(profile: Profile) -> list[str]:
     if not profile.conds:
         return []
-    lines = ["", "Condition variables (threads without work wait there, too):"]
+    lines = ["", "Condition variables, by the thread that signals:"]
     for cond in profile.conds[:_CONDS]:
         mode = cond.modes[EXCLUSIVE]
         waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {plural(cond.signals, 'signal')}"
+        if cond.timeouts:
+            waits += f", {cond.timeouts:,} timeouts"
         lines.append(_wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
+        lines += _cond_pairs(cond)
     if len(profile.conds) > _CONDS:
         lines.append(f"    {len(profile.conds) - _CONDS} more; -o DIR has them")
+    return lines
+
+
+def _cond_pairs(cond: Lock) -> list[str]:
+    """A signal to one of several waiters found the others without work: those waits are idle ones."""
+    pairs = cond.by_sites()
+    lines = []
+    for pair in [one for one in pairs if one.holder.mode == EXCLUSIVE][:_PAIRS]:
+        after = pair.wait_ns - pair.until_release_ns
+        head = f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}, {time(after)} of it after the signal:"
+        lines += [
+            _wrapped(head, "    - ", "      "),
+            _wrapped(f"signalled in {pair.holder.site}", "      ", "        "),
+            _wrapped(f"waits at     {pair.waiter.site}", "      ", "        "),
+        ]
+    idle = [one for one in pairs if one.holder.mode == SHARED]
+    if idle:
+        ns, waits = sum(one.wait_ns for one in idle), sum(one.waits for one in idle)
+        places = ", ".join(sorted({str(one.waiter.site) for one in idle})[:_PAIRS])
+        text = f"idle: {time(ns)} in {plural(waits, 'wait')}, while other threads waited there too: {places}"
+        lines.append(_wrapped(text, "    - ", "      "))
     return lines
 
 
