@@ -84,6 +84,8 @@ int try_lock(const void* lock, Mode mode, const void* caller, Try attempt) noexc
 // Before a release; nullptr: nobody waits for it.
 inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) noexcept {
   const EndedHold hold = end_hold(t, lock);
+  if (hold.waited) [[unlikely]]
+    charge_pending(t, false);
   if (seen.object == nullptr) return nullptr;
   // relaxed: a waiter that is not seen yet begins now, and does not wait long for this hold.
   const bool has_waiters = seen.object->waiters.load(relaxed) != 0 && !hold.inner;
@@ -91,7 +93,7 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) 
     return nullptr;
   const std::uint64_t now = Ticks::now();
   count_hold(seen.tally, hold, now);
-  return has_waiters ? &announce_release(t, *seen.object, hold.mode, now) : nullptr;
+  return has_waiters ? &announce_release(t, *seen.object, hold.mode, now, hold.waited) : nullptr;
 }
 
 template <Kind kKind, class Unlock>

@@ -54,15 +54,17 @@ void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint6
                       std::uint64_t end, const void* caller) noexcept {
   if (seen.object == nullptr || Ticks::ns_between(begin, end) < kThresholdNs) return;
   const std::uint32_t stack = take_stack(t, caller);
-  const Pending for_signal{
-      seen.object,    seen.object->release.load(acquire), begin, end, seen.number, stack,
-      Mode::exclusive};
+  const Pending for_signal{seen.object,     seen.object->release.load(acquire),
+                           begin,           end,
+                           seen.number,     stack,
+                           Mode::exclusive, holds_locks(t)};
   const std::uint64_t signalled = ended_at(for_signal);
   charge_wait(t, for_signal);
   if (signalled == 0 || mutex.object == nullptr) return;
-  const Pending for_mutex{
-      mutex.object,   mutex.object->release.load(acquire), signalled, end, mutex.number, stack,
-      Mode::exclusive};
+  const Pending for_mutex{mutex.object,    mutex.object->release.load(acquire),
+                          signalled,       end,
+                          mutex.number,    stack,
+                          Mode::exclusive, holds_locks(t)};
   const std::uint64_t ns = Ticks::ns_between(signalled, end);
   if (ns < kThresholdNs || ended_at(for_mutex) == 0) return;
   if (mutex.tally != nullptr) {

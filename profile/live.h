@@ -22,9 +22,10 @@ struct Hold {
   NativeAtomic<std::uint64_t> since;   // ticks; 0: it is not timed
   NativeAtomic<std::uint64_t> caller;  // what the function that acquired it returns to
   NativeAtomic<std::uint32_t> number;  // of the class
-  NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram
+  NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram; kWaited
 
-  static constexpr std::uint32_t kSampled = 4, kModes = 3;
+  // kWaited: the thread has waited for another lock since.
+  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kModes = 3;
 
   void copy(const Hold& from) noexcept {
     address.store(from.address.load(relaxed), relaxed);
@@ -66,6 +67,8 @@ struct Live {
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
                   const void* caller, std::uint32_t stack, std::uint32_t number,
                   std::uint32_t mode) noexcept {
+    for (std::uint32_t i = held.load(relaxed); i-- != 0;)
+      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
     const std::uint32_t n = waiting.load(relaxed);
     if (n < kMostWaits) {
       Waiting& w = wait[n];

@@ -161,9 +161,10 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   std::printf("}");
 }
 
-void pair(const Pair& p) {
+void pair(std::uint32_t i, const Pair& p) {
   static constexpr const char* kModes[] = {"exclusive", "shared", "unknown"};
-  std::printf("{\"class\":%u,\"waiter\":%u,\"waiter_mode\":\"%s\"", p.class_number, p.waiter,
+  std::printf("{\"pair\":%u,", i);
+  std::printf("\"class\":%u,\"waiter\":%u,\"waiter_mode\":\"%s\"", p.class_number, p.waiter,
               kModes[static_cast<std::uint32_t>(p.waiter_mode) % 3]);
   std::printf(",\"holder\":%u,\"holder_mode\":\"%s\"", p.holder,
               kModes[static_cast<std::uint32_t>(p.holder_mode) % 3]);
@@ -296,8 +297,9 @@ void process(const File& file, const LiveThreads* live) {
   const Dropped& d = r.dropped;
   std::printf(",\n\"dropped\":{\"objects\":%llu,\"tallies\":%llu,\"stacks\":%llu",
               number(d.objects), number(d.tallies), number(d.stacks));
-  std::printf(",\"pairs\":%llu,\"pairs_ns\":%llu,\"holds\":%llu,\"inside\":%llu}", number(d.pairs),
+  std::printf(",\"pairs\":%llu,\"pairs_ns\":%llu,\"holds\":%llu,\"inside\":%llu", number(d.pairs),
               number(d.pairs_ns), number(d.holds), number(d.inside));
+  std::printf(",\"chains\":%llu}", number(d.chains));
   modules(r);
   std::printf(",\n\"stacks\":[");
   const char* separator = "\n";
@@ -316,10 +318,18 @@ void process(const File& file, const LiveThreads* live) {
   }
   std::printf("],\n\"pairs\":[");
   separator = "\n";
-  for (const Pair& p : r.pair) {
-    if (p.ready.load(acquire) == 0) continue;
+  for (std::uint32_t i = 0; i < kPairSlots; ++i) {
+    if (r.pair[i].ready.load(acquire) == 0) continue;
     std::printf("%s", separator);
-    pair(p);
+    pair(i, r.pair[i]);
+    separator = ",\n";
+  }
+  std::printf("],\n\"chains\":[");
+  separator = "\n";
+  for (const Chain& c : r.chain) {
+    if (c.key.load(relaxed) == 0) continue;
+    std::printf("%s{\"pair\":%llu,\"cause\":%llu,\"ns\":%llu}", separator,
+                (number(c.key) >> 32) - 1, (number(c.key) & 0xffffffff) - 1, number(c.ns));
     separator = ",\n";
   }
   std::printf("]");

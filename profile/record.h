@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kMostBytes = 64u << 20;
 inline constexpr std::uint32_t kMostClasses = 4096;
 inline constexpr std::uint32_t kStackSlots = 8192;
 inline constexpr std::uint32_t kPairSlots = 4096;
+inline constexpr std::uint32_t kChainSlots = 2048;
 inline constexpr std::uint32_t kMostModules = 256;
 inline constexpr std::uint32_t kMostFrames = 24;
 
@@ -134,12 +135,19 @@ struct Pair {
   Word most_ns;
 };
 
+// The holder of one pair waited itself while it kept the other side waiting: as another pair says.
+struct Chain {
+  Word key;  // 0: free; else the pair's number above, the other one's below, both plus 1
+  Word ns;   // of the waiting of the first, while the second went on
+};
+
 struct Dropped {
   Word objects;  // acquisitions of locks that found no room
   Word tallies;  // acquisitions without a tally
   Word stacks;   // stacks that were not kept
   Word pairs;    // waits that were not charged
   Word pairs_ns;
+  Word chains;  // waits whose cause was not kept
   Word holds;   // holds of threads that hold more than is followed
   Word inside;  // calls from signal handlers that interrupted the bookkeeping
 };
@@ -170,6 +178,7 @@ struct Record {
   Class class_of[kMostClasses];
   Offset stack_at[kStackSlots];
   Pair pair[kPairSlots];
+  Chain chain[kChainSlots];
 };
 
 }  // namespace lockswap::profile

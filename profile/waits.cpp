@@ -20,6 +20,7 @@ struct Found {
   std::uint64_t at = 0;
   std::uint32_t stack = 0;
   Mode mode = Mode::unknown;
+  Cause cause;
 };
 bool look_up(Ref ref, Found& found) noexcept {
   const std::uint64_t number = ref & ((std::uint64_t{1} << kRefShift) - 1);
@@ -32,6 +33,7 @@ bool look_up(Ref ref, Found& found) noexcept {
   found.at = r.at.load(acquire);
   found.stack = r.stack.load(acquire);
   found.mode = static_cast<Mode>(r.mode.load(acquire));
+  found.cause = {r.cause.load(acquire), r.cause_begin.load(acquire), r.cause_end.load(acquire)};
   return r.number.load(relaxed) == number;
 }
 
@@ -65,8 +67,27 @@ Pair* pair_for(const Pending& p, const Found& f) noexcept {
   return nullptr;
 }
 
+// relaxed, all: counts; the key says all that a chain is.
+void chain(std::uint32_t pair, const Cause& cause, const Pending& p, std::uint64_t at) noexcept {
+  const std::uint64_t begin = std::max(p.begin, cause.begin);
+  const std::uint64_t end = std::min({p.end, cause.end, at});
+  if (end <= begin) return;
+  const std::uint64_t key = std::uint64_t{pair} << 32 | cause.pair;
+  constexpr std::uint32_t kMostSteps = 64;
+  for (std::uint32_t i = 0; i < kMostSteps; ++i) {
+    Chain& c = record().chain[((key * 0x9e3779b97f4a7c15u >> 40) + i) % kChainSlots];
+    std::uint64_t there = c.key.load(relaxed);
+    if (there == key || (there == 0 && c.key.compare_exchange(there, key, relaxed)) ||
+        there == key) {
+      c.ns.fetch_add(Ticks::ns_between(begin, end), relaxed);
+      return;
+    }
+  }
+  record().dropped.chains.fetch_add(1, relaxed);
+}
+
 // relaxed, all: counts.
-void charge(const Pending& p, const Found& f) noexcept {
+void charge(Thread& t, const Pending& p, const Found& f) noexcept {
   const std::uint64_t ns = Ticks::ns_between(p.begin, p.end);
   record().last_ns.store(monotonic_ns(), relaxed);
   Pair* const pair = pair_for(p, f);
@@ -82,6 +103,10 @@ void charge(const Pending& p, const Found& f) noexcept {
   }
   std::uint64_t most = pair->most_ns.load(relaxed);
   while (most < ns && !pair->most_ns.compare_exchange(most, ns, relaxed)) {}
+  const auto number = static_cast<std::uint32_t>(pair - record().pair) + 1;
+  if (f.cause.pair != 0) chain(number, f.cause, p, f.at);
+  if (p.holding && p.end - p.begin > t.cause.end - t.cause.begin)
+    t.cause = {number, p.begin, p.end};
 }
 
 // The release that ended a wait is one that happened during it. Another one is of an earlier hold:
@@ -93,13 +118,18 @@ bool ended(const Pending& p, const Found& f) noexcept {
 
 }  // namespace
 
-Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now) noexcept {
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
+                          bool has_waited) noexcept {
   const std::uint64_t number = ++t.releases;
   Release& r = t.release[number % kReleases];
   r.number.store(0, relaxed);  // relaxed: the stores behind it release it
   r.at.store(now, release);
   r.stack.store(kNotYet, release);
   r.mode.store(static_cast<std::uint32_t>(mode), release);
+  r.cause.store(has_waited ? t.cause.pair : 0, release);
+  r.cause_begin.store(t.cause.begin, release);
+  r.cause_end.store(t.cause.end, release);
+  if (!holds_locks(t)) t.cause = {};
   r.number.store(number, release);
   o.release.store(ref_to(t, number), release);  // pairs with count_wait
   return r;
@@ -150,7 +180,8 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   }
   o.has_long_waits.store(kMostExpected, relaxed);
   const std::uint32_t stack = wait.stack != 0 ? wait.stack : take_stack(t, caller);
-  charge_wait(t, {&o, o.release.load(acquire), wait.begin, end, seen.number, stack, mode});
+  charge_wait(
+      t, {&o, o.release.load(acquire), wait.begin, end, seen.number, stack, mode, holds_locks(t)});
 }
 
 std::uint64_t ended_at(const Pending& p) noexcept {
@@ -162,9 +193,9 @@ void charge_wait(Thread& t, const Pending& p) noexcept {
   charge_pending(t, true);
   Found f;
   if (!look_up(p.release, f) || !ended(p, f)) {
-    charge(p, {});
+    charge(t, p, {});
   } else if (f.stack != kNotYet) {
-    charge(p, f);
+    charge(t, p, f);
   } else {
     t.pending = p;
   }
@@ -178,7 +209,7 @@ void charge_pending(Thread& t, bool now) noexcept {
     if (!now) return;
     f.stack = 0;
   }
-  charge(t.pending, f);
+  charge(t, t.pending, f);
   t.pending = {};
 }
 

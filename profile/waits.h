@@ -42,6 +42,7 @@ struct EndedHold {
   Mode mode = Mode::unknown;  // the thread has no such hold
   bool inner = false;         // it holds the lock further
   bool sampled = false;
+  bool waited = false;  // for another lock
   std::uint64_t since = 0;
 };
 
@@ -55,7 +56,7 @@ inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
     if (h.address.load(relaxed) != address) continue;
     const std::uint32_t how = h.how.load(relaxed);
     EndedHold ended{static_cast<Mode>(how & Hold::kModes), false, (how & Hold::kSampled) != 0,
-                    h.since.load(relaxed)};
+                    (how & Hold::kWaited) != 0, h.since.load(relaxed)};
     for (std::uint32_t j = i; j-- != 0;)
       ended.inner = ended.inner || live.hold[j].address.load(relaxed) == address;
     for (; i + 1 < held; ++i)
@@ -80,7 +81,8 @@ inline void count_hold(Tally* tally, const EndedHold& h, std::uint64_t now) noex
 // --- releases that have waiters
 
 // Before the release: says when and by whom. After it: finds out where.
-Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now) noexcept;
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
+                          bool has_waited = false) noexcept;
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept;
 // The same for a signal. The thread may hold the mutex, so it unwinds no more than a waiter does.
 void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now) noexcept;
@@ -95,6 +97,7 @@ struct Wait {
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
                 const void* caller) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
+inline bool holds_locks(const Thread& t) noexcept { return t.live->held.load(relaxed) != 0; }
 inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {
   ++m.contended;
   m.wait_ns += ns;

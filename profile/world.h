@@ -51,6 +51,8 @@ struct Release {
   NativeAtomic<std::uint64_t> at;      // ticks
   NativeAtomic<std::uint32_t> stack;
   NativeAtomic<std::uint32_t> mode;
+  NativeAtomic<std::uint32_t> cause;  // of a Cause
+  NativeAtomic<std::uint64_t> cause_begin, cause_end;
 };
 inline constexpr std::uint32_t kNotYet = ~0u;  // of Release::stack: it is being unwound
 inline constexpr unsigned kRefShift = 48;  // of a Ref: the thread's place above, the number below
@@ -66,6 +68,12 @@ struct KnownStack {
   std::uint64_t pc_at[kMostFrames];
 };
 
+// The longest wait of a thread while it held locks: what it keeps others waiting for, in part.
+struct Cause {
+  std::uint32_t pair = 0;  // its number, plus 1; 0: there was none
+  std::uint64_t begin = 0, end = 0;
+};
+
 // A wait that is over, and not charged yet.
 struct Pending {
   const Object* object;
@@ -74,6 +82,7 @@ struct Pending {
   std::uint32_t class_number;
   std::uint32_t stack;
   Mode mode;
+  bool holding;  // the thread held locks meanwhile
 };
 
 struct Thread {
@@ -86,6 +95,7 @@ struct Thread {
   std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait
   Live* live;                // never nullptr in a thread that is known
   Pending pending;
+  Cause cause;
   Release release[kReleases];
   std::uint32_t tally[kMostClasses];
   KnownStack known[kKnownStacks];

@@ -280,6 +280,43 @@ static void* kept_from_mutex(void* rounds) {
   return rounds;
 }
 
+// --- a chain: the last one waits for the one in the middle, which waits for the first one
+
+static NOINLINE void* first_of_chain(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i) {
+    pthread_mutex_lock(&cold);
+    nap(5000);
+    pthread_mutex_unlock(&cold);  // holder first
+    nap(300);
+  }
+  atomic_store(&over, 1);
+  return NULL;
+}
+static NOINLINE void* middle_of_chain(void* unused) {
+  while (!atomic_load(&over)) {
+    pthread_mutex_lock(&hot);
+    pthread_mutex_lock(&cold);  // waiter middle
+    pthread_mutex_unlock(&cold);
+    pthread_mutex_unlock(&hot);  // holder middle
+    nap(100);
+  }
+  return unused;
+}
+static NOINLINE void* last_of_chain(void* unused) {
+  while (!atomic_load(&over)) {
+    pthread_mutex_lock(&hot);  // waiter last
+    pthread_mutex_unlock(&hot);
+    nap(200);
+  }
+  return unused;
+}
+static void chain(void) {
+  pthread_t t;
+  pthread_create(&t, NULL, last_of_chain, NULL);
+  run(first_of_chain, middle_of_chain, 40);
+  pthread_join(t, NULL);
+}
+
 // --- a pool with more threads than work
 
 static NOINLINE void* pool_thread(void* unused) {
@@ -422,6 +459,8 @@ int main(int argc, char** argv) {
     run(producer, consumer, 50);
   } else if (strcmp(name, "signal") == 0) {
     run(keeper, kept_from_mutex, 20);
+  } else if (strcmp(name, "chain") == 0) {
+    chain();
   } else if (strcmp(name, "pool") == 0) {
     pool();
   } else if (strcmp(name, "handlers") == 0) {

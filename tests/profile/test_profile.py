@@ -213,6 +213,21 @@ def test_what_comes_after_the_signal_is_charged_to_the_holder_of_the_mutex(profi
     assert "signalled in signal_and_keep" in found["text"]
 
 
+def test_a_chain_leads_to_the_holder_at_the_root(profile):
+    found = profile(HOT, "chain")
+    lock = next(one for one in found["locks"] if one["name"] == "hot")
+    pairs = [one for one in lock["pairs"] if line_of("holder middle") in one["holder"]["site"]]
+    assert all(line_of("waiter last") in one["waiter"]["site"] for one in pairs)
+    causes = [cause for one in pairs for cause in one["causes"]]
+    assert sum(one["ns"] for one in causes if line_of("holder first") in one["holder"]) > 0
+    assert all(one["lock"] == "cold" for one in causes)
+    # The middle one does nothing but wait: so what the last one waits until the release is the first one's.
+    assert sum(one["ns"] for one in causes) > 0.4 * sum(one["until_release_ns"] for one in pairs)
+    (root,) = (one for one in found["locks"] if one["name"] == "cold")
+    assert not any(one["causes"] for one in root["pairs"])
+    assert "the holder waits itself: for mutex cold, held until" in " ".join(found["text"].split())
+
+
 def test_a_pool_without_work_is_idle(profile):
     found = profile(HOT, "pool")
     pairs = found["conds"][0]["pairs"]

@@ -112,6 +112,10 @@ def _pair(pair: Pair) -> dict:
         "most_ns": pair.most_ns,
         "waiter": _side(pair.waiter),
         "holder": _side(pair.holder),
+        "causes": [
+            {"kind": one.lock.kind, "lock": one.lock.name, "holder": str(one.pair.holder.site), "ns": one.ns}
+            for one in pair.causes
+        ],
     }
 
 

@@ -5,16 +5,19 @@ import textwrap
 from collections import Counter
 
 from lockswap.base.text import plural, share
-from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profile, quantile
+from lockswap.profile.summary import EXCLUSIVE, SHARED, Cause, Lock, Mode, Pair, Profile, quantile
 
 _WIDTH = 80
 _PAIRS = 3  # of a lock
+_LINKS = 5  # of a chain
+_LEAST_OF_CHAIN = 0.05
 _CONDS = 5
 _DROPPED = {
     "objects": "calls on locks that found no room",
     "tallies": "calls whose counts found no room",
     "stacks": "stacks that found no room",
     "pairs": "waits that could not be charged",
+    "chains": "causes of waits that found no room",
     "holds": "holds of threads that hold too many locks",
     "inside": "calls of signal handlers that interrupted the profile's own work",
 }
@@ -110,7 +113,28 @@ def _pair(lock: Lock, pair: Pair) -> list[str]:
         _wrapped(f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}{known}:", "    - ", "      "),
         _wrapped(f"{holder} holds until {pair.holder.site}".strip(), "      ", "        "),
         _wrapped(f"{waiter} waits at    {pair.waiter.site}".strip(), "      ", "        "),
+        *_chain(pair),
     ]
+
+
+def _chain(pair: Pair) -> list[str]:
+    """From the holder to the one that it waits for itself, and so on to the root."""
+    lines: list[str] = []
+    while len(lines) < _LINKS:
+        by_place: dict[tuple, list[Cause]] = {}
+        for cause in pair.causes:
+            by_place.setdefault((cause.lock.kind, cause.lock.name, cause.pair.holder.site), []).append(cause)
+        if not by_place:
+            break
+        (kind, name, place), causes = max(by_place.items(), key=lambda one: sum(cause.ns for cause in one[1]))
+        ns = sum(cause.ns for cause in causes)
+        if ns < _LEAST_OF_CHAIN * pair.wait_ns:
+            break
+        verb = "signalled in" if kind == "cond" else "held until"
+        text = f"{time(ns)} of it the holder waits itself: for {kind} {name}, {verb} {place}"
+        lines.append(_wrapped(text, "      ", "        "))
+        pair = max((cause.pair for cause in causes), key=lambda one: one.wait_ns)
+    return lines
 
 
 def _rest(profile: Profile, waited: list[Lock], top: int) -> list[str]:

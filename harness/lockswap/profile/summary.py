@@ -58,6 +58,16 @@ class Pair:
     wait_ns: int = 0
     until_release_ns: int = 0
     most_ns: int = 0
+    causes: list["Cause"] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The holder waited itself meanwhile, for this long."""
+
+    lock: "Lock"
+    pair: Pair
+    ns: int
 
 
 @dataclass
@@ -140,6 +150,7 @@ def summarise(recorded: dict, run: object) -> Profile:
     for process in processes:
         stacks = {stack["id"]: tuple(names.stack(process, stack["frames"])) for stack in process["stacks"]}
         by_class = {}
+        numbered: dict[int, tuple[Lock, Pair]] = {}
         process["locks"] = [lock for lock in process["locks"] if not is_probe(process, lock)]
         for one in process["locks"]:
             place = site(list(stacks.get(one["stack"], ()))) or NOBODY
@@ -155,6 +166,10 @@ def summarise(recorded: dict, run: object) -> Profile:
             holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
             pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
             _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
+            numbered[one["pair"]] = (lock, pair)
+        for one in process["chains"]:
+            if one["pair"] in numbered and one["cause"] in numbered:
+                numbered[one["pair"]][1].causes.append(Cause(*numbered[one["cause"]], one["ns"]))
     ranked = sorted(locks.values(), key=lambda lock: (-lock.wait_ns, -lock.acquisitions))
     return Profile(
         run,
@@ -194,3 +209,4 @@ def _add(pair: Pair, one: Pair) -> None:
     pair.wait_ns += one.wait_ns
     pair.until_release_ns += one.until_release_ns
     pair.most_ns = max(pair.most_ns, one.most_ns)
+    pair.causes += one.causes

@@ -14,9 +14,16 @@ def difference(before: dict, after: dict) -> dict:
     return after | {
         "locks": [new for one in after["locks"] if _is_used(new := _lock(one, locks.get(one["class"])))],
         "pairs": [new for one in after["pairs"] if (new := _pair(one, pairs.get(_key(one))))["waits"] > 0],
+        "chains": _chains(before["chains"], after["chains"]),
         "dropped": _less(after["dropped"], before["dropped"], after["dropped"]),
         "cost": _less(after["cost"], before["cost"], ("unwound", "unwind_ns")),
     }
+
+
+def _chains(before: list[dict], after: list[dict]) -> list[dict]:
+    old = {(one["pair"], one["cause"]): one["ns"] for one in before}
+    new = [one | {"ns": one["ns"] - old.get((one["pair"], one["cause"]), 0)} for one in after]
+    return [one for one in new if one["ns"] > 0]
 
 
 def _key(pair: dict) -> tuple:
