@@ -17,7 +17,8 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
   const Seen m = see<Kind::mutex>(*t, mutex, caller);
-  if (Release* const release = end_and_announce(*t, m, mutex); release != nullptr)
+  Release* const release = end_and_announce(*t, m, mutex);
+  if (release != nullptr && m.object != nullptr)  // there is none without an object
     locate_release(*t, *m.object, *release, caller);
   if (t->pending.object != nullptr) charge_pending(*t, false);
   const Seen seen = see<Kind::cond>(*t, c, caller);
