@@ -32,7 +32,8 @@ def test_the_lock_that_hurts_comes_first(tmp_path):
     assert done.returncode == 0 and done.stderr == "", done
     first, second = table(done.stdout)
     assert first["lock"] == "mutex a" and 0.6 < first["waiting"] < 1.1 and 10 < first["waits"] <= 51
-    assert first["more"] == [
+    # A line about a wait that goes on may stand before them.
+    assert first["more"][-2:] == [
         f"held until slow {at('slow holds until')}",
         f"waited at  kept_waiting {at('is kept waiting')}",
     ]
