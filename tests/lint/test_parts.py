@@ -56,7 +56,7 @@ def test_every_ctest_runs_in_one_part(checkout):
 
 
 def test_the_quarter_of_conformance_is_said_and_the_full_tests_have_none(checkout):
-    assert re.search(r"^== conformance: quarter [0-3] of 0 to 3", run(checkout)[0].stdout, re.MULTILINE)
+    assert re.search(r"^== conformance and exploration: quarter [0-3] of 0 to 3", run(checkout)[0].stdout, re.MULTILINE)
     assert "quarter" not in run(checkout, full="--full")[0].stdout
 
 
