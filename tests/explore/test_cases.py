@@ -1,0 +1,48 @@
+"""Which cases a run explores."""
+
+from cases import changed_locks, chosen, locks_of
+
+CASES = [
+    "core/ba/spin/1w2r",
+    "core/ba/park/twice",
+    "bravo-ba/park/timed-read",
+    "ba/park/recursive",
+    "core/mutex/mcs/spin/3w",
+    "core/mutex/mcs/park/timed",
+    "mutex/mcs/park/foreign",
+    "cond/mcs/park/signal",
+    "cond/mcs/park/timed",
+    "bonsai/path/again",
+    "bravo-asym-ba/park/fork-hold",
+    "bravo-ba/spin/2w1r",
+]
+
+
+def test_four_runs_have_all():
+    assert set().union(*(chosen(CASES, quarter, []) for quarter in range(4))) == set(CASES)
+
+
+def test_exclusion_and_lost_wakeups_are_in_each():
+    for quarter in range(4):
+        taken = chosen(CASES, quarter, [])
+        assert {"core/ba/spin/1w2r", "core/mutex/mcs/spin/3w", "cond/mcs/park/signal", "bravo-ba/spin/2w1r"} <= set(
+            taken
+        )
+        assert len(taken) < len(CASES)
+
+
+def test_a_changed_lock_has_all_of_its_cases():
+    for quarter in range(4):
+        taken = set(chosen(CASES, quarter, ["ba"]))
+        assert {name for name in CASES if "ba/" in name} <= taken
+
+
+def test_a_header_of_several_locks_changes_them_all():
+    assert set(locks_of("locks/rw/cohort.h")) >= {"cohort", "cohort-n", "cohort-rp"}
+    assert "cohort" in changed_locks(["src/locks/rw/cohort.h", "README.md"])
+
+
+def test_what_locks_share_concerns_every_case():
+    assert changed_locks(["src/posix/rw_contract.h"]) is None
+    assert changed_locks(["tests/explore/runner.cpp"]) is None
+    assert changed_locks(["docs/locks.md", "harness/lockswap/cli.py"]) == []
