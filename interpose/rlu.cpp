@@ -1,13 +1,13 @@
 // The exported functions of rlu.h: arguments are checked here, all else is the registry's.
 
-#include "lockswap/rlu.h"
-
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "interpose/exports.h"
+#include "lockswap/rlu_inline.h"
 #include "platform/native.h"
 #include "platform/text.h"
 #include "registry/rlu_library.h"
@@ -23,6 +23,20 @@ static_assert(sizeof(lockswap_rlu_header) == sizeof(RluLibrary::Header));
 static_assert(offsetof(lockswap_rlu_header, copy) == 0);
 static_assert(sizeof(lockswap_rlu_writer_lock) == sizeof(RluLibrary::WriterLock));
 static_assert(sizeof(lockswap_rlu_callback) == sizeof(lockswap::rlu::Callback));
+
+// What rlu_inline.h knows of a thread.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // gcc and clang have it for such classes
+static_assert(offsetof(lockswap_rlu_context_1, word) == offsetof(Context, word));
+static_assert(offsetof(lockswap_rlu_context_1, clock) == offsetof(Context, clock));
+static_assert(offsetof(lockswap_rlu_context_1, state) == offsetof(Context, depth));
+static_assert(offsetof(lockswap_rlu_context_1, state) + 4 == offsetof(Context, duties));
+static_assert(std::endian::native == std::endian::little);
+using Here = lockswap::rlu::Local<Native>;
+static_assert(offsetof(struct lockswap_rlu_here_1, context) == offsetof(Here, context));
+static_assert(offsetof(struct lockswap_rlu_here_1, mark) == offsetof(Here, mark));
+static_assert(sizeof(struct lockswap_rlu_here_1) == sizeof(Here));
+#pragma GCC diagnostic pop
 
 namespace {
 
@@ -76,6 +90,10 @@ const char* wrong(int what, void* object) noexcept {
 }  // namespace
 
 extern "C" {
+
+constinit const struct lockswap_rlu_process_1 lockswap_rlu_process_1 = {
+    &lockswap::rlu::shared<Native>().clock.now(), lockswap::Process::mark_word(),
+    lockswap::Barrier::word()};
 
 LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) {
   lockswap::ProgramHeap::use(give);

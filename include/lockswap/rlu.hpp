@@ -29,6 +29,7 @@
 #include <utility>
 
 #include "lockswap/rlu.h"
+#include "lockswap/rlu_inline.h"
 
 namespace lockswap::rlu {
 
@@ -131,8 +132,8 @@ class link {
 class section {
  public:
   section() noexcept {
-    lockswap_rlu_reader_lock();
-    depth_ = lockswap_rlu_depth();
+    lockswap_rlu_enter();
+    depth_ = lockswap_rlu_nested();
   }
   section(const section&) = delete;
   section& operator=(const section&) = delete;
@@ -140,11 +141,11 @@ class section {
 
   // Whether it has not ended, nor been aborted.
   [[nodiscard]] bool is_open() const noexcept {
-    return depth_ != 0 && lockswap_rlu_depth() >= depth_;
+    return depth_ != 0 && lockswap_rlu_nested() >= depth_;
   }
   // Ends it early; the outermost one commits.
   void end() noexcept {
-    if (is_open()) (lockswap_rlu_reader_unlock)();
+    if (is_open()) lockswap_rlu_leave();
     depth_ = 0;
   }
   // Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.

@@ -46,6 +46,9 @@ class Barrier {
     if (!call() && !again()) visit();
     fence(seq_cst);
   }
+  // For readers that are inlined in programs (lockswap/rlu_inline.h): 32 bits, 0 while the light
+  // side costs nothing.
+  static constexpr const void* word() noexcept { return &state_; }
   // This is for tests and for reports.
   static bool is_replaced() noexcept { return state_.load(relaxed) == kReplaced; }
 

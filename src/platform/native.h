@@ -38,7 +38,7 @@ struct Native {
     return per_thread<T>;
   }
   template <class T>
-  static T& global() noexcept {
+  static constexpr T& global() noexcept {
     return process_state<T>;
   }
 

@@ -50,6 +50,9 @@ class Process {
   // Another such number, at the price of a load; 0: nobody has asked for the stamp yet.
   static std::uint64_t mark() noexcept { return page_.stamp.load(relaxed); }  // relaxed: as in is
 
+  // Where mark looks, for code that is inlined in programs (lockswap/rlu_inline.h).
+  static constexpr const void* mark_word() noexcept { return &page_.stamp; }
+
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {

@@ -4,6 +4,8 @@
 
 namespace lockswap {
 
+constinit thread_local rlu::Local<Native> rlu_here{};
+
 void rlu_forked() noexcept { RluLibrary::Threads::forked(); }
 
 }  // namespace lockswap

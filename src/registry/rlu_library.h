@@ -13,7 +13,17 @@
 #include "rlu/writer_lock.h"
 #include "wait/park.h"
 
+// The calling thread's context; rlu.h's inlined sections look at it (lockswap/rlu_inline.h).
 namespace lockswap {
+
+__attribute__((visibility("default"),
+               tls_model("initial-exec"))) extern constinit thread_local rlu::Local<Native>
+    rlu_here asm("lockswap_rlu_here_1");
+
+template <>
+inline rlu::Local<Native>& rlu::local<Native>() noexcept {
+  return rlu_here;
+}
 
 // Objects are of memory that the program has allocated, and frees: the library calls no malloc.
 class ProgramHeap {

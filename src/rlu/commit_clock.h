@@ -26,7 +26,7 @@ class CommitClock {
  public:
   using Word = typename P::template atomic<std::uint64_t>;
 
-  const Word& now() const noexcept { return now_; }
+  constexpr const Word& now() const noexcept { return now_; }
 
   // The time at which the commit will take effect. Never 0.
   std::uint64_t draw() noexcept {

@@ -36,7 +36,7 @@ struct Local {
 };
 
 template <Platform P>
-Shared<P>& shared() noexcept {
+constexpr Shared<P>& shared() noexcept {
   return P::template global<Shared<P>>();
 }
 template <Platform P>

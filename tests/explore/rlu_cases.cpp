@@ -4,6 +4,7 @@
 // What threads do, as words:
 //   ( )      begin a section, end it; they may be nested. Other words have a section of their own
 //            if none is open
+//   [ ]      the same with the text that programs have inlined (lockswap/rlu_inline.h)
 //   r01      read objects 0 and 1: all have the same value, and the same as at the first time in
 //            this section
 //   w01      lock objects 0 and 1, add 1 to each; again, if a lock fails, until it succeeds
@@ -41,6 +42,7 @@
 #include "rlu/callbacks.h"
 #include "rlu/section.h"
 #include "rlu/writer_lock.h"
+#include "rlu_inline.h"
 #include "wait/park.h"
 
 namespace lockswap::explore {
@@ -57,6 +59,7 @@ struct ExploredHeap {
   }
 };
 using Section = rlu::Section<Explored, ExploredHeap>;
+using Inlined = inlined::Sections<ExploredHeap>;
 using Commit = rlu::Commit<Explored, ExploredHeap>;
 using Callbacks = rlu::Callbacks<Explored, ExploredHeap>;
 using Threads = rlu::Threads<Explored, ExploredHeap>;
@@ -129,8 +132,11 @@ class Thread {
     const std::string rest = word.substr(1);
     if (word == "(") {
       begin();
-    } else if (word == ")") {
-      Section::end();
+    } else if (word == "[") {
+      if (!is_in()) forget();
+      Inlined::lockswap_rlu_enter();
+    } else if (word == ")" || word == "]") {
+      word == ")" ? Section::end() : Inlined::lockswap_rlu_leave();
       if (is_in()) return;
       for (const char c : pending_)
         ++w_.added.at(c - '0');
@@ -390,6 +396,17 @@ const Script kScripts[] = {
     {"1w2r", {"w01", "r01", "r01"}},
     {"snapshot", {"w01", "( r01 r01 )"}},
     {"nested", {"( w01 r01 )", "( ( r01 ) r01 )"}},
+    // Sections without a call: first, later, nested, that commit, in an order with those that call.
+    {"inlined", {"w01", "[ r01 r01 ] [ r01 ]"}},
+    {"inlined-apart", {"w01", "w23", "[ ] [ r01 r23 ]"}, 1, kFew},
+    {"inlined-nested", {"w01", "[ ] [ ( r01 ) [ r01 ] r01 ] ( [ r01 ] r01 ]"}},
+    {"inlined-writes", {"[ ] [ t01 ] [ r01 ]", "[ ] [ t01 r01 ]"}},
+    {"inlined-reuse", {"w01 w01 w01", "[ ] [ r01 ] [ r01 ]"}, 1, kFew},
+    {"inlined-free", {"x", "[ ] [ p p ]"}},
+    {"inlined-deferred", {"[ ] [ t01 ] [ t01 ] flush", "[ ] [ r01 r01 ]"}, kLater},
+    {"inlined-fork", {"[ ] fork [ r01 ] w01 [ r01 ]", "[ ] w01"}},
+    {"inlined-fork-in-section", {"[ ] [ r01 fork r01 ] w01 r01", "w01"}},
+    {"inlined-exit", {"[ r01 ] exit [ r01 ] w01 [ r01 ]", "w01"}, kLater, kFew},
     // Two commits at once: each has a time of its own.
     {"2w1r-apart", {"w01", "w23", "( r01 r23 )"}},
     {"2w1r", {"w01", "w01", "r01"}, 1, kFew},

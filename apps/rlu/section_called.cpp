@@ -1,0 +1,14 @@
+#include "rlu/section_called.h"
+
+#include <urcu/urcu-memb.h>
+
+namespace bench {
+
+void memb_called(std::uint64_t pairs) {
+  for (std::uint64_t i = 0; i < pairs; ++i) {
+    urcu_memb_read_lock();
+    urcu_memb_read_unlock();
+  }
+}
+
+}  // namespace bench
