@@ -55,6 +55,8 @@
  *
  * dlclose: the library stays loaded (-z nodelete), so a thread may go on after it.
  *
+ * lockswap/rlu_inline.h has sections that are entered and left without a call.
+ *
  * Link with -llockswap_api (pkg-config lockswap, CMake package lockswap); a preloaded
  * liblockswap.so has the same functions.
  *

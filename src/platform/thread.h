@@ -23,6 +23,14 @@ namespace lockswap {
 template <class T>
 __attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
 
+// One of each thread's that code knows which is inlined in programs: by its symbol. Defined in one
+// source, with the second.
+#define LOCKSWAP_SHOWN_PER_THREAD(T, name, symbol) \
+  extern __attribute__((visibility("default"),     \
+                        tls_model("initial-exec"))) constinit thread_local T name asm(symbol)
+#define LOCKSWAP_SHOWN_PER_THREAD_HERE(T, name) \
+  constinit thread_local T name {}
+
 // The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth. It is
 // asked for once in a thread's life, and again after a fork (system_tid.h).
 struct CachedTid {

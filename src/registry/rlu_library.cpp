@@ -4,7 +4,7 @@
 
 namespace lockswap {
 
-constinit thread_local rlu::Local<Native> rlu_here{};
+LOCKSWAP_SHOWN_PER_THREAD_HERE(rlu::Local<Native>, rlu_here);
 
 void rlu_forked() noexcept { RluLibrary::Threads::forked(); }
 

@@ -3,6 +3,7 @@
 
 #include "platform/atomic.h"
 #include "platform/native.h"
+#include "platform/thread.h"
 #include "rlu/callbacks.h"
 #include "rlu/checks.h"
 #include "rlu/commit.h"
@@ -13,12 +14,10 @@
 #include "rlu/writer_lock.h"
 #include "wait/park.h"
 
-// The calling thread's context; rlu.h's inlined sections look at it (lockswap/rlu_inline.h).
 namespace lockswap {
 
-__attribute__((visibility("default"),
-               tls_model("initial-exec"))) extern constinit thread_local rlu::Local<Native>
-    rlu_here asm("lockswap_rlu_here_1");
+// The calling thread's context; inlined sections look at it (lockswap/rlu_inline.h).
+LOCKSWAP_SHOWN_PER_THREAD(rlu::Local<Native>, rlu_here, "lockswap_rlu_here_1");
 
 template <>
 inline rlu::Local<Native>& rlu::local<Native>() noexcept {

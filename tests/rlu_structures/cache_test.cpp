@@ -1,6 +1,6 @@
 // The cache database, under Read-Log-Update and under both kinds of a global lock: by one thread it
-// does what a model does; by several, each look at it sees one state, no change is lost, and none
-// aborts.
+// does what a model does; by several, recorded histories are linearizable, each look at it sees one
+// state, no change is lost, and none aborts.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "lockswap/rlu.h"
 #include "lockswap/rlu_cache.hpp"
 #include "rlu/guarded_cache.h"
+#include "set_checks.h"
 
 namespace {
 
@@ -284,6 +285,36 @@ TYPED_TEST(CacheDatabase, IsChangedByManyWithoutAnAbort) {
   lockswap_rlu_counts after{};
   ASSERT_EQ(lockswap_rlu_get_counts(&after), 0);
   EXPECT_EQ(after.aborts, before.aborts);
+}
+
+// As a set of keys: `add`, `remove` and `get`, all of them in one tree.
+template <class Db, bool kLru>
+class KeysOf {
+ public:
+  explicit KeysOf(std::size_t buckets) : db_(cache_options{.buckets = buckets, .lru = kLru}) {}
+  static void attach() { lockswap_rlu_register(); }
+  static void flush() { lockswap_rlu_flush_all(); }
+  bool contains(bench::Key key) {
+    std::string got;
+    return db_.get(bytes_of(static_cast<std::int64_t>(key)), got) && got == "content";
+  }
+  bool insert(bench::Key key) {
+    return db_.add(bytes_of(static_cast<std::int64_t>(key)), "content");
+  }
+  bool remove(bench::Key key) { return db_.remove(bytes_of(static_cast<std::int64_t>(key))); }
+  template <class F>
+  void for_each(F f) {
+    db_.for_each([&](std::string_view key, std::string_view) { f(number_of(std::string(key))); });
+  }
+
+ private:
+  Db db_;
+};
+TYPED_TEST(CacheDatabase, IsLinearizable) {
+  bench::expect_history<KeysOf<TypeParam, false>>(1, 500, true);
+}
+TYPED_TEST(CacheDatabase, IsLinearizableWithLru) {
+  bench::expect_history<KeysOf<TypeParam, true>>(1, 500, true);
 }
 
 // A clear takes the records of all slots at once.
