@@ -73,7 +73,12 @@ const MutexScripts kRationed = {
 const MutexScripts kUrgent = {
     {"urgent", {"W u W u", "W u", "fifo1 W u"}, &kRationedBounds},
     {"urgent-2", {"W u", "fifo1 W u", "fifo2 W u"}, &kRationedBounds},
+    {"urgent-3", {"W u", "fifo1 W u", "fifo1 W u", "fifo1 W u"}, &kSequence},
     {"urgent-4", {"W u", "W u", "fifo1 W u", "fifo2 W u"}, &kSequence},
+    {"urgent-new-front",
+     {"W +1 ?2 u W +4 ?3 u", "?1 timedW! +2 ?4 +3", "?1 fifo1 W u", "?1 fifo1 W u"},
+     &kSequence},
+    {"urgent-front-out", {"W +1 ?2 u", "?1 fifo2 timedW! +2", "?1 fifo1 W u"}, &kRationedBounds},
     {"urgent-timed", {"W u", "W u", "fifo1 timedW u"}, &kRationedBounds},
     {"urgent-out", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedW! +2"}, &kRationedBounds},
     {"urgent-out-4", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedW! +2", "?1 fifo1 W u"}, &kSequence},

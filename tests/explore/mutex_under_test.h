@@ -76,7 +76,7 @@ class ExploredSleep {
     if (interruption_.before && !slept_) handle();
     slept_ = true;
     if (comes()) return Slept::cancelled;
-    const Parked parked = machine.park(atom.location(), low_half, channels, deadline, s);
+    const Parked parked = Explored::park(atom, low_half, channels, deadline, s);
     if (interruption_.after) handle();
     if (comes()) return Slept::cancelled;
     return parked == Parked::timed_out ? Slept::timed_out : Slept::woken;

@@ -24,6 +24,7 @@
 //   +1 ?1    set event 1; wait for event 1 (release, acquire: the program's own order)
 //   exit     the thread ends, another begins in its place
 //   fork     as in script.h; after `|`: the other threads in the child
+//   _fork    the same without handlers, as _Fork(3)
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -154,9 +155,9 @@ class Thread {
     } else if (word == "exit") {
       machine.end_and_begin_thread();
       pending_.clear();
-    } else if (word == "fork") {
+    } else if (word == "fork" || word == "_fork") {
       machine.fork([] {});
-      Threads::forked();
+      if (word == "fork") Threads::forked();
     } else if (word == "G") {
       Section::before_writer_lock(*Threads::attach());
       w_.writers->acquire_by(*Threads::attach());
@@ -356,7 +357,7 @@ Scenario rlu_scenario(const Script& script) {
       for (std::string word; in >> word;) {
         world->words[process][i].push_back(word);
         world->skews |= word[0] == 's' && word != "sync";
-        world->forks |= word == "fork";
+        world->forks |= word == "fork" || word == "_fork";
       }
     }
   }
@@ -405,6 +406,7 @@ const Script kScripts[] = {
     {"inlined-free", {"x", "[ ] [ p p ]"}},
     {"inlined-deferred", {"[ ] [ t01 ] [ t01 ] flush", "[ ] [ r01 r01 ]"}, kLater},
     {"inlined-fork", {"[ ] fork [ r01 ] w01 [ r01 ]", "[ ] w01"}},
+    {"inlined-fork-no-handlers", {"[ ] _fork +1 [ r01 r01 ]", "[ ] | ?1 w01"}},
     {"inlined-fork-in-section", {"[ ] [ r01 fork r01 ] w01 r01", "w01"}},
     {"inlined-exit", {"[ r01 ] exit [ r01 ] w01 [ r01 ]", "w01"}, kLater, kFew},
     // Two commits at once: each has a time of its own.

@@ -116,6 +116,8 @@ const Scripts kUrgent = {
     {"urgent-out-r", {"W +1 ?2 u", "?1 W u", "?1 fifo1 timedR! +2", "?1 R u"}, &kSequence},
     {"urgent-lifted", {"R +1 lift2 u", "?1 W u", "?1 W u", "?1 R u"}, &kSequence},
     {"urgent-lifted-r", {"W +1 lift2 u", "?1 W u", "?1 R u", "?1 R u"}, &kSequence},
+    // A reader that was called looks between another writer's call and its release, and demands.
+    {"urgent-demand", {"W +1 ?2 lift3 u", "?1 W u", "?1 W u", "?1 R u", "?1 +2"}, &kOneSwitch},
     {"urgent-destroy", {"R +1 u", "?1 fifo1 W +2 u", "?2 W u destroy"}},
     {"urgent-destroy-r", {"W +1 u", "?1 fifo1 R +2 u", "?1 ?2 W u destroy"}},
 };

@@ -48,6 +48,7 @@ constexpr Bounds kComesRoundBounds{2, 0, 0, 1, 0};
 // Of quick runs, where a script's own events bring the threads to where it happens: orders are
 // looked at by the scripts that leave them free.
 constexpr Bounds kSequence{1, 0, 0, 1};
+constexpr Bounds kOneSwitch{1, 0, 0, 0};
 // Where it takes a second switch.
 constexpr Bounds kSwitches{2, 0, 0, 1};
 // The same, where deadlines pass only when nobody can go on.

@@ -480,6 +480,8 @@ Scenario Case::scenario() const {
     machine.patience_is_short = impatient;
     Explored::hand_off_time = at_once ? 0 : 1;
     Explored::take_back_after = takes_back ? 1 : 0;
+    // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.
+    machine.most_patience = takes_back && threads.size() > 3 ? 3 : Machine::kMostPatience;
     for (LockUnderTest* l : both) {
       if (l != nullptr) zeroed ? l->begin_zeroed() : l->begin();
     }

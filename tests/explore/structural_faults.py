@@ -81,7 +81,7 @@ def search(program: Path, faults: list[dict]) -> int:
         ran = run(program, fault["name"], "--stop", *fault["within"])
         if not is_found(ran):
             return f"MISSED  {fault['name']}: {ran.stdout.splitlines()[-1]}"
-        at = re.search(r"^(\S+) .*executions .*  (?!exhausted|pct|not fin)(.*)$", ran.stdout, re.MULTILINE)
+        at = re.search(r"^(\S+) .*executions +[\d.]+ s +(?!exhausted|pct|not fin)(\S.*)$", ran.stdout, re.MULTILINE)
         crash = re.search(r"^lockswap-explore: (.*) in (\S+)$", ran.stdout, re.MULTILINE)
         case, how = (crash[2], crash[1]) if crash else (at[1], at[2]) if at else ("?", ran.stderr)
         return f"found   {fault['name']}: {case}: {how}"

@@ -70,7 +70,15 @@ def test_an_interrupt_ends_it(tmp_path):
     with started(tmp_path, "slow") as child:
         time.sleep(0.5)
         command = [sys.executable, "-m", "lockswap", "top", str(child.pid)]
-        shows = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shows = subprocess.Popen(
+            command,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A job in the background starts with SIGINT ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         assert shows.stdout is not None
         shows.stdout.readline()
         shows.send_signal(signal.SIGINT)

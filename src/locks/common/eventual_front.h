@@ -32,19 +32,23 @@ class EventualFront : protected EventualFlags<P, Layout> {
     const Deadline due = P::due(within(deadline, rest != 0 ? rest : P::hand_off_after()));
     std::uint64_t nap = std::max<std::uint64_t>(P::hand_off_after() / kNaps, 1);
     bool late_phase = false;
+    Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
-      if (arm(asks)) return true;
+      const Value urgent = is_urgent() ? kUrgent : 0;
+      if (arm(asks, urgent, leaves)) return true;
+      leaves |= urgent;
       const auto may_go_on = [](Value v) {
         return is_fronts(v) || (W::kParks && (v & kFrontSleeps) == 0);
       };
-      // A phase that does not end, since a reader of it is stopped, is looked at as the line is.
-      const Deadline late = within(deadline, asks && Layout::kPhase != 0 ? P::take_back() : 0);
+      // As the line does: a woken urgent thread may be stopped, and so may a reader of a phase.
+      const Deadline late = within(deadline, asks && kLooks ? P::take_back() : 0);
       // relaxed: take_as_front acquires.
       const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, asks ? &late : &due, may_go_on);
-      if (take_as_front()) return true;
+      if (take_as_front(leaves)) return true;
       if (woken) {
         late_phase = false;
-        if (!W::kParks || asks) continue;
+        // An urgent one does not nap: others may sleep on, and it says so as it sleeps again.
+        if (!W::kParks || asks || leaves != 0) continue;
         // Woken and lost. The time of a front that naps goes on.
         const Deadline wakes = within(&due, nap);
         nap *= 2;
@@ -52,7 +56,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
         W::sleep(calls_, relaxed, 0, kNobodysChannel, &wakes, [](std::uint32_t) { return false; });
         continue;
       }
-      if (deadline != nullptr && P::passed(*deadline)) return give_up();
+      if (deadline != nullptr && P::passed(*deadline)) return give_up(leaves);
       // Twice: the first may have begun right now.
       if (asks && late_phase) end_phase();
       late_phase = asks;
@@ -68,25 +72,31 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   // Of a thread with a real-time policy. True: it has the lock. False: the deadline has passed.
   [[gnu::noinline]] bool be_urgent(const Deadline* deadline) noexcept {
+    // The release that woke it took kUrgent away, and others may sleep on.
+    Value leaves = 0;
     for (bool late = false;;) {
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
         if (is_fronts(v)) {
           // Also past the front, which asks anew. acquire: as in take_as_front.
-          if (word_.compare_exchange(v, (v & ~(kHandOff | kDoubts)) | kLocked, acquire))
-            return true;
+          const Value next = (v & ~(kHandOff | kDoubts)) | kLocked | leaves;
+          if (word_.compare_exchange(v, next, acquire)) return true;
         } else if (late) {
           return false;
         } else if ((v & kFront) == 0) {
           // relaxed: nothing is handed on. The lock is busy: its release finds the front.
-          if (word_.compare_exchange(v, v | kFront, relaxed)) return be_front(deadline);
+          if (word_.compare_exchange(v, v | kFront | leaves, relaxed)) return be_front(deadline);
         } else if ((v & kAsks) == kAsks || word_.compare_exchange(v, v | kAsks, relaxed)) {
           break;  // relaxed: nothing is handed on
         }
       }
       const auto may_go_on = [](Value now) { return is_fronts(now) || (now & kUrgent) == 0; };
+      // As the line, it looks by itself: another one that was woken may be stopped.
+      const Deadline look = within(deadline, P::take_back());
       // relaxed: the update above acquires.
-      late = !W::sleep(word_, relaxed, 0, kFrontChannel, deadline, may_go_on);
+      late = !W::sleep(word_, relaxed, 0, kFrontChannel, &look, may_go_on) && deadline != nullptr &&
+             P::passed(*deadline);
+      leaves = kUrgent;
     }
   }
 
@@ -114,6 +124,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
  private:
   static constexpr bool kHasReaders = Layout::kReaders != 0;
+  static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
   static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
   static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
@@ -142,11 +153,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
     return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
   }
 
-  bool take_as_front() noexcept {
+  // `leaves`: what it leaves in the word beside.
+  bool take_as_front(Value leaves) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while (is_fronts(v)) {
       // acquire: pairs with the releases of those that had the lock.
-      if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked, acquire)) continue;
+      if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked | leaves, acquire)) continue;
       if ((v & kHandOff) != 0) {
         if constexpr (kHasReaders)
           more_.handed_off.store(stamp(), relaxed);  // as in rest_of_ration
@@ -167,13 +179,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
   }
 
   // The front is about to sleep. True: it has the lock.
-  bool arm(bool asks) noexcept {
-    const Value flags =
-        (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0) | (is_urgent() ? kUrgent : 0);
+  bool arm(bool asks, Value urgent, Value leaves) noexcept {
+    const Value flags = (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0) | urgent;
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
       if (is_fronts(v)) {
-        if (take_as_front()) return true;
+        if (take_as_front(leaves)) return true;
         v = word_.load(relaxed);
       } else if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) {
         return false;  // relaxed: nothing is handed on
@@ -190,11 +201,11 @@ class EventualFront : protected EventualFlags<P, Layout> {
     }
   }
   // The deadline has passed. True: the lock was free, and is held.
-  bool give_up() noexcept {
+  bool give_up(Value leaves) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
       if (is_fronts(v)) {
-        if (take_as_front()) return true;
+        if (take_as_front(leaves)) return true;
         v = word_.load(relaxed);
       } else if (word_.compare_exchange(v, v & ~kFronts, relaxed)) {
         return false;  // relaxed: the lock is busy, and its release calls the next

@@ -32,25 +32,28 @@
 //   1. without a front, with a line of which nobody is called: sets kCalled, then changes `calls`
 //      (both before the lock is free, since afterwards the object may be gone)
 //   2. frees the lock by one update
-//   3. wakes the front and all urgent threads, or one of the line, if this release has to; the same
-//      update as in 2 took kFrontSleeps and kUrgent away
+//   3. wakes one of the front and the urgent threads, the highest priority first, or one of the
+//      line, if this release has to; the same update as in 2 took kFrontSleeps and kUrgent away. An
+//      urgent thread that was woken sets kUrgent again as it takes the lock or goes: others may
+//      sleep on, the front among them
 //   After a hand-off the new holder does 1 at once.
 // Invariants: kFrontSleeps and kUrgent are not set while the front may take the lock; kHandOff is
 //   set only while there is a front. kCalled is set only while the line is not empty. At most one
-//   wake-up of the line and one of the front is under way: kCalled until a thread of the line has
-//   looked, kFrontSleeps until the front is woken. While the lock is open and threads wait, a
+//   wake-up of the line and one of `word` is under way: kCalled until a thread of the line has
+//   looked, kSleeps until the thread that was woken has. While the lock is open and threads wait, a
 //   wake-up is under way or the front is awake or napping. A thread that loads `calls` before it
 //   counts itself, or before it looks, misses no call.
 // A hand-off to a thread that cannot run is taken back: a kept lock is nobody's until the front
-//   claims it. A thread of the line looks by itself after P::take_back(), at longer and longer
-//   intervals; one that finds the lock kept, and kept still after another such time, takes it. A
-//   try that finds it kept leaves a doubt; after kMostDoubts of them a try takes it.
+//   claims it. The front and urgent threads look by themselves after P::take_back(), since another
+//   one may have been woken. So does a thread of the line, at longer and longer intervals; one that
+//   finds the lock kept, and kept still after another such time, takes it. A try that finds it kept
+//   leaves a doubt; after kMostDoubts of them a try takes it.
 // Fairness: urgent threads come first, in the order of their priorities, in which the kernel wakes
-//   them; where a thread that runs is faster, it is as with any lock that admits barging. Threads
-//   of the line become fronts in the order in which they fell asleep. Each is the front for
-//   LOCKSWAP_HANDOVER_US at most, and then next. A signal handler, or a look by itself, puts a
-//   sleeper at the end of the kernel's queue. Under spin and yield nobody sleeps, and no thread is
-//   urgent: the front is the first that looks, and then is next.
+//   them, one for each release; a thread that runs may be faster, as with any lock that admits
+//   barging. Threads of the line become fronts in the order in which they fell asleep. Each is the
+//   front for LOCKSWAP_HANDOVER_US at most, and then next. A signal handler, or a look by itself,
+//   puts a sleeper at the end of the kernel's queue. Under spin and yield nobody sleeps, and no
+//   thread is urgent: the front is the first that looks, and then is next.
 // Space: no nodes. Where the count is full, a thread yields instead of joining the line.
 #pragma once
 
@@ -164,8 +167,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // After the release, which found v. The lock may be gone.
   void wake_next(Value v, bool called) noexcept {
     if constexpr (W::kParks) {
-      // In the order of their real-time priorities, as the kernel wakes them.
-      if ((v & kSleeps) != 0) W::wake(&word_, kFrontChannel);
+      // The one with the highest real-time priority, as the kernel orders them.
+      if ((v & kSleeps) != 0) W::wake_one(&word_, kFrontChannel);
       // Without kCalled somebody has looked.
       if (called && (v & kCalled) != 0) W::wake_one(&calls_, kLineChannel);
     }

@@ -298,7 +298,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       }
       // release: the section; pairs with the acquires in the line, in read_arrive and in come_in.
       if (!word_.compare_exchange(v, next, release)) continue;
-      if (wakes) Line::wake_next(v, called);
+      // A demand may have come after the call.
+      if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);
       if constexpr (W::kParks) {
         if (gate_called) W::wake(&more_.gate, kGateChannel);
       }

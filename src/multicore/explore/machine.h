@@ -99,6 +99,10 @@ class Machine {
   std::function<void(int thread)> on_doorway;
   // Patience runs out only when no thread can go on, or also at any time, which costs a time-out.
   bool patience_is_short = false;
+  // How often all patience runs out in an execution before another deadline passes. Then nothing
+  // but another thread ends a wait.
+  int most_patience = kMostPatience;
+  static constexpr int kMostPatience = 8;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
   // For the trace, if there is one. Arguments that take time are made only then (is_traced).
   bool is_traced() const { return trace != nullptr; }
@@ -151,8 +155,8 @@ class Machine {
   // --- waiting and time
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
-              const Deadline* deadline, const Site& site);
-  // `one`: of those that sleep, any.
+              const Deadline* deadline, std::uint32_t priority, const Site& site);
+  // `one`: of those that sleep with the highest priority, any.
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
@@ -200,6 +204,7 @@ class Machine {
     bool patient;               // the same: its deadline has patience
     const void* address;        // parked
     std::uint32_t channels;     // parked
+    std::uint32_t priority;     // parked; 0: none of a real-time policy
     bool woken;                 // parked
     std::uint64_t writes_seen;  // aside
   };
@@ -259,9 +264,6 @@ class Machine {
 
   static constexpr int kMostSteps = 3000;
   static constexpr int kMostIdleRounds = 8;
-  // How often all patience runs out in an execution before another deadline passes. Then nothing
-  // but another thread ends a wait.
-  static constexpr int kMostPatience = 8;
 
   std::array<Thread, kMaxThreads> threads_;
   Fiber outside_;

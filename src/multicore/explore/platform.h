@@ -137,13 +137,13 @@ struct Explored {
   template <class A>
   static Parked park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
                      const Deadline* deadline, Site s = Site::current()) {
-    return machine.park(atom.location(), low_half, channels, deadline, s);
+    return machine.park(atom.location(), low_half, channels, deadline, priority_of(tid()), s);
   }
   template <class A>
   static Parked park_for(const A& atom, std::uint32_t low_half, std::uint64_t,
                          Site s = Site::current()) {
     const Deadline* const idle = machine.deadline(Machine::When::idle);
-    return machine.park(atom.location(), low_half, ~std::uint32_t{0}, idle, s);
+    return machine.park(atom.location(), low_half, ~std::uint32_t{0}, idle, priority_of(tid()), s);
   }
   template <class A>
   static std::uint32_t unpark(const A* atom, std::uint32_t channels, Site s = Site::current()) {

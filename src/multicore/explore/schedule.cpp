@@ -130,7 +130,7 @@ bool Machine::let_time_pass() {
     }
   }
   bool changed = false;
-  for (int i = 0; i < count_ && patience_rounds_ < kMostPatience; ++i) {
+  for (int i = 0; i < count_ && patience_rounds_ < most_patience; ++i) {
     Thread& t = threads_[i];
     const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::parked;
     if (t.finished || !waits || !t.patient) continue;

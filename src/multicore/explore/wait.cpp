@@ -100,7 +100,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
 // looks for sleepers: the compare may read an old value, but none older than what a wake on this
 // word has seen. Neither side synchronises the threads.
 Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channels,
-                     const Deadline* deadline, const Site& site) {
+                     const Deadline* deadline, std::uint32_t priority, const Site& site) {
   Thread& t = me();
   t.at = site;
   point();
@@ -123,6 +123,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   if (alone()) fail("deadlock: main would sleep for ever at %s:%u", file_of(site), site.line());
   t.address = memory_.address_of(location);
   t.channels = channels;
+  t.priority = priority;
   begins_to_wait(deadline);
   t.idle = is_idle(deadline);
   t.woken = false;
@@ -164,11 +165,15 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
   };
   int only = -1;
   if (one) {
-    // One that was woken already is none that the kernel finds.
+    // One that was woken already is none that the kernel finds. The highest real-time priority
+    // that a sleeper had when it fell asleep comes first, as there.
     int asleep[kMaxThreads];
     int n = 0;
     for (int i = 0; i < count_; ++i) {
-      if (sleeps(threads_[i]) && !threads_[i].woken) asleep[n++] = i;
+      const Thread& t = threads_[i];
+      if (!sleeps(t) || t.woken) continue;
+      if (n != 0 && t.priority > threads_[asleep[0]].priority) n = 0;
+      if (n == 0 || t.priority == threads_[asleep[0]].priority) asleep[n++] = i;
     }
     if (n != 0) only = asleep[n > 1 ? search.choose(n) : 0];
   }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Explores the quick cases, two processes at once.
 
-cases.py BUILD-DIRECTORY; with TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups, those of
-what differs from main or came with the last commit, and one quarter of the others.
+quick_cases.py BUILD-DIRECTORY; with TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups,
+those of what differs from main or came with the last commit, and one quarter of the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which cases a run explores."""
 
-from cases import changed_locks, chosen, locks_of
+from quick_cases import changed_locks, chosen, locks_of
 
 CASES = [
     "core/ba/spin/1w2r",
