@@ -3,8 +3,8 @@
 //   stress SECONDS SEED DEFERRAL
 //
 // Threads insert and remove keys of their own in all structures and find what they did; each
-// section that moves a key between two structures has it in one of them; a table is resized all the
-// time; threads end and others begin. Exit status 1: something was not found, or found twice.
+// section that moves a key between two structures has it in one of them; a table is resized again and
+// again; threads end and others begin. Exit status 1: something was not found, or found twice.
 
 #include <atomic>
 #include <chrono>
@@ -161,8 +161,11 @@ int main(int argc, char** argv) {
     threads.emplace_back(watch, std::ref(s));
     threads.emplace_back(move, std::ref(s));
     threads.emplace_back([&s] {
-      for (unsigned i = 0; !over.load(); ++i)
+      for (unsigned i = 0; !over.load(); ++i) {
         s.table.resize(std::size_t{1} << i * 5 % 7);
+        // A table that is resized again at once leaves other writers next to nothing.
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
     });
     std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(argv[1])));
     over = true;
