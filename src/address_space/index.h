@@ -17,6 +17,8 @@ namespace lockswap::address_space {
 template <class M>
 class LockedIndex {
  public:
+  // An operation may change a region that stays: nobody looks at it meanwhile.
+  static constexpr bool kInPlace = true;
   struct Hand {
     explicit Hand(LockedIndex&) {}
   };
@@ -80,18 +82,36 @@ class LockedIndex {
   typename M::template plain<int> structure_;  // for the explorer: it sees who changes the tree
 };
 
-// A fault holds the tree's lock while it searches, and no longer: regions and tables go after a
-// grace period. The holder of the space's lock, shared or not, needs no lock to look.
+// What indexes have that faults look into: regions and tables go after a grace period.
 template <class M>
-class TreeLockIndex {
+class GraceIndex {
  public:
+  static constexpr bool kInPlace = false;
   using Domain = quiescence<M>;
   struct Hand {
-    explicit Hand(TreeLockIndex& of) : reader(of.domain_) {}
+    explicit Hand(GraceIndex& of) : reader(of.domain_) {}
     typename Domain::reader reader;
   };
   using Section = typename Domain::section;
+  template <class T>
+  void retire(T* t) {
+    grace_.retire(t);
+  }
+  void reclaim() { grace_.reclaim(); }
 
+ protected:
+  Domain domain_;
+
+ private:
+  Grace<M, Domain> grace_{domain_};
+};
+
+// A fault holds the tree's lock while it searches, and no longer: regions and tables go after a
+// grace period. The holder of the space's lock, shared or not, needs no lock to look.
+template <class M>
+class TreeLockIndex : public GraceIndex<M> {
+ public:
+  using typename GraceIndex<M>::Hand;
   // In a section.
   Region<M>* floor(Hand&, std::uint64_t page) {
     lock_.lock_shared();
@@ -113,29 +133,16 @@ class TreeLockIndex {
     tree_.erase(r);
     lock_.unlock();
   }
-  template <class T>
-  void retire(T* t) {
-    grace_.retire(t);
-  }
-  void reclaim() { grace_.reclaim(); }
 
  private:
-  Domain domain_;
   typename M::RwLock lock_;
   LockedIndex<M> tree_;
-  Grace<M, Domain> grace_{domain_};
 };
 
 template <class M>
-class RcuIndex {
+class RcuIndex : public GraceIndex<M> {
  public:
-  using Domain = quiescence<M>;
-  struct Hand {
-    explicit Hand(RcuIndex& of) : reader(of.domain_) {}
-    typename Domain::reader reader;
-  };
-  using Section = typename Domain::section;
-
+  using typename GraceIndex<M>::Domain, typename GraceIndex<M>::Hand;
   ~RcuIndex() {
     for (const auto& e : map_.exclusive())
       Region<M>::free(e.value);
@@ -161,17 +168,10 @@ class RcuIndex {
   }
   void insert(Region<M>* r) { map_.insert(r->start.load(relaxed), r); }
   void erase(Region<M>* r) { map_.erase(r->start.load(relaxed)); }
-  template <class T>
-  void retire(T* t) {
-    grace_.retire(t);
-  }
-  void reclaim() { grace_.reclaim(); }
 
  private:
-  Domain domain_;
   bonsai_map<std::uint64_t, Region<M>*, Domain, copies::path, std::less<std::uint64_t>, M> map_{
-      domain_};
-  Grace<M, Domain> grace_{domain_};
+      this->domain_};
 };
 
 }  // namespace lockswap::address_space

@@ -3,20 +3,17 @@
 // under the first, so it is a mutex; there it is mmap_sem, held for writing.
 #pragma once
 
-#include "address_space/change.h"
-#include "address_space/index.h"
+#include "address_space/designs/design.h"
 
 namespace lockswap::address_space {
 
 template <class M>
-class FaultLock {
+class FaultLock : public Design<M, LockedIndex<M>> {
+  using Base = Design<M, LockedIndex<M>>;
+  using Base::index_;
+
  public:
-  using Index = LockedIndex<M>;
-  static constexpr bool kInPlace = true;
-  struct Hand {
-    explicit Hand(FaultLock&) {}
-  };
-  Index& index() { return index_; }
+  using typename Base::Hand;
   void hide(const std::vector<Region<M>*>&) { faults_.lock(); }
   void show() { faults_.unlock(); }
 
@@ -36,7 +33,6 @@ class FaultLock {
  private:
   typename M::Lock changes_;
   typename M::RwLock faults_;
-  Index index_;
 };
 
 }  // namespace lockswap::address_space

@@ -19,23 +19,16 @@
 
 #include <algorithm>
 
-#include "address_space/change.h"
-#include "address_space/index.h"
+#include "address_space/designs/design.h"
 
 namespace lockswap::address_space {
 
 template <class M>
-class ListPages {
+class ListPages : public Speculative<M> {
+  using Speculative<M>::index_;
+
  public:
-  using Index = LockedIndex<M>;
-  static constexpr bool kInPlace = true;
-  struct Hand {
-    explicit Hand(ListPages&) {}
-    Attempts attempts;
-  };
-  Index& index() { return index_; }
-  void hide(const std::vector<Region<M>*>&) {}
-  void show() {}
+  using typename Speculative<M>::Hand;
 
   template <class Fill>
   auto fault(Hand&, std::uint64_t page, Fill fill) {
@@ -66,7 +59,6 @@ class ListPages {
   }
 
   typename M::ListLock lock_;
-  Index index_;
 };
 
 }  // namespace lockswap::address_space

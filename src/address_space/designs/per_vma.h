@@ -7,22 +7,19 @@
 // behind the region, goes on under the space's lock.
 #pragma once
 
-#include "address_space/change.h"
-#include "address_space/index.h"
+#include "address_space/designs/design.h"
 
 namespace lockswap::address_space {
 
 template <class M>
-class PerVma {
+class PerVma : public UnderRwLock<M, RcuIndex<M>> {
+  using Base = UnderRwLock<M, RcuIndex<M>>;
+  using Base::index_;
+
  public:
-  using Index = RcuIndex<M>;
-  static constexpr bool kInPlace = false;
+  using typename Base::Hand, typename Base::Index;
   static constexpr std::uint64_t kWriter = ~std::uint64_t{0};
-  struct Hand : Index::Hand {
-    explicit Hand(PerVma& of) : Index::Hand(of.index_) {}
-  };
   PerVma() { number_.store(1, relaxed); }  // new regions have 0
-  Index& index() { return index_; }
   void hide(const std::vector<Region<M>*>& regions) {
     const std::uint64_t now = number_.load(relaxed);  // written under the lock
     for (Region<M>* r : regions) {
@@ -55,21 +52,10 @@ class PerVma {
         }
       }
     }
-    lock_.lock_shared();
-    const auto o = fill(index_.floor(page), true);
-    lock_.unlock_shared();
-    return o;
-  }
-  template <class Body>
-  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
-    lock_.lock();
-    body(Allowed{true, 0, PageTable<M>::kPages});
-    lock_.unlock();
+    return this->fill_under_lock(page, fill);
   }
 
  private:
-  typename M::RwLock lock_;
-  Index index_;
   typename Region<M>::Word number_;
 };
 

@@ -4,23 +4,16 @@
 // 5.2, listing 4). Whatever changes the tree locks all.
 #pragma once
 
-#include "address_space/change.h"
-#include "address_space/index.h"
+#include "address_space/designs/design.h"
 
 namespace lockswap::address_space {
 
 template <class M, class Lock, bool kFaultsRefined, bool kProtectRefined>
-class Ranges {
+class Ranges : public Speculative<M> {
+  using Speculative<M>::index_;
+
  public:
-  using Index = LockedIndex<M>;
-  static constexpr bool kInPlace = true;
-  struct Hand {
-    explicit Hand(Ranges&) {}
-    Attempts attempts;
-  };
-  Index& index() { return index_; }
-  void hide(const std::vector<Region<M>*>&) {}
-  void show() {}
+  using typename Speculative<M>::Hand;
 
   template <class Fill>
   auto fault(Hand&, std::uint64_t page, Fill fill) {
@@ -78,7 +71,6 @@ class Ranges {
   }
 
   Lock lock_;
-  Index index_;
   typename Region<M>::Word sequence_;
 };
 

@@ -6,25 +6,21 @@
 // (section 6).
 #pragma once
 
-#include "address_space/change.h"
-#include "address_space/index.h"
+#include "address_space/designs/design.h"
 
 namespace lockswap::address_space {
 
 template <class M, class Where>
-class RcuFaults {
+class RcuFaults : public UnderRwLock<M, Where> {
+  using Base = UnderRwLock<M, Where>;
+  using Base::index_;
+
  public:
-  using Index = Where;
-  static constexpr bool kInPlace = false;
-  struct Hand : Index::Hand {
-    explicit Hand(RcuFaults& of) : Index::Hand(of.index_) {}
-  };
-  Index& index() { return index_; }
+  using typename Base::Hand, typename Base::Index;
   void hide(const std::vector<Region<M>*>& regions) {
     for (Region<M>* r : regions)
       r->gone.store(1, relaxed);  // each table's lock follows
   }
-  void show() {}
 
   template <class Fill>
   auto fault(Hand& h, std::uint64_t page, Fill fill) {
@@ -33,21 +29,8 @@ class RcuFaults {
       const auto o = fill(index_.floor(h, page), false);
       if (o.result == decltype(o.result)::done) return o;
     }
-    lock_.lock_shared();
-    const auto o = fill(index_.floor(page), true);
-    lock_.unlock_shared();
-    return o;
+    return this->fill_under_lock(page, fill);
   }
-  template <class Body>
-  void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
-    lock_.lock();
-    body(Allowed{true, 0, PageTable<M>::kPages});
-    lock_.unlock();
-  }
-
- private:
-  typename M::RwLock lock_;
-  Index index_;
 };
 
 }  // namespace lockswap::address_space

@@ -121,17 +121,13 @@ class Ba : public BaWriters<P, W> {
     }
   }
 
-  void write_lock() noexcept { write_lock(NobodyListens{}); }
-  template <DrainListener L>
-  void write_lock(const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  void write_lock(const L& listener = {}) noexcept {
     own(queue_up(), nullptr, listener);
   }
 
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return write_lock_until(deadline, NobodyListens{});
-  }
-  template <DrainListener L>
-  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would open a phase for nothing
     const Handle me = queue_up_until(deadline);

@@ -141,18 +141,14 @@ class CohortRwOver
     return true;
   }
 
-  void write_lock() noexcept { write_lock(NobodyListens{}); }
-  template <DrainListener L>
-  void write_lock(const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  void write_lock(const L& listener = {}) noexcept {
     Head& h = state_.head();
     Writers::take_mutex(h);
     Writers::get_in(h, nullptr, listener);
   }
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return write_lock_until(deadline, NobodyListens{});
-  }
-  template <DrainListener L>
-  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
     Head& h = state_.head();

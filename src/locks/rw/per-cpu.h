@@ -122,20 +122,16 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     return h != nullptr && end_any(*h);
   }
 
-  void write_lock() noexcept { write_lock(NobodyListens{}); }
   // The listener hears of each CPU whose readers are waited for.
-  template <DrainListener L>
-  void write_lock(const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  void write_lock(const L& listener = {}) noexcept {
     take_all(listener, [&listener](Part& part) {
       part.lock.write_lock(listener);
       return true;
     });
   }
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return write_lock_until(deadline, NobodyListens{});
-  }
-  template <DrainListener L>
-  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would disturb readers for nothing
     return take_all(listener, [deadline, &listener](Part& part) {

@@ -107,9 +107,8 @@ class PfTOver : public PfTState<P, W, User> {
     }
   }
 
-  void write_lock() noexcept { write_lock(NobodyListens{}); }
-  template <DrainListener L>
-  void write_lock(const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  void write_lock(const L& listener = {}) noexcept {
     // relaxed: a ticket orders nothing; the line is joined by watching wout.
     const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
     const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
@@ -124,11 +123,8 @@ class PfTOver : public PfTState<P, W, User> {
     wait_to_drain(target, nullptr);
   }
 
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return write_lock_until(deadline, NobodyListens{});
-  }
-  template <DrainListener L>
-  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     for (;;) {
       const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
       if (take_turn(v)) {

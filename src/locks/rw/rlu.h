@@ -147,17 +147,13 @@ class RluOver : private RluState<P, W> {
     return true;
   }
 
-  void write_lock() noexcept { write_lock(NobodyListens{}); }
-  template <DrainListener L>
-  void write_lock(const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  void write_lock(const L& listener = {}) noexcept {
     line_.write_lock(listener);
     drain_rows(nullptr, listener);
   }
-  bool write_lock_until(const Deadline* deadline) noexcept {
-    return write_lock_until(deadline, NobodyListens{});
-  }
-  template <DrainListener L>
-  bool write_lock_until(const Deadline* deadline, const L& listener) noexcept {
+  template <DrainListener L = NobodyListens>
+  bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
     if (!line_.write_lock_until(deadline, listener)) return false;

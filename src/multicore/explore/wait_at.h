@@ -14,30 +14,22 @@ struct WaitAt {
   template <class A, class Pred>
   static bool until(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
                     const Deadline* deadline, Pred pred, Site s = Site::current()) {
-    auto& caller = machine.caller();
-    caller = {s, condition_on<typename A::value_type>(pred, atom.location()), true};
-    const bool done = W::until(atom, order, flag, channel, deadline, pred);
-    machine.caller().set = false;
-    return done;
+    return waits(atom, pred, s,
+                 [&] { return W::until(atom, order, flag, channel, deadline, pred); });
   }
   template <class A, class Pred>
   static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
                     const Deadline* deadline, Pred pred, Site s = Site::current()) {
-    auto& caller = machine.caller();
-    caller = {s, condition_on<typename A::value_type>(pred, atom.location()), true};
-    const bool done = W::sleep(atom, order, flag, channel, deadline, pred);
-    machine.caller().set = false;
-    return done;
+    return waits(atom, pred, s,
+                 [&] { return W::sleep(atom, order, flag, channel, deadline, pred); });
   }
   template <class A>
   static bool wait_once(A& atom, Order order, typename A::value_type seen, std::uint32_t channel,
                         const Deadline* deadline, Site s = Site::current()) {
     // Not every change is for this thread: one that sleeps on may be right.
     const auto never = [](typename A::value_type) { return false; };
-    machine.caller() = {s, condition_on<typename A::value_type>(never, atom.location()), true};
-    const bool done = W::wait_once(atom, order, seen, channel, deadline);
-    machine.caller().set = false;
-    return done;
+    return waits(atom, never, s,
+                 [&] { return W::wait_once(atom, order, seen, channel, deadline); });
   }
   template <class A>
   static auto wake(const A* atom, std::uint32_t channels, Site s = Site::current()) {
@@ -51,6 +43,15 @@ struct WaitAt {
     using Result = decltype(W::wake_one(atom, channels));
     if (machine.wake_dropped(s)) return static_cast<Result>(1);
     return W::wake_one(atom, channels);
+  }
+
+ private:
+  template <class A, class Pred, class Wait>
+  static bool waits(A& atom, Pred pred, const Site& s, Wait wait) {
+    machine.caller() = {s, condition_on<typename A::value_type>(pred, atom.location()), true};
+    const bool done = wait();
+    machine.caller().set = false;
+    return done;
   }
 };
 
