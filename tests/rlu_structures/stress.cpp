@@ -3,8 +3,8 @@
 //   stress SECONDS SEED DEFERRAL
 //
 // Threads insert and remove keys of their own in all structures and find what they did; each
-// section that moves a key between two structures has it in one of them; a table is resized again and
-// again; threads end and others begin. Exit status 1: something was not found, or found twice.
+// section that moves a key between two structures has it in one of them; a table is resized again
+// and again; threads end and others begin. Exit status 1: something was not found, or found twice.
 
 #include <atomic>
 #include <chrono>
