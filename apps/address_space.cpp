@@ -15,6 +15,10 @@
 //   psearchy, dedup            like those programs in Bonsai's section 7.2
 // The proportions of the mixes are ours: the papers do not print them. docs/address-spaces.md.
 //
+// --trace FILE replays a recorded program instead, a thread for each of its own, again and again,
+// each time in a new space; --threads and the options of workloads mean nothing then.
+// docs/vm-traces.md.
+//
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; --mmap-cache has designs that
 // search a tree under a lock remember the region found last, as Linux did.
 //
@@ -22,6 +26,11 @@
 //   faults_cpu, changes_cpu    faults, and operations, a CPU-second of all threads
 //   fault_ns, fault_cpu_ns     the time, and CPU time, of a fault, of threads that do nothing else;
 //                              missing if there are none
+//   rounds, replay_threads, replay_steps, synthesised
+//                              of a trace: how many times it was replayed; its threads and steps;
+//                              1: its faults are not the program's own
+//   ordered, ordered_share     steps a round that waited for another thread's, as the program did;
+//                              the share of all threads' time that went so
 //   mapping                    isolated: the share of time that the mapping thread spent in it
 //   KINDs, KINDs_speculated, KINDs_structural, KINDs_spread, KINDs_restarts, KINDs_share
 //                              for designs that try without the whole lock, and each kind of
@@ -29,13 +38,17 @@
 //                              many; of these, done so; not, since they change the number of
 //                              regions; not, since their range is not in one region; tries that
 //                              found something changed; and the share that was done so
-// Exit status 1: a thread's regions or pages are not what its steps make of them in order, an entry
-// is left where no region is, or other operations were structural than in a sequential replay.
+// Exit status 2: a bad option, or a trace that cannot be read.
+// Exit status 1: regions or pages are not what the steps of a thread, or of a trace, make in order,
+// an entry is left where no region is, or other operations were structural than in a sequential
+// replay.
 
 #include <cstdio>
 
 #include "address_space/contest.h"
 #include "address_space/designs.h"
+#include "address_space/replay.h"
+#include "address_space/trace.h"
 
 namespace {
 
@@ -44,6 +57,7 @@ using namespace bench;
 struct Entry {
   const char* name;
   void (*run)(const Plan&, const Work&, bool);
+  void (*run_trace)(const Plan&, const Trace&, bool);
   bool can_cache;
 };
 
@@ -54,7 +68,7 @@ constexpr bool kCanCache = requires(typename Design<Machine>::Index& index) {
 
 using namespace lockswap::address_space;
 const Entry kDesigns[] = {
-#define DESIGN(name, Class) {name, run<Class>, kCanCache<Class>},
+#define DESIGN(name, Class) {name, run<Class>, run_trace<Class>, kCanCache<Class>},
 #include "address_space/designs.def"
 #undef DESIGN
 };
@@ -70,6 +84,7 @@ int main(int argc, char** argv) {
   int megabytes = 128;
   double mapping = 0.1;
   bool mmap_cache = false;
+  std::string file;
   Options options("address_space", "Threads map, unmap and fault in one address space.");
   add_plan_options(options, plan);
   std::vector<std::string> names;
@@ -82,8 +97,18 @@ int main(int argc, char** argv) {
   options.number("--mb", megabytes, 1, 8192, "what a thread maps at once");
   options.number("--mapping", mapping, 0, 1, "isolated: share of time in map and unmap");
   options.flag("--mmap-cache", mmap_cache, "remember the region that was found last");
+  options.text("--trace", file, "replay a recorded program instead; lockswap trace-vm makes them");
   options.parse(argc, argv);
-  if (work.workload == "isolated" && plan.threads < 2)
+  Trace trace;
+  if (!file.empty()) {
+    try {
+      trace = read_trace(file);
+    } catch (const TraceError& error) {
+      std::fprintf(stderr, "address_space: %s\n", error.what.c_str());
+      return 2;
+    }
+  }
+  if (file.empty() && work.workload == "isolated" && plan.threads < 2)
     options.refuse("--workload isolated takes at least 2 threads: one maps, the others fault");
 
   work.threads = plan.threads;
@@ -93,7 +118,11 @@ int main(int argc, char** argv) {
     if (design != e.name) continue;
     if (mmap_cache && !e.can_cache)
       options.refuse("--mmap-cache: design '" + design + "' has none: its faults take no lock");
-    e.run(plan, work, mmap_cache);
+    if (file.empty()) {
+      e.run(plan, work, mmap_cache);
+    } else {
+      e.run_trace(plan, trace, mmap_cache);
+    }
   }
   return 0;
 }

@@ -34,6 +34,7 @@ PACKAGES_tests=(
   libmimalloc2.0
   libtcmalloc-minimal4
   shellcheck
+  strace             # lockswap trace-vm
   valgrind
 )
 PACKAGES_machines=( # emulated, for ./run.sh test --full

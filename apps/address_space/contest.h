@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "address_space/attempts.h"
 #include "address_space/native.h"
 #include "address_space/own.h"
 #include "address_space/program.h"
@@ -89,8 +90,8 @@ class alignas(128) SpaceWorker {
         space_->map(*hand_, {.start = s.start,
                              .end = s.end,
                              .protection = s.protection,
-                             .file = s.file ? file_.get() : nullptr,
-                             .base = s.file ? s.start : 0});
+                             .file = s.file < 0 ? nullptr : file_.get(),
+                             .base = s.base});
         return;
       case Step::unmap:
         space_->unmap(*hand_, s.start, s.end);
@@ -138,7 +139,7 @@ Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int nu
   if (worker.refused() != 0)
     wrong_result(who + ": " + std::to_string(worker.refused()) +
                  " accesses or operations were refused, in pages of its own");
-  Own own(number);
+  Own own(tables_of(0));
   const auto program = program_of(work, number);
   Steps steps;
   for (std::uint64_t call = 1; call <= worker.calls(); ++call) {
@@ -152,7 +153,8 @@ Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int nu
     if (e.start < arena_of(number) || e.start >= arena_of(number + 1)) continue;
     if (e.shared || (e.file != nullptr && e.file != worker.file()))
       wrong_result(who + ": a region is shared, or has another thread's file");
-    found.emplace(e.start, Own::Run{e.end, e.protection, e.file != nullptr, e.base});
+    found.emplace(e.start,
+                  Own::Run{e.end, e.protection, e.file == nullptr ? -1 : 0, false, e.base});
   }
   if (found != own.runs()) wrong_result(who + ": its regions are not what its steps make");
   for (const auto& [start, run] : found) {
@@ -172,70 +174,18 @@ void print_faults(const Phase& phase, const std::vector<Worker>& workers) {
   double cpu = 0;
   double seconds = 0;
   double faults = 0;
-  double all_cpu = 0;
-  double all = 0;
-  double changes = 0;
   for (const Share& s : phase) {
-    all_cpu += s.cpu_seconds;
-    all += static_cast<double>(s.reads);
-    changes += static_cast<double>(s.writes);
     if (s.reads == 0 || s.writes > s.reads / 1000) continue;
     cpu += s.cpu_seconds;
     seconds += s.seconds;
     faults += static_cast<double>(s.reads);
   }
-  std::printf("faults_cpu %.0f changes_cpu %.0f\n", all / all_cpu, changes / all_cpu);
+  print_faults_cpu(phase);
   if (faults > 0)
     std::printf("fault_ns %.1f fault_cpu_ns %.1f\n", seconds * 1e9 / faults, cpu * 1e9 / faults);
   if (workers[0].busy() != 0) {
     std::printf("mapping %.4f\n",
                 static_cast<double>(workers[0].busy()) * ns_per_tick() / 1e9 / phase[0].seconds);
-  }
-}
-
-inline void print_counts(const char* name, std::uint64_t all, std::uint64_t speculated,
-                         std::uint64_t structural, std::uint64_t spread, std::uint64_t restarts) {
-  std::printf("%s %" PRIu64 " %s_speculated %" PRIu64 " %s_structural %" PRIu64
-              " %s_spread %" PRIu64 " %s_restarts %" PRIu64 " %s_share %.5f\n",
-              name, all, name, speculated, name, structural, name, spread, name, restarts, name,
-              all == 0 ? 0 : static_cast<double>(speculated) / static_cast<double>(all));
-}
-
-// For designs that try without the whole lock. As many are structural as the steps in order have.
-template <class Engine>
-void check_attempts(std::vector<SpaceWorker<Engine>>& workers, const std::vector<Own>& owns) {
-  using lockswap::address_space::Change;
-  static constexpr struct {
-    Change change;
-    Step::Kind step;
-    const char* name;
-  } kKinds[] = {{Change::map, Step::map, "maps"},
-                {Change::unmap, Step::unmap, "unmaps"},
-                {Change::protect, Step::protect, "protects"},
-                {Change::discard, Step::discard, "discards"},
-                {Change::brk, Step::brk, "brks"}};
-  for (const auto& kind : kKinds) {
-    lockswap::address_space::Attempts::Count sum;
-    Own::Kinds want;
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      const auto& c = workers[i].hand().attempts[kind.change];
-      sum.speculated += c.speculated;
-      sum.structural += c.structural;
-      sum.spread += c.spread;
-      sum.restarts += c.restarts;
-      const Own::Kinds& k = owns[i].kinds(kind.step);
-      want.all += k.all;
-      want.structural += k.structural;
-      want.spread += k.spread;
-      want.split += k.split;
-    }
-    if (sum.speculated + sum.structural + sum.spread == 0) continue;  // never tried, or none
-    const std::uint64_t structural = sum.spread == 0 ? want.structural : want.split;
-    if (sum.speculated + sum.structural + sum.spread != want.all || sum.structural != structural ||
-        (sum.spread != 0 && sum.spread != want.spread))
-      wrong_result(std::string(kind.name) + ": " + std::to_string(sum.structural) +
-                   " were structural, and should be " + std::to_string(structural));
-    print_counts(kind.name, want.all, sum.speculated, sum.structural, sum.spread, sum.restarts);
   }
 }
 
@@ -261,7 +211,16 @@ void run(const Plan& plan, const Work& work, bool mmap_cache) {
   for (int i = 0; i < work.threads; ++i)
     owns.push_back(checked(*space, workers[static_cast<std::size_t>(i)], work, i));
   if (space->strays() != 0) wrong_result("there is an entry where no region is");
-  if constexpr (requires { hands[0].attempts; }) check_attempts(workers, owns);
+  if constexpr (requires { hands[0].attempts; }) {
+    AttemptSums attempts;
+    for (const auto& hand : hands)
+      attempts.add(hand.attempts);
+    std::vector<const Own*> each;
+    for (const Own& own : owns)
+      each.push_back(&own);
+    attempts.check(each, 1);
+    attempts.print();
+  }
 }
 
 }  // namespace bench

@@ -10,11 +10,14 @@ namespace bench {
 void Own::apply(const Step& step, std::uint64_t value) {
   Kinds& kinds = kinds_[step.kind];
   ++kinds.all;
-  const std::size_t before = runs_.size();
+  const bool changes = step.kind <= Step::brk;
+  const std::uint64_t start = step.kind == Step::brk ? std::min(brk_, step.end) : step.start;
+  const std::uint64_t end = step.kind == Step::brk ? std::max(brk_, step.end) : step.end;
+  const std::vector<Backing> before = changes ? behind(start, end) : std::vector<Backing>();
   bool in_one = true;
   switch (step.kind) {
     case Step::map:
-      put(step.start, step.end, {step.end, step.protection, step.file, step.file ? step.start : 0});
+      put(step.start, step.end, {step.end, step.protection, step.file, step.shared, step.base});
       break;
     case Step::unmap:
       remove(step.start, step.end);
@@ -23,34 +26,34 @@ void Own::apply(const Step& step, std::uint64_t value) {
       in_one = protect(step);
       break;
     case Step::discard:
-      forget(step.start, step.end);
+      values_.forget(step.start, step.end);
       break;
     case Step::brk:
-      if (step.end > brk_) put(brk_, step.end, {step.end, kReadWrite, false, 0});
+      if (step.end > brk_) put(brk_, step.end, {step.end, kReadWrite, -1, false, 0});
       if (step.end < brk_) remove(step.end, brk_);
       brk_ = step.end;
       break;
     case Step::write:
-      if (step.end - first_ > values_.size()) values_.resize(step.end - first_);
-      std::fill(values_.begin() + static_cast<std::ptrdiff_t>(step.start - first_),
-                values_.begin() + static_cast<std::ptrdiff_t>(step.end - first_), value + 1);
+      for (std::uint64_t p = step.start; p < step.end; ++p)
+        values_.set(p, value + 1);
       break;
+    case Step::fork:
     case Step::read:
     case Step::visit:
     case Step::rest:
       break;
   }
-  const bool structural = runs_.size() != before;
+  const bool structural = changes && behind(start, end) != before;
   kinds.structural += structural ? 1 : 0;
   kinds.spread += in_one ? 0 : 1;
   kinds.split += structural && in_one ? 1 : 0;
 }
 
 std::uint64_t Own::value(std::uint64_t page) const {
-  const std::uint64_t there = page - first_ < values_.size() ? values_[page - first_] : 0;
+  const std::uint64_t there = values_.at(page);
   if (there != 0) return there - 1;
   const Run* r = at(page);
-  return r != nullptr && r->file ? kFileFirst + page - r->base : 0;
+  return r != nullptr && r->file >= 0 ? kFileFirst + page - r->base : 0;
 }
 
 const Own::Run* Own::at(std::uint64_t page) const {
@@ -58,6 +61,24 @@ const Own::Run* Own::at(std::uint64_t page) const {
   if (above == runs_.begin()) return nullptr;
   const auto& run = std::prev(above)->second;
   return page < run.end ? &run : nullptr;
+}
+
+bool Own::is_mapped(std::uint64_t start, std::uint64_t end) const {
+  while (start < end) {
+    const Run* r = at(start);
+    if (r == nullptr) return false;
+    start = r->end;
+  }
+  return true;
+}
+
+std::vector<Own::Backing> Own::behind(std::uint64_t start, std::uint64_t end) const {
+  std::vector<Backing> found;
+  auto i = runs_.lower_bound(start);
+  if (i != runs_.begin() && std::prev(i)->second.end >= start) --i;
+  for (; i != runs_.end() && i->first <= end; ++i)
+    found.push_back({i->second.file, i->second.shared, i->second.base});
+  return found;
 }
 
 // No run goes across `at` then.
@@ -74,7 +95,7 @@ void Own::remove(std::uint64_t start, std::uint64_t end) {
   cut(start);
   cut(end);
   runs_.erase(runs_.lower_bound(start), runs_.lower_bound(end));
-  forget(start, end);
+  values_.forget(start, end);
 }
 
 void Own::put(std::uint64_t start, std::uint64_t end, const Run& run) {
@@ -109,12 +130,6 @@ void Own::merge_around(std::uint64_t start, std::uint64_t end) {
       i = next;
     }
   }
-}
-
-void Own::forget(std::uint64_t start, std::uint64_t end) {
-  const std::uint64_t last = std::min<std::uint64_t>(end - first_, values_.size());
-  for (std::uint64_t p = start - first_; p < last; ++p)
-    values_[p] = 0;
 }
 
 }  // namespace bench

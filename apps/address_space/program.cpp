@@ -23,7 +23,8 @@ class WillItScale : public Program {
                        .start = at_,
                        .end = at_ + pages_,
                        .protection = kReadWrite,
-                       .file = file_});
+                       .file = file_ ? 0 : -1,
+                       .base = file_ ? at_ : 0});
     if (writes_) {
       const std::uint64_t end = std::min(done_ + kChunk, pages_);
       steps.push_back({.kind = Step::write, .start = at_ + done_, .end = at_ + end});
@@ -113,7 +114,8 @@ class MapReduce : public Program {
                        .start = at_,
                        .end = at_ + pages_,
                        .protection = kReadWrite,
-                       .file = !mix_.memory});
+                       .file = mix_.memory ? -1 : 0,
+                       .base = mix_.memory ? 0 : at_});
     }
     if (mix_.memory && written_ < pages_) {
       const std::uint64_t end = std::min(written_ + kChunk, pages_);

@@ -30,10 +30,13 @@ struct Step {
     read,
     visit,  // read pages of another thread, which may not be there
     rest,   // until the steps since the last rest were so much of the time: `share`
+    fork,   // a child, which ends at once
   } kind;
   std::uint64_t start = 0, end = 0;
   std::uint32_t protection = 0;
-  bool file = false;  // map: the thread's own file, private, from its first page
+  int file = -1;  // map: a file's number, of the thread's or the trace's; -1: memory
+  bool shared = false;
+  std::uint64_t base = 0;  // page p shows page p - base of the file
   double share = 0;
 };
 using Steps = std::vector<Step>;

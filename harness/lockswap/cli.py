@@ -391,6 +391,33 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     return live_top.run(Paths.find(), pid, top, interval, count)
 
 
+@cli.command("trace-vm", context_settings=PASS_ON, short_help="Record a program's mapping calls and page faults.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("program.vmtrace"),
+    show_default=True,
+    metavar="FILE",
+    help="Where the trace goes; compressed if it ends in .gz.",
+)
+@click.option("--synthesise", is_flag=True, help="Make up first touches, as where perf may not record faults.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def trace_vm_command(out: _Path, synthesise: bool, command: tuple[str, ...]) -> int:
+    """Record which mapping calls a program makes, by strace, and which pages it touches, by perf, thread by thread. The
+    program `address_space` replays the trace. The exit status is the program's own.
+
+    \b
+    lockswap trace-vm -o sort.vmtrace -- sort --parallel=4 words
+    build/apps/address_space --trace sort.vmtrace --design list-pages
+
+    A trace is of one address space: that of the process which is started, after its last exec. docs/vm-traces.md.
+    """
+    from lockswap.vm import trace_vm
+
+    return trace_vm.run(list(command), out, synthesise)
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

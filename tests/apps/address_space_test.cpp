@@ -40,7 +40,7 @@ std::vector<Model::Run> runs_of(const Own& own) {
 TEST(Own, IsWhatAModelOfPagesIs) {
   std::mt19937 random(1);
   const std::uint64_t base = tables_of(0);
-  Own own(0);
+  Own own(base);
   Model model(base);
   address_space_test::Files none;
   for (std::uint64_t i = 1; i < 20000; ++i) {
@@ -72,9 +72,14 @@ TEST(Own, IsWhatAModelOfPagesIs) {
 }
 
 TEST(Own, AFileShowsItsPages) {
-  Own own(1);
+  Own own(tables_of(0));
   const std::uint64_t at = arena_of(1);
-  own.apply({.kind = Step::map, .start = at, .end = at + 4, .protection = kReadWrite, .file = true},
+  own.apply({.kind = Step::map,
+             .start = at,
+             .end = at + 4,
+             .protection = kReadWrite,
+             .file = 0,
+             .base = at},
             1);
   EXPECT_EQ(own.value(at + 2), kFileFirst + 2);
   own.apply({.kind = Step::write, .start = at + 2, .end = at + 3}, 7);
@@ -84,7 +89,7 @@ TEST(Own, AFileShowsItsPages) {
 }
 
 TEST(Own, CountsWhatIsStructural) {
-  Own own(1);
+  Own own(tables_of(0));
   const std::uint64_t at = arena_of(1);
   own.apply({.kind = Step::map, .start = at, .end = at + 8}, 1);
   const auto protect = [&](std::uint64_t start, std::uint64_t end, std::uint32_t as) {

@@ -171,6 +171,43 @@ def test_operations_that_lock_a_part() -> None:
     need(found["maps_speculated"] == 0 and found["maps_structural"] == found["maps"] > 0, f"{found}")
 
 
+TRACES = sorted(file.name for file in (apps / "traces").glob("*.vmtrace.gz"))
+# Of the recorded calls of mprotect: those that no design can do without the whole lock.
+STRUCTURAL = {"malloc": 27, "python": 9, "xz": 8}
+
+
+def test_traces() -> None:
+    """Each trace with each design, which checks itself; and which calls of mprotect fail to do with a part."""
+    need({name.split(".")[0] for name in TRACES} == set(STRUCTURAL), f"{TRACES}")
+    for trace in TRACES:
+        for design in DESIGNS:
+            for lock in ("", "bravo-ba") if design == "rwlock" else ("",):
+                line = f"address_space --trace {apps}/traces/{trace} --seconds 0.02 --tails 0.02 --design {design}"
+                found = values(line, lock)
+                sound(found, ("fault", "change"))
+                need(found["ops"] == found["rounds"] * found["replay_steps"], f"{trace}, {design}: {found}")
+                if design in ("list-mprotect", "list-refined", "tree-refined", "list-pages"):
+                    wanted = found["rounds"] * STRUCTURAL[trace.split(".")[0]]
+                    need(found["protects_structural"] == wanted, f"{trace}, {design}: {found}")
+
+
+def test_traces_that_cannot_be_read() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bad"
+        file.write_text("lockswap-vm-trace 1\nthreads 1\nheap 1\n\nmap 0 1 1 rw\n")
+        packed = Path(folder) / "bad.gz"
+        packed.write_text("not packed")
+        for name, why in (
+            (file, f"{file}:5: 'rw' is no protection, such as 'rw-'"),
+            (packed, f"{packed}: gzip cannot unpack it"),
+            (Path(folder), f"{folder}: Is a directory"),
+            (Path(folder) / "none", f"{folder}/none: No such file or directory"),
+        ):
+            done = run(f"address_space --trace {name}")
+            need(done.returncode == 2 and done.stdout == "", f"{done}")
+            need(done.stderr == f"address_space: {why}\n", f"{done}")
+
+
 def test_the_share_of_mapping() -> None:
     line = "address_space --seconds 0.2 --tails 0 --threads 2 --workload isolated --mb 1 --mapping"
     need("mapping" not in values(f"{line} 0"), "nothing is mapped")

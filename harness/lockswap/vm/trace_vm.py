@@ -1,0 +1,66 @@
+"""`lockswap trace-vm`: record a program's mapping calls and page faults."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.run import program
+from lockswap.run.passing_on import passing_on
+from lockswap.vm import faults, strace_log, trace_file
+from lockswap.vm.steps import Trace, convert
+
+_CALLS = ("map", "unmap", "protect", "discard", "brk", "fork")
+
+
+def run(command: list[str], out: Path, synthesise: bool) -> int:
+    """Returns the program's exit status; 128 + N after signal N."""
+    strace = shutil.which("strace")
+    if strace is None:
+        raise UserError("trace-vm needs strace, which is not installed; 'apt-get install strace'")
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise UserError(f"--out {out}: not a file in a folder that exists; make the folder first")
+    path = program.resolve(command[0])
+    with tempfile.TemporaryDirectory(prefix="lockswap-trace-") as name:
+        folder = Path(name)
+        log = folder / "calls"
+        line, why = (None, "--synthesise was given") if synthesise else faults.recorder(folder)
+        # path: the program itself; what it reads as its name is this, too.
+        traced = [*(line or []), strace, *_options(log), "--", path, *command[1:]]
+        child = subprocess.Popen(traced, stderr=None)
+        with passing_on(child):
+            status = child.wait()
+        try:
+            with log.open(errors="surrogateescape") as opened:
+                events = strace_log.read(opened)
+            found = None if line is None else faults.read(folder)
+        except FileNotFoundError as error:
+            raise UserError("strace wrote nothing; what it said stands above") from error
+        except (ValueError, subprocess.CalledProcessError) as error:
+            raise UserError(f"the recording cannot be read: {error}") from error
+    if not any(isinstance(event, strace_log.Call) for event in events):
+        raise UserError("strace recorded no call; it may not trace programs here")
+    trace = convert(events, found)
+    if found is None:
+        trace.notes.insert(0, f"first touches are synthesised: {why}")
+    trace_file.write(out, trace, command)
+    _say(trace, out)
+    return status if status >= 0 else 128 - status
+
+
+def _options(log: Path) -> list[str]:
+    calls = ",".join(strace_log.WATCHED)
+    times = ("--absolute-timestamps=unix,ns", "--syscall-times=ns")
+    return ["-f", "-q", "-y", *times, "-e", "signal=none", "-e", f"trace={calls}", "-o", str(log)]
+
+
+def _say(trace: Trace, out: Path) -> None:
+    kinds = Counter(step.kind for step in trace.steps)
+    touched = sum(step.end - step.start for step in trace.steps if step.kind in ("read", "write"))
+    calls = ", ".join(f"{kinds[kind]} {kind}" for kind in _CALLS if kinds[kind])
+    print(f"lockswap trace-vm: {out}: threads: {trace.threads}; {calls}; faults: {touched}", file=sys.stderr)
+    for note in trace.notes:
+        print(f"lockswap trace-vm: {note}", file=sys.stderr)
