@@ -38,6 +38,14 @@
 //                              many; of these, done so; not, since they change the number of
 //                              regions; not, since their range is not in one region; tries that
 //                              found something changed; and the share that was done so
+//   wait_CLASS_ns, wait_CLASS_max_ns, wait_CLASS_share, waits_CLASS
+//                              with --waits, of each class of locks: the mean and the longest
+//                              acquisition, the clock's own 10 to 30 ns included; the share of the
+//                              threads' time that went by in them; how many. CLASS is space_read or
+//                              space_write: the lock for all, a reader-writer lock; range_read,
+//                              range_write: a range lock in its place; change: fault-lock's mutex;
+//                              index_read, index_write: hybrid-rcu's lock of the tree; table: those
+//                              of page tables and files
 // Exit status 2: a bad option, or a trace that cannot be read.
 // Exit status 1: regions or pages are not what the steps of a thread, or of a trace, make in order,
 // an entry is left where no region is, or other operations were structural than in a sequential
@@ -48,6 +56,7 @@
 #include "address_space/contest.h"
 #include "address_space/designs.h"
 #include "address_space/replay.h"
+#include "address_space/run_waits.h"
 #include "address_space/trace.h"
 
 namespace {
@@ -62,7 +71,8 @@ struct Entry {
 };
 
 template <template <class> class Design>
-constexpr bool kCanCache = requires(typename Design<Machine>::Index& index) {
+constexpr bool kCanCache =
+    requires(typename Design<lockswap::address_space::NativeMachine>::Index& index) {
   index.keep_last();
 };
 
@@ -84,6 +94,7 @@ int main(int argc, char** argv) {
   int megabytes = 128;
   double mapping = 0.1;
   bool mmap_cache = false;
+  double wait_seconds = 0;
   std::string file;
   Options options("address_space", "Threads map, unmap and fault in one address space.");
   add_plan_options(options, plan);
@@ -97,6 +108,8 @@ int main(int argc, char** argv) {
   options.number("--mb", megabytes, 1, 8192, "what a thread maps at once");
   options.number("--mapping", mapping, 0, 1, "isolated: share of time in map and unmap");
   options.flag("--mmap-cache", mmap_cache, "remember the region that was found last");
+  options.number("--waits", wait_seconds, 0, 600,
+                 "how long, after that, the acquisitions of each class of locks are timed");
   options.text("--trace", file, "replay a recorded program instead; lockswap trace-vm makes them");
   options.parse(argc, argv);
   Trace trace;
@@ -123,6 +136,10 @@ int main(int argc, char** argv) {
     } else {
       e.run_trace(plan, trace, mmap_cache);
     }
+  }
+  if (wait_seconds > 0) {
+    plan.seconds = wait_seconds;
+    run_waits(design, plan, work, file.empty() ? nullptr : &trace, mmap_cache);
   }
   return 0;
 }

@@ -18,12 +18,10 @@
 
 namespace bench {
 
-using Machine = lockswap::address_space::NativeMachine;
-
 template <class Engine>
 class alignas(128) SpaceWorker {
   using Hand = typename Engine::Hand;
-  using File = lockswap::address_space::File<Machine>;
+  using File = lockswap::address_space::File<typename Engine::Machine>;
 
  public:
   std::uint64_t reads = 0;   // faults
@@ -189,38 +187,56 @@ void print_faults(const Phase& phase, const std::vector<Worker>& workers) {
   }
 }
 
+// A space with its threads.
+template <class Engine>
+class Contest {
+ public:
+  Contest(const Work& work, bool mmap_cache) : work_(work) {
+    space_->begin_heap(tables_of(0));
+    if constexpr (requires { space_->sync().index().keep_last(); }) {
+      if (mmap_cache) space_->sync().index().keep_last();
+    }
+    for (int i = 0; i < work.threads; ++i)
+      workers_.emplace_back(*space_, hands_.emplace_back(space_->sync()), work, i);
+  }
+  std::vector<SpaceWorker<Engine>>& workers() { return workers_; }
+  // When no thread works any more. Ends the program if something is wrong.
+  AttemptSums check() {
+    std::vector<Own> owns;
+    for (int i = 0; i < work_.threads; ++i)
+      owns.push_back(checked(*space_, workers_[static_cast<std::size_t>(i)], work_, i));
+    if (space_->strays() != 0) wrong_result("there is an entry where no region is");
+    AttemptSums attempts;
+    if constexpr (requires { hands_[0].attempts; }) {
+      for (const auto& hand : hands_)
+        attempts.add(hand.attempts);
+      std::vector<const Own*> each;
+      for (const Own& own : owns)
+        each.push_back(&own);
+      attempts.check(each, 1);
+    }
+    return attempts;
+  }
+
+ private:
+  const Work& work_;
+  std::unique_ptr<Engine> space_ = std::make_unique<Engine>();
+  std::deque<typename Engine::Hand> hands_;
+  std::vector<SpaceWorker<Engine>> workers_;
+};
+
 template <template <class> class Design>
 void run(const Plan& plan, const Work& work, bool mmap_cache) {
-  using Engine = lockswap::address_space::Space<Machine, Design>;
-  const auto space = std::make_unique<Engine>();
-  space->begin_heap(tables_of(0));
-  if constexpr (requires { space->sync().index().keep_last(); }) {
-    if (mmap_cache) space->sync().index().keep_last();
-  }
-  std::deque<typename Engine::Hand> hands;
-  std::vector<SpaceWorker<Engine>> workers;
-  for (int i = 0; i < work.threads; ++i)
-    workers.emplace_back(*space, hands.emplace_back(space->sync()), work, i);
+  using lockswap::address_space::NativeMachine;
+  Contest<lockswap::address_space::Space<NativeMachine, Design>> contest(work, mmap_cache);
+  auto& workers = contest.workers();
   const Phase rates = run_phase(plan, workers, false, plan.seconds);
   print_rates(rates);
   print_live(rates);
   print_faults(rates, workers);
   if (plan.tail_seconds > 0)
     print_tails(run_phase(plan, workers, true, plan.tail_seconds), "fault", "change");
-  std::vector<Own> owns;
-  for (int i = 0; i < work.threads; ++i)
-    owns.push_back(checked(*space, workers[static_cast<std::size_t>(i)], work, i));
-  if (space->strays() != 0) wrong_result("there is an entry where no region is");
-  if constexpr (requires { hands[0].attempts; }) {
-    AttemptSums attempts;
-    for (const auto& hand : hands)
-      attempts.add(hand.attempts);
-    std::vector<const Own*> each;
-    for (const Own& own : owns)
-      each.push_back(&own);
-    attempts.check(each, 1);
-    attempts.print();
-  }
+  contest.check().print();
 }
 
 }  // namespace bench

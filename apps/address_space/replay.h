@@ -32,10 +32,10 @@ struct Traced {
 };
 
 // One replay in one space.
-template <class Engine, class M = lockswap::address_space::NativeMachine>
+template <class Engine>
 class Round {
   using Hand = typename Engine::Hand;
-  using File = lockswap::address_space::File<M>;
+  using File = lockswap::address_space::File<typename Engine::Machine>;
 
  public:
   explicit Round(const Trace& trace, bool mmap_cache = false)

@@ -135,7 +135,7 @@ class TreeLockIndex : public GraceIndex<M> {
   }
 
  private:
-  typename M::RwLock lock_;
+  typename M::IndexLock lock_;
   LockedIndex<M> tree_;
 };
 

@@ -33,6 +33,9 @@ struct NativeMachine : real_machine {
    private:
     pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
   };
+  // Named by what they protect, for measurements that keep them apart.
+  using ChangeLock = Lock;   // operations, where faults have another one
+  using IndexLock = RwLock;  // the regions' tree alone
   struct ListLock : range_lock {
     ListLock() : range_lock("list-rw") {}
   };

@@ -38,15 +38,15 @@ struct Frame {
   bool is_alone() const { return users.load(acquire) == 1; }
 };
 
-template <class M>
+template <class M, class Lock = typename M::Lock>
 class Held {
  public:
-  explicit Held(typename M::Lock& lock) : lock_(lock) { lock_.lock(); }
+  explicit Held(Lock& lock) : lock_(lock) { lock_.lock(); }
   ~Held() { lock_.unlock(); }
   Held(const Held&) = delete;
 
  private:
-  typename M::Lock& lock_;
+  Lock& lock_;
 };
 
 // The page cache of a file, or of shared anonymous memory. A page's value is what shared mappings

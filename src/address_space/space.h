@@ -32,6 +32,7 @@ class Space {
   using Regions = std::vector<Region<M>*>;
 
  public:
+  using Machine = M;
   using Hand = typename Sync::Hand;  // one for each thread
   Sync& sync() { return sync_; }
 

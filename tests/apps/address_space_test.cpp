@@ -107,7 +107,7 @@ TEST(Own, CountsWhatIsStructural) {
 
 class Checked : public testing::Test {
  protected:
-  using Engine = space::Space<Machine, space::OneRwLock>;
+  using Engine = space::Space<space::NativeMachine, space::OneRwLock>;
   void work(const std::string& workload, int calls) {
     work_.workload = workload;
     work_.memory = "arenas";

@@ -191,6 +191,33 @@ def test_traces() -> None:
                     need(found["protects_structural"] == wanted, f"{trace}, {design}: {found}")
 
 
+# The classes of locks that each design has; all have those of page tables.
+CLASSES = {
+    "rwlock": {"space_read", "space_write"},
+    "fault-lock": {"space_read", "space_write", "change"},
+    "hybrid-rcu": {"space_write", "index_read", "index_write"},
+    "pure-rcu": {"space_write"},
+    "per-vma": {"space_write"},
+}
+RANGES = {"range_read", "range_write"}
+
+
+def test_waits_of_each_class_of_locks() -> None:
+    """Faults that go back to the lock for all, in the designs where most take none, may be missing."""
+    for design in DESIGNS:
+        for what in ("--workload malloc", f"--trace {apps}/traces/malloc.vmtrace.gz"):
+            line = f"address_space --seconds 0.02 --tails 0 --waits 0.05 --design {design} {what}"
+            found = values(line)
+            there = {name.removeprefix("waits_") for name in found if name.startswith("waits_")}
+            wanted = CLASSES.get(design, RANGES) | {"table"}
+            need(wanted <= there <= wanted | {"space_read"} - (RANGES & wanted), f"{line}: {there}")
+            for name in there:
+                need(found[f"waits_{name}"] > 0, f"{line}: {name}")
+                need(0 < found[f"wait_{name}_ns"] <= found[f"wait_{name}_max_ns"], f"{line}: {name}: {found}")
+                need(0 <= found[f"wait_{name}_share"] <= 1, f"{line}: {name}: {found}")
+    need(not any("wait" in name for name in values("address_space --seconds 0.02 --tails 0")), "without --waits")
+
+
 def test_traces_that_cannot_be_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bad"

@@ -123,6 +123,8 @@ struct ToyMachine {
     RangeLock all_;
   };
   using Lock = RwLock;
+  using ChangeLock = Lock;
+  using IndexLock = RwLock;
   static void take_when_zero(Word& word, std::uint64_t value) {
     for (std::uint64_t zero = 0; !word.compare_exchange(zero, value, acquire); zero = 0)
       Explored::await(Pause::spin, word, relaxed, [](std::uint64_t v) { return v == 0; });

@@ -26,12 +26,12 @@ class FaultLock : public Design<M, LockedIndex<M>> {
   }
   template <class Body>
   void change(Hand&, Change, std::uint64_t, std::uint64_t, Body body) {
-    const Held<M> held(changes_);
+    const Held<M, typename M::ChangeLock> held(changes_);
     body(Allowed{true, 0, PageTable<M>::kPages});
   }
 
  private:
-  typename M::Lock changes_;
+  typename M::ChangeLock changes_;
   typename M::RwLock faults_;
 };
 
