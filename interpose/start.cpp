@@ -121,16 +121,12 @@ void start() noexcept {
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {
-    if (config.automatic) {
-      config.rwlock = auto_rwlock_of_glibc();
-    } else {
-      Text(message, sizeof message)
-          << "lockswap: " << config.rwlock
-          << " cannot run on this glibc, which uses all of its pthread_rwlock_t; choose one over "
-             "another lock, such as "
-          << auto_rwlock_of_ours();
-      refuse(message);
-    }
+    Text(message, sizeof message)
+        << "lockswap: " << config.rwlock
+        << " cannot run on this glibc, which uses all of its pthread_rwlock_t; choose one over "
+           "another lock, such as "
+        << auto_rwlock_of_ours();
+    refuse(message);
   }
   if (config.policy != nullptr) {
     if (config.policy->has_rules_of(ObjectKind::rwlock) && !glibc_leaves_our_bytes_alone()) {

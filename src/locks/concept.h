@@ -169,6 +169,15 @@ concept FastReadCore = TokenCore<Core> &&
   { core.fast_read_unlock(token) } -> std::same_as<bool>;
 };
 
+// Optional, for a core without tokens whose way in is one update: so a lock above it can take it
+// without a call.
+template <class Core>
+concept OpenReadCore = RwCore<Core> && AlikeHolds<Core> && requires(Core& core) {
+  // True: the read lock is held, as by a read_arrive that need not wait. False: nothing was done,
+  // and no other thread can see that this was called.
+  { core.read_if_open() } -> std::same_as<bool>;
+};
+
 // What a writer calls when it has to wait for readers.
 template <class L>
 concept DrainListener = requires(const L& listener) {

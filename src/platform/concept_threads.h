@@ -91,7 +91,7 @@ concept PlatformSizes = requires {
   requires(P::kLogChunk & (P::kLogChunk - 1)) == 0;
   requires P::kManyCallbacks >= 1;
   // BRAVO looks at the clock once in so many slow reads: a power of two.
-  requires(P::kReadsPerClock & (P::kReadsPerClock - 1)) == 0;
+  { P::reads_per_clock() } -> std::same_as<std::uint32_t>;
 };
 
 }  // namespace lockswap

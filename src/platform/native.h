@@ -107,7 +107,7 @@ struct Native {
   static void set_hand_off_after(std::uint64_t ns) noexcept { hand_off_after_ = ns; }
   // Longer than threads wait in line for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
-  static constexpr std::uint32_t kReadsPerClock = 16;
+  static constexpr std::uint32_t reads_per_clock() noexcept { return 16; }
 
   // --- waiting
   static std::uint32_t spin_budget() noexcept { return spin_budget_; }

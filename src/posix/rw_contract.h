@@ -20,11 +20,11 @@
 //     rwlock, reading
 //      POSIX: rw_ops.h      rdlock            slow_rdlock       unlock            slow_unlock
 //      contract: this file  fast_read         slow_read         fast_read_unlock  slow_unlock (1)
-//      bias: bravo.h or     fast_read         slow_read,        fast_read_unlock  slow_read_unlock
-//            unbiased.h                       read_wait
+//      bias: bravo.h or     fast_read,        slow_read,        fast_read_unlock  slow_read_unlock
+//            unbiased.h     read_below        read_wait
 //      slots: *_slots.h     fill              fill_elsewhere    fast_vacate       vacate
-//      core: locks/rw/*.h   fast_read_arrive  slow_read_arrive, fast_read_unlock  read_unlock
-//                                             read_wait
+//      core: locks/rw/*.h   fast_read_arrive, slow_read_arrive, fast_read_unlock  read_unlock
+//                           read_if_open      read_wait
 //     rwlock, writing
 //      POSIX                -                 wrlock            -                 write_unlock
 //      contract: rw_writer.h  -               write_lock        -                 write_unlock
@@ -102,8 +102,12 @@ class RwContract {
     if (!Word::is_plain(stamp) || !holds.none()) [[unlikely]]
       return kNotBegun;
     const Attempt a = Lock::fast_read(f);
-    if (!Lock::is_in(a)) [[unlikely]]
-      return a;
+    if (!Lock::is_in(a)) [[unlikely]] {
+      if (!Lock::read_below(f, a)) return a;
+      holds.template set_first<Lock::kHasTokens>(f.key(), stamp, 0);
+      signal_fence();  // else the compiler makes these stores and those below one: two moves more
+      return 0;
+    }
     holds.template set_first<Lock::kHasTokens>(f.key(), stamp, Lock::token_of(a));
     return 0;
   }

@@ -17,8 +17,7 @@ const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
 }  // namespace
 
 const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlock, config); }
-const char* auto_rwlock_of_glibc() noexcept { return kAutoRwlock.one_cpu; }
-const char* auto_rwlock_of_ours() noexcept { return kAutoBesideNoGlibc; }
+const char* auto_rwlock_of_ours() noexcept { return kAutoRwlock.several_cpus; }
 const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
 
 void resolve_auto(Config& config) noexcept {

@@ -3,25 +3,23 @@
 
 namespace lockswap {
 
-// Below is always glibc's, whatever the machine. Every other lock here is handed off: a release
-// gives it to a certain thread. A thread that cannot run then (a collector has stopped it, or a
-// debugger, or a thread of higher priority) keeps it from all others; and where the thread that
-// would let it run needs the lock itself, for ever. Programs that are right under glibc's locks,
-// which belong to whichever thread takes them, hang then. It also sleeps and wakes by real-time
-// priority, as the kernel does, which no queue does.
+// Such a lock belongs to whichever running thread takes it, as glibc's does. So it is as fast with
+// more threads than processors, and a thread that cannot run (a collector has stopped it, or a
+// debugger, or a thread of higher priority) keeps nobody else out for good: a lock that was kept
+// for it is taken back. Programs that are right under glibc's locks don't hang. It wakes by
+// real-time priority, too. Beside that, unlike glibc's, it lets nobody wait for ever.
+// docs/algorithms.md has the figures, and what was chosen before.
 //
-// On one CPU no two threads run at once, so glibc's short paths are the cheapest. On several BRAVO
-// spares readers the line that they would share, also between memory nodes.
+// The other locks here are handed off at each release, to a certain thread.
+//
+// On one CPU no two threads run at once, so no line goes to and fro, which BRAVO spares readers.
 struct AutoChoice {
   const char* one_cpu;
   const char* several_cpus;
 };
-inline constexpr AutoChoice kAutoRwlock{"pthread", "bravo-pthread"};
-inline constexpr AutoChoice kAutoMutex{"pthread", "pthread"};
+inline constexpr AutoChoice kAutoRwlock{"eventual", "bravo-eventual"};
+inline constexpr AutoChoice kAutoMutex{"eventual", "eventual"};
 // The range lock of programs that name none: readers share, and few ranges are held at once.
 inline constexpr const char* kDefaultRange = "list-rw";
-// For messages: the smallest lock of ours, for a glibc that uses the bytes which BRAVO would need
-// beside it.
-inline constexpr const char* kAutoBesideNoGlibc = "bravo-pf-t";
 
 }  // namespace lockswap

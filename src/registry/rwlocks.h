@@ -66,9 +66,7 @@ const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
-// What `auto` stands for where BRAVO finds no free bytes beside glibc's state.
-const char* auto_rwlock_of_glibc() noexcept;
-// What to choose instead of a lock that needs those bytes.
+// What to choose instead of a lock that needs bytes beside glibc's own state.
 const char* auto_rwlock_of_ours() noexcept;
 // At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;

@@ -128,7 +128,7 @@ std::vector<SeededFault> seeded_faults() {
            Op::compare_exchange, release, relaxed, "core/mutex/eventual/spin/2w"),
       silent("eventual: a release wakes nobody", "eventual_line.h", "wake_next",
              "core/mutex/eventual/park-at-once/3w"),
-      weak("eventual: a reader arrives with relaxed", "rw/eventual.h", "read_arrive",
+      weak("eventual: a reader arrives with relaxed", "rw/eventual.h", "read_if_open",
            Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
       weak("eventual: a reader that waited comes in with relaxed", "rw/eventual.h", "come_in",
            Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
@@ -156,6 +156,8 @@ std::vector<SeededFault> seeded_faults() {
       // --- PF-T
       weak("pf-t: a reader arrives with relaxed", "pf-t.h", "read_arrive", Op::fetch_add, acquire,
            relaxed, "core/pf-t/spin/1w2r"),
+      weak("pf-t: a reader below an unbiased bias arrives with relaxed", "pf-t.h", "read_if_open",
+           Op::compare_exchange, acquire, relaxed, "bravo-pf-t/spin-seldom/1w2r"),
       weak("pf-t: a reader waits with relaxed", "pf-t.h", "read_wait", Op::await, acquire, relaxed,
            "core/pf-t/spin/1w2r"),
       weak("pf-t: a reader leaves with relaxed", "pf-t.h", "read_unlock", Op::fetch_add, release,
@@ -179,6 +181,8 @@ std::vector<SeededFault> seeded_faults() {
       // --- BA
       weak("ba: a reader arrives with relaxed", "ba.h", "read_arrive", Op::fetch_add, acquire,
            relaxed, "core/ba/spin/1w2r"),
+      weak("ba: a reader below an unbiased bias arrives with relaxed", "ba.h", "read_if_open",
+           Op::compare_exchange, acquire, relaxed, "bravo-ba/spin-seldom/1w2r"),
       weak("ba: a reader leaves with acquire only", "ba.h", "read_unlock", Op::fetch_add, acq_rel,
            acquire, "core/ba/spin/1w2r"),
       weak("ba: the last reader does not acquire the others", "ba.h", "read_unlock", Op::fetch_add,

@@ -263,6 +263,17 @@ class RwBuilder {
       zeroed.biased = false;
       zeroed.zeroed = true;
     }
+    // Readers that leave an unbiased lock's bias alone.
+    if constexpr (OpenReadCore<Core<Explored, Wait<Explored>>>) {
+      for (const char* script : kEach)
+        add_biased(name + "-seldom", &bravo, general(script)).seldom = true;
+      for (const Script& s : kContract) {
+        // A slot of the lock that was there before stays until the bias is on.
+        if (s.name != std::string("remade")) add_biased(name + "-seldom", &bravo, s).seldom = true;
+      }
+      for (const Script& s : kUnbiased)
+        add_biased(name + "-seldom", &bravo, s).seldom = true;
+    }
     // glibc's own.
     if constexpr (kSystems) {
       for (const char* script : kForkSystems)

@@ -94,6 +94,13 @@ const Scripts kDestroy = {
     {"destroy-by-r", {"W +1 u", "?1 R u destroy"}},
     {"destroy-timed", {"W +1 u", "?1 timedW u W u destroy"}},
 };
+// BRAVO: the bias is off, and readers of an unbiased lock leave it alone at every other read.
+const Scripts kUnbiased = {
+    {"written", {"W u R x u R x u", "R x u W u"}},
+    {"written-2r", {"W u R x u", "R x u R x u", "W u"}},
+    {"written-foreign", {"W u R +1", "?1 free", "R x u W u"}},
+    {"written-recursive", {"W u R R u x u R u", "W u"}},
+};
 // What the contract of POSIX adds.
 const Scripts kContract = {
     {"recursive", {"R R u x u", "W u"}},

@@ -62,6 +62,8 @@ constexpr Bounds kOutBetweenBounds{1, 0, 0, 1, 0};
 
 // Of the general ones, for every lock and wait policy.
 constexpr const char* kEach[] = {"1w2r", "2w1r"};
+// BRAVO: reads after the bias was taken away, of which each second one may put it back.
+extern const Scripts kUnbiased;
 // The same over glibc's lock, of which only what it does itself can be asked.
 constexpr const char* kForkSystems[] = {"fork-reader", "fork-recursive", "fork-hold-stays",
                                         "fork-write",  "fork-crowd-w",   "fork-again-w"};

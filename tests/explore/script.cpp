@@ -476,6 +476,7 @@ Scenario Case::scenario() const {
     };
     Explored::global<ReadersTable<Explored>>() = {world->slots, kTableSlots - 1, 9};
     Explored::tick = ticks ? 1 : 0;
+    Explored::slow_reads_per_clock = 1;
     Explored::patience = patient || impatient ? 1 : 0;
     machine.patience_is_short = impatient;
     Explored::hand_off_time = at_once ? 0 : 1;
@@ -495,6 +496,7 @@ Scenario Case::scenario() const {
       for (LockUnderTest* l : both) {
         if (l != nullptr) switch_bias_on(*l);
       }
+      if (seldom) Explored::slow_reads_per_clock = 2;
       // Without slots of a table readers have rows, of which there are few.
       if (slots.empty()) machine.end_and_begin_thread();
     }

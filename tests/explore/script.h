@@ -61,6 +61,7 @@ struct Case {
   bool at_once = false;
   bool takes_back = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
+  bool seldom = false;  // a reader thinks of the bias at every other slow read alone
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
   bool in_larger = false;  // another case of the run with each change contains this one

@@ -154,9 +154,7 @@ LATE_CALLS = (*CALLS, "mprotect", "openat", "rt_sigprocmask")
 
 def fits(call: str, when: str, variables: dict[str, str]) -> bool:
     """Whether the locks can start where that call is refused."""
-    lock, mutex = RWLOCKS[variables["LOCKSWAP_RWLOCK"]], MUTEXES[variables["LOCKSWAP_MUTEX"]]
-    if when == "early" and call == "sched_getaffinity" and (lock["chooses"] or mutex["chooses"]):
-        return False  # it takes glibc's, which in a forked child is not good for what this asks
+    lock = RWLOCKS[variables["LOCKSWAP_RWLOCK"]]
     return not (when == "early" and call == "membarrier" and lock["asymmetric"])
 
 

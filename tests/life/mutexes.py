@@ -6,7 +6,6 @@
 Exit status 1 if a test fails. What holds for every variable is in tests/programs/preload.py.
 """
 
-import os
 import sys
 
 from under import need, run_tests, under_test
@@ -41,11 +40,9 @@ def test_auto_says_what_it_took() -> None:
         mutex = under.chosen_mutex(topology)
         how = {"lock": "mutex:auto", "LOCKSWAP_TOPOLOGY": topology}
         said = under.run_well("known_mutexes", **how, LOCKSWAP_VERBOSE=1).stderr
-        # A process that may use one CPU alone has nothing to win.
-        took = mutex if len(os.sched_getaffinity(0)) > 1 else "pthread"
-        need(f"mutex {took} (auto)" in said, f"{topology}: {said!r}")
+        need(f"mutex {mutex} (auto)" in said, f"{topology}: {said!r}")
         found = under.stats("known_mutexes", **how)["mutexes"]
-        need(found["mutex"] == took and found["auto"], f"{topology}: {found}")
+        need(found["mutex"] == mutex and found["auto"], f"{topology}: {found}")
 
 
 def test_what_is_no_mutex_stops_the_program_before_main() -> None:

@@ -106,8 +106,8 @@ struct Unused {
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();
   static std::uint32_t cpus(), node_count(), cpu(), node();
-  static constexpr std::uint32_t kMostInARow = 1, kMostAwake = 1, kRows = 1, kRowSections = 1,
-                                 kReadsPerClock = 1;
+  static constexpr std::uint32_t kMostInARow = 1, kMostAwake = 1, kRows = 1, kRowSections = 1;
+  static constexpr std::uint32_t reads_per_clock() { return 1; }
   static bool passed(const Deadline&);
   static Deadline deadline_in(std::uint64_t);
   static Deadline due(const Deadline&);

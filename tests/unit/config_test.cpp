@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "registry/auto.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
@@ -197,11 +198,11 @@ TEST_F(ConfigTest, AutoIsALockOfTheTable) {
     EXPECT_TRUE(config.automatic);
     return std::string(config.rwlock);
   };
-  EXPECT_EQ(choice("1x1x1"), "pthread");
-  EXPECT_EQ(choice("1x1x2"), "bravo-pthread");
-  EXPECT_EQ(choice("1x64x2"), "bravo-pthread");
-  EXPECT_EQ(choice("2x1x1"), "bravo-pthread");
-  EXPECT_EQ(choice("4x18x2"), "bravo-pthread");
+  EXPECT_EQ(choice("1x1x1"), kAutoRwlock.one_cpu);
+  EXPECT_EQ(choice("1x1x2"), kAutoRwlock.several_cpus);
+  EXPECT_EQ(choice("1x64x2"), kAutoRwlock.several_cpus);
+  EXPECT_EQ(choice("2x1x1"), kAutoRwlock.several_cpus);
+  EXPECT_EQ(choice("4x18x2"), kAutoRwlock.several_cpus);
   // What is named is what runs.
   setenv("LOCKSWAP_RWLOCK", "ba", 1);
   ASSERT_TRUE(read());

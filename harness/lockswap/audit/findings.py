@@ -124,7 +124,8 @@ MEANINGS = {
         "thread stopped by a signal inside a lock function",
         "Its handler waited in sigsuspend, as garbage collectors have it. If such a thread waits for a lock, a release "
         "hands it off to it, and all others wait until it goes on; where the thread that lets it go on needs the "
-        "lock, it hangs. `auto`, `pthread` and `bravo-pthread` belong to whichever thread comes: take these.",
+        "lock, it hangs. `pthread` and `bravo-pthread` belong to whichever thread comes, and `auto` takes the lock "
+        "back: take one of these.",
         (RWLOCKS, MUTEXES),
     ),
     "stopped_by_signal": Meaning(
@@ -132,14 +133,14 @@ MEANINGS = {
         "thread stopped by another thread's signal",
         "Its handler waited in sigsuspend, as garbage collectors have it. It was outside the lock functions "
         "then; another time the thread may be stopped while it waits for a lock, and a release hands the lock "
-        "off to it. Where the thread that lets it go on needs the lock, the program hangs. `auto`, `pthread` and "
-        "`bravo-pthread` belong to whichever thread comes: take these.",
+        "off to it. Where the thread that lets it go on needs the lock, the program hangs. `pthread` and "
+        "`bravo-pthread` belong to whichever thread comes, and `auto` takes the lock back: take one of these.",
         (RWLOCKS, MUTEXES),
     ),
     "real_time_thread": Meaning(
         NOTE,
         "threads with real-time policies",
-        "`auto`, `pthread` and `bravo-pthread` wake the waiter of the highest priority first, as glibc does. Locks "
+        "`auto`, `pthread` and `bravo-pthread` let the waiter of the highest priority go first, as glibc does. Locks "
         "that serve first come, first served ignore priorities: such a thread waits for all that came before it.",
         (RWLOCKS, MUTEXES),
     ),

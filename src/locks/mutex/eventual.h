@@ -75,7 +75,11 @@ class EventualMutex : EventualLine<P, W, EventualMutexWord> {
   }
   // The two parts of it. The second has the lock still.
   [[gnu::always_inline]] std::uint32_t fast_unlock() noexcept {
-    std::uint32_t v = kLocked;
+    // A look first: while others sleep, as they do for most of the time, an update that must fail
+    // would cost as much as the one that frees the lock.
+    std::uint32_t v = word_.load(relaxed);  // the compare-exchanges decide
+    if (v != kLocked) [[unlikely]]
+      return v & kLocked;
     if (P::is_alone() && word_.compare_exchange_alone(v, 0)) [[unlikely]]
       return 0;
     v = kLocked;

@@ -102,8 +102,9 @@ class Ba : public BaWriters<P, W> {
     }
   }
 
-  bool try_read_lock() noexcept {
-    std::uint64_t v = word_.load(relaxed);
+  bool try_read_lock() noexcept { return read_if_open(); }
+  [[gnu::always_inline]] bool read_if_open() noexcept {
+    std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
     while (is_free(v)) {
       // acquire: pairs with the release in end_phase.
       if (word_.compare_exchange(v, v + kReader, acquire)) return true;

@@ -51,9 +51,9 @@ template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
           ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
 class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   using Base = BravoBiasing<P, Core, Count, Slots>;
-  using Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn, Base::kArrivesLater,
-      Base::kEnded, Base::kOn, Base::kSlotsInUse, Base::kStarting, Base::kTry, Base::kTrying,
-      Base::kWait, Base::look_around, Base::revoke;
+  using Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn, Base::is_turn_next,
+      Base::kArrivesLater, Base::kEnded, Base::kOn, Base::kSlotsInUse, Base::kStarting, Base::kTry,
+      Base::kTrying, Base::kWait, Base::look_around, Base::pass_turn, Base::revoke;
   using typename Base::Look;
   template <DrainListener L>
   using Suspends = typename Base::template Suspends<L>;
@@ -83,6 +83,23 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     if ((f.bias.load(relaxed) & kOn) == 0) [[unlikely]]
       return kBiasOff;
     return recheck_bias(f, Slots::fill(f));
+  }
+  // After fast_read: while the bias is off a reader does what it would do under a lock without one,
+  // at once, unless it is its turn to think about the bias. Between the first look at the lock and
+  // the update another thread can take the line away, so this is to be short. False: nothing was
+  // done. True: it is in, with token 0.
+  [[gnu::always_inline]] static bool read_below(Frame& f, Attempt a) noexcept {
+    if constexpr (OpenReadCore<Core>) {
+      // relaxed: the underlying lock decides. A suspended bias comes back by any reader.
+      if (a != kBiasOff || (f.bias.load(relaxed) & kSlotsInUse) != 0 || is_turn_next())
+        return false;
+      if (!f.core.read_if_open()) return false;
+      pass_turn();
+      Count::on(&f, Event::read);
+      Count::on(&f, Event::slow_read_bias_off);
+      return true;
+    }
+    return false;
   }
   static constexpr bool is_in(Attempt a) noexcept { return a < kBiasOff; }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }

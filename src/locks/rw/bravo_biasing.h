@@ -31,13 +31,18 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
       Base::kStarting, Base::kTrying, Base::suspend;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
-  // clock costs more than a read, so a thread does it at every 16th (kReadsPerClock) slow read.
+  // clock costs more than a read, so a thread does it at every 16th (P::reads_per_clock) slow read.
   // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
   // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
   enum class Look : std::uint8_t { none, alone, met };
   static bool is_turn() noexcept {
-    return (++P::template local<SlowReads>().n & (kReadsPerClock - 1)) == 0;
+    return (++P::template local<SlowReads>().n & (P::reads_per_clock() - 1)) == 0;
   }
+  // For a reader that looks at nothing, unless it is its turn: whether it is; and it was not.
+  static bool is_turn_next() noexcept {
+    return ((P::template local<SlowReads>().n + 1) & (P::reads_per_clock() - 1)) == 0;
+  }
+  static void pass_turn() noexcept { ++P::template local<SlowReads>().n; }
   // Before the reader arrives.
   static Look look_around(const Frame& f) noexcept {
     if (!is_turn()) return Look::none;
@@ -100,7 +105,6 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     return true;
   }
 
-  static constexpr std::uint32_t kReadsPerClock = P::kReadsPerClock;  // a power of two
   struct SlowReads {
     std::uint32_t n;
   };

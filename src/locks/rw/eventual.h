@@ -80,13 +80,16 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   // --- reading; 0, or an attempt (eventual_state.h)
 
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
+    return read_if_open() ? 0 : arrive_slowly();
+  }
+  [[gnu::always_inline]] bool read_if_open() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & (kLocked | kHandOff)) == 0) {
       // acquire: pairs with the release in leave, of a writer.
       if (word_.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
-        return 0;
+        return true;
     }
-    return arrive_slowly();
+    return false;
   }
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
@@ -110,7 +113,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       const bool enters = may_come_in(v) || ((v & kBusy) == 0 && (v & kDoubts) >= kMostDoubts);
       // A front that waits for readers is not in doubt.
       if (!enters && (v & kBusy) != 0) return false;
-      // acquire: as in read_arrive; a doubt orders nothing.
+      // acquire: as in read_if_open; a doubt orders nothing.
       if (word_.compare_exchange(v, v + (enters ? Word::kReader : kDoubt), acquire)) return enters;
     }
     return false;
@@ -148,9 +151,10 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
   bool try_write_lock() noexcept { return Line::try_take(); }
   void write_unlock() noexcept {
-    Value v = kLocked;
+    // A look first: while others sleep, an update that must fail would cost as much as a release.
+    Value v = word_.load(relaxed);  // the compare-exchange decides
     // release: the critical section; pairs with the acquires of readers and of the line.
-    if (word_.compare_exchange(v, 0, release)) [[likely]]
+    if (v == kLocked && word_.compare_exchange(v, 0, release)) [[likely]]
       return;
     leave(kLocked);
   }
@@ -199,7 +203,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     Value v = word_.load(relaxed);                          // the compare-exchanges decide
     for (unsigned round = 0;;) {
       if (may_come_in(v)) {
-        if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_arrive
+        if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_if_open
       } else if ((v & Word::kWaitingReaders) == Word::kWaitingReaders) {
         P::step_aside(round++);
         v = word_.load(relaxed);
@@ -217,7 +221,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     for (;;) {
       const bool may = may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
       if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt))) return false;
-      // acquire: as in read_arrive.
+      // acquire: as in read_if_open.
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
       const std::uint32_t next = EventualAttempt::next_level(attempt);
       // relaxed, both: it decides nothing but times, and may be lost.
@@ -296,7 +300,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
         next &= ~Line::kSleeps;
         if ((next & kFront) == 0) next &= ~kDoubts;  // as in the line's free
       }
-      // release: the section; pairs with the acquires in the line, in read_arrive and in come_in.
+      // release: the section; pairs with the acquires in the line, in read_if_open and in come_in.
       if (!word_.compare_exchange(v, next, release)) continue;
       // A demand may have come after the call.
       if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);

@@ -88,8 +88,9 @@ class PfTOver : public PfTState<P, W, User> {
     }
   }
 
-  bool try_read_lock() noexcept {
-    std::uint64_t v = word_.load(relaxed);
+  bool try_read_lock() noexcept { return read_if_open(); }
+  [[gnu::always_inline]] bool read_if_open() noexcept {
+    std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & kPresent) == 0) {
       // acquire: pairs with the release in write_unlock.
       if (word_.compare_exchange(v, v + kReader, acquire)) return true;

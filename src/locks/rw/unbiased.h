@@ -42,6 +42,8 @@ struct Unbiased {
     if (is_in(a)) Count::on(&f, Event::read);
     return a;
   }
+  // fast_read was all that there is.
+  static constexpr bool read_below(Frame&, Attempt) noexcept { return false; }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
   static constexpr std::uint32_t token_of(Attempt a) noexcept { return a; }
   // True: the thread holds the lock, and the attempt is its token. False: go on with read_wait, or

@@ -122,7 +122,8 @@ struct Explored {
   static std::uint64_t hand_off_after() { return hand_off_time; }
   static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
-  static constexpr std::uint32_t kReadsPerClock = 1;
+  static inline std::uint32_t slow_reads_per_clock = 1;
+  static std::uint32_t reads_per_clock() { return slow_reads_per_clock; }
 
   static std::uint32_t spin_budget() { return 0; }
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
