@@ -103,8 +103,9 @@ class Asymmetric {
     P::barrier_in_all();
     return !Rows<P>::each_of(domain, [domain](std::uint32_t place, std::uint64_t) {
       Section& vacating = Rows<P>::vacating(place);
-      // relaxed: after the barrier it shows each reader that did not see the domain closed.
-      if (const std::uint64_t who = vacating.load(relaxed); who != 0 && who == P::process_mark()) {
+      // After the barrier it shows each reader that did not see the domain closed. acquire: pairs
+      // with fast_vacate, so that `take` finds the section of one that is through empty.
+      if (const std::uint64_t who = vacating.load(acquire); who != 0 && who == P::process_mark()) {
         // This is a handler that interrupted the reader: that hold is as good as released.
         if (Rows<P>::row_of(Rows<P>::mine().first) == Rows<P>::row_of(place)) return true;
         // acquire: pairs with fast_vacate.

@@ -114,6 +114,9 @@ std::vector<SeededFault> seeded_faults() {
            Op::load, acquire, relaxed, "bravo-asym-pf-t/spin/1w2r"),
       weak("bravo-asym: a reader empties its section with relaxed", "asymmetric.h", "fast_vacate",
            Op::store, release, relaxed, "bravo-asym-pf-t/spin/1w2r"),
+      weak("bravo-asym: a foreign release looks at a reader that releases with relaxed",
+           "asymmetric.h", "vacate_any", Op::load, acquire, relaxed,
+           "bravo-asym-pf-t/spin-cold/exit-reading"),
       silent("bravo-asym: a reader does not wake the revoker", "asymmetric.h", "wake",
              "bravo-asym-pf-t/park/twice"),
 

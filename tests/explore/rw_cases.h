@@ -269,7 +269,10 @@ class RwBuilder {
         add_biased(name + "-seldom", &bravo, general(script)).seldom = true;
       for (const Script& s : kContract) {
         // A slot of the lock that was there before stays until the bias is on.
-        if (s.name != std::string("remade")) add_biased(name + "-seldom", &bravo, s).seldom = true;
+        if (s.name == std::string("remade")) continue;
+        Case& c = add_biased(name + "-seldom", &bravo, s);
+        c.seldom = true;
+        c.biased = false;
       }
       for (const Script& s : kUnbiased)
         add_biased(name + "-seldom", &bravo, s).seldom = true;
@@ -280,6 +283,11 @@ class RwBuilder {
         add_biased(name, &bravo, fork(script));
     }
     add_patience(name, &bravo, true, kSystems, kSystems || is_large_ ? nullptr : &second);
+    // A hold of the lock below, of a thread that is gone, and one of a slot.
+    for (const Script& s : kContract) {
+      if (s.name == std::string("exit-reading"))
+        add_biased(name + "-cold", &bravo, s).biased = false;
+    }
     // Two readers at once find a lock whose bias never was on.
     add_biased(name + "-cold", &bravo, {"start", {"R u R u", "R u", "W u"}}).biased = false;
   }

@@ -496,10 +496,10 @@ Scenario Case::scenario() const {
       for (LockUnderTest* l : both) {
         if (l != nullptr) switch_bias_on(*l);
       }
-      if (seldom) Explored::slow_reads_per_clock = 2;
       // Without slots of a table readers have rows, of which there are few.
       if (slots.empty()) machine.end_and_begin_thread();
     }
+    if (seldom) Explored::slow_reads_per_clock = 2;
   };
   s.body = [world, steps](int i) { run_steps((*steps)[i].at(0), *world); };
   s.after_fork = [world, steps](int i) {

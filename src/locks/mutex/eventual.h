@@ -46,7 +46,7 @@ class EventualMutex : EventualLine<P, W, EventualMutexWord> {
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest waiter is next after LOCKSWAP_HANDOVER_US",
       .takes_back = true,
-      .instructions = 50,
+      .instructions = 51,
   };
 
   static bool prepare() noexcept { return true; }
