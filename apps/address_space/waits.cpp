@@ -80,6 +80,7 @@ void print_waits(double seconds_of_threads) {
 void run_waits(const std::string& design, const Plan& plan, const Work& work, const Trace* trace,
                bool mmap_cache) {
   using namespace lockswap::address_space;
+// NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
 #define DESIGN(name, Class)                       \
   if (design == name) {                           \
     if (trace == nullptr) {                       \
@@ -90,6 +91,7 @@ void run_waits(const std::string& design, const Plan& plan, const Work& work, co
   }
 #include "address_space/designs.def"
 #undef DESIGN
+  // NOLINTEND(bugprone-macro-parentheses)
 }
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 //   address_space_trace_stress SECONDS [SEED]    for each design
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <random>
 #include <string>
@@ -123,8 +124,16 @@ int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   bool good = true;
+  try {
 #define DESIGN(name, Class) good = stress<Class>(name, seconds, seed) && good;
 #include "address_space/designs.def"
 #undef DESIGN
+  } catch (const TraceError& error) {
+    std::fprintf(stderr, "%s\n", error.what.c_str());
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
   return good ? 0 : 1;
 }
