@@ -2,9 +2,10 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
+
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PAGE = 4096, PAGES = 40 };
 
