@@ -25,76 +25,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <sched.h>
-#include <unistd.h>
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
+#include "lockswap/machine.hpp"
 
 namespace lockswap {
-
-// What the structures ask of the machine; the explorer has another one.
-struct real_machine {
-  template <class T>
-  class atomic {
-   public:
-    T load(std::memory_order o) const noexcept { return a_.load(o); }
-    void store(T v, std::memory_order o) noexcept { a_.store(v, o); }
-    T fetch_add(T v, std::memory_order o) noexcept { return a_.fetch_add(v, o); }
-    bool compare_exchange(T& expected, T v, std::memory_order o) noexcept {
-      return a_.compare_exchange_strong(expected, v, o, std::memory_order_relaxed);
-    }
-
-   private:
-    std::atomic<T> a_{};
-  };
-  // Written by one thread while no other one can see it.
-  template <class T>
-  class plain {
-   public:
-    const T& get() const noexcept { return v_; }
-    void set(const T& v) noexcept { v_ = v; }
-
-   private:
-    T v_{};
-  };
-
-  static bool prepare_heavy_fence() noexcept {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  }
-  // A seq_cst fence in every thread of the process. False: the kernel refused it.
-  static bool heavy_fence() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    const bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    return done;
-  }
-  static void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
-  static void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  static void step_aside() noexcept { sched_yield(); }
-
-  template <class T>
-  static void* take() {
-    if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      return ::operator new (sizeof(T), std::align_val_t{alignof(T)});
-    } else {
-      return ::operator new(sizeof(T));
-    }
-  }
-  template <class T>
-  static void give(void* p) noexcept {
-    if constexpr (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      ::operator delete (p, std::align_val_t{alignof(T)});
-    } else {
-      ::operator delete(p);
-    }
-  }
-  // Between the two no thread looks at it. For the explorer.
-  template <class T>
-  static void forbid(T*) noexcept {}
-  template <class T>
-  static void permit(T*) noexcept {}
-};
 
 enum class fences : std::uint8_t { asymmetric, full };
 

@@ -64,6 +64,7 @@ std::vector<Case> all_cases() {
   add_mutex_cases(cases);
   add_block_cases(cases);
   add_bonsai_cases(cases);
+  add_ldu_cases(cases);
   add_address_space_cases(cases);
   add_rlu_cases(cases);
   mark_contained(cases);

@@ -13,6 +13,7 @@ void add_mutex_cases(std::vector<Case>& cases);
 void add_block_cases(std::vector<Case>& cases);
 void add_address_space_cases(std::vector<Case>& cases);
 void add_bonsai_cases(std::vector<Case>& cases);
+void add_ldu_cases(std::vector<Case>& cases);
 void add_rlu_cases(std::vector<Case>& cases);
 
 }  // namespace lockswap::explore

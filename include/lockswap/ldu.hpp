@@ -1,0 +1,273 @@
+// Deferred updates for structures that are written more often than read. C++20; needs no library.
+//
+//   struct mapping { lockswap::ldu_hook hook; ... };
+//   struct mappings {                              // the structure behind it, for one thread
+//     using object = mapping;
+//     static lockswap::ldu_hook& hook(mapping& m) { return m.hook; }
+//     void insert(mapping& m);
+//     void remove(mapping& m);
+//     void free(mapping& m) { delete &m; }         // if objects are retired
+//   };
+//   lockswap::ldu_logs logs;                       // one for the program
+//   lockswap::ldu<mappings> of_file(logs);         // any number of structures
+//   thread_local lockswap::ldu_logs::thread me(logs);
+//
+//   of_file.insert(me, m);                         // takes no lock
+//   of_file.remove(me, m);
+//   of_file.read([](const mappings& all) { ... }); // sees every update that was finished before
+//
+// Paper: "A Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (LDU).
+// Idea: an update is marked on its object and logged, which is the logical update. One that undoes
+//   what is still marked just takes the mark away. A reader first takes the lock as a writer and
+//   does what the logs say, the physical update; then it reads as readers do.
+//   Given a thread, an update goes to that thread's log (PLDU); without one, to the structure's own
+//   log (GLDU).
+// State: each structure has a bit for each thread: its log may hold something (an announcement).
+// Order: what an update was finished before, a reader sees. A Dekker pair, all of it seq_cst:
+//     an update   1. adds to an empty log       2. looks whether its thread is announced, or does it
+//     a reader    1. takes the announcements    2. looks whether those threads' logs are empty
+//   One of the two sees the other. Who adds to a log that is not empty has announced before, and
+//   whoever takes that announcement has yet to take the log.
+// The lock first, then the logs: a reader that finds nothing announced waits, by the lock, for the
+//   one that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the
+//   lock, and such a reader misses what is on its way.)
+// Fairness: that of the lock. An update waits for it only where its log has twice `limit` objects.
+// Space: a structure's own log and that of each thread hold twice `limit` objects at most.
+// Contract: an object belongs to one structure. Its updates come one after the other, by turns, as
+//   with the structure itself. Between remove and insert it is changed or freed only after apply().
+//   No updates and reads of a structure within a read of it; insert, remove and free of the
+//   structure behind it make and end no structures and no threads' places.
+//   An exception of theirs ends the program (updates would be lost).
+// Deviations from the paper, and what LDU is not good for: docs/ldu.md.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <shared_mutex>
+#include <utility>
+
+#include "lockswap/ldu/chain.hpp"
+#include "lockswap/ldu/hook.hpp"
+#include "lockswap/ldu/logs.hpp"
+
+namespace lockswap {
+
+template <class S, class P>
+concept ldu_structure = requires(S& s, typename S::object& o) {
+  { S::hook(o) } -> std::same_as<basic_ldu_hook<P>&>;
+  s.insert(o);
+  s.remove(o);
+  s.free(o);
+};
+
+// `Lock` has lock, try_lock and unlock. If it has lock_shared and unlock_shared, readers use these.
+template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine>
+class ldu final : ldu_parts::owner<P> {
+  static_assert(ldu_structure<Structure, P>);
+  using word = typename P::template atomic<std::uint64_t>;
+  using slot = ldu_parts::slot<P>;
+  using chain = ldu_parts::chain<Structure, P>;
+  using marked = ldu_parts::marked;
+  static constexpr bool kShares = requires(Lock & l) {
+    l.lock_shared();
+    l.unlock_shared();
+  };
+
+ public:
+  using object = typename Structure::object;
+  using logs = basic_ldu_logs<P>;
+  using thread = typename logs::thread;
+  static constexpr std::uint32_t default_limit = 64;
+
+  template <class... Args>
+  explicit ldu(logs& of, Args&&... structure)
+      : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {}
+  // Nobody uses it any more. What pends is done first.
+  ~ldu() {
+    logs_.guard();  // no thread is at one of its logs
+    apply_all();
+    logs_.unguard();
+  }
+  ldu(const ldu&) = delete;
+  ldu& operator=(const ldu&) = delete;
+
+  // --- updates: any thread, at any time but in a read of this structure. They take no lock, but
+  // where the log has grown to the limit. The cost: an exchange, a second one if it is logged.
+  void insert(thread& me, object& o) { update(&me, o, ldu_parts::kInsert, 0); }
+  void remove(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, 0); }
+  // Removes it, and frees it as soon as nobody looks at it.
+  void retire(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, ldu_parts::kDead); }
+  // The same of an object that was removed, or never inserted.
+  void free(thread& me, object& o) { update(&me, o, 0, ldu_parts::kDead); }
+
+  // By the structure's own log, for threads without a place.
+  void insert(object& o) { update(nullptr, o, ldu_parts::kInsert, 0); }
+  void remove(object& o) { update(nullptr, o, ldu_parts::kRemove, 0); }
+  void retire(object& o) { update(nullptr, o, ldu_parts::kRemove, ldu_parts::kDead); }
+  void free(object& o) { update(nullptr, o, 0, ldu_parts::kDead); }
+
+  // --- readers. For each object: updates that were finished before are seen; of those that run at
+  // the same time some may be seen and others not.
+  template <class F>
+  decltype(auto) read(F&& look) {
+    if (may_pend()) {
+      const exclusive_hold hold(*this);
+      if constexpr (!kShares) return look(std::as_const(structure_));
+    }
+    const shared_hold hold(*this);
+    return look(std::as_const(structure_));
+  }
+  // With the lock as a writer, when everything has been applied.
+  template <class F>
+  decltype(auto) exclusive(F&& change) {
+    const exclusive_hold hold(*this);
+    return change(structure_);
+  }
+  // Afterwards objects that were removed before are in no log and not in the structure.
+  void apply() { const exclusive_hold hold(*this); }
+
+  // A log that has so many objects is applied at the next update, if the lock is free; with twice
+  // as many the update waits for the lock. At least 1. Before the structure is used.
+  void set_limit(std::uint32_t objects) noexcept { limit_ = objects; }
+
+ private:
+  class exclusive_hold {
+   public:
+    explicit exclusive_hold(ldu& of) : of_(of) {
+      of_.lock_.lock();
+      of_.apply_all();
+    }
+    ~exclusive_hold() { of_.lock_.unlock(); }
+    exclusive_hold(const exclusive_hold&) = delete;
+    exclusive_hold& operator=(const exclusive_hold&) = delete;
+
+   private:
+    ldu& of_;
+  };
+  class shared_hold {
+   public:
+    explicit shared_hold(ldu& of) : of_(of) {
+      if constexpr (kShares) {
+        of_.lock_.lock_shared();
+      } else {
+        of_.lock_.lock();
+      }
+    }
+    ~shared_hold() {
+      if constexpr (kShares) {
+        of_.lock_.unlock_shared();
+      } else {
+        of_.lock_.unlock();
+      }
+    }
+    shared_hold(const shared_hold&) = delete;
+    shared_hold& operator=(const shared_hold&) = delete;
+
+   private:
+    ldu& of_;
+  };
+
+  // --- logical updates
+  void update(thread* me, object& o, std::uint64_t what, std::uint64_t last) {
+    const marked m = Structure::hook(o).mark(what, last);
+    if (me != nullptr && me->has_logs()) count(*me, m);
+    if (m != marked::log_it) return;
+    slot* s = me != nullptr && me->has_logs() ? slot_of(*me) : nullptr;
+    if (s == nullptr) {
+      add_to_own(o);
+    } else {
+      add_to_slot(*me, *s, o);
+    }
+  }
+  static void count(thread& me, marked m) noexcept {
+    auto& counts = me.of_.row_at(me.index_)->counts;
+    ldu_counts c = counts.get();
+    ++c.updates;
+    c.absorbed += m == marked::absorbed ? 1 : 0;
+    c.logged += m == marked::log_it ? 1 : 0;
+    counts.set(c);
+  }
+
+  // This thread's slot. Null: it has another structure's log, which can't be applied now.
+  slot* slot_of(thread& me) {
+    slot& s = logs_.slot_at(me.index_, number_);
+    if (s.is_of(*this)) return &s;
+    return logs_.empty(s) && s.give_to(*this) ? &s : nullptr;
+  }
+  void add_to_slot(thread& me, slot& s, object& o) {
+    const bool first = chain::add(s.updates, o);
+    if (first) announce(me.index_);
+    s.length.set(first ? 1 : s.length.get() + 1);
+    if (s.length.get() < limit_) return;
+    if (!try_apply(s) && s.length.get() >= 2 * limit_) {
+      lock_.lock();
+      chain::apply(structure_, s.updates.take());
+      lock_.unlock();
+    }
+  }
+  void announce(std::size_t index) noexcept {
+    word& w = announced_[index / 64];
+    const std::uint64_t bit = std::uint64_t{1} << index % 64;
+    // seq_cst: the update's second step. Mostly it is announced since an earlier round.
+    if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_seq_cst);
+  }
+  void add_to_own(object& o) {
+    // Counted before it can be taken. Relaxed: only the sum matters.
+    const std::uint64_t length = own_length_.fetch_add(1, std::memory_order_relaxed) + 1;
+    chain::add(own_, o);
+    if (length < limit_) return;
+    if (!lock_.try_lock()) {
+      if (length < 2 * std::uint64_t{limit_}) return;
+      lock_.lock();
+    }
+    apply_own();
+    lock_.unlock();
+  }
+
+  // --- physical updates, under the lock
+  bool try_apply(slot& s) override {
+    if (!lock_.try_lock()) return false;
+    // Its thread is here, and no reader: nobody else takes from it.
+    chain::apply(structure_, s.updates.take());
+    lock_.unlock();
+    return true;
+  }
+  void apply_all() {
+    for (std::size_t w = 0; w < announced_.size(); ++w) {
+      // seq_cst, both: a reader's first step.
+      if (announced_[w].load(std::memory_order_seq_cst) == 0) continue;
+      std::uint64_t threads = announced_[w].exchange(0, std::memory_order_seq_cst);
+      for (; threads != 0; threads &= threads - 1) {
+        const std::size_t index = w * 64 + static_cast<std::size_t>(std::countr_zero(threads));
+        chain::apply(structure_, logs_.slot_at(index, number_).take(*this));
+      }
+    }
+    apply_own();
+  }
+  void apply_own() {
+    const std::uint64_t length = chain::apply(structure_, own_.take());
+    if (length != 0) own_length_.fetch_add(~length + 1, std::memory_order_relaxed);
+  }
+  bool may_pend() const noexcept {
+    // seq_cst: what was announced before, in whatever way the reader knows of it.
+    for (const word& w : announced_) {
+      if (w.load(std::memory_order_seq_cst) != 0) return true;
+    }
+    return !own_.is_empty();
+  }
+
+  logs& logs_;
+  const std::uint64_t number_;
+  std::uint32_t limit_ = default_limit;
+  std::array<word, (P::kThreads + 63) / 64> announced_{};
+  ldu_parts::log<P> own_{};
+  word own_length_{};
+  Lock lock_{};
+  Structure structure_;
+};
+
+}  // namespace lockswap

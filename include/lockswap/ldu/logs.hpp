@@ -1,0 +1,241 @@
+// The threads that log updates, and their logs, for any number of structures (lockswap/ldu.hpp).
+//
+// Idea: a thread has a row of slots. A structure's number leads to the same slot in each row. A slot
+//   is a log of one structure at a time, its owner; only the row's thread adds to it.
+// State: a slot's owner, the structure's address; its lowest bit says that a thread which holds that
+//   structure's lock is taking the log.
+// Invariants: a log that is not empty belongs to its slot's owner, which lives: a structure ends only
+//   after it emptied its logs, under the guard.
+//   Only the row's thread changes the owner, while the log is empty and nobody takes it. So a taker
+//   that has set the bit gets nothing of another structure.
+// Paper: the logs of PLDU are per core, and a thread that adds looks first whether the log is another
+//   structure's (figure 5). In a kernel nothing comes between the two; here another thread could, so
+//   logs belong to threads. A row outlives its thread, with what is in it, and the next thread takes
+//   it over: readers miss nothing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "lockswap/ldu/chain.hpp"
+#include "lockswap/machine.hpp"
+
+namespace lockswap {
+
+// For `updates`: how many updates a thread made, how many of them took another one back, and how
+// often an object was put into a log.
+struct ldu_counts {
+  std::uint64_t updates = 0;
+  std::uint64_t absorbed = 0;
+  std::uint64_t logged = 0;
+};
+
+template <class Structure, class Lock, class P, std::size_t kLimit>
+class ldu_stamped;
+
+namespace ldu_parts {
+
+template <class P>
+struct slot;
+
+// What logs know of a structure.
+template <class P>
+class owner {
+ public:
+  // Applies what is in that log of this structure, if its lock is free. The log's thread calls it,
+  // or one that keeps that thread's row.
+  virtual bool try_apply(slot<P>& s) = 0;
+
+ protected:
+  ~owner() = default;
+};
+
+template <class P>
+struct slot {
+  static constexpr std::uint64_t kTaking = 1;
+
+  log<P> updates{};
+  typename P::template atomic<std::uint64_t> owner_word{};
+  typename P::template plain<std::uint32_t> length;  // its thread's: objects since it was empty
+
+  static std::uint64_t word_of(const owner<P>& o) noexcept {
+    return reinterpret_cast<std::uintptr_t>(&o);
+  }
+
+  // --- the row's thread
+  bool is_of(const owner<P>& o) const noexcept {
+    // Relaxed: nobody else changes the owner.
+    return (owner_word.load(std::memory_order_relaxed) & ~kTaking) == word_of(o);
+  }
+  // The log is empty. False: it is being taken.
+  bool give_to(const owner<P>& o) noexcept {
+    std::uint64_t now = owner_word.load(std::memory_order_relaxed);  // compared below
+    if ((now & kTaking) != 0) return false;
+    // seq_cst: acquire, what a taker did before; and before the log is added to: ldu.hpp.
+    return owner_word.compare_exchange(now, word_of(o), std::memory_order_seq_cst);
+  }
+
+  // --- a thread that holds the owner's lock
+  std::uint64_t take(const owner<P>& o) noexcept {
+    // seq_cst: an announcement was taken before; ldu.hpp.
+    std::uint64_t now = owner_word.load(std::memory_order_seq_cst);
+    if (now != word_of(o)) return 0;  // empty when it was given to another structure
+    // acquire: nothing of the log is taken before.
+    if (!owner_word.compare_exchange(now, now | kTaking, std::memory_order_acquire)) return 0;
+    const std::uint64_t taken = updates.take();
+    owner_word.store(now, std::memory_order_release);  // the log was taken; pairs with give_to
+    return taken;
+  }
+};
+
+}  // namespace ldu_parts
+
+struct ldu_machine : real_machine {
+  static constexpr std::size_t kThreads = 256;  // further ones use the structures' own logs
+  static constexpr std::size_t kSlots = 64;     // of each thread
+};
+
+template <class P>
+class basic_ldu_logs {
+  using word = typename P::template atomic<std::uint64_t>;
+  using slot = ldu_parts::slot<P>;
+  using owner = ldu_parts::owner<P>;
+  struct alignas(64) row {
+    word used{};
+    std::array<slot, P::kSlots> slots{};
+    // The row's thread's own.
+    typename P::template plain<ldu_counts> counts;
+  };
+
+ public:
+  // A thread's place; made, used and ended by that thread, before the logs end.
+  class thread {
+   public:
+    explicit thread(basic_ldu_logs& of) : of_(of), index_(of.claim()) {}
+    // Applies what it can without waiting. The rest stays in the row, and readers find it there.
+    ~thread() {
+      if (index_ < P::kThreads) of_.leave(index_);
+    }
+    thread(const thread&) = delete;
+    thread& operator=(const thread&) = delete;
+
+    // False: all rows have a thread already, so this one's updates go to the structures' own logs.
+    bool has_logs() const noexcept { return index_ < P::kThreads; }
+    // Of this row, by this thread and those that had it before.
+    ldu_counts counts() const noexcept {
+      return has_logs() ? of_.row_at(index_)->counts.get() : ldu_counts{};
+    }
+
+   private:
+    template <class, class, class>
+    friend class ldu;
+    template <class, class, class, std::size_t>
+    friend class ldu_stamped;
+    friend class basic_ldu_logs;
+    basic_ldu_logs& of_;
+    const std::size_t index_;
+  };
+
+  basic_ldu_logs() noexcept = default;
+  // No thread and no structure is left.
+  ~basic_ldu_logs() {
+    for (std::size_t i = 0; i < P::kThreads; ++i) {
+      if (row* r = row_at(i); r != nullptr) {
+        r->~row();
+        P::template give<row>(r);
+      }
+    }
+  }
+  basic_ldu_logs(const basic_ldu_logs&) = delete;
+  basic_ldu_logs& operator=(const basic_ldu_logs&) = delete;
+
+  // For a forked child, by its only thread, before anything else: the rows of threads that are no
+  // longer there can be had again. What is in them stays, and readers find it.
+  void forked(const thread& me) noexcept {
+    guard_.store(0, std::memory_order_relaxed);  // one thread
+    for (std::size_t i = 0; i < P::kThreads; ++i) {
+      if (row* r = row_at(i); r != nullptr && i != me.index_) {
+        r->used.store(0, std::memory_order_relaxed);  // one thread
+      }
+    }
+  }
+
+ private:
+  template <class, class, class>
+  friend class ldu;
+
+  // While it is held no structure ends. Whoever holds it waits for no lock of a structure.
+  bool try_guard() noexcept {
+    std::uint64_t free = 0;
+    return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
+  }
+  void guard() noexcept {
+    while (!try_guard())
+      P::step_aside();
+  }
+  void unguard() noexcept { guard_.store(0, std::memory_order_release); }
+
+  std::uint64_t next_number() noexcept {
+    return numbers_.fetch_add(1, std::memory_order_relaxed);  // only unlike each other
+  }
+
+  row* row_at(std::size_t i) const noexcept {
+    // acquire: the row; pairs with claim.
+    return reinterpret_cast<row*>(rows_[i].load(std::memory_order_acquire));
+  }
+  slot& slot_at(std::size_t i, std::uint64_t number) const noexcept {
+    return row_at(i)->slots[number % P::kSlots];
+  }
+
+  std::size_t claim() {
+    for (std::size_t i = 0; i < P::kThreads; ++i) {
+      if (row_at(i) == nullptr) add_row(i);
+      std::uint64_t free = 0;
+      // acquire: what the thread before did in its row; pairs with leave.
+      if (row_at(i)->used.compare_exchange(free, 1, std::memory_order_acquire)) return i;
+    }
+    return P::kThreads;
+  }
+  void add_row(std::size_t i) {
+    row* r = new (P::template take<row>()) row;
+    std::uint64_t none = 0;
+    // release: the row; pairs with row_at.
+    if (!rows_[i].compare_exchange(none, reinterpret_cast<std::uintptr_t>(r),
+                                   std::memory_order_release)) {
+      r->~row();
+      P::template give<row>(r);
+    }
+  }
+  void leave(std::size_t i) {
+    row* r = row_at(i);
+    for (slot& s : r->slots)
+      empty(s);
+    r->used.store(0, std::memory_order_release);  // pairs with claim
+  }
+
+  // By the row's thread. False: the log's structure is in use.
+  bool empty(slot& s) {
+    if (s.updates.is_empty_to_owner()) return true;
+    if (!try_guard()) return false;
+    // Now the owner can't end, unless it has emptied the log and is gone.
+    bool done = s.updates.is_empty();
+    if (!done) {
+      const std::uint64_t of = s.owner_word.load(std::memory_order_relaxed) & ~slot::kTaking;
+      done = reinterpret_cast<owner*>(of)->try_apply(s);
+    }
+    unguard();
+    return done;
+  }
+
+  word guard_{};
+  word numbers_{};
+  std::array<word, P::kThreads> rows_{};
+};
+
+using ldu_logs = basic_ldu_logs<ldu_machine>;
+using ldu_hook = basic_ldu_hook<ldu_machine>;
+
+}  // namespace lockswap

@@ -1,0 +1,193 @@
+// Deferred updates with time stamps: ldu.hpp's interface, another log. C++20; needs no library.
+//
+// Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
+//   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
+// Idea: each update takes a stamp of the structure's clock, and goes as a record to its thread's ring.
+//   A reader takes the lock, merges the rings by their stamps, and does all that is older than its
+//   own stamp.
+// What that gives beyond ldu.hpp: a read is one state of the structure, as if updates and reads had
+//   come one after the other. Objects need no hook, and may change between remove and insert if the
+//   structure's insert and remove do not look at what changed.
+// What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at the
+//   ring of each thread.
+// Order: stamps by seq_cst updates of the clock; a record is shown by a seq_cst store, after its
+//   stamp. So of two updates, one after the other, a reader that takes the second has the first.
+// Space: a ring of `limit` records for each thread that has updated this structure. An update that
+//   finds its ring full takes the lock and does what all rings hold.
+// Contract: as in ldu.hpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <shared_mutex>
+#include <utility>
+
+#include "lockswap/ldu.hpp"
+
+namespace lockswap {
+
+template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine,
+          std::size_t kLimit = 64>
+class ldu_stamped {
+  using word = typename P::template atomic<std::uint64_t>;
+  static constexpr bool kShares = requires(Lock & l) {
+    l.lock_shared();
+    l.unlock_shared();
+  };
+
+ public:
+  using object = typename Structure::object;
+  using logs = basic_ldu_logs<P>;
+  using thread = typename logs::thread;
+
+  template <class... Args>
+  explicit ldu_stamped(logs&, Args&&... structure) : structure_(std::forward<Args>(structure)...) {}
+  // Nobody uses it any more.
+  ~ldu_stamped() {
+    apply_all();
+    for (word& w : rings_) {
+      if (ring* r = at(w); r != nullptr) {
+        r->~ring();
+        P::template give<ring>(r);
+      }
+    }
+  }
+  ldu_stamped(const ldu_stamped&) = delete;
+  ldu_stamped& operator=(const ldu_stamped&) = delete;
+
+  void insert(thread& me, object& o) { update(me, o, ldu_parts::kInsert); }
+  void remove(thread& me, object& o) { update(me, o, ldu_parts::kRemove); }
+  void retire(thread& me, object& o) { update(me, o, ldu_parts::kRemove | ldu_parts::kDead); }
+  void free(thread& me, object& o) { update(me, o, ldu_parts::kDead); }
+
+  template <class F>
+  decltype(auto) read(F&& look) {
+    lock_.lock();
+    apply_all();
+    if constexpr (!kShares) {
+      const unlocker hold{lock_, false};
+      return look(std::as_const(structure_));
+    } else {
+      lock_.unlock();
+      lock_.lock_shared();
+      const unlocker hold{lock_, true};
+      return look(std::as_const(structure_));
+    }
+  }
+  template <class F>
+  decltype(auto) exclusive(F&& change) {
+    lock_.lock();
+    const unlocker hold{lock_, false};
+    apply_all();
+    return change(structure_);
+  }
+  void apply() {
+    exclusive([](Structure&) {});
+  }
+
+ private:
+  struct record {
+    typename P::template plain<std::uint64_t> stamp;
+    typename P::template plain<object*> what_object;
+    typename P::template plain<std::uint64_t> what;
+  };
+  struct ring {
+    word added{};  // records so far, by the thread
+    word done{};   // of these, under the lock
+    std::array<record, kLimit> records{};
+  };
+  struct unlocker {
+    Lock& lock;
+    bool shared;
+    ~unlocker() {
+      if constexpr (kShares) {
+        if (shared) {
+          lock.unlock_shared();
+          return;
+        }
+      }
+      lock.unlock();
+    }
+  };
+
+  static ring* at(const word& w) noexcept {
+    // acquire: the ring; pairs with ring_of.
+    return reinterpret_cast<ring*>(w.load(std::memory_order_acquire));
+  }
+  // The thread's ring; it alone makes it.
+  ring& ring_of(std::size_t index) {
+    word& w = rings_[index];
+    ring* r = at(w);
+    if (r == nullptr) {
+      r = new (P::template take<ring>()) ring;
+      w.store(reinterpret_cast<std::uintptr_t>(r), std::memory_order_seq_cst);  // as its records
+    }
+    return *r;
+  }
+
+  void update(thread& me, object& o, std::uint64_t what) {
+    if (!me.has_logs()) {
+      exclusive([&](Structure& s) { perform(s, o, what); });
+      return;
+    }
+    ring& r = ring_of(me.index_);
+    const std::uint64_t n = r.added.load(std::memory_order_relaxed);  // its own
+    // acquire: the record that stood there was read; pairs with apply_all.
+    if (n - r.done.load(std::memory_order_acquire) == kLimit) apply();
+    record& to = r.records[n % kLimit];
+    to.stamp.set(clock_.fetch_add(1, std::memory_order_seq_cst));
+    to.what_object.set(&o);
+    to.what.set(what);
+    r.added.store(n + 1, std::memory_order_seq_cst);
+  }
+
+  static void perform(Structure& s, object& o, std::uint64_t what) noexcept {
+    if ((what & ldu_parts::kInsert) != 0) s.insert(o);
+    if ((what & ldu_parts::kRemove) != 0) s.remove(o);
+    if ((what & ldu_parts::kDead) != 0) s.free(o);
+  }
+  // Under the lock.
+  void apply_all() noexcept {
+    struct cursor {
+      ring* r;
+      std::uint64_t next, end;
+      const record& top() const noexcept { return r->records[next % kLimit]; }
+    };
+    const std::uint64_t now = clock_.load(std::memory_order_seq_cst);
+    std::array<cursor, P::kThreads> open;
+    std::size_t count = 0;
+    for (const word& w : rings_) {
+      // seq_cst, as for `added`: after the clock was read.
+      auto* r = reinterpret_cast<ring*>(w.load(std::memory_order_seq_cst));
+      if (r == nullptr) continue;
+      const std::uint64_t done = r->done.load(std::memory_order_relaxed);  // under the lock
+      const std::uint64_t end = r->added.load(std::memory_order_seq_cst);
+      if (done != end) open[count++] = {r, done, end};
+    }
+    for (;;) {
+      cursor* least = nullptr;
+      for (std::size_t i = 0; i < count; ++i) {
+        cursor& c = open[i];
+        if (c.next == c.end || c.top().stamp.get() >= now) continue;
+        if (least == nullptr || c.top().stamp.get() < least->top().stamp.get()) least = &c;
+      }
+      if (least == nullptr) break;
+      perform(structure_, *least->top().what_object.get(), least->top().what.get());
+      ++least->next;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      // release: the records were read; pairs with update.
+      open[i].r->done.store(open[i].next, std::memory_order_release);
+    }
+  }
+
+  word clock_{};
+  std::array<word, P::kThreads> rings_{};
+  Lock lock_{};
+  Structure structure_;
+};
+
+}  // namespace lockswap
