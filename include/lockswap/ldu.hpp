@@ -184,17 +184,16 @@ class ldu final : ldu_parts::owner<P> {
     }
   }
   static void count(thread& me, marked m) noexcept {
-    auto& counts = me.of_.row_at(me.index_)->counts;
-    ldu_counts c = counts.get();
+    ldu_counts c = me.row_->counts.get();
     ++c.updates;
     c.absorbed += m == marked::absorbed ? 1 : 0;
     c.logged += m == marked::log_it ? 1 : 0;
-    counts.set(c);
+    me.row_->counts.set(c);
   }
 
   // This thread's slot. Null: it has another structure's log, which can't be applied now.
   slot* slot_of(thread& me) {
-    slot& s = logs_.slot_at(me.index_, number_);
+    slot& s = logs::slot_in(*me.row_, number_);
     if (s.is_of(*this)) return &s;
     return logs_.empty(s) && s.give_to(*this) ? &s : nullptr;
   }
@@ -243,7 +242,7 @@ class ldu final : ldu_parts::owner<P> {
       std::uint64_t threads = announced_[w].exchange(0, std::memory_order_seq_cst);
       for (; threads != 0; threads &= threads - 1) {
         const std::size_t index = w * 64 + static_cast<std::size_t>(std::countr_zero(threads));
-        chain::apply(structure_, logs_.slot_at(index, number_).take(*this));
+        chain::apply(structure_, logs::slot_in(*logs_.row_at(index), number_).take(*this));
       }
     }
     apply_own();

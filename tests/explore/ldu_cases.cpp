@@ -146,7 +146,7 @@ class World {
   void setup(const std::vector<std::vector<std::string>>& words, std::uint32_t limit) {
     logs_ = new (logs_bytes_) Logs;
     for (std::size_t s = 0; s < kSets; ++s) {
-      sets_[s] = new (set_bytes_[s]) Set(*logs_);
+      sets_[s] = new (Explored::map(sizeof(Set))) Set(*logs_);
       if constexpr (requires { sets_[s]->set_limit(limit); }) sets_[s]->set_limit(limit);
       for (std::size_t i = 0; i < kObjects; ++i) {
         objects_[s][i] = new (Explored::map(sizeof(Object))) Object;
@@ -179,6 +179,7 @@ class World {
       } else if (word == "endB") {
         ended_ = true;
         sets_[1]->~Set();
+        machine.poison(sets_[1], sizeof(Set));
       } else if (word[0] == '+') {
         for (auto& set : histories_) {
           for (History& h : set)
@@ -294,7 +295,6 @@ class World {
   std::array<Thread*, kMaxThreads> threads_{};
   std::array<std::array<Object*, kObjects>, kSets> objects_{};
   alignas(Logs) std::byte logs_bytes_[sizeof(Logs)];
-  alignas(Set) std::byte set_bytes_[kSets][sizeof(Set)];
   alignas(Thread) std::byte thread_bytes_[kMaxThreads][sizeof(Thread)];
   ExploredAtomic<std::uint32_t> events_[kEvents];
   std::array<std::array<History, kObjects>, kSets> histories_;
@@ -359,6 +359,7 @@ const Script kLogs[] = {
     {"below", {"i1 i2 r2 i2", "get get"}},
     // A slot goes from one structure to another.
     {"slot", {"i11 +1 ?2 i1 +3", "?1 getB +2", "?3 get"}},
+    {"slot-of-two", {"i1 +1", "i11 +2", "?1 ?2 get getB"}},
     {"slot-in-use", {"i11 i1 i12", "getB", "get"}},
     {"slot-taken", {"i11 i12 i1", "getB getB"}},
     {"slot-and-back", {"i11 +1 ?2 i1 i12", "?1 getB +2 getB"}},
@@ -366,10 +367,12 @@ const Script kLogs[] = {
     // Full logs: the first two need the lock now and then, the third at each update.
     {"full", {"i1 i2 r1", "get"}, 2},
     {"full-beside", {"i1 i2", "i3 r3", "get"}, 2},
+    {"full-waits", {"i1 i2", "get get"}, 1},
     {"full-at-once", {"i1 r1", "get get"}, 1},
     // The structure's own log.
     {"own", {"si1 sr1", "si2", "get get"}},
     {"own-told", {"si1 +1 sr1", "?1 get get"}},
+    {"own-readers", {"si1 +1", "?1 get", "get"}},
     {"own-across", {"si1 +1", "?1 r1", "get get"}},
     {"own-full", {"si1 si2 sr1", "get"}, 2},
     {"own-full-beside", {"si1 si2", "si3", "get"}, 1},
@@ -378,6 +381,11 @@ const Script kLogs[] = {
     {"leave", {"i1 leave +1", "?1 get", "get"}},
     {"leave-two", {"i1 i11 leave", "getB", "get"}},
     {"heir", {"i1 leave +1", "?1 new i2 r1", "get get"}},
+};
+// A thread has the second update when the first was finished.
+const Script kOneState[] = {
+    {"one-state", {"i1 +1", "?1 i2", "get get"}},
+    {"one-state-back", {"i1 i2 +1 ?2 r1", "?1 r2 +2", "get"}},
 };
 // Two rows for three threads.
 const Script kFewRows[] = {
@@ -409,6 +417,7 @@ void add_ldu_cases(std::vector<Case>& cases) {
   add_table<ldu<Bits<F>, Shared, F>, F, false>(cases, "logs", kFewRows);
   add_table<ldu<Bits<P>, Exclusive, P>, P, false>(cases, "logs-mutex", kScripts);
   add_table<ldu_stamped<Bits<P>, Shared, P, 2>, P, true>(cases, "stamps", kScripts);
+  add_table<ldu_stamped<Bits<P>, Shared, P, 2>, P, true>(cases, "stamps", kOneState);
 }
 
 }  // namespace lockswap::explore

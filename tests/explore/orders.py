@@ -16,7 +16,14 @@ from patched import ROOT, SOURCES, source_of
 
 FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu")
 # What programs include, and is explored as it is.
-INCLUDED = ("lockswap/bonsai.hpp", "lockswap/bonsai", "lockswap/quiescence.hpp")
+INCLUDED = (
+    "lockswap/bonsai.hpp",
+    "lockswap/bonsai",
+    "lockswap/ldu.hpp",
+    "lockswap/ldu_stamped.hpp",
+    "lockswap/ldu",
+    "lockswap/quiescence.hpp",
+)
 SLICES = 48
 ORDER = re.compile(r"\b(?:memory_order_)?(acquire|release|acq_rel|seq_cst)\b")
 STRING = re.compile(r'"[^"]*"')

@@ -16,6 +16,7 @@ UNITS = (
     "address_space_cases",
     "block_cases",
     "bonsai_cases",
+    "ldu_cases",
     "rw_cases",
     "mutex_cases",
     "range_cases",

@@ -114,10 +114,11 @@ class basic_ldu_logs {
   // A thread's place; made, used and ended by that thread, before the logs end.
   class thread {
    public:
-    explicit thread(basic_ldu_logs& of) : of_(of), index_(of.claim()) {}
+    explicit thread(basic_ldu_logs& of)
+        : of_(of), index_(of.claim()), row_(has_logs() ? of.row_at(index_) : nullptr) {}
     // Applies what it can without waiting. The rest stays in the row, and readers find it there.
     ~thread() {
-      if (index_ < P::kThreads) of_.leave(index_);
+      if (has_logs()) of_.leave(*row_);
     }
     thread(const thread&) = delete;
     thread& operator=(const thread&) = delete;
@@ -125,9 +126,7 @@ class basic_ldu_logs {
     // False: all rows have a thread already, so this one's updates go to the structures' own logs.
     bool has_logs() const noexcept { return index_ < P::kThreads; }
     // Of this row, by this thread and those that had it before.
-    ldu_counts counts() const noexcept {
-      return has_logs() ? of_.row_at(index_)->counts.get() : ldu_counts{};
-    }
+    ldu_counts counts() const noexcept { return has_logs() ? row_->counts.get() : ldu_counts{}; }
 
    private:
     template <class, class, class>
@@ -137,6 +136,7 @@ class basic_ldu_logs {
     friend class basic_ldu_logs;
     basic_ldu_logs& of_;
     const std::size_t index_;
+    row* const row_;
   };
 
   basic_ldu_logs() noexcept = default;
@@ -186,8 +186,8 @@ class basic_ldu_logs {
     // acquire: the row; pairs with claim.
     return reinterpret_cast<row*>(rows_[i].load(std::memory_order_acquire));
   }
-  slot& slot_at(std::size_t i, std::uint64_t number) const noexcept {
-    return row_at(i)->slots[number % P::kSlots];
+  static slot& slot_in(row& r, std::uint64_t number) noexcept {
+    return r.slots[number % P::kSlots];
   }
 
   std::size_t claim() {
@@ -209,11 +209,10 @@ class basic_ldu_logs {
       P::template give<row>(r);
     }
   }
-  void leave(std::size_t i) {
-    row* r = row_at(i);
-    for (slot& s : r->slots)
+  void leave(row& r) {
+    for (slot& s : r.slots)
       empty(s);
-    r->used.store(0, std::memory_order_release);  // pairs with claim
+    r.used.store(0, std::memory_order_release);  // pairs with claim
   }
 
   // By the row's thread. False: the log's structure is in use.
