@@ -211,8 +211,8 @@ class ldu final : ldu_parts::owner<P> {
   void announce(std::size_t index) noexcept {
     word& w = announced_[index / 64];
     const std::uint64_t bit = std::uint64_t{1} << index % 64;
-    // seq_cst: the update's second step. Mostly it is announced since an earlier round.
-    if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_seq_cst);
+    // seq_cst: the update's second step. release: what the log has; pairs with apply_all.
+    if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_release);
   }
   void add_to_own(object& o) {
     // Counted before it can be taken. Relaxed: only the sum matters.
@@ -237,8 +237,9 @@ class ldu final : ldu_parts::owner<P> {
   }
   void apply_all() {
     for (std::size_t w = 0; w < announced_.size(); ++w) {
-      // seq_cst, both: a reader's first step.
-      if (announced_[w].load(std::memory_order_seq_cst) == 0) continue;
+      // Relaxed: as in may_pend.
+      if (announced_[w].load(std::memory_order_relaxed) == 0) continue;
+      // seq_cst: a reader's first step.
       std::uint64_t threads = announced_[w].exchange(0, std::memory_order_seq_cst);
       for (; threads != 0; threads &= threads - 1) {
         const std::size_t index = w * 64 + static_cast<std::size_t>(std::countr_zero(threads));
@@ -252,9 +253,10 @@ class ldu final : ldu_parts::owner<P> {
     if (length != 0) own_length_.fetch_add(~length + 1, std::memory_order_relaxed);
   }
   bool may_pend() const noexcept {
-    // seq_cst: what was announced before, in whatever way the reader knows of it.
+    // Relaxed: what was announced before this read began can't be overlooked. If it was taken since,
+    // the lock makes this reader wait for whoever took it.
     for (const word& w : announced_) {
-      if (w.load(std::memory_order_seq_cst) != 0) return true;
+      if (w.load(std::memory_order_relaxed) != 0) return true;
     }
     return !own_.is_empty();
   }

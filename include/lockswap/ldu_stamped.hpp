@@ -10,8 +10,9 @@
 //   structure's insert and remove do not look at what changed.
 // What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at the
 //   ring of each thread.
-// Order: stamps by seq_cst updates of the clock; a record is shown by a seq_cst store, after its
-//   stamp. So of two updates, one after the other, a reader that takes the second has the first.
+// Order: an update moves the clock with release, and a reader reads it with acquire. So a reader
+//   whose stamp is younger than an update's knows all that this update's thread knew before, and
+//   finds the records of the updates before it.
 // Space: a ring of `limit` records for each thread that has updated this structure. An update that
 //   finds its ring full takes the lock and does what all rings hold.
 // Contract: as in ldu.hpp.
@@ -123,7 +124,7 @@ class ldu_stamped {
     ring* r = at(w);
     if (r == nullptr) {
       r = new (P::template take<ring>()) ring;
-      w.store(reinterpret_cast<std::uintptr_t>(r), std::memory_order_seq_cst);  // as its records
+      w.store(reinterpret_cast<std::uintptr_t>(r), std::memory_order_release);  // pairs with at
     }
     return *r;
   }
@@ -138,10 +139,11 @@ class ldu_stamped {
     // acquire: the record that stood there was read; pairs with apply_all.
     if (n - r.done.load(std::memory_order_acquire) == kLimit) apply();
     record& to = r.records[n % kLimit];
-    to.stamp.set(clock_.fetch_add(1, std::memory_order_seq_cst));
+    // release: what this thread knows to be finished; pairs with apply_all.
+    to.stamp.set(clock_.fetch_add(1, std::memory_order_release));
     to.what_object.set(&o);
     to.what.set(what);
-    r.added.store(n + 1, std::memory_order_seq_cst);
+    r.added.store(n + 1, std::memory_order_release);  // the record; pairs with apply_all
   }
 
   static void perform(Structure& s, object& o, std::uint64_t what) noexcept {
@@ -156,15 +158,15 @@ class ldu_stamped {
       std::uint64_t next, end;
       const record& top() const noexcept { return r->records[next % kLimit]; }
     };
-    const std::uint64_t now = clock_.load(std::memory_order_seq_cst);
+    // acquire: what was finished before the updates that are to be done; pairs with update.
+    const std::uint64_t now = clock_.load(std::memory_order_acquire);
     std::array<cursor, P::kThreads> open;
     std::size_t count = 0;
     for (const word& w : rings_) {
-      // seq_cst, as for `added`: after the clock was read.
-      auto* r = reinterpret_cast<ring*>(w.load(std::memory_order_seq_cst));
+      ring* r = at(w);
       if (r == nullptr) continue;
       const std::uint64_t done = r->done.load(std::memory_order_relaxed);  // under the lock
-      const std::uint64_t end = r->added.load(std::memory_order_seq_cst);
+      const std::uint64_t end = r->added.load(std::memory_order_acquire);  // pairs with update
       if (done != end) open[count++] = {r, done, end};
     }
     for (;;) {

@@ -86,6 +86,7 @@ template <class P>
 struct Bits {
   struct object {
     std::size_t number = 0;
+    ExploredPlain<int> content;
     basic_ldu_hook<P> hook{};
   };
   static basic_ldu_hook<P>& hook(object& o) { return o.hook; }
@@ -106,6 +107,7 @@ struct Bits {
       machine.fail("object %d is freed while it is there", static_cast<int>(o.number));
     }
     freed[o.number].set(freed[o.number].get() + 1);
+    o.content.set(0);  // as a destructor does
     machine.poison(&o, sizeof o);
   }
   std::array<ExploredPlain<bool>, kObjects> there;
@@ -230,6 +232,7 @@ class World {
     Object& o = *objects_[s][i];
     History& h = histories_[s][i];
     if (word[0] == 'x' || word[0] == 'f') h.retired = true;
+    (void)o.content.get();
     if (word[0] != 'f') ++h.begun;
     if (kIsOneState && s == 0 && word[0] != 'f') {
       states_.push_back(states_.back());
@@ -390,6 +393,7 @@ const Script kOneState[] = {
 // Two rows for three threads.
 const Script kFewRows[] = {
     {"few-rows", {"i1 +1", "?1 r1 i2", "get i3 get"}},
+    {"new-rows", {"new i1", "new i2"}},
     {"row-again", {"i1 leave", "new i2", "get"}},
 };
 

@@ -83,8 +83,8 @@ struct slot {
     // seq_cst: an announcement was taken before; ldu.hpp.
     std::uint64_t now = owner_word.load(std::memory_order_seq_cst);
     if (now != word_of(o)) return 0;  // empty when it was given to another structure
-    // acquire: nothing of the log is taken before.
-    if (!owner_word.compare_exchange(now, now | kTaking, std::memory_order_acquire)) return 0;
+    // Relaxed: had the slot been given away before, this would fail; later that sees the log taken.
+    if (!owner_word.compare_exchange(now, now | kTaking, std::memory_order_relaxed)) return 0;
     const std::uint64_t taken = updates.take();
     owner_word.store(now, std::memory_order_release);  // the log was taken; pairs with give_to
     return taken;
@@ -201,6 +201,7 @@ class basic_ldu_logs {
   }
   void add_row(std::size_t i) {
     row* r = new (P::template take<row>()) row;
+    r->counts.set({});
     std::uint64_t none = 0;
     // release: the row; pairs with row_at.
     if (!rows_[i].compare_exchange(none, reinterpret_cast<std::uintptr_t>(r),
