@@ -1,0 +1,323 @@
+#include "ldu/contest.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include "common/random.h"
+#include "common/report.h"
+#include "ldu/chain.h"
+#include "ldu/deferred_index.h"
+#include "ldu/harris_index.h"
+#include "ldu/interval_tree.h"
+#include "ldu/locked_index.h"
+#include "ldu/processes.h"
+#include "ldu/rcu_index.h"
+
+namespace bench {
+namespace {
+
+// What a thread does: whole lives of processes, or parts of them; and its share of reads.
+template <class FileIndex, class AnonIndex>
+class alignas(128) MapWorker {
+  using Crowd = Processes<FileIndex, AnonIndex>;
+  using Process = typename Crowd::Process;
+
+ public:
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::array<std::uint64_t, 2> wait_ticks{};
+  lockswap::ldu_counts file_counts{};
+
+  MapWorker(Crowd& crowd, const MapSetup& setup, unsigned number, bool waits)
+      : crowd_(&crowd),
+        mix_(setup.mix),
+        objects_(static_cast<std::size_t>(setup.objects)),
+        walks_an_update_(setup.reads / (1 - setup.reads)),
+        random_(number),
+        times_waits_(waits),
+        crowd_share_(static_cast<std::size_t>(std::max(1, 100 / setup.plan.threads))) {}
+
+  template <class Watch>
+  void work(Watch& watch, const std::atomic<bool>& stop) {
+    if (!hand_) {
+      hand_.emplace(*crowd_);
+      if constexpr (requires { hand_->files.me.counts(); }) {
+        counts_before_ = hand_->files.me.counts();  // of those that had the place before
+      }
+    }
+    LockWaits waits;
+    if (times_waits_) LockWaits::here() = &waits;
+    watch.write([&] { step(); });
+    while (walks_owed() >= 1 && !stop.load(std::memory_order_relaxed))
+      watch.read([&] { walk(); });
+    LockWaits::here() = nullptr;
+    for (std::size_t i = 0; i < 2; ++i)
+      wait_ticks[i] += waits.ticks[i];
+    reads = hand_->counts.walks;
+    writes = hand_->counts.updates;
+  }
+  // Ends what lives, when its thread is gone.
+  void end(typename Crowd::Hand& hand) {
+    for (Process& p : living_)
+      crowd_->exit(hand, p);
+    living_.clear();
+    if constexpr (requires { hand_->files.me.counts(); }) {
+      file_counts.updates = hand_->files.me.counts().updates - counts_before_.updates;
+      file_counts.absorbed = hand_->files.me.counts().absorbed - counts_before_.absorbed;
+    }
+    hand_.reset();
+  }
+
+ private:
+  double walks_owed() const {
+    return static_cast<double>(hand_->counts.updates) * walks_an_update_ -
+           static_cast<double>(hand_->counts.walks);
+  }
+  void step() {
+    switch (mix_) {
+      case Mix::aim7:
+        return live_aim7();
+      case Mix::exim:
+        return live_exim();
+      case Mix::lmbench:
+        return live_lmbench();
+      case Mix::pair:
+        return pair();
+      case Mix::batch:
+        return batch();
+    }
+  }
+  // A thread's jobs fork, run programs, and end, in any order.
+  void live_aim7() {
+    constexpr std::size_t kMost = 8;
+    const std::uint32_t what = random_.below(10);
+    if (living_.empty() || (what < 5 && living_.size() < kMost)) {
+      living_.push_back(
+          crowd_->fork(*hand_, living_.empty() || what == 0 ? crowd_->first : some()));
+    } else if (what < 7) {
+      crowd_->exec(*hand_, some(), random_.next());
+    } else {
+      const std::size_t i = random_.below(static_cast<std::uint32_t>(living_.size()));
+      crowd_->exit(*hand_, living_[i]);
+      living_.erase(living_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  // A server forks for each connection; that one forks to deliver, by a program of its own.
+  void live_exim() {
+    Process connection = crowd_->fork(*hand_, crowd_->first);
+    Process delivery = crowd_->fork(*hand_, connection);
+    crowd_->exec(*hand_, delivery, 1);
+    living_.push_back(std::move(connection));
+    living_.push_back(std::move(delivery));
+    while (walks_owed() >= 1)
+      walk();
+    for (Process& p : living_)
+      crowd_->exit(*hand_, p);
+    living_.clear();
+  }
+  // A hundred processes that fork; each child ends at once.
+  void live_lmbench() {
+    while (living_.size() < crowd_share_)
+      living_.push_back(crowd_->fork(*hand_, crowd_->first));
+    Process child = crowd_->fork(*hand_, some());
+    crowd_->exit(*hand_, child);
+  }
+  // One object, again and again.
+  void pair() {
+    constexpr int kPairs = 32;
+    for (int i = 0; i < kPairs; ++i) {
+      if constexpr (FileIndex::kReuses) {
+        if (own_.empty()) own_.push_back(make(0));
+        auto& m = *own_[0];
+        crowd_->library().insert(hand_->files, m);
+        crowd_->library().remove(hand_->files, m);
+        if (i + 1 == kPairs) {
+          // It stands in the index when it is retired at the end.
+          crowd_->library().insert(hand_->files, m);
+          crowd_->library().retire(hand_->files, m);
+          own_.clear();
+          hand_->counts.updates += 2;
+        }
+      } else {
+        auto* m = make(0);
+        crowd_->library().insert(hand_->files, *m);
+        crowd_->library().retire(hand_->files, *m);
+      }
+      hand_->counts.updates += 2;
+    }
+  }
+  // Distinct objects, and a read that must see all; then the same back.
+  void batch() {
+    for (std::size_t i = 0; i < objects_; ++i) {
+      own_.push_back(make(static_cast<std::uint32_t>(i)));
+      crowd_->library().insert(hand_->files, *own_.back());
+    }
+    read_library();
+    for (auto* m : own_)
+      crowd_->library().retire(hand_->files, *m);
+    own_.clear();
+    read_library();
+    hand_->counts.updates += 2 * objects_;
+  }
+  void read_library() {
+    keep(crowd_->library().walk(hand_->files, 1'000'000'000));
+    ++hand_->counts.walks;
+  }
+  typename FileIndex::Mapping* make(std::uint32_t i) {
+    auto* m = new typename FileIndex::Mapping;
+    m->pages = {1000 + i, 1000 + i};
+    return m;
+  }
+  void walk() {
+    if (living_.empty() || random_.below(2) == 0) {
+      crowd_->reclaim_file(*hand_, random_);
+    } else {
+      crowd_->reclaim_anon(*hand_, some(), random_);
+    }
+  }
+  Process& some() { return living_[random_.below(static_cast<std::uint32_t>(living_.size()))]; }
+
+  Crowd* crowd_;
+  Mix mix_;
+  std::size_t objects_;
+  double walks_an_update_;
+  Random random_;
+  bool times_waits_;
+  std::size_t crowd_share_;
+  lockswap::ldu_counts counts_before_{};
+  std::optional<typename Crowd::Hand> hand_;
+  std::deque<Process> living_;
+  std::vector<typename FileIndex::Mapping*> own_;
+};
+
+template <class FileIndex, class AnonIndex>
+class MapContestantOf : public MapContestant {
+  using Crowd = Processes<FileIndex, AnonIndex>;
+  using Worker = MapWorker<FileIndex, AnonIndex>;
+
+ public:
+  explicit MapContestantOf(const MapSetup& setup) : setup_(setup) {
+    crowd_.emplace();
+    alone([this](typename Crowd::Hand& hand) { crowd_->begin(hand); });
+  }
+
+  MapRound run(unsigned number, bool waits) override {
+    std::deque<Worker> workers;
+    std::vector<Handle> handles;
+    for (int i = 0; i < setup_.plan.threads; ++i) {
+      workers.emplace_back(*crowd_, setup_, number * 1000 + static_cast<unsigned>(i), waits);
+      handles.push_back({&workers.back()});
+    }
+    MapRound r;
+    const rusage before = usage();
+    const double began = seconds_of(CLOCK_MONOTONIC);
+    const std::uint64_t ticks_began = ticks();
+    r.phase = run_phase(setup_.plan, handles, false, setup_.plan.seconds);
+    r.seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    const double ticks_per_second = static_cast<double>(ticks() - ticks_began) / r.seconds;
+    FileIndex::flush(crowd_->file_shared());
+    const rusage after = usage();
+    r.user_seconds = seconds(after.ru_utime) - seconds(before.ru_utime);
+    r.system_seconds = seconds(after.ru_stime) - seconds(before.ru_stime);
+    alone([&](typename Crowd::Hand& hand) {
+      for (Worker& w : workers)
+        w.end(hand);
+    });
+    for (Worker& w : workers) {
+      for (std::size_t i = 0; i < 2; ++i)
+        r.wait_seconds[i] += static_cast<double>(w.wait_ticks[i]) / ticks_per_second;
+      counts_.updates += w.file_counts.updates;
+      counts_.absorbed += w.file_counts.absorbed;
+    }
+    return r;
+  }
+
+  void check() override {
+    alone([this](typename Crowd::Hand& hand) { crowd_->end(hand); });
+    crowd_.reset();
+  }
+  double absorbed() override {
+    if constexpr (!requires(typename Crowd::Hand h) { h.files.me.counts(); }) return -1;
+    return counts_.updates == 0
+               ? -1
+               : static_cast<double>(counts_.absorbed) / static_cast<double>(counts_.updates);
+  }
+
+ private:
+  // What a vector can have.
+  struct Handle {
+    Worker* worker;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    template <class Watch>
+    void work(Watch& watch, const std::atomic<bool>& stop) {
+      worker->work(watch, stop);
+      reads = worker->reads;
+      writes = worker->writes;
+    }
+  };
+  static rusage usage() {
+    rusage now{};
+    getrusage(RUSAGE_SELF, &now);
+    return now;
+  }
+  static double seconds(const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  }
+  template <class F>
+  void alone(F f) {
+    std::thread([&] {
+      typename Crowd::Hand hand(*crowd_);
+      f(hand);
+    }).join();
+  }
+
+  MapSetup setup_;
+  std::optional<Crowd> crowd_;
+  lockswap::ldu_counts counts_{};
+};
+
+template <class FileIndex, class AnonIndex>
+std::unique_ptr<MapContestant> maps(const MapSetup& setup) {
+  return std::make_unique<MapContestantOf<FileIndex, AnonIndex>>(setup);
+}
+
+using FileLock = RwLock<LockClass::file>;
+using AnonLock = RwLock<LockClass::anonymous>;
+template <Logs kLogs>
+using DeferredFile = DeferredIndex<IntervalTree, FileLock, kLogs>;
+template <Logs kLogs>
+using DeferredAnon = DeferredIndex<Chain, AnonLock, kLogs>;
+
+}  // namespace
+
+std::vector<MapEntrant> map_contest() {
+  return {
+      {"pldu", maps<DeferredFile<Logs::of_threads>, DeferredAnon<Logs::of_threads>>},
+      {"gldu", maps<DeferredFile<Logs::own>, DeferredAnon<Logs::own>>},
+      {"stamped", maps<DeferredFile<Logs::stamped>, DeferredAnon<Logs::stamped>>},
+      {"paper", maps<DeferredFile<Logs::of_threads>, HarrisIndex<false>>},
+      {"rwlock", maps<LockedIndex<IntervalTree, FileLock>, LockedIndex<Chain, AnonLock>>},
+      {"mutex", maps<LockedIndex<IntervalTree, Mutex<LockClass::file>>,
+                     LockedIndex<Chain, Mutex<LockClass::anonymous>>>},
+      {"rcu", maps<RcuIndex<LockClass::file>, RcuIndex<LockClass::anonymous>>},
+      {"harris", maps<HarrisIndex<true>, HarrisIndex<true>>},
+      {"harris-unordered", maps<HarrisIndex<false>, HarrisIndex<false>>},
+  };
+}
+
+void check_all_gone() {
+  if (Living::sum() != 0) wrong_result("mappings are left that nobody has");
+}
+
+}  // namespace bench

@@ -1,0 +1,51 @@
+// Reverse maps under load, behind an interface: what ldubench runs in turns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/crew.h"
+#include "ldu/locks.h"
+
+namespace bench {
+
+enum class Mix : std::uint8_t { aim7, exim, lmbench, pair, batch };
+
+struct MapSetup {
+  Plan plan;  // its seconds are those of a round
+  Mix mix = Mix::aim7;
+  double reads = 0.01;
+  int objects = 1000;  // batch: so many inserts before a read
+};
+
+struct MapRound {
+  Phase phase;
+  double seconds = 0;
+  double user_seconds = 0;  // of the process
+  double system_seconds = 0;
+  std::array<double, 2> wait_seconds{};  // by class of locks; in a round that looks at it
+};
+
+class MapContestant {
+ public:
+  MapContestant() = default;
+  MapContestant(const MapContestant&) = delete;
+  MapContestant& operator=(const MapContestant&) = delete;
+  virtual ~MapContestant() = default;
+  virtual MapRound run(unsigned number, bool waits) = 0;
+  // Ends the program if there is not what the operations made.
+  virtual void check() = 0;
+  // Updates that took another one back, of all; below 0: it has no such thing.
+  virtual double absorbed() = 0;
+};
+
+struct MapEntrant {
+  std::string name;
+  std::unique_ptr<MapContestant> (*make)(const MapSetup& setup);
+};
+std::vector<MapEntrant> map_contest();
+// When all contestants were checked: ends the program if one has not freed a mapping.
+void check_all_gone();
+
+}  // namespace bench

@@ -1,0 +1,75 @@
+// An index whose updates are deferred: by threads' logs (PLDU), by the index's own (GLDU), or with
+// time stamps.
+#pragma once
+
+#include <cstdint>
+
+#include "ldu/locks.h"
+#include "ldu/mapping.h"
+#include "lockswap/ldu.hpp"
+#include "lockswap/ldu_stamped.hpp"
+
+namespace bench {
+
+enum class Logs : std::uint8_t { of_threads, own, stamped };
+
+template <class Structure, class Lock, Logs kLogs>
+class DeferredIndex {
+ public:
+  static constexpr bool kReuses = true;
+  struct Mapping : Structure::Node {
+    lockswap::ldu_hook hook;
+  };
+  struct Behind {
+    using object = Mapping;
+    static lockswap::ldu_hook& hook(Mapping& m) { return m.hook; }
+    void insert(Mapping& m) { all.insert(m); }
+    void remove(Mapping& m) { all.remove(m); }
+    void free(Mapping& m) { delete &m; }
+    Structure all;
+  };
+  using Shared = lockswap::ldu_logs;
+  struct Hand {
+    explicit Hand(Shared& logs) : me(logs) {}
+    lockswap::ldu_logs::thread me;
+  };
+  explicit DeferredIndex(Shared& logs) : set_(logs) {}
+  static void flush(Shared&) {}
+
+  void insert(Hand& hand, Mapping& m) {
+    if constexpr (kLogs == Logs::own) {
+      set_.insert(m);
+    } else {
+      set_.insert(hand.me, m);
+    }
+  }
+  void remove(Hand& hand, Mapping& m) {
+    if constexpr (kLogs == Logs::own) {
+      set_.remove(m);
+    } else {
+      set_.remove(hand.me, m);
+    }
+  }
+  void retire(Hand& hand, Mapping& m) {
+    if constexpr (kLogs == Logs::own) {
+      set_.retire(m);
+    } else {
+      set_.retire(hand.me, m);
+    }
+  }
+  std::uint64_t walk(Hand&, std::uint32_t page) {
+    return set_.read([page](const Behind& b) {
+      std::uint64_t found = 0;
+      b.all.walk(page, [&found](const auto&) { ++found; });
+      return found;
+    });
+  }
+  void set_limit(std::uint32_t objects) { set_.set_limit(objects); }
+
+ private:
+  std::conditional_t<kLogs == Logs::stamped, lockswap::ldu_stamped<Behind, Lock>,
+                     lockswap::ldu<Behind, Lock>>
+      set_;
+};
+
+}  // namespace bench

@@ -1,0 +1,83 @@
+// Which part of a file, or of a process's memory, a process has mapped; and what an index of such
+// mappings must have, so that it can be compared.
+//
+// An index is a class with
+//   Mapping                        an object, with its `pages`
+//   Shared                         what all indexes of a contestant have in common
+//   Hand(Shared&)                  a thread's
+//   Index(Shared&)
+//   void insert(Hand&, Mapping&)
+//   void remove(Hand&, Mapping&)   only if kReuses: it may be inserted again at once
+//   void retire(Hand&, Mapping&)   removes it, and deletes it when nobody looks at it
+//   std::uint64_t walk(Hand&, std::uint32_t page)     how many have that page
+//   static void flush(Shared&)     does what was put off, as far as nobody else can
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace bench {
+
+struct Pages {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  bool has(std::uint32_t page) const noexcept { return first <= page && page <= last; }
+};
+
+// How many mappings there are: none may be left. A thread counts for itself, since it may be one of
+// liburcu's that frees them, which never ends.
+class Living {
+ public:
+  Living() {
+    const std::lock_guard hold(mutex());
+    all().push_back(this);
+  }
+  ~Living() {
+    const std::lock_guard hold(mutex());
+    of_ended() += count_.load(std::memory_order_relaxed);
+    std::erase(all(), this);
+  }
+  Living(const Living&) = delete;
+  Living& operator=(const Living&) = delete;
+  static Living& here() {
+    thread_local Living living;
+    return living;
+  }
+  // Relaxed, and no update: one thread writes it.
+  void add(std::int64_t n) noexcept {
+    count_.store(count_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  // When nobody makes or frees any.
+  static std::int64_t sum() {
+    const std::lock_guard hold(mutex());
+    std::int64_t sum = of_ended();
+    for (const Living* l : all())
+      sum += l->count_.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::vector<Living*>& all() {
+    static std::vector<Living*> list;
+    return list;
+  }
+  static std::int64_t& of_ended() {
+    static std::int64_t sum = 0;
+    return sum;
+  }
+  std::atomic<std::int64_t> count_{0};
+};
+struct Counted {
+  Counted() { Living::here().add(1); }
+  ~Counted() { Living::here().add(-1); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+};
+
+}  // namespace bench

@@ -1,0 +1,181 @@
+// Processes as objects, with what a kernel's reverse maps see of them: for each file the mappings of
+// it, and for each process that has forked the mappings that share its anonymous pages.
+//
+//   start   maps a program, its libraries, and anonymous memory
+//   fork    maps the same files once more. The child's anonymous memory may hold pages of each of
+//           its ancestors since the last exec, so it is put into the chain of each, and has its own
+//   exec    ends all mappings and starts anew
+//   exit    ends all mappings
+//   reclaim finds all that have a page of a file; or those that may have one of a process
+//
+// Indexes are used by many threads, a process by one; `first` is the ancestor of all, which nobody
+// changes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/random.h"
+#include "common/report.h"
+#include "ldu/mapping.h"
+
+namespace bench {
+
+struct MapCounts {
+  std::uint64_t updates = 0;
+  std::uint64_t walks = 0;
+};
+
+template <class FileIndex, class AnonIndex>
+class Processes {
+  using FileMapping = typename FileIndex::Mapping;
+  using AnonMapping = typename AnonIndex::Mapping;
+
+  struct Anon {
+    explicit Anon(typename AnonIndex::Shared& shared) : index(shared) {}
+    AnonIndex index;
+    std::atomic<std::uint32_t> users{1};
+    std::uint32_t links = 0;  // by the thread that has all its processes; not of `first`
+  };
+
+ public:
+  struct Hand {
+    explicit Hand(Processes& of) : files(of.file_shared_), anons(of.anon_shared_) {}
+    typename FileIndex::Hand files;
+    typename AnonIndex::Hand anons;
+    MapCounts counts;
+  };
+  class Process {
+    friend class Processes;
+    struct Link {
+      Anon* anon;
+      AnonMapping* mapping;
+    };
+    struct Mapped {
+      std::uint32_t file;
+      FileMapping* mapping;
+    };
+    std::vector<Mapped> files_;
+    std::vector<Link> links_;  // its own is the last
+  };
+  static constexpr std::uint32_t kPrograms = 8;
+
+  Processes() {
+    for (std::uint32_t f = 0; f < kFiles; ++f)
+      files_.push_back(std::make_unique<FileIndex>(file_shared_));
+  }
+  ~Processes() {
+    files_.clear();
+    FileIndex::flush(file_shared_);
+    AnonIndex::flush(anon_shared_);
+  }
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  Process start(Hand& hand, std::uint32_t program) {
+    Process p;
+    for (std::uint32_t library = 0; library < kLibraries; ++library)
+      map_file(hand, p, library, 4);
+    map_file(hand, p, kLibraries + program % kPrograms, 3);
+    map_anon(hand, p);
+    return p;
+  }
+  Process fork(Hand& hand, const Process& parent) {
+    Process child;
+    child.files_.reserve(parent.files_.size());
+    for (const auto& m : parent.files_)
+      map(hand, child, m.file, m.mapping->pages);
+    for (const auto& l : parent.links_) {
+      l.anon->users.fetch_add(1, std::memory_order_relaxed);  // the parent's keeps it
+      link(hand, child, *l.anon);
+    }
+    map_anon(hand, child);
+    return child;
+  }
+  void exec(Hand& hand, Process& p, std::uint32_t program) {
+    exit(hand, p);
+    p = start(hand, program);
+  }
+  void exit(Hand& hand, Process& p) {
+    for (const auto& m : p.files_)
+      files_[m.file]->retire(hand.files, *m.mapping);
+    for (std::size_t i = p.links_.size(); i-- > 0;) {
+      const auto& l = p.links_[i];
+      --l.anon->links;
+      l.anon->index.retire(hand.anons, *l.mapping);
+      if (l.anon->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete l.anon;
+    }
+    hand.counts.updates += p.files_.size() + p.links_.size();
+    p = {};
+  }
+
+  void reclaim_file(Hand& hand, Random& random) {
+    const std::uint32_t file = random.below(kFiles);
+    keep(files_[file]->walk(hand.files, random.below(kRegionPages * 3)));
+    ++hand.counts.walks;
+  }
+  // The process that has forked the others of this thread, if it is this one's.
+  void reclaim_anon(Hand& hand, const Process& p, Random& random) {
+    const std::size_t i = random.below(static_cast<std::uint32_t>(p.links_.size()));
+    const std::uint64_t found = p.links_[i].anon->index.walk(hand.anons, random.below(kAnonPages));
+    ++hand.counts.walks;
+    // All of those but the first process's are this thread's.
+    if (p.links_[i].anon != first_anon_ && found != p.links_[i].anon->links)
+      wrong_result("a chain does not have the mappings that its processes made");
+  }
+
+  // By one thread, before the others and after them.
+  void begin(Hand& hand) {
+    first = start(hand, 0);
+    first_anon_ = first.links_.back().anon;
+  }
+  void end(Hand& hand) {
+    first_anon_ = nullptr;
+    exit(hand, first);
+    for (auto& file : files_) {
+      for (std::uint32_t page = 0; page < kRegionPages * 4; ++page) {
+        if (file->walk(hand.files, page) != 0) wrong_result("a mapping is left");
+      }
+    }
+  }
+  Process first;
+  FileIndex& library() { return *files_[0]; }
+  typename FileIndex::Shared& file_shared() { return file_shared_; }
+
+ private:
+  static constexpr std::uint32_t kLibraries = 4;
+  static constexpr std::uint32_t kFiles = kLibraries + kPrograms;
+  static constexpr std::uint32_t kRegionPages = 32;
+  static constexpr std::uint32_t kAnonPages = 256;
+
+  void map(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
+    auto* m = new FileMapping;
+    m->pages = pages;
+    p.files_.push_back({file, m});
+    files_[file]->insert(hand.files, *m);
+    ++hand.counts.updates;
+  }
+  void map_file(Hand& hand, Process& p, std::uint32_t file, std::uint32_t regions) {
+    for (std::uint32_t r = 0; r < regions; ++r)
+      map(hand, p, file, {r * kRegionPages, (r + 1) * kRegionPages - 1});
+  }
+  void map_anon(Hand& hand, Process& p) { link(hand, p, *new Anon(anon_shared_)); }
+  void link(Hand& hand, Process& p, Anon& anon) {
+    auto* m = new AnonMapping;
+    m->pages = {0, kAnonPages - 1};
+    p.links_.push_back({&anon, m});
+    if (&anon != first_anon_) ++anon.links;
+    anon.index.insert(hand.anons, *m);
+    ++hand.counts.updates;
+  }
+
+  typename FileIndex::Shared file_shared_;
+  typename AnonIndex::Shared anon_shared_;
+  std::vector<std::unique_ptr<FileIndex>> files_;
+  Anon* first_anon_ = nullptr;
+};
+
+}  // namespace bench

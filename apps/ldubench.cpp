@@ -1,0 +1,132 @@
+// ldubench: reverse maps, which know for a page of a file or of a process which mappings have it,
+// kept by deferred updates (LDU) and by what else there is, side by side. The case study of "A
+// Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability", sections 4 and 6.
+//
+// --with names the maps that are compared: pldu, gldu, stamped (lockswap/ldu.hpp, ldu_stamped.hpp),
+// paper (pldu for files, an unordered Harris list for anonymous memory), rwlock and mutex (a tree for
+// files and a chain, under pthread locks), rcu (a list on liburcu), harris, harris-unordered.
+// They are used in turns, round after round: --threads threads for --seconds fork processes, run
+// programs and end them, as --mix says, and --reads of the operations look for the mappings of a
+// page. One operation is one mapping that is inserted or removed, or one such look.
+//   aim7      each thread has up to 8 processes, which fork, run programs and end in any order
+//   exim      a connection's process forks one that runs a program; both end
+//   lmbench   100 processes in all fork; each child ends at once
+//   pair      each thread inserts and removes one mapping of a file again and again
+//   batch     each thread inserts --objects mappings of a file, looks, removes them, and looks
+//
+// Prints for each, with '_' for '-' in its name, the median of its rounds:
+//   NAME_ops_cpu, NAME_ops_s, NAME_ops_thread_cpu, and how the first stands to each other one:
+//   FIRST_to_NAME, with _low and _high, as rlubench does
+//   NAME_user NAME_system NAME_idle   shares of the processors' time
+//   NAME_absorbed  share of the updates of files' maps that took another one back
+//   with --waits, from one more round: NAME_wait_file, NAME_wait_anonymous, the share of the
+//   threads' time in which they waited for locks of that class
+// Exit status 1: a map is not what the operations made of it. --help shows the options.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "common/options.h"
+#include "common/report.h"
+#include "ldu/contest.h"
+#include "rlu/rounds.h"
+
+namespace {
+
+using namespace bench;
+
+struct MixName {
+  const char* name;
+  Mix mix;
+};
+const MixName kMixes[] = {
+    {"aim7", Mix::aim7}, {"exim", Mix::exim},   {"lmbench", Mix::lmbench},
+    {"pair", Mix::pair}, {"batch", Mix::batch},
+};
+
+struct KeptMaps {
+  const MapEntrant* entrant;
+  std::unique_ptr<MapContestant> contestant;
+  Rounds figures;
+  std::vector<double> user, system, idle;
+
+  void add(const MapRound& r) {
+    figures.add({r.phase, r.user_seconds + r.system_seconds, r.seconds, 0});
+    const double all = r.seconds * processors();
+    user.push_back(r.user_seconds / all);
+    system.push_back(r.system_seconds / all);
+    idle.push_back(std::max(0.0, all - r.user_seconds - r.system_seconds) / all);
+  }
+};
+
+void print_times(const KeptMaps& k) {
+  const std::string name = shown(k.entrant->name);
+  std::printf("%s_user %.3f %s_system %.3f %s_idle %.3f\n", name.c_str(), median(k.user),
+              name.c_str(), median(k.system), name.c_str(), median(k.idle));
+  if (const double absorbed = k.contestant->absorbed(); absorbed >= 0)
+    std::printf("%s_absorbed %.4f\n", name.c_str(), absorbed);
+}
+
+void print_waits(KeptMaps& k, int round, int threads) {
+  const MapRound r = k.contestant->run(static_cast<unsigned>(round), true);
+  const std::string name = shown(k.entrant->name);
+  std::printf("%s_wait_file %.4f %s_wait_anonymous %.4f\n", name.c_str(),
+              r.wait_seconds[0] / r.seconds / threads, name.c_str(),
+              r.wait_seconds[1] / r.seconds / threads);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MapSetup setup;
+  setup.plan.seconds = 0.3;
+  std::string with = "all";
+  std::string mix = "aim7";
+  int rounds = 1;
+  bool waits = false;
+  Options options("ldubench", "Reverse maps by deferred updates and others, side by side.");
+  std::vector<std::string> mixes;
+  for (const MixName& m : kMixes)
+    mixes.push_back(m.name);
+  options.text("--with", with, "the maps, with commas in between; all: each that there is");
+  options.choice("--mix", mix, mixes, "what threads do");
+  options.number("--threads", setup.plan.threads, 1, 1024, "threads");
+  options.number("--seconds", setup.plan.seconds, 0.01, 600, "how long a round of one map takes");
+  options.number("--rounds", rounds, 1, 1000, "rounds");
+  options.number("--reads", setup.reads, 0, 0.99, "share of operations that look for mappings");
+  options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
+  options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
+  options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
+  options.parse(argc, argv);
+  setup.mix = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const MixName& m) {
+                return mix == m.name;
+              })->mix;
+  if (setup.mix == Mix::batch) setup.reads = 0;  // it has its own
+
+  const std::vector<MapEntrant> contest = map_contest();
+  std::vector<KeptMaps> maps;
+  for (const MapEntrant* e : named_by_with(with, contest, options))
+    maps.push_back({e, e->make(setup), {}, {}, {}, {}});
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      // There and back: what drifts falls on all of them.
+      KeptMaps& k = maps[round % 2 == 0 ? i : maps.size() - 1 - i];
+      k.add(k.contestant->run(static_cast<unsigned>(round) + 1, false));
+    }
+  }
+  for (KeptMaps& k : maps) {
+    print_rounds(k.entrant->name, k.figures);
+    print_times(k);
+    if (waits) print_waits(k, rounds + 1, setup.plan.threads);
+  }
+  for (std::size_t i = 1; i < maps.size(); ++i)
+    print_ratio(maps[0].entrant->name, maps[0].figures, maps[i].entrant->name, maps[i].figures);
+  for (KeptMaps& k : maps)
+    k.contestant->check();
+  check_all_gone();
+  return 0;
+}
