@@ -11,6 +11,7 @@
 //   aim7      each thread has up to 8 processes, which fork, run programs and end in any order
 //   exim      a connection's process forks one that runs a program; both end
 //   lmbench   100 processes in all fork; each child ends at once
+//   trace     each thread follows a recorded program, --trace FILE, again and again
 //   pair      each thread inserts and removes one mapping of a file again and again
 //   batch     each thread inserts --objects mappings of a file, looks, removes them, and looks
 //
@@ -44,8 +45,8 @@ struct MixName {
   Mix mix;
 };
 const MixName kMixes[] = {
-    {"aim7", Mix::aim7}, {"exim", Mix::exim},   {"lmbench", Mix::lmbench},
-    {"pair", Mix::pair}, {"batch", Mix::batch},
+    {"aim7", Mix::aim7},   {"exim", Mix::exim}, {"lmbench", Mix::lmbench},
+    {"trace", Mix::trace}, {"pair", Mix::pair}, {"batch", Mix::batch},
 };
 
 struct KeptMaps {
@@ -88,6 +89,7 @@ int main(int argc, char** argv) {
   std::string mix = "aim7";
   int rounds = 1;
   bool waits = false;
+  std::string file;
   Options options("ldubench", "Reverse maps by deferred updates and others, side by side.");
   std::vector<std::string> mixes;
   for (const MixName& m : kMixes)
@@ -99,6 +101,7 @@ int main(int argc, char** argv) {
   options.number("--rounds", rounds, 1, 1000, "rounds");
   options.number("--reads", setup.reads, 0, 0.99, "share of operations that look for mappings");
   options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
+  options.text("--trace", file, "a recorded program: lockswap trace-vm --processes");
   options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
@@ -106,6 +109,17 @@ int main(int argc, char** argv) {
                 return mix == m.name;
               })->mix;
   if (setup.mix == Mix::batch) setup.reads = 0;  // it has its own
+  if ((setup.mix == Mix::trace) == file.empty())
+    options.refuse("--mix trace needs --trace FILE, and the other mixes have none");
+  ProcessTrace trace;
+  if (!file.empty()) {
+    try {
+      trace = read_process_trace(file);
+    } catch (const ProcessTraceError& error) {
+      options.refuse("--trace: " + error.why);
+    }
+    setup.trace = &trace;
+  }
 
   const std::vector<MapEntrant> contest = map_contest();
   std::vector<KeptMaps> maps;

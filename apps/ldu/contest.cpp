@@ -42,6 +42,7 @@ class alignas(128) MapWorker {
       : crowd_(&crowd),
         mix_(setup.mix),
         objects_(static_cast<std::size_t>(setup.objects)),
+        trace_(setup.trace),
         walks_an_update_(setup.reads / (1 - setup.reads)),
         random_(number),
         times_waits_(waits),
@@ -71,6 +72,8 @@ class alignas(128) MapWorker {
     for (Process& p : living_)
       crowd_->exit(hand, p);
     living_.clear();
+    for (Traced& t : traced_)
+      crowd_->exit(hand, t.process);
     if constexpr (requires { hand_->files.me.counts(); }) {
       file_counts.updates = hand_->files.me.counts().updates - counts_before_.updates;
       file_counts.absorbed = hand_->files.me.counts().absorbed - counts_before_.absorbed;
@@ -91,6 +94,8 @@ class alignas(128) MapWorker {
         return live_exim();
       case Mix::lmbench:
         return live_lmbench();
+      case Mix::trace:
+        return follow_trace();
       case Mix::pair:
         return pair();
       case Mix::batch:
@@ -131,6 +136,46 @@ class alignas(128) MapWorker {
       living_.push_back(crowd_->fork(*hand_, crowd_->first));
     Process child = crowd_->fork(*hand_, some());
     crowd_->exit(*hand_, child);
+  }
+  // A recorded program, from its first step to its last, and again.
+  void follow_trace() {
+    if (next_step_ == 0) traced_.assign(trace_->processes, {});
+    for (int i = 0; i < 32 && next_step_ < trace_->steps.size(); ++i)
+      follow(trace_->steps[next_step_++]);
+    if (next_step_ == trace_->steps.size()) next_step_ = next_mapping_ = 0;
+  }
+  void follow(const ProcessStep& step) {
+    using Kind = ProcessStep::Kind;
+    Traced& p = traced_[step.process];
+    switch (step.kind) {
+      case Kind::start:
+        p.process = crowd_->empty(*hand_);
+        return;
+      case Kind::fork: {
+        Traced& child = traced_[step.number];
+        child.process = crowd_->fork(*hand_, p.process);
+        child.mappings.clear();
+        for (std::size_t i = 0; i < p.mappings.size(); ++i)
+          child.mappings.push_back(next_mapping_++);
+        return;
+      }
+      case Kind::exec:
+      case Kind::end:
+        crowd_->exit(*hand_, p.process);
+        p.mappings.clear();
+        if (step.kind == Kind::exec) p.process = crowd_->empty(*hand_);
+        return;
+      case Kind::map:
+        crowd_->map_one(*hand_, p.process, step.file, step.pages);
+        p.mappings.push_back(next_mapping_++);
+        return;
+      case Kind::unmap: {
+        const auto at = std::ranges::find(p.mappings, step.number);
+        crowd_->unmap_one(*hand_, p.process, static_cast<std::size_t>(at - p.mappings.begin()));
+        p.mappings.erase(at);
+        return;
+      }
+    }
   }
   // One object, again and again.
   void pair() {
@@ -190,6 +235,7 @@ class alignas(128) MapWorker {
   Crowd* crowd_;
   Mix mix_;
   std::size_t objects_;
+  const ProcessTrace* trace_;
   double walks_an_update_;
   Random random_;
   bool times_waits_;
@@ -198,6 +244,13 @@ class alignas(128) MapWorker {
   std::optional<typename Crowd::Hand> hand_;
   std::deque<Process> living_;
   std::vector<typename FileIndex::Mapping*> own_;
+  struct Traced {
+    Process process;
+    std::vector<std::uint32_t> mappings;  // numbers of those in `process`, in its order
+  };
+  std::vector<Traced> traced_;
+  std::size_t next_step_ = 0;
+  std::uint32_t next_mapping_ = 0;
 };
 
 template <class FileIndex, class AnonIndex>
@@ -207,7 +260,7 @@ class MapContestantOf : public MapContestant {
 
  public:
   explicit MapContestantOf(const MapSetup& setup) : setup_(setup) {
-    crowd_.emplace();
+    crowd_.emplace(std::max(Crowd::kFiles, setup.trace != nullptr ? setup.trace->files : 0));
     alone([this](typename Crowd::Hand& hand) { crowd_->begin(hand); });
   }
 

@@ -7,16 +7,18 @@
 
 #include "common/crew.h"
 #include "ldu/locks.h"
+#include "ldu/process_trace.h"
 
 namespace bench {
 
-enum class Mix : std::uint8_t { aim7, exim, lmbench, pair, batch };
+enum class Mix : std::uint8_t { aim7, exim, lmbench, trace, pair, batch };
 
 struct MapSetup {
   Plan plan;  // its seconds are those of a round
   Mix mix = Mix::aim7;
   double reads = 0.01;
   int objects = 1000;  // batch: so many inserts before a read
+  const ProcessTrace* trace = nullptr;
 };
 
 struct MapRound {

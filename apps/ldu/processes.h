@@ -62,9 +62,11 @@ class Processes {
     std::vector<Link> links_;  // its own is the last
   };
   static constexpr std::uint32_t kPrograms = 8;
+  static constexpr std::uint32_t kLibraries = 4;
+  static constexpr std::uint32_t kFiles = kLibraries + kPrograms;
 
-  Processes() {
-    for (std::uint32_t f = 0; f < kFiles; ++f)
+  explicit Processes(std::uint32_t files = kFiles) {
+    for (std::uint32_t f = 0; f < files; ++f)
       files_.push_back(std::make_unique<FileIndex>(file_shared_));
   }
   ~Processes() {
@@ -113,7 +115,7 @@ class Processes {
   }
 
   void reclaim_file(Hand& hand, Random& random) {
-    const std::uint32_t file = random.below(kFiles);
+    const std::uint32_t file = random.below(static_cast<std::uint32_t>(files_.size()));
     keep(files_[file]->walk(hand.files, random.below(kRegionPages * 3)));
     ++hand.counts.walks;
   }
@@ -125,6 +127,23 @@ class Processes {
     // All of those but the first process's are this thread's.
     if (p.links_[i].anon != first_anon_ && found != p.links_[i].anon->links)
       wrong_result("a chain does not have the mappings that its processes made");
+  }
+
+  // --- a trace's steps
+  Process empty(Hand& hand) {
+    Process p;
+    map_anon(hand, p);
+    return p;
+  }
+  void map_one(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
+    map(hand, p, file, pages);
+  }
+  // `at` counts those that are there, in the order in which they came.
+  void unmap_one(Hand& hand, Process& p, std::size_t at) {
+    const auto& m = p.files_[at];
+    files_[m.file]->retire(hand.files, *m.mapping);
+    p.files_.erase(p.files_.begin() + static_cast<std::ptrdiff_t>(at));
+    ++hand.counts.updates;
   }
 
   // By one thread, before the others and after them.
@@ -146,8 +165,6 @@ class Processes {
   typename FileIndex::Shared& file_shared() { return file_shared_; }
 
  private:
-  static constexpr std::uint32_t kLibraries = 4;
-  static constexpr std::uint32_t kFiles = kLibraries + kPrograms;
   static constexpr std::uint32_t kRegionPages = 32;
   static constexpr std::uint32_t kAnonPages = 256;
 

@@ -402,8 +402,13 @@ def top_command(top: int, interval: float, count: int | None, pid: int) -> int:
     help="Where the trace goes; compressed if it ends in .gz.",
 )
 @click.option("--synthesise", is_flag=True, help="Make up first touches, as where perf may not record faults.")
+@click.option(
+    "--processes",
+    is_flag=True,
+    help="Record another kind of trace: of all processes, what they map of files, when they fork, execute and end.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def trace_vm_command(out: _Path, synthesise: bool, command: tuple[str, ...]) -> int:
+def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tuple[str, ...]) -> int:
     """Record which mapping calls a program makes, by strace, and which pages it touches, by perf, thread by thread. The
     program `address_space` replays the trace. The exit status is the program's own.
 
@@ -412,10 +417,11 @@ def trace_vm_command(out: _Path, synthesise: bool, command: tuple[str, ...]) -> 
     build/apps/address_space --trace sort.vmtrace --design list-pages
 
     A trace is of one address space: that of the process which is started, after its last exec. docs/vm-traces.md.
+    One with --processes is for `ldubench --trace`: docs/reverse-maps.md.
     """
     from lockswap.vm import trace_vm
 
-    return trace_vm.run(list(command), out, synthesise)
+    return trace_vm.run(list(command), out, synthesise, processes)
 
 
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")

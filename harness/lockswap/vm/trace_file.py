@@ -1,7 +1,7 @@
 """The text form of a trace; docs/vm-traces.md describes it."""
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lockswap.vm.regions import EXECUTE, READ, WRITE
@@ -41,6 +41,10 @@ def _line(s: Step) -> str:
 
 
 def write(file: Path, trace: Trace, command: Sequence[str]) -> None:
-    text = "".join(f"{line}\n" for line in lines(trace, command)).encode("ascii")
+    write_lines(file, lines(trace, command))
+
+
+def write_lines(file: Path, all_lines: Iterable[str]) -> None:
+    text = "".join(f"{line}\n" for line in all_lines).encode("ascii")
     # Without a time and a name in it, the same trace gives the same file.
     file.write_bytes(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)

@@ -10,13 +10,13 @@ from pathlib import Path
 from lockswap.base.errors import UserError
 from lockswap.run import program
 from lockswap.run.passing_on import passing_on
-from lockswap.vm import faults, strace_log, trace_file
+from lockswap.vm import faults, processes, strace_log, trace_file
 from lockswap.vm.steps import Trace, convert
 
 _CALLS = ("map", "unmap", "protect", "discard", "brk", "fork")
 
 
-def run(command: list[str], out: Path, synthesise: bool) -> int:
+def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = False) -> int:
     """Returns the program's exit status; 128 + N after signal N."""
     strace = shutil.which("strace")
     if strace is None:
@@ -27,7 +27,7 @@ def run(command: list[str], out: Path, synthesise: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="lockswap-trace-") as name:
         folder = Path(name)
         log = folder / "calls"
-        line, why = (None, "--synthesise was given") if synthesise else faults.recorder(folder)
+        line, why = (None, "--synthesise was given") if synthesise or all_processes else faults.recorder(folder)
         # path: the program itself; what it reads as its name is this, too.
         traced = [*(line or []), strace, *_options(log), "--", path, *command[1:]]
         child = subprocess.Popen(traced, stderr=None)
@@ -43,12 +43,25 @@ def run(command: list[str], out: Path, synthesise: bool) -> int:
             raise UserError(f"the recording cannot be read: {error}") from error
     if not any(isinstance(event, strace_log.Call) for event in events):
         raise UserError("strace recorded no call; it may not trace programs here")
+    if all_processes:
+        _write_processes(out, processes.convert(events), command)
+        return status if status >= 0 else 128 - status
     trace = convert(events, found)
     if found is None:
         trace.notes.insert(0, f"first touches are synthesised: {why}")
     trace_file.write(out, trace, command)
     _say(trace, out)
     return status if status >= 0 else 128 - status
+
+
+def _write_processes(out: Path, trace: processes.ProcessTrace, command: list[str]) -> None:
+    trace_file.write_lines(out, trace.lines(command))
+    kinds = Counter(step.split()[0] for step in trace.steps)
+    steps = ", ".join(f"{kinds[kind]} {kind}" for kind in ("fork", "exec", "map", "unmap") if kinds[kind])
+    print(
+        f"lockswap trace-vm: {out}: processes: {trace.processes}; files: {trace.files}; {steps}",
+        file=sys.stderr,
+    )
 
 
 def _options(log: Path) -> list[str]:
