@@ -22,6 +22,8 @@
 //   NAME_absorbed  share of the updates of files' maps that took another one back
 //   with --waits, from one more round: NAME_wait_file, NAME_wait_anonymous, the share of the
 //   threads' time in which they waited for locks of that class
+// --late: instead of all that, how long the first look takes, in us, that finds so many updates of
+// one thread pending: late_N_us, all of them inserts; late_N_absorbed_us, all taken back.
 // Exit status 1: a map is not what the operations made of it. --help shows the options.
 #include <algorithm>
 #include <cstdint>
@@ -80,6 +82,19 @@ void print_waits(KeptMaps& k, int round, int threads) {
               r.wait_seconds[1] / r.seconds / threads);
 }
 
+void print_late() {
+  for (const std::size_t updates : {1'000, 10'000, 100'000}) {
+    std::vector<double> inserts, absorbed;
+    for (int i = 0; i < 7; ++i) {
+      const LateRead r = late_read(updates);
+      inserts.push_back(r.inserts);
+      absorbed.push_back(r.absorbed);
+    }
+    std::printf("late_%zu_us %.1f late_%zu_absorbed_us %.1f\n", updates, median(inserts), updates,
+                median(absorbed));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -89,6 +104,7 @@ int main(int argc, char** argv) {
   std::string mix = "aim7";
   int rounds = 1;
   bool waits = false;
+  bool late = false;
   std::string file;
   Options options("ldubench", "Reverse maps by deferred updates and others, side by side.");
   std::vector<std::string> mixes;
@@ -102,9 +118,14 @@ int main(int argc, char** argv) {
   options.number("--reads", setup.reads, 0, 0.99, "share of operations that look for mappings");
   options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
   options.text("--trace", file, "a recorded program: lockswap trace-vm --processes");
+  options.flag("--late", late, "time the first look at many pending updates, and nothing else");
   options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
+  if (late) {
+    print_late();
+    return 0;
+  }
   setup.mix = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const MixName& m) {
                 return mix == m.name;
               })->mix;

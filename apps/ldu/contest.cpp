@@ -369,6 +369,38 @@ std::vector<MapEntrant> map_contest() {
   };
 }
 
+LateRead late_read(std::size_t updates) {
+  using Index = DeferredFile<Logs::of_threads>;
+  Index::Shared logs;
+  Index index(logs);
+  index.set_limit(1U << 30);
+  Index::Hand hand(logs);
+  const auto look = [&] {
+    const double began = seconds_of(CLOCK_MONOTONIC);
+    keep(index.walk(hand, 0));
+    return 1e6 * (seconds_of(CLOCK_MONOTONIC) - began);
+  };
+  const auto make = [&] {
+    std::vector<Index::Mapping*> all;
+    for (std::size_t i = 0; i < updates; ++i) {
+      all.push_back(new Index::Mapping);
+      all.back()->pages = {1, 1};
+      index.insert(hand, *all.back());
+    }
+    return all;
+  };
+  LateRead found;
+  const auto there = make();
+  found.inserts = look();
+  for (auto* m : there)
+    index.retire(hand, *m);
+  index.walk(hand, 0);
+  for (auto* m : make())
+    index.remove(hand, *m), index.free(hand, *m);
+  found.absorbed = look();
+  return found;
+}
+
 void check_all_gone() {
   if (Living::sum() != 0) wrong_result("mappings are left that nobody has");
 }

@@ -57,6 +57,8 @@ class DeferredIndex {
       set_.retire(hand.me, m);
     }
   }
+  // It was removed.
+  void free(Hand& hand, Mapping& m) { set_.free(hand.me, m); }
   std::uint64_t walk(Hand&, std::uint32_t page) {
     return set_.read([page](const Behind& b) {
       std::uint64_t found = 0;

@@ -32,6 +32,7 @@ class Reader {
         if (std::string more; words_ >> more) fail("'" + more + "' is too much");
       }
     }
+    if (line_ == 0) throw ProcessTraceError{file_ + ": the file is empty"};
     if (trace_.steps.empty()) throw ProcessTraceError{file_ + ": it has no step"};
     for (const auto& p : living_) {
       if (p) throw ProcessTraceError{file_ + ": it ends before all processes have ended"};
@@ -51,8 +52,7 @@ class Reader {
     if (word.empty() || word.size() > 12 || word.find_first_not_of("0123456789") != word.npos)
       fail("'" + word + "' is no number of " + what);
     const std::uint64_t n = std::stoull(word);
-    if (n >= below)
-      fail("the number of " + std::string(what) + " is below " + std::to_string(below));
+    if (n >= below) fail("'" + word + "': " + what + " go from 0 to " + std::to_string(below - 1));
     return static_cast<std::uint32_t>(n);
   }
   std::set<std::uint32_t>& living(std::uint32_t p) {
@@ -95,7 +95,7 @@ class Reader {
   }
   void change(bool map) {
     const std::uint32_t p = number(trace_.processes, "processes");
-    const std::uint32_t m = number(std::uint64_t{trace_.mappings} + 1, "mappings");
+    const std::uint32_t m = number(std::uint64_t{1} << 32, "mappings");
     if (!map) {
       if (living(p).erase(m) == 0) fail("process " + std::to_string(p) + " has no such mapping");
       trace_.steps.push_back({Kind::unmap, p, m});

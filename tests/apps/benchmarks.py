@@ -364,6 +364,30 @@ def test_the_intervals_of_rlubench() -> None:
             need(low <= middle <= high, f"{rounds} rounds: {found}")
 
 
+REVERSE_MAPS = ("pldu", "gldu", "stamped", "paper", "rwlock", "mutex", "rcu", "harris", "harris_unordered")
+
+
+def test_ldubench() -> None:
+    if not rlubench_is_there():
+        return
+    trace = f" --trace {apps}/traces/build.proctrace.gz"
+    for mix in ("aim7", "exim", "lmbench", "trace" + trace, "pair", "batch --objects 50"):
+        for lock in ("", "ba"):
+            found = values(f"ldubench --mix {mix} --seconds 0.02 --threads 3 --reads 0.05 --waits", lock)
+            for name in REVERSE_MAPS:
+                need(found[f"{name}_ops_cpu"] > 0 and found[f"{name}_ops_s"] > 0, f"{name} did nothing: {found}")
+                need(name == "pldu" or found[f"pldu_to_{name}"] > 0, f"no ratio to {name}: {found}")
+                times = [found[f"{name}_{kind}"] for kind in ("user", "system", "idle")]
+                need(0 < sum(times) < 1.6 and min(times) >= 0, f"{name}: processors' time: {found}")
+                for kind in ("file", "anonymous"):
+                    need(0 <= found[f"{name}_wait_{kind}"] <= 1, f"{name}: time in waits: {found}")
+            # What lives for a moment is mostly taken back before anybody looks.
+            if mix == "exim":
+                need(found["pldu_absorbed"] > 0.3, f"nothing was absorbed: {found}")
+    late = values("ldubench --late")
+    need(late["late_100000_us"] > 10 * late["late_1000_us"] > 0, f"a look at more updates takes longer: {late}")
+
+
 def test_rlucache() -> None:
     databases = ("rlu", "rwlock_exclusive", "rwlock_shared", "kyoto")
     for lru in ("off", "on"):
@@ -467,6 +491,11 @@ def test_bad_input() -> None:
                 "rlubench --structure resizable --buckets 3": "powers",
                 "rlubench --resized 4": "resizable",
                 "rlubench --deferral 0": "--deferral",
+                "ldubench --with pldu,ldu": "harris-unordered",
+                "ldubench --mix exec": "lmbench",
+                "ldubench --mix trace": "--trace",
+                f"ldubench --mix trace --trace {apps}/traces/grow.py": "lockswap-process-trace 1",
+                "ldubench --reads 1": "--reads",
             }
             if rlubench_is_there()
             else {}

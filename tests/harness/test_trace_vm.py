@@ -3,11 +3,12 @@
 import gzip
 import os
 import re
+import shutil
 
 import pytest
 
 from harness_support import NATIVE, Lockswap, compile_c
-from lockswap.vm import faults, strace_log, trace_file
+from lockswap.vm import faults, processes, strace_log, trace_file
 from lockswap.vm.faults import Fault
 from lockswap.vm.steps import convert
 
@@ -223,3 +224,64 @@ def test_strace_may_not_trace(repo, tmp_path):
     done = Lockswap(repo)("trace-vm", "--synthesise", "-o", tmp_path / "trace", "--", "true", env={"PATH": path})
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("lockswap: strace wrote nothing")
+
+
+def process_steps(text: str) -> list[str]:
+    return processes.convert(strace_log.read(text.splitlines())).steps
+
+
+def test_processes_map_fork_execute_and_end():
+    file = "MAP_PRIVATE, 3</lib/c>"
+    text = log(
+        f"10 mmap(NULL, 12288, PROT_READ, {file}, 0) = 0x100000 <0.000000100>",
+        f"10 mmap(NULL, 4096, {RW}, {ANON}) = 0x200000 <0.000000100>",
+        "10 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 11 <0.000000100>",
+        # The middle one of its three pages goes: two mappings are left.
+        "11 munmap(0x101000, 4096) = 0 <0.000000100>",
+        f"10 mmap(0x100000, 4096, PROT_READ, {file}, 0x8000) = 0x100000 <0.000000100>",
+        "11 +++ exited with 0 +++",
+        "10 +++ exited with 0 +++",
+    )
+    assert process_steps(text) == [
+        "start 0",
+        "map 0 0 0 0 3",
+        "fork 0 1",
+        "unmap 1 1",
+        "map 1 2 0 0 1",
+        "map 1 3 0 2 1",
+        "unmap 0 0",
+        "map 0 4 0 1 2",
+        "map 0 5 0 8 1",
+        "end 1",
+        "end 0",
+    ]
+
+
+def test_a_child_that_has_its_parents_memory_becomes_a_process_when_it_executes():
+    text = log(
+        "10 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 3</lib/c>, 0) = 0x100000 <0.000000100>",
+        "10 vfork() = 11 <0.000000100>",
+        "11 munmap(0x100000, 4096) = 0 <0.000000100>",
+        '11 execve("/bin/true", ["true"], 0x7ffe /* 3 vars */) = 0 <0.000000100>',
+        "10 clone3({flags=CLONE_VM|CLONE_THREAD, exit_signal=0}, 88) = 12 <0.000000100>",
+        "12 +++ exited with 0 +++",
+        "11 +++ exited with 0 +++",
+        "10 +++ exited with 0 +++",
+    )
+    steps = process_steps(text)
+    assert steps[:4] == ["start 0", "map 0 0 0 0 1", "unmap 0 0", "start 1"]
+    assert [step.split()[0] for step in steps[4:-2]] == ["map"] * 8
+    assert steps[-2:] == ["end 1", "end 0"]
+
+
+def test_a_script_that_forks(lockswap: Lockswap, tmp_path):
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    out = tmp_path / "script.proctrace.gz"
+    ran = lockswap("trace-vm", "--processes", "-o", out, "--", "sh", "-c", "/bin/true; /bin/true; exit 3")
+    assert ran.returncode == 3
+    kinds = [line.split()[0] for line in gzip.decompress(out.read_bytes()).decode().splitlines()]
+    assert kinds[0] == "lockswap-process-trace"
+    assert kinds.count("exec") + kinds.count("start") >= 4, "the shell, and two programs, each in a child"
+    assert kinds.count("end") == kinds.count("fork") + kinds.count("start")
+    assert "processes: " in ran.stderr
