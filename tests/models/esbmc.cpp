@@ -21,6 +21,8 @@ struct Atom {
   T exchange(T, Order);
   T fetch_sub(T, Order);
   T fetch_and(T, Order);
+  T fetch_add_alone(T);
+  bool compare_exchange_alone(T&, T);
 
   T load(Order) const { return v; }
   void store(T n, Order) { v = n; }
@@ -57,11 +59,15 @@ struct Unused {
     T get() const;
     void set(T);
   };
+  struct tally {
+    std::uint64_t get() const;
+    void add(std::uint64_t), set(std::uint64_t);
+  };
   template <class T>
   struct nodes {
     static bool prepare();
     static T& at(std::uint32_t);
-    static std::uint32_t take();
+    static std::uint32_t take(), try_take();
     static void give(std::uint32_t);
     static std::uint32_t take_kept();
     static bool keep(std::uint32_t);
@@ -84,11 +90,12 @@ struct Unused {
   template <class T>
   static T& global();
   static bool prepare_heavy_fence();
-  static void heavy_fence(), light_fence(), barrier_in_all();
+  static void heavy_fence(), light_fence(), barrier_in_all(), fork_point();
   template <class A, class OnHit>
   static bool scan(const A*, std::size_t, std::uint64_t, OnHit);
   static void* map(std::size_t);
   static void unmap(void*, std::size_t);
+  static void copy(void*, const void*, std::size_t);
   static bool word_is(std::uint64_t, std::uint64_t);
   template <class T>
   static void forbid(T*);
@@ -97,6 +104,7 @@ struct Unused {
   static std::uint64_t self(), process(), process_mark(), now();
   static std::uint32_t tid(), tid_if_known();
   static std::uint32_t priority_of(std::uint32_t);
+  static bool is_alone();
   static bool on_thread_exit(void (*)());
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
   static bool is_process(std::uint64_t);
@@ -107,6 +115,8 @@ struct Unused {
   static void prepare_topology();
   static std::uint32_t cpus(), node_count(), cpu(), node();
   static constexpr std::uint32_t kMostInARow = 1, kMostAwake = 1, kRows = 1, kRowSections = 1;
+  static constexpr std::uint32_t kRangeNodes = 1, kRangePatience = 0, kRangeLists = 1;
+  static constexpr std::uint32_t kLogChunk = 1, kManyCallbacks = 1;
   static constexpr std::uint32_t reads_per_clock() { return 1; }
   static bool passed(const Deadline&);
   static Deadline deadline_in(std::uint64_t);
