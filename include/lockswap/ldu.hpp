@@ -23,11 +23,11 @@
 //   Given a thread, an update goes to that thread's log (PLDU); without one, to the structure's own
 //   log (GLDU).
 // State: each structure has a bit for each thread: its log may hold something (an announcement).
-// Order: what an update was finished before, a reader sees. A Dekker pair, all of it seq_cst:
+// Order: a reader sees what was finished before it began. A Dekker pair, all of it seq_cst:
 //     an update   1. adds to an empty log       2. looks whether its thread is announced, or does it
 //     a reader    1. takes the announcements    2. looks whether those threads' logs are empty
-//   One of the two sees the other. Who adds to a log that is not empty has announced before, and
-//   whoever takes that announcement has yet to take the log.
+//   One of the two sees the other. A log that is not empty was announced before, and the reader
+//   that takes that announcement has yet to take the log.
 // The lock first, then the logs: a reader that finds nothing announced waits, by the lock, for the
 //   one that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the
 //   lock, and such a reader misses what is on its way.)
@@ -254,7 +254,7 @@ class ldu final : ldu_parts::owner<P> {
   }
   bool may_pend() const noexcept {
     // Relaxed: what was announced before this read began can't be overlooked. If it was taken since,
-    // the lock makes this reader wait for whoever took it.
+    // the lock makes this reader wait for the one that took it.
     for (const word& w : announced_) {
       if (w.load(std::memory_order_relaxed) != 0) return true;
     }

@@ -2,14 +2,13 @@
 //
 // Paper: LDU, section 3.5.4, which quotes OpLog (S. Boyd-Wickizer, F. Kaashoek, R. Morris,
 //   N. Zeldovich, "OpLog: a library for scaling update-heavy data structures", 2014).
-// Idea: each update takes a stamp of the structure's clock, and goes as a record to its thread's ring.
-//   A reader takes the lock, merges the rings by their stamps, and does all that is older than its
-//   own stamp.
+// Idea: each update takes a stamp of the structure's clock, and goes as a record to its thread's
+//   ring. A reader takes the lock, merges the rings by their stamps, and does all that is older
+//   than its own stamp.
 // What that gives beyond ldu.hpp: a read is one state of the structure, as if updates and reads had
-//   come one after the other. Objects need no hook, and may change between remove and insert if the
-//   structure's insert and remove do not look at what changed.
-// What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at the
-//   ring of each thread.
+//   come one after the other. Objects need no hook.
+// What it costs: the clock is written by each update, nothing is absorbed, and a reader looks at
+//   the ring of each thread.
 // Order: an update moves the clock with release, and a reader reads it with acquire. So a reader
 //   whose stamp is younger than an update's knows all that this update's thread knew before, and
 //   finds the records of the updates before it.

@@ -124,7 +124,7 @@ struct History {
   std::vector<Done> done;
   bool retired = false;
   std::array<std::size_t, kMaxThreads> seen{};
-  std::array<std::size_t, kEvents> told{};
+  std::array<std::size_t, kEvents> at_event{};
 
   // The last update that this thread knows of; odd: it is there.
   std::size_t known() const {
@@ -185,7 +185,7 @@ class World {
       } else if (word[0] == '+') {
         for (auto& set : histories_) {
           for (History& h : set)
-            h.told[number(word)] = h.known();
+            h.at_event[number(word)] = h.known();
         }
         events_[number(word)].store(1, release);
       } else if (word[0] == '?') {
@@ -193,7 +193,7 @@ class World {
                         [](std::uint32_t v) { return v != 0; });
         for (auto& set : histories_) {
           for (History& h : set)
-            h.seen[me] = std::max(h.seen[me], h.told[number(word)]);
+            h.seen[me] = std::max(h.seen[me], h.at_event[number(word)]);
         }
       } else {
         update(*threads_[me], word);

@@ -1,5 +1,5 @@
-// Deferred updates by few threads: what readers see, what is absorbed, bounds, threads that come and
-// go, structures that end, forks.
+// Deferred updates by few threads: what readers see, what is absorbed, bounds, threads that come
+// and go, structures that end, forks.
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 //
 //   ldu_stress SECONDS    for each of the forms below
 //
-// ldu.hpp: a read must show each object as it was at some moment of the read, and later reads of the
-// thread nothing older. Threads hand objects to each other, retire them, end and begin anew.
+// ldu.hpp: a read must show each object as it was at some moment of the read, and later reads of
+// the thread nothing older. Threads hand objects to each other, retire them, end and begin anew.
 // ldu_stamped.hpp: updates of several threads come one after the other; a read must show the state
 // between two of them, as ../bonsai/versions.h judges it.
 #include <array>
@@ -65,8 +65,8 @@ struct Objects {
   std::size_t wrong = 0;
 };
 
-// Each place has a version, odd while its object is there. Whoever has a place's mutex updates it;
-// so an object's next update may be another thread's.
+// Each place has a version, odd while its object is there. The thread that has a place's mutex
+// updates it, so an object's next update may be another thread's.
 struct Place {
   std::mutex mutex;
   void* object = nullptr;

@@ -3,7 +3,7 @@
 // State: a word with one update that is pending, or none, and whether the object stands in a log.
 //   kInsert   it is to be inserted
 //   kRemove   it is to be removed
-//   kLogged   it stands in a log: whoever applies that log will look at this word
+//   kLogged   it stands in a log: the thread that applies it will look at this word
 //   kDead     it is to be freed after that
 // Invariants: of kInsert and kRemove at most one is set, since an update that meets its opposite
 //   takes it back (absorbing). What is pending, or dead, is logged.
@@ -59,8 +59,8 @@ class basic_ldu_hook {
     for (;;) {
       const bool absorbs = (now & opposite) != 0;
       const std::uint64_t then = (absorbs ? now & ~opposite : now | update) | kLogged | last;
-      // acq_rel, both with take. release: what the caller made of the object. acquire: whoever took
-      // the object from its log has read next_, which may be written again.
+      // acq_rel, both with take. release: what the caller made of the object. acquire: the thread
+      // that took the object from its log has read next_, which may be written again.
       if (state_.compare_exchange(now, then, std::memory_order_acq_rel)) {
         if ((now & kLogged) == 0) return marked::log_it;
         return absorbs ? marked::absorbed : marked::is_logged;

@@ -1,17 +1,17 @@
 // The threads that log updates, and their logs, for any number of structures (lockswap/ldu.hpp).
 //
-// Idea: a thread has a row of slots. A structure's number leads to the same slot in each row. A slot
-//   is a log of one structure at a time, its owner; only the row's thread adds to it.
+// Idea: a thread has a row of slots. A structure's number leads to the same slot in each row. A
+//   slot is a log of one structure at a time, its owner; only the row's thread adds to it.
 // State: a slot's owner, the structure's address; its lowest bit says that a thread which holds that
 //   structure's lock is taking the log.
-// Invariants: a log that is not empty belongs to its slot's owner, which lives: a structure ends only
-//   after it emptied its logs, under the guard.
+// Invariants: a log that is not empty belongs to its slot's owner, which lives: a structure ends
+//   only after it emptied its logs, under the guard.
 //   Only the row's thread changes the owner, while the log is empty and nobody takes it. So a taker
 //   that has set the bit gets nothing of another structure.
-// Paper: the logs of PLDU are per core, and a thread that adds looks first whether the log is another
-//   structure's (figure 5). In a kernel nothing comes between the two; here another thread could, so
-//   logs belong to threads. A row outlives its thread, with what is in it, and the next thread takes
-//   it over: readers miss nothing.
+// Paper: the logs of PLDU are per core, and a thread that adds looks first whether the log is
+//   another structure's (figure 5). In a kernel nothing comes between the two; here another thread
+//   could, so logs belong to threads. A row outlives its thread, with what is in it, and the next
+//   thread takes it over: readers miss nothing.
 #pragma once
 
 #include <array>
@@ -167,7 +167,7 @@ class basic_ldu_logs {
   template <class, class, class>
   friend class ldu;
 
-  // While it is held no structure ends. Whoever holds it waits for no lock of a structure.
+  // While it is held no structure ends. Its holder waits for no structure's lock.
   bool try_guard() noexcept {
     std::uint64_t free = 0;
     return guard_.compare_exchange(free, 1, std::memory_order_acquire);  // pairs with unguard
