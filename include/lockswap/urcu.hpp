@@ -1,0 +1,200 @@
+// liburcu (0.13 or later) as the grace period of bonsai.hpp and structures like it: for programs
+// whose readers are liburcu's already. C++20; link with the flavour that is used, and with threads.
+//
+//   using domain = lockswap::urcu_domain<lockswap::urcu::memb>;      // or mb, qsbr, bp
+//   domain readers;
+//   lockswap::bonsai_map<std::uint64_t, region*, domain> regions(readers);
+//   thread_local domain::reader me(readers);                         // registers the thread, or:
+//   thread_local domain::reader me(readers, lockswap::urcu::registered);   // the program has
+//
+// With _LGPL_SOURCE before the first header of liburcu sections are inlined, on liburcu's terms.
+//
+// Idea: a section is liburcu's. Periods may not make an update wait, and call_rcu asks a thread to
+//   be registered; so a thread of the domain's own calls synchronize_rcu, for all periods that were
+//   closed since it did so last.
+// Order: what was taken out is passed to that thread by the mutex, and what readers did passes
+//   through synchronize_rcu and `over_`; between readers and it the fences are liburcu's.
+// qsbr: a section is nothing there. A registered thread says for itself when it looks at nothing,
+//   by urcu_qsbr_quiescent_state, never in a section, or goes offline; until then no period ends.
+// Limits: not across fork. A domain ends when the readers in a section have left it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include <urcu/urcu-bp.h>
+#include <urcu/urcu-mb.h>
+#include <urcu/urcu-memb.h>
+#include <urcu/urcu-qsbr.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define LOCKSWAP_URCU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSWAP_URCU_TSAN 1
+#endif
+#endif
+#ifdef LOCKSWAP_URCU_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace lockswap {
+
+namespace urcu {
+
+// A flavour: what a domain needs of it.
+#define LOCKSWAP_URCU_FLAVOUR(name)                                                 \
+  struct name {                                                                     \
+    static void read_lock() noexcept { urcu_##name##_read_lock(); }                 \
+    static void read_unlock() noexcept { urcu_##name##_read_unlock(); }             \
+    static void register_thread() { urcu_##name##_register_thread(); }              \
+    static void unregister_thread() noexcept { urcu_##name##_unregister_thread(); } \
+    static void synchronize() noexcept { urcu_##name##_synchronize_rcu(); }         \
+  };
+LOCKSWAP_URCU_FLAVOUR(memb)
+LOCKSWAP_URCU_FLAVOUR(mb)
+LOCKSWAP_URCU_FLAVOUR(qsbr)
+LOCKSWAP_URCU_FLAVOUR(bp)
+#undef LOCKSWAP_URCU_FLAVOUR
+
+struct registered_t {};
+inline constexpr registered_t registered{};
+
+}  // namespace urcu
+
+template <class Flavour>
+class urcu_domain {
+ public:
+  // A thread's place; made, used and ended by that thread, before the domain ends. The first one of
+  // a thread registers it with liburcu, and the last one ends that.
+  class reader {
+   public:
+    explicit reader(urcu_domain& of) : of_(of), registers_(true) {
+      if (own_registrations++ == 0) Flavour::register_thread();
+    }
+    // The thread is registered, and stays so for longer.
+    reader(urcu_domain& of, urcu::registered_t) noexcept : of_(of), registers_(false) {}
+    ~reader() {
+      if (registers_ && --own_registrations == 0) Flavour::unregister_thread();
+    }
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+
+   private:
+    friend class urcu_domain;
+    static inline thread_local unsigned own_registrations = 0;
+    urcu_domain& of_;
+    bool registers_;
+  };
+
+  class section {
+   public:
+    explicit section(reader& r) noexcept : of_(r.of_) { Flavour::read_lock(); }
+    ~section() {
+      of_.section_ends();
+      Flavour::read_unlock();
+    }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
+
+   private:
+    urcu_domain& of_;
+  };
+
+  struct period {
+    std::uint64_t number = 0;
+    bool over = false;
+  };
+
+  urcu_domain() {
+    // Signals are the program's threads'.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      waiter_ = std::thread([this] { work(); });
+    } catch (...) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  // No reader is left.
+  ~urcu_domain() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    wanted_.notify_one();
+    waiter_.join();
+  }
+  urcu_domain(const urcu_domain&) = delete;
+  urcu_domain& operator=(const urcu_domain&) = delete;
+
+  // What was taken out before, by this thread or under the same lock, belongs to this period.
+  period close() noexcept {
+    period p;
+    {
+      const std::lock_guard lock(mutex_);
+      p.number = ++closed_;
+    }
+    wanted_.notify_one();
+    return p;
+  }
+  // Never waits.
+  bool is_over(period& p) noexcept {
+    // acquire: pairs with work; what readers did before synchronize_rcu returned.
+    if (!p.over && over_.load(std::memory_order_acquire) >= p.number) ends(p);
+    return p.over;
+  }
+  // Not in a section. A thread of qsbr that is registered is offline meanwhile.
+  void wait(period& p) noexcept {
+    if (is_over(p)) return;
+    Flavour::synchronize();
+    ends(p);
+  }
+
+ private:
+  void work() noexcept {
+    std::unique_lock lock(mutex_);
+    std::uint64_t done = 0;
+    for (;;) {
+      wanted_.wait(lock, [&] { return ends_ || closed_ != done; });
+      if (ends_) return;
+      done = closed_;
+      lock.unlock();
+      Flavour::synchronize();
+      over_.store(done, std::memory_order_release);  // pairs with is_over
+      lock.lock();
+    }
+  }
+
+  // ThreadSanitizer does not see into liburcu: that a section comes before the end of a period is
+  // said here. It still sees a node that is used again while a reader is in a section.
+#ifdef LOCKSWAP_URCU_TSAN
+  void section_ends() noexcept { __tsan_release(this); }
+  void ends(period& p) noexcept {
+    __tsan_acquire(this);
+    p.over = true;
+  }
+#else
+  void section_ends() noexcept {}
+  static void ends(period& p) noexcept { p.over = true; }
+#endif
+
+  std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::uint64_t closed_ = 0;  // periods; under the mutex
+  bool ends_ = false;         // under the mutex
+  std::atomic<std::uint64_t> over_{0};
+  std::thread waiter_;
+};
+
+#undef LOCKSWAP_URCU_TSAN
+
+}  // namespace lockswap
