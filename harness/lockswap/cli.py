@@ -312,6 +312,15 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
 @click.option(
     "--from", "folder", type=click.Path(path_type=_Path), metavar="DIR", help="Read what LOCKSWAP_PROFILE=DIR recorded."
 )
+@click.option(
+    "--diff",
+    "both",
+    nargs=2,
+    type=click.Path(path_type=_Path),
+    metavar="BEFORE AFTER",
+    help="Compare two profiles: folders of -o or --from, or their profile.json.",
+)
+@click.option("--json", "as_json", is_flag=True, help="--diff as JSON.")
 @click.option("--pid", type=click.IntRange(1), metavar="PID", help="Some seconds of a process that is recorded.")
 @click.option("--seconds", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="S", help="Of --pid.")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
@@ -321,6 +330,8 @@ def profile_command(
     top: int,
     out: _Path | None,
     folder: _Path | None,
+    both: tuple[_Path, _Path] | None,
+    as_json: bool,
     pid: int | None,
     seconds: float,
     rwlock: str | None,
@@ -336,10 +347,17 @@ def profile_command(
     lockswap profile --top 5 -o hot -- ./prog
     LOCKSWAP_PROFILE=/tmp/hot LD_PRELOAD=liblockswap.so ./prog; lockswap profile --from /tmp/hot
     lockswap profile --pid 4711 --seconds 10
+    lockswap profile --diff hot better
     """
     from lockswap.base.paths import Paths
     from lockswap.profile import profile
 
+    if both:
+        if command or folder or pid is not None or rwlock or mutex:
+            raise UserError("--diff compares two profiles; of the rest only --top, --json and -o go with it")
+        return profile.compare(Paths.find(), *both, top, out, as_json)
+    if as_json:
+        raise UserError("--json goes with --diff; -o DIR writes a profile's profile.json")
     if pid is not None:
         if command or folder or rwlock or mutex:
             raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")

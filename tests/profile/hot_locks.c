@@ -409,7 +409,8 @@ static void* hard_waiter(void* unused) {
 
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
-  if (strcmp(name, "sleep") == 0) {
+  if (strcmp(name, "sleep") == 0) {  // sleep [US]
+    if (argc > 2) held_us = atol(argv[2]);
     run(holder, waiter, 40);
   } else if (strcmp(name, "once") == 0) {  // one long hold, never expected
     atomic_store(&waiter_is_there, 0);

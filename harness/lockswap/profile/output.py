@@ -28,6 +28,7 @@ def as_data(profile: Profile) -> dict:
         "exit_status": run.status,
         "wall_s": run.wall_s,
         "cpu_s": run.cpu_s,
+        "recorded_s": profile.recorded_s,
         "threshold_ns": profile.threshold_ns,
         "cost_ns": round(profile.cost_ns),
         "dropped": dict(profile.dropped),

@@ -14,8 +14,8 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
+from lockswap.profile import diff, diff_report, output, report, summary
 from lockswap.profile import look as live
-from lockswap.profile import output, report, summary
 from lockswap.profile.window import difference
 from lockswap.run import preload_order, program
 from lockswap.run.passing_on import passing_on
@@ -84,6 +84,26 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before)
     recorded = {"processes": [process], "threshold_ns": last.threshold_ns}
     _print(summary.summarise(recorded, run_), top, out)
+    return 0
+
+
+def compare(paths: Paths, before: Path, after: Path, top: int, out: Path | None, as_json: bool) -> int:
+    """Prints on stdout what got better or worse."""
+
+    def recorded(folder: Path) -> dict:
+        files = sorted(folder.glob(f"*{SUFFIX}"))
+        if not files:
+            raise UserError(f"--diff {folder}: there is no profile; name two folders that -o wrote")
+        return output.as_data(summary.summarise(_read(paths.profile_reader, files), Run([])))
+
+    _make(out)
+    found = diff.compare(diff.load(before, recorded), diff.load(after, recorded))
+    text = diff_report.as_text(found, top)
+    data = json.dumps(diff_report.as_data(found), indent=1) + "\n"
+    print(data if as_json else text, end="")
+    if out is not None:
+        (out / "diff.json").write_text(data, encoding="utf-8")
+        (out / "diff.html").write_text(diff_report.page(found, text), encoding="utf-8")
     return 0
 
 

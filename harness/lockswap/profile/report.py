@@ -52,20 +52,20 @@ def _title(profile: Profile) -> str:
     if run.wall_s is not None:
         words.append(f"{time(run.wall_s * 1e9)}, {time(run.cpu_s * 1e9)} of processor time")
     words.append(plural(len(profile.processes), "process").replace("processs", "processes"))
-    return _wrapped("; ".join(words), "", "  ")
+    return wrapped("; ".join(words), "", "  ")
 
 
-def _wrapped(text: str, first: str, more: str) -> str:
+def wrapped(text: str, first: str, more: str) -> str:
     return textwrap.fill(
         text, _WIDTH, initial_indent=first, subsequent_indent=more, break_long_words=False, break_on_hyphens=False
     )
 
 
 def _lock(number: int, lock: Lock, profile: Profile) -> list[str]:
-    lines = [_wrapped(f"{lock.kind} {_named(lock)}", f"{number:>2}. ", "    ")]
+    lines = [wrapped(f"{lock.kind} {_named(lock)}", f"{number:>2}. ", "    ")]
     shares = share(lock.wait_ns / profile.wait_ns) if profile.wait_ns else "0 %"
     lines.append(
-        _wrapped(
+        wrapped(
             f"waited {time(lock.wait_ns)} ({shares} of all), in {lock.contended:,} of {lock.acquisitions:,} "
             f"acquisitions ({share(lock.contended / lock.acquisitions)}); {_quantiles(lock.waits, lock.most_wait_ns)}",
             "    ",
@@ -74,7 +74,7 @@ def _lock(number: int, lock: Lock, profile: Profile) -> list[str]:
     )
     for mode, word in ((EXCLUSIVE, "held"), (SHARED, "read")):
         if lock.modes[mode].acquisitions:
-            lines.append(_wrapped(f"{word}: {_held(lock, mode)}", "    ", "      "))
+            lines.append(wrapped(f"{word}: {_held(lock, mode)}", "    ", "      "))
     for pair in lock.by_sites()[:_PAIRS]:
         lines += _pair(lock, pair)
     return lines
@@ -110,9 +110,9 @@ def _pair(lock: Lock, pair: Pair) -> list[str]:
     after = pair.wait_ns - pair.until_release_ns
     known = "" if not pair.until_release_ns else f", {time(after)} of it after the release"
     return [
-        _wrapped(f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}{known}:", "    - ", "      "),
-        _wrapped(f"{holder} holds until {pair.holder.site}".strip(), "      ", "        "),
-        _wrapped(f"{waiter} waits at    {pair.waiter.site}".strip(), "      ", "        "),
+        wrapped(f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}{known}:", "    - ", "      "),
+        wrapped(f"{holder} holds until {pair.holder.site}".strip(), "      ", "        "),
+        wrapped(f"{waiter} waits at    {pair.waiter.site}".strip(), "      ", "        "),
         *_chain(pair),
     ]
 
@@ -132,7 +132,7 @@ def _chain(pair: Pair) -> list[str]:
             break
         verb = "signalled in" if kind == "cond" else "held until"
         text = f"{time(ns)} of it the holder waits itself: for {kind} {name}, {verb} {place}"
-        lines.append(_wrapped(text, "      ", "        "))
+        lines.append(wrapped(text, "      ", "        "))
         pair = max((cause.pair for cause in causes), key=lambda one: one.wait_ns)
     return lines
 
@@ -158,7 +158,7 @@ def _conds(profile: Profile) -> list[str]:
         waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {plural(cond.signals, 'signal')}"
         if cond.timeouts:
             waits += f", {cond.timeouts:,} timeouts"
-        lines.append(_wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
+        lines.append(wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
         lines += _cond_pairs(cond)
     if len(profile.conds) > _CONDS:
         lines.append(f"    {len(profile.conds) - _CONDS} more; -o DIR has them")
@@ -173,16 +173,16 @@ def _cond_pairs(cond: Lock) -> list[str]:
         after = pair.wait_ns - pair.until_release_ns
         head = f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}, {time(after)} of it after the signal:"
         lines += [
-            _wrapped(head, "    - ", "      "),
-            _wrapped(f"signalled in {pair.holder.site}", "      ", "        "),
-            _wrapped(f"waits at     {pair.waiter.site}", "      ", "        "),
+            wrapped(head, "    - ", "      "),
+            wrapped(f"signalled in {pair.holder.site}", "      ", "        "),
+            wrapped(f"waits at     {pair.waiter.site}", "      ", "        "),
         ]
     idle = [one for one in pairs if one.holder.mode == SHARED]
     if idle:
         ns, waits = sum(one.wait_ns for one in idle), sum(one.waits for one in idle)
         places = ", ".join(sorted({str(one.waiter.site) for one in idle})[:_PAIRS])
         text = f"idle: {time(ns)} in {plural(waits, 'wait')}, while other threads waited there too: {places}"
-        lines.append(_wrapped(text, "    - ", "      "))
+        lines.append(wrapped(text, "    - ", "      "))
     return lines
 
 
@@ -206,8 +206,8 @@ def _coverage(profile: Profile) -> list[str]:
         words.append(f"Left out: {', '.join(f'{count:,} {_DROPPED[name]}' for name, count in dropped.items())}.")
     if profile.changed:
         words.append(f"Not the files that ran, so without names: {', '.join(profile.changed)}.")
-    lines = [_wrapped(" ".join(words), "", "  ")]
+    lines = [wrapped(" ".join(words), "", "  ")]
     cost = f"Profiling itself cost about {time(profile.cost_ns)} of processor time"
     if profile.run.cpu_s:
         cost += f", {share(profile.cost_ns / 1e9 / profile.run.cpu_s)} of the program's"
-    return [*lines, _wrapped(f"{cost} (estimated).", "", "  ")]
+    return [*lines, wrapped(f"{cost} (estimated).", "", "  ")]

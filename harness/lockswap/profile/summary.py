@@ -127,6 +127,14 @@ class Profile:
         return sum(lock.wait_ns for lock in self.locks)
 
     @property
+    def recorded_s(self) -> float | None:
+        """From the first process's start to the last thing that any of them recorded."""
+        if not self.processes:
+            return None
+        last, first = (f(one[key] for one in self.processes) for f, key in ((max, "last_ns"), (min, "started_ns")))
+        return (last - first) / 1e9
+
+    @property
     def dropped(self) -> Counter:
         return sum((Counter(one["dropped"]) for one in self.processes), Counter())
 

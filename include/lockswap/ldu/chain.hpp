@@ -1,5 +1,5 @@
-// A log of LDU (lockswap/ldu.hpp): a list that objects are added to without a lock, and that is taken
-// as a whole. What was taken can't come back while somebody adds, so no tags are needed.
+// A log of LDU (lockswap/ldu.hpp): a list that objects are added to without a lock, and that is
+// taken as a whole. What was taken can't come back while somebody adds, so no tags are needed.
 #pragma once
 
 #include <atomic>

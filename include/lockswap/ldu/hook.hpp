@@ -7,7 +7,7 @@
 //   kDead     it is to be freed after that
 // Invariants: of kInsert and kRemove at most one is set, since an update that meets its opposite
 //   takes it back (absorbing). What is pending, or dead, is logged.
-// Paper: figures 3 and 5 have a mark and a used bit for an object's insert, and a node, and the same
+// Paper: figures 3 and 5 have a mark, a used bit and a node for an object's insert, and the same
 //   again for its remove. At most one of the two marks is ever set, so here they share a word and a
 //   node: one exchange marks, absorbs and asks whether to log, where the paper has up to three.
 #pragma once

@@ -2,8 +2,8 @@
 //
 // Idea: a thread has a row of slots. A structure's number leads to the same slot in each row. A
 //   slot is a log of one structure at a time, its owner; only the row's thread adds to it.
-// State: a slot's owner, the structure's address; its lowest bit says that a thread which holds that
-//   structure's lock is taking the log.
+// State: a slot's owner, the structure's address; its lowest bit says that a thread which holds
+//   that structure's lock is taking the log.
 // Invariants: a log that is not empty belongs to its slot's owner, which lives: a structure ends
 //   only after it emptied its logs, under the guard.
 //   Only the row's thread changes the owner, while the log is empty and nobody takes it. So a taker
