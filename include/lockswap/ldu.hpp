@@ -24,8 +24,8 @@
 //   log (GLDU).
 // State: each structure has a bit for each thread: its log may hold something (an announcement).
 // Order: a reader sees what was finished before it began. A Dekker pair, all of it seq_cst:
-//     an update   1. adds to an empty log       2. looks whether its thread is announced, or does it
-//     a reader    1. takes the announcements    2. looks whether those threads' logs are empty
+//     an update   1. adds to an empty log      2. looks whether its thread is announced, or does it
+//     a reader    1. takes the announcements   2. looks whether those threads' logs are empty
 //   One of the two sees the other. A log that is not empty was announced before, and the reader
 //   that takes that announcement has yet to take the log.
 // The lock first, then the logs: a reader that finds nothing announced waits, by the lock, for the
@@ -253,8 +253,8 @@ class ldu final : ldu_parts::owner<P> {
     if (length != 0) own_length_.fetch_add(~length + 1, std::memory_order_relaxed);
   }
   bool may_pend() const noexcept {
-    // Relaxed: what was announced before this read began can't be overlooked. If it was taken since,
-    // the lock makes this reader wait for the one that took it.
+    // Relaxed: what was announced before this read began can't be overlooked. If it was taken
+    // since, the lock makes this reader wait for the one that took it.
     for (const word& w : announced_) {
       if (w.load(std::memory_order_relaxed) != 0) return true;
     }

@@ -120,7 +120,7 @@ class _Converter:
             return
         child = self.of_thread[call.result] = self.new_process()
         self.say("fork", parent.number, child.number)
-        for m in parent.mappings:  # in this order they are numbered by whoever reads the trace
+        for m in parent.mappings:  # the reader of the trace numbers them in this order
             child.mappings.append(_Mapping(self.mappings, m.start, m.end, m.file, m.first))
             self.mappings += 1
 
