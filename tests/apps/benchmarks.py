@@ -105,6 +105,10 @@ PROGRAMS = {
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure map": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure ranges": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0 --structure nodes": ("find",),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure citrus": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure path-memb": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure path-qsbr": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure plain-memb": ("find", "update"),
     "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
     "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
     "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
@@ -138,6 +142,15 @@ WORKLOADS = (
     "psearchy",
     "dedup",
 )
+
+
+def test_trees_of_one_shape() -> None:
+    """The tree that is written on liburcu alone is the Bonsai tree's shape: as high, for the same keys."""
+    line = "bonsai --seconds 0.02 --tails 0 --threads 1 --updates 0 --regions 5000 --structure"
+    heights = {
+        s: values(f"{line} {s}")["height"] for s in ("path", "rotations", "path-memb", "plain-memb", "plain-qsbr")
+    }
+    need(len(set(heights.values())) == 1 and heights["path"] > 12, f"{heights}")
 
 
 def test_address_space() -> None:
