@@ -169,6 +169,24 @@ def test_address_space() -> None:
                 raise AssertionError(f"{workload}, {design} under {lock or 'glibc'}: {error}") from None
 
 
+def test_large_pages() -> None:
+    """Pages of 2 MB: each workload, and each design; of what a region has whole, one access for 512 pages."""
+    line = "address_space --seconds 0.02 --tails 0 --mb 8 --threads 3 --pages 2m"
+    pairs = [(w, "pure-rcu") for w in WORKLOADS] + [("wrmem --memory segments", d) for d in DESIGNS]
+    for workload, design in pairs:
+        try:
+            sound(values(f"{line} --workload {workload} --design {design}"), ())
+        except AssertionError as error:
+            raise AssertionError(f"{workload}, {design}: {error}") from None
+    line = "address_space --seconds 0.1 --tails 0 --mb 8 --threads 1 --workload page_fault1 --pages"
+    for pages, faults in (("4k", 2048), ("2m", 4)):
+        found = values(f"{line} {pages}")
+        rounds = found["writes"] / 2
+        need(rounds > 2 and abs(found["reads"] / rounds - faults) <= faults / rounds, f"{pages}: {found}")
+    for design in ("rwlock", "list-pages"):
+        values(f"address_space --seconds 0.02 --tails 0 --pages 2m --design {design} --trace {apps}/traces/{TRACES[0]}")
+
+
 def test_operations_that_lock_a_part() -> None:
     """How many of them do without the whole lock; the program itself compares what is structural with a replay."""
     line = "address_space --seconds 0.05 --tails 0 --threads 2 --workload malloc --design"
