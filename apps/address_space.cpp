@@ -19,6 +19,10 @@
 // each time in a new space; --threads and the options of workloads mean nothing then.
 // docs/vm-traces.md.
 //
+// --pages 2m: a fault in memory fills a page of 2 MB where its region has all of it. Of such a page
+// programs touch one small page, as the others' accesses would be no faults; a trace is replayed as
+// it is.
+//
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; --mmap-cache has designs that
 // search a tree under a lock remember the region found last, as Linux did.
 //
@@ -65,8 +69,8 @@ using namespace bench;
 
 struct Entry {
   const char* name;
-  void (*run)(const Plan&, const Work&, bool);
-  void (*run_trace)(const Plan&, const Trace&, bool);
+  void (*run)(const Plan&, const Work&, const SpaceOptions&);
+  void (*run_trace)(const Plan&, const Trace&, const SpaceOptions&);
   bool can_cache;
 };
 
@@ -93,7 +97,8 @@ int main(int argc, char** argv) {
   std::string design = "rwlock";
   int megabytes = 128;
   double mapping = 0.1;
-  bool mmap_cache = false;
+  SpaceOptions space;
+  std::string pages = "4k";
   double wait_seconds = 0;
   std::string file;
   Options options("address_space", "Threads map, unmap and fault in one address space.");
@@ -107,7 +112,9 @@ int main(int argc, char** argv) {
                  "where wc, wr and wrmem allocate");
   options.number("--mb", megabytes, 1, 8192, "what a thread maps at once");
   options.number("--mapping", mapping, 0, 1, "isolated: share of time in map and unmap");
-  options.flag("--mmap-cache", mmap_cache, "remember the region that was found last");
+  options.choice("--pages", pages, {"4k", "2m"},
+                 "2m: a fault fills 2 MB where its region has all of them");
+  options.flag("--mmap-cache", space.mmap_cache, "remember the region that was found last");
   options.number("--waits", wait_seconds, 0, 600,
                  "how long, after that, the acquisitions of each class of locks are timed");
   options.text("--trace", file, "replay a recorded program instead; lockswap trace-vm makes them");
@@ -127,19 +134,20 @@ int main(int argc, char** argv) {
   work.threads = plan.threads;
   work.pages = static_cast<std::uint64_t>(megabytes) * 256;
   work.mapping = mapping;
+  work.large_pages = space.large_pages = pages == "2m";
   for (const Entry& e : kDesigns) {
     if (design != e.name) continue;
-    if (mmap_cache && !e.can_cache)
+    if (space.mmap_cache && !e.can_cache)
       options.refuse("--mmap-cache: design '" + design + "' has none: its faults take no lock");
     if (file.empty()) {
-      e.run(plan, work, mmap_cache);
+      e.run(plan, work, space);
     } else {
-      e.run_trace(plan, trace, mmap_cache);
+      e.run_trace(plan, trace, space);
     }
   }
   if (wait_seconds > 0) {
     plan.seconds = wait_seconds;
-    run_waits(design, plan, work, file.empty() ? nullptr : &trace, mmap_cache);
+    run_waits(design, plan, work, file.empty() ? nullptr : &trace, space);
   }
   return 0;
 }

@@ -2,8 +2,10 @@
 // F. Kaashoek, N. Zeldovich, ASPLOS 2012, section 3).
 //
 // --structure path: the Bonsai tree with full path copying; rotations: with the paper's
-// optimisation; map: std::map under a pthread_rwlock_t; ranges, nodes: the skip lists of skiplist.
-// Readers of the first two take no lock; their writers take a pthread_mutex_t.
+// optimisation; map: std::map under a pthread_rwlock_t; ranges, nodes: the skip lists of skiplist;
+// citrus: the tree under Read-Log-Update. Where there is liburcu: path-memb, path-qsbr: the Bonsai
+// tree with its grace periods; plain-memb, plain-qsbr: a tree of the same shape on its own interface.
+// Readers of Bonsai trees take no lock; their writers take a mutex.
 // The map is filled with --regions random keys of twice as many; then each operation takes a random
 // key. Of the updates half insert and half erase.
 //
@@ -11,8 +13,6 @@
 // tried, and "regions N height H garbage G": what is there at the end, the height of a Bonsai tree
 // and the nodes that an update leaves to a grace period (both 0: another structure). Exit status 1:
 // the structure is not what the operations made of it. --help shows the options.
-
-#include "lockswap/bonsai.hpp"
 
 #include <cinttypes>
 #include <cstdint>
@@ -22,9 +22,18 @@
 #include <memory>
 #include <pthread.h>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "bonsai/shape.h"
+#include "bonsai/trees.h"
+#ifdef BONSAI_HAS_LIBURCU
+#include "bonsai/over_liburcu.h"
+#endif
 #include "common/random.h"
 #include "common/report.h"
+#include "lockswap/rlu.h"
+#include "rlu/rlu_sets.h"
 #include "skip_list/node_locks.h"
 #include "skip_list/ranges.h"
 
@@ -33,57 +42,12 @@ namespace {
 using namespace bench;
 using lockswap::copies;
 
-struct Shape {
-  std::uint64_t regions = 0;
-  int height = 0;
-  double garbage = 0;
-};
-
-// Each structure: a Hand for each thread, contains, insert, erase, shape.
-template <copies kCopies>
-class Bonsai {
-  using Domain = lockswap::quiescence<>;
-
- public:
-  class Hand {
-   public:
-    Hand(Bonsai& of, unsigned) : reader(of.domain_) {}
-    Domain::reader reader;
-  };
-  bool contains(Hand& h, std::uint32_t key) { return map_.find(h.reader, key).has_value(); }
-  bool insert(Hand&, std::uint32_t key) {
-    must(pthread_mutex_lock(&mutex_), "pthread_mutex_lock");
-    const bool done = map_.insert(key, key);
-    must(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock");
-    return done;
-  }
-  bool erase(Hand&, std::uint32_t key) {
-    must(pthread_mutex_lock(&mutex_), "pthread_mutex_lock");
-    const bool done = map_.erase(key);
-    must(pthread_mutex_unlock(&mutex_), "pthread_mutex_unlock");
-    return done;
-  }
-  Shape shape() {
-    Shape s;
-    if (!map_.is_whole(s.height)) wrong_result("the tree is out of order, or out of balance");
-    for ([[maybe_unused]] const auto& e : map_.exclusive())
-      ++s.regions;
-    const auto c = map_.counts();
-    s.garbage = static_cast<double>(c.garbage) / static_cast<double>(c.updates);
-    return s;
-  }
-
- private:
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Domain domain_;
-  lockswap::bonsai_map<std::uint32_t, std::uint32_t, Domain, kCopies> map_{domain_};
-};
-
 class LockedMap {
  public:
   struct Hand {
     Hand(LockedMap&, unsigned) {}
   };
+  static void attach() {}
   bool contains(Hand&, std::uint32_t key) {
     must(pthread_rwlock_rdlock(&lock_), "pthread_rwlock_rdlock");
     const bool found = map_.find(key) != map_.end();
@@ -116,6 +80,7 @@ class SkipList {
   struct Hand : ListHand {
     Hand(SkipList& of, unsigned number) : ListHand(of.list_, number) {}
   };
+  static void attach() {}
   bool contains(Hand& h, std::uint32_t key) { return list_.contains(h, key); }
   bool insert(Hand& h, std::uint32_t key) { return list_.insert(h, key); }
   bool erase(Hand& h, std::uint32_t key) { return list_.remove(h, key); }
@@ -127,6 +92,25 @@ class SkipList {
 
  private:
   List list_;
+};
+
+class Citrus {
+ public:
+  struct Hand {
+    Hand(Citrus&, unsigned) {}
+  };
+  static void attach() { RluCitrus::attach(); }
+  bool contains(Hand&, std::uint32_t key) { return tree_.contains(key); }
+  bool insert(Hand&, std::uint32_t key) { return tree_.insert(key); }
+  bool erase(Hand&, std::uint32_t key) { return tree_.remove(key); }
+  Shape shape() {
+    Shape s;
+    tree_.for_each([&](Key) { ++s.regions; });
+    return s;
+  }
+
+ private:
+  RluCitrus tree_{0};
 };
 
 template <class Structure>
@@ -143,6 +127,8 @@ class alignas(128) Worker {
         keys_(keys),
         update_share_(share_of_32_bits(update_share)),
         random_(number) {}
+
+  void warm_up() { Structure::attach(); }
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>&) {
@@ -174,16 +160,25 @@ class alignas(128) Worker {
   Random random_;
 };
 
+// In a thread of its own: liburcu wants to know each thread, and that it ends.
+template <class F>
+void in_a_thread(F f) {
+  std::thread(f).join();
+}
+
 template <class Structure>
 void run(const Plan& plan, std::uint32_t regions, double update_share) {
   using Hand = typename Structure::Hand;
   const std::uint32_t keys = 2 * regions;
   const auto structure = std::make_unique<Structure>();
   std::deque<Hand> hands;
-  Hand& first = hands.emplace_back(*structure, 1);
-  Random random(0);
-  for (std::uint32_t there = 0; there < regions;)
-    there += structure->insert(first, 1 + random.below(keys)) ? 1 : 0;
+  in_a_thread([&] {
+    Structure::attach();
+    Hand& first = hands.emplace_back(*structure, 1);
+    Random random(0);
+    for (std::uint32_t there = 0; there < regions;)
+      there += structure->insert(first, 1 + random.below(keys)) ? 1 : 0;
+  });
 
   std::vector<Worker<Structure>> workers;
   for (int i = 0; i < plan.threads; ++i) {
@@ -196,7 +191,11 @@ void run(const Plan& plan, std::uint32_t regions, double update_share) {
   std::int64_t expected = regions;
   for (const auto& w : workers)
     expected += w.gained;
-  const Shape shape = structure->shape();
+  Shape shape;
+  in_a_thread([&] {
+    Structure::attach();
+    shape = structure->shape();
+  });
   if (static_cast<std::int64_t>(shape.regions) != expected) {
     wrong_result(std::to_string(expected) + " regions should be there, " +
                  std::to_string(shape.regions) + " are");
@@ -204,6 +203,25 @@ void run(const Plan& plan, std::uint32_t regions, double update_share) {
   std::printf("regions %" PRIu64 " height %d garbage %.2f\n", shape.regions, shape.height,
               shape.garbage);
 }
+
+struct Entry {
+  const char* name;
+  void (*run)(const Plan&, std::uint32_t, double);
+};
+const Entry kStructures[] = {
+    {"path", run<Bonsai<copies::path, OwnPeriods>>},
+    {"rotations", run<Bonsai<copies::rotations, OwnPeriods>>},
+    {"map", run<LockedMap>},
+    {"ranges", run<SkipList<RangesSkipList>>},
+    {"nodes", run<SkipList<NodeLocksSkipList>>},
+    {"citrus", run<Citrus>},
+#ifdef BONSAI_HAS_LIBURCU
+    {"path-memb", run<Bonsai<copies::path, MembPeriods>>},
+    {"path-qsbr", run<Bonsai<copies::path, QsbrPeriods>>},
+    {"plain-memb", run<PlainTree<Memb>>},
+    {"plain-qsbr", run<PlainTree<Qsbr>>},
+#endif
+};
 
 }  // namespace
 
@@ -214,24 +232,17 @@ int main(int argc, char** argv) {
   std::string structure = "path";
   Options options("bonsai", "Threads look for, insert and erase regions of one ordered map.");
   add_plan_options(options, plan);
-  options.choice("--structure", structure, {"path", "rotations", "map", "ranges", "nodes"},
-                 "what holds the regions");
+  std::vector<std::string> names;
+  for (const Entry& e : kStructures)
+    names.emplace_back(e.name);
+  options.choice("--structure", structure, names, "what holds the regions");
   options.number("--regions", regions, 1, 1 << 24, "regions that are there at first");
   options.number("--updates", update_share, 0, 1, "share of insertions and erasures");
   options.parse(argc, argv);
 
   lockswap::Native::set_spin_budget(50);  // of the locks in the nodes of a skip list
-  const auto n = static_cast<std::uint32_t>(regions);
-  if (structure == "path") {
-    run<Bonsai<copies::path>>(plan, n, update_share);
-  } else if (structure == "rotations") {
-    run<Bonsai<copies::rotations>>(plan, n, update_share);
-  } else if (structure == "map") {
-    run<LockedMap>(plan, n, update_share);
-  } else if (structure == "ranges") {
-    run<SkipList<RangesSkipList>>(plan, n, update_share);
-  } else {
-    run<SkipList<NodeLocksSkipList>>(plan, n, update_share);
+  for (const Entry& e : kStructures) {
+    if (structure == e.name) e.run(plan, static_cast<std::uint32_t>(regions), update_share);
   }
   return 0;
 }

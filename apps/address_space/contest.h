@@ -10,6 +10,7 @@
 
 #include "address_space/attempts.h"
 #include "address_space/native.h"
+#include "address_space/options.h"
 #include "address_space/own.h"
 #include "address_space/program.h"
 #include "address_space/space.h"
@@ -191,11 +192,9 @@ void print_faults(const Phase& phase, const std::vector<Worker>& workers) {
 template <class Engine>
 class Contest {
  public:
-  Contest(const Work& work, bool mmap_cache) : work_(work) {
+  Contest(const Work& work, const SpaceOptions& options) : work_(work) {
     space_->begin_heap(tables_of(0));
-    if constexpr (requires { space_->sync().index().keep_last(); }) {
-      if (mmap_cache) space_->sync().index().keep_last();
-    }
+    set_up(*space_, options);
     for (int i = 0; i < work.threads; ++i)
       workers_.emplace_back(*space_, hands_.emplace_back(space_->sync()), work, i);
   }
@@ -226,9 +225,9 @@ class Contest {
 };
 
 template <template <class> class Design>
-void run(const Plan& plan, const Work& work, bool mmap_cache) {
+void run(const Plan& plan, const Work& work, const SpaceOptions& options) {
   using lockswap::address_space::NativeMachine;
-  Contest<lockswap::address_space::Space<NativeMachine, Design>> contest(work, mmap_cache);
+  Contest<lockswap::address_space::Space<NativeMachine, Design>> contest(work, options);
   auto& workers = contest.workers();
   const Phase rates = run_phase(plan, workers, false, plan.seconds);
   print_rates(rates);

@@ -1,8 +1,10 @@
 #include "address_space/program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "address_space/allocator.h"
+#include "address_space/large_pages.h"
 #include "common/random.h"
 
 namespace bench {
@@ -228,16 +230,7 @@ class Dedup : public Program {
   std::uint64_t done_ = 0;
 };
 
-}  // namespace
-
-const std::vector<std::string>& workloads() {
-  static const std::vector<std::string> names = {"page_fault1", "page_fault2", "mmap1", "mmap2",
-                                                 "isolated",    "wc",          "wr",    "wrmem",
-                                                 "malloc",      "psearchy",    "dedup"};
-  return names;
-}
-
-std::unique_ptr<Program> program_of(const Work& work, int number) {
+std::unique_ptr<Program> small_paged(const Work& work, int number) {
   const std::uint64_t at = arena_of(number);
   const std::string& name = work.workload;
   // How many pages of each kind go together is ours: the papers say only that the three use
@@ -256,6 +249,21 @@ std::unique_ptr<Program> program_of(const Work& work, int number) {
   if (name == "isolated") return std::make_unique<Faulter>(at, work.pages);
   const bool writes = name.starts_with("page_fault");
   return std::make_unique<WillItScale>(at, work.pages, writes, name.back() == '2');
+}
+
+}  // namespace
+
+const std::vector<std::string>& workloads() {
+  static const std::vector<std::string> names = {"page_fault1", "page_fault2", "mmap1", "mmap2",
+                                                 "isolated",    "wc",          "wr",    "wrmem",
+                                                 "malloc",      "psearchy",    "dedup"};
+  return names;
+}
+
+std::unique_ptr<Program> program_of(const Work& work, int number) {
+  auto program = small_paged(work, number);
+  if (!work.large_pages) return program;
+  return with_large_pages(std::move(program), work.workload == "isolated");
 }
 
 }  // namespace bench

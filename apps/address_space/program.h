@@ -57,6 +57,7 @@ struct Work {
   int threads = 2;
   std::uint64_t pages = 0;  // the size of what is mapped at once
   double mapping = 0;       // isolated: the share of time in map and unmap
+  bool large_pages = false;
 };
 
 const std::vector<std::string>& workloads();

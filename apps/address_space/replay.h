@@ -16,6 +16,7 @@
 
 #include "address_space/attempts.h"
 #include "address_space/native.h"
+#include "address_space/options.h"
 #include "address_space/space.h"
 #include "address_space/trace.h"
 #include "common/report.h"
@@ -38,12 +39,10 @@ class Round {
   using File = lockswap::address_space::File<typename Engine::Machine>;
 
  public:
-  explicit Round(const Trace& trace, bool mmap_cache = false)
+  explicit Round(const Trace& trace, const SpaceOptions& options = {})
       : trace_(trace), first_(space_.sync()), done_(trace.threads.size()) {
     space_.begin_heap(trace.heap);
-    if constexpr (requires { space_.sync().index().keep_last(); }) {
-      if (mmap_cache) space_.sync().index().keep_last();
-    }
+    set_up(space_, options);
     for (int i = 0; i < trace.files; ++i)
       files_.push_back(std::make_unique<File>(kFileFirst));
     for (const Step& s : trace.there)
@@ -208,13 +207,13 @@ struct Replayed {
 };
 
 template <class Engine, bool kTimed>
-Replayed replay_for(const Trace& trace, double seconds, bool mmap_cache) {
+Replayed replay_for(const Trace& trace, double seconds, const SpaceOptions& options) {
   const std::size_t count = trace.threads.size();
   Replayed all;
   all.phase.resize(count);
   double spent = 0;
   do {
-    Round<Engine> round(trace, mmap_cache);
+    Round<Engine> round(trace, options);
     std::vector<Traced> traced(count);
     std::latch start(static_cast<std::ptrdiff_t>(count) + 1);
     std::vector<std::thread> threads;
@@ -264,9 +263,9 @@ Replayed replay_for(const Trace& trace, double seconds, bool mmap_cache) {
 }
 
 template <template <class> class Design>
-void run_trace(const Plan& plan, const Trace& trace, bool mmap_cache) {
+void run_trace(const Plan& plan, const Trace& trace, const SpaceOptions& options) {
   using Engine = lockswap::address_space::Space<lockswap::address_space::NativeMachine, Design>;
-  const Replayed all = replay_for<Engine, false>(trace, plan.seconds, mmap_cache);
+  const Replayed all = replay_for<Engine, false>(trace, plan.seconds, options);
   print_rates(all.phase);
   std::printf("rounds %" PRIu64 " replay_threads %zu replay_steps %" PRIu64 " synthesised %d\n",
               all.rounds, trace.threads.size(), trace.faults + trace.changes,
@@ -275,7 +274,7 @@ void run_trace(const Plan& plan, const Trace& trace, bool mmap_cache) {
               all.ordered_seconds / all.phase[0].seconds);
   print_faults_cpu(all.phase);
   if (plan.tail_seconds > 0)
-    print_tails(replay_for<Engine, true>(trace, plan.tail_seconds, mmap_cache).phase, "fault",
+    print_tails(replay_for<Engine, true>(trace, plan.tail_seconds, options).phase, "fault",
                 "change");
   if constexpr (requires(typename Engine::Hand & h) { h.attempts; }) {
     all.attempts.check({&trace.own}, all.rounds);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "address_space/options.h"
 #include "address_space/program.h"
 #include "address_space/trace.h"
 #include "common/crew.h"
@@ -12,6 +13,6 @@ namespace bench {
 
 // For plan.seconds; a trace, if there is one. Prints the lines of timed.h.
 void run_waits(const std::string& design, const Plan& plan, const Work& work, const Trace* trace,
-               bool mmap_cache);
+               const SpaceOptions& options);
 
 }  // namespace bench

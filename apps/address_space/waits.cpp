@@ -24,8 +24,8 @@ template <template <class> class Design>
 using Engine = lockswap::address_space::Space<TimedMachine, Design>;
 
 template <template <class> class Design>
-void of_workload(const Plan& plan, const Work& work, bool mmap_cache) {
-  Contest<Engine<Design>> contest(work, mmap_cache);
+void of_workload(const Plan& plan, const Work& work, const SpaceOptions& options) {
+  Contest<Engine<Design>> contest(work, options);
   take_waits();
   double seconds = 0;
   for (const Share& s : run_phase(plan, contest.workers(), false, plan.seconds))
@@ -34,9 +34,9 @@ void of_workload(const Plan& plan, const Work& work, bool mmap_cache) {
   contest.check();
 }
 template <template <class> class Design>
-void of_trace(const Plan& plan, const Trace& trace, bool mmap_cache) {
+void of_trace(const Plan& plan, const Trace& trace, const SpaceOptions& options) {
   take_waits();
-  const Replayed all = replay_for<Engine<Design>, false>(trace, plan.seconds, mmap_cache);
+  const Replayed all = replay_for<Engine<Design>, false>(trace, plan.seconds, options);
   double seconds = 0;
   for (const Share& s : all.phase)
     seconds += s.seconds;
@@ -78,16 +78,16 @@ void print_waits(double seconds_of_threads) {
 }
 
 void run_waits(const std::string& design, const Plan& plan, const Work& work, const Trace* trace,
-               bool mmap_cache) {
+               const SpaceOptions& options) {
   using namespace lockswap::address_space;
 // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
-#define DESIGN(name, Class)                       \
-  if (design == name) {                           \
-    if (trace == nullptr) {                       \
-      of_workload<Class>(plan, work, mmap_cache); \
-    } else {                                      \
-      of_trace<Class>(plan, *trace, mmap_cache);  \
-    }                                             \
+#define DESIGN(name, Class)                    \
+  if (design == name) {                        \
+    if (trace == nullptr) {                    \
+      of_workload<Class>(plan, work, options); \
+    } else {                                   \
+      of_trace<Class>(plan, *trace, options);  \
+    }                                          \
   }
 #include "address_space/designs.def"
 #undef DESIGN

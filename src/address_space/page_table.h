@@ -1,5 +1,7 @@
 // A page table (four levels in the product), a lock in each table; frames, and the files' pages.
 //
+// Large pages (2 MB in the product): an entry one level above the leaves may be a frame of as many
+//   pages as a leaf has. One that is visited in part is split first: a leaf takes its place.
 // Invariants: an entry changes under its table's lock. A table is entered from above without a
 //   lock; one that is `dead` has been taken out, and nothing is put into it. Locks are taken from
 //   the root down.
@@ -15,15 +17,26 @@
 
 namespace lockswap::address_space {
 
-template <class M>
+// A page has one word.
+template <class M, std::size_t kFramePages = 1>
 struct Frame {
   typename M::template atomic<std::uint64_t> users;  // entries, of all spaces, and a file's own
-  typename M::template plain<std::uint64_t> value;   // under the lock of a table with the entry
+  // Under the lock of a table with the entry.
+  typename M::template plain<std::uint64_t> values[kFramePages];
+  typename M::template plain<std::uint64_t>& at(std::uint64_t page) {
+    return values[page % kFramePages];
+  }
 
   static Frame* make(std::uint64_t value) {
-    auto* f = new (M::template take<Frame>()) Frame;
-    f->users.store(1, relaxed);  // nobody else sees it
-    f->value.set(value);
+    auto* f = fresh();
+    for (auto& v : f->values)
+      v.set(value);
+    return f;
+  }
+  static Frame* copy_of(const Frame& other) {
+    auto* f = fresh();
+    for (std::size_t i = 0; i < kFramePages; ++i)
+      f->values[i].set(other.values[i].get());
     return f;
   }
   void use() { users.fetch_add(1, relaxed); }  // the caller has an entry, so it stays
@@ -36,6 +49,13 @@ struct Frame {
   }
   // acquire: pairs with leave; what the others read comes before what is written here.
   bool is_alone() const { return users.load(acquire) == 1; }
+
+ private:
+  static Frame* fresh() {
+    auto* f = new (M::template take<Frame>()) Frame;
+    f->users.store(1, relaxed);  // nobody else sees it
+    return f;
+  }
 };
 
 template <class M, class Lock = typename M::Lock>
@@ -80,6 +100,11 @@ class PageTable {
   static constexpr int kBits = M::kTableBits;
   static constexpr std::uint64_t kPages = std::uint64_t{1} << (kLevels * kBits);
   static constexpr std::uint64_t kWritable = 1;
+  // A large page, in a table above the leaves.
+  static constexpr std::uint64_t kLarge = 2;
+  static constexpr std::uint64_t kLargePages = std::uint64_t{1} << kBits;
+  using Small = Frame<M>;
+  using Large = Frame<M, kLargePages>;
 
   struct Table {
     typename M::Lock lock;
@@ -95,7 +120,7 @@ class PageTable {
   };
   template <class T>
   static T* at(std::uint64_t entry) {
-    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(entry & ~kWritable));
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(entry & ~(kWritable | kLarge)));
   }
   static std::uint64_t entry_of(const void* p) {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
@@ -113,17 +138,39 @@ class PageTable {
   ~PageTable() { destroy(root_, kLevels - 1); }
   PageTable(const PageTable&) = delete;
 
-  // The leaf of the page, made if it is not there; it may be dead by now. nullptr: another thread
-  // has taken out a table on the way.
-  Table* leaf(std::uint64_t page) {
+  // f(frame) with the frame's own type.
+  template <class F>
+  static auto with_frame(std::uint64_t entry, F f) {
+    return (entry & kLarge) != 0 ? f(at<Large>(entry)) : f(at<Small>(entry));
+  }
+  static void use(std::uint64_t entry) {
+    with_frame(entry, [](auto* f) { f->use(); });
+  }
+  static void leave(std::uint64_t entry) {
+    with_frame(entry, [](auto* f) { f->leave(); });
+  }
+  static std::uint64_t pages_of(std::uint64_t entry) {
+    return (entry & kLarge) != 0 ? kLargePages : 1;
+  }
+
+  // The table that has the page's entry, and its level: the leaf, made if it is not there; or the
+  // one above, where a large page is or, with `large`, may become one. It may be dead by now.
+  // nullptr: another thread has taken out a table on the way.
+  struct Place {
+    Table* table;
+    int level;
+  };
+  Place place(std::uint64_t page, bool large) {
     Table* t = root_;
     for (int level = kLevels - 1; level > 0; --level) {
       const std::uint64_t i = slot(page, level);
       std::uint64_t e = t->entries[i].load(acquire);
+      if (level == 1 && (e == 0 ? large : (e & kLarge) != 0)) return {t, 1};
       if (e == 0) {
         const Held<M> held(t->lock);
-        if (t->dead.get()) return nullptr;
+        if (t->dead.get()) return {nullptr, level};
         e = t->entries[i].load(relaxed);  // written under the lock
+        if ((e & kLarge) != 0) return {t, level};
         if (e == 0) {
           e = entry_of(make());
           set(*t, i, e);
@@ -131,10 +178,11 @@ class PageTable {
       }
       t = at<Table>(e);
     }
-    return t;
+    return {t, 0};
   }
 
-  // f(page, entry) gives what becomes of the entry, for the entries there are in [start, end).
+  // f(page, entry) gives what becomes of the entry, for the entries there are in [start, end); a
+  // large page has one.
   // Each table on the way is locked, also where nothing is below it: a fault that puts a table or a
   // frame there later sees what this thread did before.
   template <class F>
@@ -157,12 +205,23 @@ class PageTable {
  private:
   struct NothingElse {};
   static Table* make() { return new (M::template take<Table>()) Table; }
+  // Under the lock of `t`: a leaf takes the large page's place. What a child shares after a fork is
+  // copied.
+  static Table* split(Table& t, std::uint64_t i, std::uint64_t entry) {
+    Table* leaf = make();
+    auto* large = at<Large>(entry);
+    for (std::uint64_t p = 0; p < kLargePages; ++p)
+      set(*leaf, p, entry_of(Small::make(large->at(p).get())) | (entry & kWritable));
+    set(t, i, entry_of(leaf));
+    large->leave();
+    return leaf;
+  }
   static void destroy(Table* t, int level) {
     for (auto& e : t->entries) {
       const std::uint64_t entry = e.load(relaxed);  // nobody uses it any more
       if (entry == 0) continue;
-      if (level == 0) {
-        at<Frame<M>>(entry)->leave();
+      if (level == 0 || (level == 1 && (entry & kLarge) != 0)) {
+        leave(entry);
       } else {
         destroy(at<Table>(entry), level - 1);
       }
@@ -186,12 +245,13 @@ class PageTable {
         if (page >= end) break;
         const std::uint64_t e = t->entries[i].load(relaxed);  // under the lock
         if (e == 0) continue;
-        if (level == 0) {
+        const bool is_large = level == 1 && (e & kLarge) != 0;
+        if (level == 0 || (is_large && start <= page && page + span <= end)) {
           const std::uint64_t changed = f(page, e);
           if (changed != e) set(*t, i, changed);
           continue;
         }
-        Table* below = at<Table>(e);
+        Table* below = is_large ? split(*t, i, e) : at<Table>(e);
         visit(below, level - 1, page);
         if constexpr (!std::is_same_v<Retire, NothingElse>) {
           if (page < first || page + span > last) continue;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "address_space/change.h"
@@ -35,6 +36,12 @@ class Space {
   using Machine = M;
   using Hand = typename Sync::Hand;  // one for each thread
   Sync& sync() { return sync_; }
+  // Before threads look: a fault in memory that is in no file fills a large page, where its region
+  // has all of it and nothing is there (Linux's transparent huge pages, always).
+  void use_large_pages() {
+    large_ = true;
+    sync_.faults_fill(Pages::kLargePages);
+  }
 
   // --- accesses. False: no region there allows it.
   bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
@@ -96,18 +103,28 @@ class Space {
           child.sync_.index().insert(made(e));
           table_.visit(e.start, e.end, [&](std::uint64_t page, std::uint64_t entry) {
             if (!e.shared) entry &= ~Pages::kWritable;
-            Pages::template at<Frame<M>>(entry)->use();
-            Pages::set(*child.table_.leaf(page), Pages::slot(page, 0), entry);
+            Pages::use(entry);
+            const auto place = child.table_.place(page, (entry & Pages::kLarge) != 0);
+            Pages::set(*place.table, Pages::slot(page, place.level), entry);
             return entry;
           });
         }
       });
+      if (large_) child.use_large_pages();
       child.heap_ = heap_;
       child.brk_.store(brk_.load(relaxed), relaxed);  // nobody moves the one or knows the other
       return Tried::done;
     });
   }
   // When no thread is in an operation.
+  std::uint64_t large_pages() {
+    std::uint64_t count = 0;
+    table_.visit(0, Pages::kPages, [&](std::uint64_t, std::uint64_t entry) {
+      count += (entry & Pages::kLarge) != 0 ? 1 : 0;
+      return entry;
+    });
+    return count;
+  }
   Extents regions() {
     Extents all;
     for (Region<M>* r : sync_.index().around(0, Pages::kPages))
@@ -119,7 +136,8 @@ class Space {
     std::uint64_t count = 0;
     table_.visit(0, Pages::kPages, [&](std::uint64_t page, std::uint64_t entry) {
       const Region<M>* r = sync_.index().floor(page);
-      count += r == nullptr || !r->has(page) ? 1 : 0;
+      const std::uint64_t last = page + Pages::pages_of(entry) - 1;
+      count += r == nullptr || !r->has(page) || !r->has(last) ? 1 : 0;
       return entry;
     });
     return count;
@@ -141,48 +159,70 @@ class Space {
     const std::uint64_t allowed = r->protection.load(relaxed);
     if ((allowed & (write ? kWrite : kRead)) == 0) return {no, 0};
     if (!locked && r->file != nullptr) return {no, 0};
-    auto* leaf = table_.leaf(page);
-    if (leaf == nullptr) return {Filled::under_lock, 0};
-    const Held<M> held(leaf->lock);
-    if (leaf->dead.get()) return {Filled::under_lock, 0};
-    // A change marks the region before it takes this lock to empty the table.
-    if (!locked && r->gone.load(relaxed) != 0) return {no, 0};
-    if (r->file != nullptr) {
-      const Held<M> its(r->file->lock);
-      return touch(*r, *leaf, page, write, value, locked);
+    const bool large = may_be_large(*r, page);
+    for (;;) {
+      const auto place = table_.place(page, large);
+      if (place.table == nullptr) return {Filled::under_lock, 0};
+      const Held<M> held(place.table->lock);
+      if (place.table->dead.get()) return {Filled::under_lock, 0};
+      // A change marks the region before it takes this lock to empty the table.
+      if (!locked && r->gone.load(relaxed) != 0) return {no, 0};
+      const Spot spot{place.table, place.level, page};
+      if (r->file != nullptr) {
+        const Held<M> its(r->file->lock);
+        return touch<typename Pages::Small>(*r, spot, write, value, locked);
+      }
+      if (place.level == 0) return touch<typename Pages::Small>(*r, spot, write, value, locked);
+      // Another thread has split it, or taken it away.
+      const std::uint64_t entry = spot.entry();
+      if (entry == 0 ? !large : (entry & Pages::kLarge) == 0) continue;
+      return touch<typename Pages::Large>(*r, spot, write, value, locked);
     }
-    return touch(*r, *leaf, page, write, value, locked);
   }
-  Outcome touch(Region<M>& r, typename Pages::Table& leaf, std::uint64_t page, bool write,
-                std::uint64_t value, bool locked) {
-    const std::uint64_t slot = Pages::slot(page, 0);
-    std::uint64_t entry = leaf.entries[slot].load(relaxed);  // under the lock
-    const auto show = [&](Frame<M>* f, bool writable) {
-      entry = Pages::entry_of(f) | (writable ? Pages::kWritable : 0);
-      Pages::set(leaf, slot, entry);
+  bool may_be_large(const Region<M>& r, std::uint64_t page) const {
+    if (!large_ || r.file != nullptr || Pages::kLevels == 1) return false;
+    const std::uint64_t first = page - page % Pages::kLargePages;
+    return r.has(first) && r.has(first + Pages::kLargePages - 1);
+  }
+  // The place of a page's entry, under its table's lock.
+  struct Spot {
+    typename Pages::Table* table;
+    int level;
+    std::uint64_t page;
+    std::uint64_t slot() const { return Pages::slot(page, level); }
+    std::uint64_t entry() const { return table->entries[slot()].load(relaxed); }  // under the lock
+  };
+  template <class F>
+  Outcome touch(Region<M>& r, const Spot& spot, bool write, std::uint64_t value, bool locked) {
+    constexpr bool kIsLarge = std::is_same_v<F, typename Pages::Large>;
+    std::uint64_t entry = spot.entry();
+    const auto show = [&](F* f, bool writable) {
+      entry =
+          Pages::entry_of(f) | (writable ? Pages::kWritable : 0) | (kIsLarge ? Pages::kLarge : 0);
+      Pages::set(*spot.table, spot.slot(), entry);
     };
     if (entry == 0) {
       if (r.file == nullptr) {
-        show(Frame<M>::make(0), write);
-      } else {
-        Frame<M>* f = r.file->frame(page - r.base);
+        show(F::make(0), write);
+      } else if constexpr (!kIsLarge) {
+        F* f = r.file->frame(spot.page - r.base);
         f->use();
         show(f, write && r.shared);
       }
     }
-    auto* f = Pages::template at<Frame<M>>(entry);
+    auto* f = Pages::template at<F>(entry);
     if (write && (entry & Pages::kWritable) == 0) {
       if (r.shared || f->is_alone()) {
         show(f, true);
       } else {  // copy-on-write
         if (!locked) return {Filled::under_lock, 0};
-        show(Frame<M>::make(f->value.get()), true);
+        show(F::copy_of(*f), true);
         f->leave();
-        f = Pages::template at<Frame<M>>(entry);
+        f = Pages::template at<F>(entry);
       }
     }
-    if (write) f->value.set(value);
-    return {Filled::done, f->value.get()};
+    if (write) f->at(spot.page).set(value);
+    return {Filled::done, f->at(spot.page).get()};
   }
 
   bool change(Hand& h, Change kind, Edit edit_as, const Extent<M>& what) {
@@ -216,7 +256,11 @@ class Space {
     if (hidden.empty() && edit_as == Edit::put) hidden = old;
     sync_.hide(hidden);
     if (edit_as == Edit::protect) {
-      if ((what.protection & kWrite) == 0) make_read_only(what.start, what.end);
+      if ((what.protection & kWrite) == 0) {
+        make_read_only(what.start, what.end);
+      } else if (large_) {  // a large page is in one region
+        table_.visit(what.start, what.end, [](std::uint64_t, std::uint64_t e) { return e; });
+      }
     } else {
       drop(what.start, what.end, allowed);
     }
@@ -266,7 +310,7 @@ class Space {
     table_.visit_and_prune(
         start, end, allowed.first, allowed.last,
         [](std::uint64_t, std::uint64_t entry) {
-          Pages::template at<Frame<M>>(entry)->leave();
+          Pages::leave(entry);
           return std::uint64_t{0};
         },
         [&](typename Pages::Table* t) { sync_.index().retire(t); });
@@ -278,6 +322,7 @@ class Space {
 
   Sync sync_;
   Pages table_;
+  bool large_ = false;
   std::uint64_t heap_ = 0;
   typename M::template atomic<std::uint64_t> brk_;
 };

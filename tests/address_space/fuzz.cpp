@@ -2,6 +2,7 @@
 // of it, too. After each operation the answers agree; after each of the others, the regions.
 //
 //   address_space_fuzz OPERATIONS [SEED]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -17,6 +18,8 @@ using namespace address_space_test;
 using M = NativeMachine;
 constexpr std::uint64_t kHeap = 60;
 constexpr std::uint64_t kFar = 1 << 20;  // in tables of its own
+constexpr std::uint64_t kLarge = PageTable<M>::kLargePages;
+constexpr std::uint64_t kNear = kLarge;  // behind the heap
 
 template <template <class> class Design>
 class Family {
@@ -29,10 +32,12 @@ class Family {
   };
 
  public:
-  bool run(const char* name, int operations, unsigned seed) {
+  bool run(const char* name, int operations, unsigned seed, bool large) {
     std::mt19937 random(seed);
+    large_ = large;
     members_.emplace_back();
     members_[0].engine->begin_heap(kHeap);
+    if (large) members_[0].engine->use_large_pages();
     for (int i = 0; i < operations; ++i) {
       Member& m = members_[random() % members_.size()];
       if (random() % 64 == 0) {
@@ -40,6 +45,7 @@ class Family {
         continue;
       }
       const Step op = draw(random);
+      most_large_ = std::max(most_large_, i % 16 == 0 ? m.engine->large_pages() : 0);
       const Result got = apply<Engine, M>(*m.engine, *m.hand, op, files_);
       const Result want = m.model.apply(op, contents_);
       const bool same =
@@ -60,7 +66,10 @@ class Family {
       print("model", m.model.runs());
       return false;
     }
-    return true;
+    if (large == (most_large_ != 0)) return true;
+    std::printf("%s: seed %u: %llu large pages\n", name, seed,
+                static_cast<unsigned long long>(most_large_));
+    return false;
   }
 
  private:
@@ -73,7 +82,7 @@ class Family {
     }
     std::printf("\n");
   }
-  static Step draw(std::mt19937& random) {
+  Step draw(std::mt19937& random) const {
     Step op{};
     const auto kind = random() % 20;
     op.kind = kind < 6    ? Step::read
@@ -86,6 +95,14 @@ class Family {
     op.start = random() % 64 + (random() % 4 == 0 ? kFar : 0);
     if (op.kind == Step::brk) op.start = kHeap - 1 + random() % 12;
     op.end = op.start + 1 + random() % 12;
+    if (large_ && op.kind >= Step::map && op.kind != Step::brk && random() % 2 == 0) {
+      // Most of one large page, one or two.
+      op.start = op.start < kFar ? kNear : kFar;
+      op.end = op.start + kLarge - random() % 3 + random() % 2 * kLarge;
+      op.start += random() % 3;
+    }
+    if (large_ && op.kind <= Step::write && random() % 2 == 0)
+      op.start = (op.start < kFar ? kNear : kFar) + random() % (2 * kLarge);
     op.protection = random() % 4;
     if (random() % 2 == 0) op.protection = kRead | kWrite;
     op.value = random();
@@ -111,6 +128,8 @@ class Family {
   File<M> one_{first_of(0)}, two_{first_of(1)};
   File<M>* files_[2] = {&one_, &two_};
   Files contents_;
+  bool large_ = false;
+  std::uint64_t most_large_ = 0;
   std::vector<Member> members_;
 };
 
@@ -120,7 +139,9 @@ int main(int argc, char** argv) {
   const int operations = argc > 1 ? std::atoi(argv[1]) : 20000;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   bool good = true;
-#define DESIGN(name, Class) good = Family<Class>().run(name, operations, seed) && good;
+#define DESIGN(name, Class)                                          \
+  good = Family<Class>().run(name, operations, seed, false) && good; \
+  good = Family<Class>().run(name, operations / 10, seed, true) && good;
 #include "address_space/designs.def"
 #undef DESIGN
   return good ? 0 : 1;

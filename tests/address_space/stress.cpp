@@ -21,11 +21,10 @@ namespace {
 using namespace address_space_test;
 using M = NativeMachine;
 constexpr int kThreads = 3;
-constexpr std::uint64_t kOwn = 40;      // pages of a thread
-constexpr std::uint64_t kCommon = 505;  // across two leaves
+constexpr std::uint64_t kCommon = 2553;  // across two leaves
 
 template <template <class> class Design>
-bool stress(const char* name, double seconds) {
+bool stress(const char* name, double seconds, bool large) {
 #ifdef __SANITIZE_THREAD__
   // The library's range locks are not built for ThreadSanitizer, which would see no order in them.
   if (std::string_view(name).starts_with("list") || std::string_view(name).starts_with("tree")) {
@@ -35,6 +34,9 @@ bool stress(const char* name, double seconds) {
 #endif
   using Engine = Space<M, Design>;
   Engine engine;
+  if (large) engine.use_large_pages();
+  // A large page of its own, and one together with a neighbour.
+  const std::uint64_t own = large ? 700 : 40;
   std::atomic<std::uint64_t> done{0}, wrong{0};
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::milliseconds(static_cast<long>(1000 * seconds));
@@ -55,9 +57,13 @@ bool stress(const char* name, double seconds) {
                   : kind < 12 ? Step::unmap
                   : kind < 15 ? Step::protect
                               : Step::discard;
-        const std::uint64_t at = random() % kOwn;
-        op.start = t * kOwn + at;
-        op.end = op.start + 1 + random() % (kOwn - at);
+        const std::uint64_t at = random() % own;
+        op.start = t * own + at;
+        op.end = op.start + 1 + random() % (own - at);
+        if (large && random() % 8 == 0) {  // all of it
+          op.start = t * own;
+          op.end = op.start + own;
+        }
         op.protection = random() % 4 == 0 ? kRead : kRead | kWrite;
         op.value = random();
         if (apply<Engine, M>(engine, hand, op, nullptr) != model.apply(op, none)) ++wrong;
@@ -76,9 +82,9 @@ bool stress(const char* name, double seconds) {
     t.join();
   // The regions of the parts that are a thread's own, page by page.
   std::vector<Model::Run> want, got;
-  const auto split = [](const std::vector<Model::Run>& runs, std::vector<Model::Run>& pages) {
+  const auto split = [own](const std::vector<Model::Run>& runs, std::vector<Model::Run>& pages) {
     for (const auto& r : runs) {
-      for (std::uint64_t p = r.start; p < r.end && p < kThreads * kOwn; ++p)
+      for (std::uint64_t p = r.start; p < r.end && p < kThreads * own; ++p)
         pages.push_back({p, p + 1, r.protection, r.file, r.shared});
     }
   };
@@ -86,7 +92,7 @@ bool stress(const char* name, double seconds) {
     split(m.runs(), want);
   split(runs_of<Engine, M>(engine, nullptr, 0), got);
   if (got != want || engine.strays() != 0) ++wrong;
-  std::printf("%s: %llu operations, %llu wrong\n", name,
+  std::printf("%s%s: %llu operations, %llu wrong\n", name, large ? ", large pages" : "",
               static_cast<unsigned long long>(done.load()),
               static_cast<unsigned long long>(wrong.load()));
   return wrong == 0 && done > 0;
@@ -97,7 +103,9 @@ bool stress(const char* name, double seconds) {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   bool good = true;
-#define DESIGN(name, Class) good = stress<Class>(name, seconds) && good;
+#define DESIGN(name, Class)                           \
+  good = stress<Class>(name, seconds, false) && good; \
+  good = stress<Class>(name, seconds, true) && good;
 #include "address_space/designs.def"
 #undef DESIGN
   return good ? 0 : 1;

@@ -105,6 +105,10 @@ PROGRAMS = {
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure map": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure ranges": ("find", "update"),
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0 --structure nodes": ("find",),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure citrus": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure path-memb": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure path-qsbr": ("find", "update"),
+    "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure plain-memb": ("find", "update"),
     "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
     "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
     "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
@@ -140,6 +144,15 @@ WORKLOADS = (
 )
 
 
+def test_trees_of_one_shape() -> None:
+    """The tree that is written on liburcu alone is the Bonsai tree's shape: as high, for the same keys."""
+    line = "bonsai --seconds 0.02 --tails 0 --threads 1 --updates 0 --regions 5000 --structure"
+    heights = {
+        s: values(f"{line} {s}")["height"] for s in ("path", "rotations", "path-memb", "plain-memb", "plain-qsbr")
+    }
+    need(len(set(heights.values())) == 1 and heights["path"] > 12, f"{heights}")
+
+
 def test_address_space() -> None:
     """Each workload with three designs, and each design with two: the program checks what it did."""
     line = "address_space --seconds 0.02 --tails 0 --mb 1 --threads 3"
@@ -154,6 +167,24 @@ def test_address_space() -> None:
                 need(found["writes"] > 0, f"no operation: {found}")
             except AssertionError as error:
                 raise AssertionError(f"{workload}, {design} under {lock or 'glibc'}: {error}") from None
+
+
+def test_large_pages() -> None:
+    """Pages of 2 MB: each workload, and each design; of what a region has whole, one access for 512 pages."""
+    line = "address_space --seconds 0.02 --tails 0 --mb 8 --threads 3 --pages 2m"
+    pairs = [(w, "pure-rcu") for w in WORKLOADS] + [("wrmem --memory segments", d) for d in DESIGNS]
+    for workload, design in pairs:
+        try:
+            sound(values(f"{line} --workload {workload} --design {design}"), ())
+        except AssertionError as error:
+            raise AssertionError(f"{workload}, {design}: {error}") from None
+    line = "address_space --seconds 0.1 --tails 0 --mb 8 --threads 1 --workload page_fault1 --pages"
+    for pages, faults in (("4k", 2048), ("2m", 4)):
+        found = values(f"{line} {pages}")
+        rounds = found["writes"] / 2
+        need(rounds > 2 and abs(found["reads"] / rounds - faults) <= faults / rounds, f"{pages}: {found}")
+    for design in ("rwlock", "list-pages"):
+        values(f"address_space --seconds 0.02 --tails 0 --pages 2m --design {design} --trace {apps}/traces/{TRACES[0]}")
 
 
 def test_operations_that_lock_a_part() -> None:

@@ -27,8 +27,8 @@ namespace {
 
 using namespace address_space_test;
 
-// Two entries a table. The engine of one level has two pages, of two, four, of three, eight.
-template <int levels>
+// Two entries a table, or more. The engine of one level has two pages, of two, four, of three, eight.
+template <int levels, int table_bits = 1>
 struct ToyMachine {
   template <class T>
   using atomic = ExploredAtomic<T>;
@@ -36,7 +36,7 @@ struct ToyMachine {
   using plain = ExploredPlain<T>;
   using Word = ExploredAtomic<std::uint64_t>;
   static constexpr int kLevels = levels;
-  static constexpr int kTableBits = 1;
+  static constexpr int kTableBits = table_bits;
   static constexpr std::size_t kGarbage = 1;
 
   static bool prepare_heavy_fence() { return true; }
@@ -169,6 +169,9 @@ struct Script {
   std::vector<std::string> threads;
 };
 
+// The region that was found last is kept; pages may be large.
+enum class Extra : std::uint8_t { none, kept, large };
+
 template <class M, template <class> class Design>
 class World {
   using Engine = Space<M, Design>;
@@ -191,7 +194,7 @@ class World {
   };
 
  public:
-  World(const Script& s, bool keeps) : keeps_(keeps) {
+  World(const Script& s, Extra extra) : extra_(extra) {
     first_ = words(s.first);
     for (const std::string& t : s.threads)
       threads_.push_back(words(t));
@@ -205,8 +208,9 @@ class World {
     file_ = new (file_bytes_) File<M>(first_of(0));
     engine_ = made(engine_bytes_);
     if constexpr (requires { engine_->sync().index().keep_last(); }) {
-      if (keeps_) engine_->sync().index().keep_last();
+      if (extra_ == Extra::kept) engine_->sync().index().keep_last();
     }
+    if (extra_ == Extra::large) engine_->use_large_pages();
     for (std::size_t i = 0; i < threads_.size(); ++i)
       hands_[i] = new (hand_bytes_[i]) Hand(engine_->sync());
     if (forks_) {
@@ -290,7 +294,7 @@ class World {
 
   std::vector<Word> first_;
   std::vector<std::vector<Word>> threads_;
-  bool keeps_;
+  Extra extra_;
   bool forks_ = false;
   std::vector<Done> done_;
   std::vector<Model::Run> runs_, child_runs_;
@@ -371,15 +375,48 @@ const Script kKeptScripts[] = {
     {"kept-boundary", "m0-2r m2-4rw R1 W3", {"p1-2rw W1", "W3 R1 W2"}},
 };
 
+// Large pages, of two pages each; two levels.
+const Script kLargeScripts[] = {
+    // A part of it goes while faults are at both; what is left has what it had.
+    {"large-split", "m0-4rw W0 W1", {"u1-2", "W0 R1 R0"}},
+    {"large-protect", "m0-2rw W0 W1", {"p1-2r", "W0 R1"}},
+    // mprotect that allows more splits it, too.
+    {"large-allow", "m0-2r R0", {"p1-2rw W1", "R0 W1"}},
+    {"large-discard", "m0-2rw W0 W1", {"d1-2", "R1 R0"}},
+    // All of it goes, and a fault may not bring it back.
+    {"large-fill", "m0-4rw", {"u0-4", "W2 R3"}},
+    {"large-refill", "m0-2rw W1", {"u0-2 m0-2r", "W0 R1"}},
+    // Two faults make one.
+    {"large-fresh", "m0-2rw", {"W0 R1", "W1 R0"}},
+    // A region ends within one, and then has all of it.
+    {"large-edge", "m0-3rw W2", {"W0 R2", "R3"}},
+    {"large-whole", "m0-1rw W0", {"m1-2rw W1", "W0 R0"}},
+    // A fault puts a table where another one is about to fill a large page.
+    {"large-table", "m0-1rw", {"m1-2rw W1", "W0 R0"}},
+};
+// The same; both change a part of one.
+const Script kLargePartsScripts[] = {
+    {"large-end", "m0-4rw W2", {"u3-4", "W2 R2"}},
+    {"large-parts", "m1-3r m3-7rw W4 W5", {"p3-4r", "u6-7 W5"}},
+    {"large-boundary", "m0-3r m3-8rw W5 W4", {"p3-5r R4", "W5 R5"}},
+};
+// Of four pages: an operation locks fewer than a fault that fills it.
+const Script kLargeCut = {"large-cut", "m0-8rw", {"u7-8", "W4 R4"}};
+const Script kLargeForks[] = {
+    {"large-fork", "m0-2rw W0", {"F cR0 cW1 cR0", "W0 R0"}},
+    {"large-fork-split", "m0-2rw W0 W1", {"F cu0-1 cW1", "R1 W1"}},
+};
+
 template <class M, template <class> class Design>
-void add_case(std::vector<Case>& cases, const char* design, const Script& s, bool keeps = false) {
+void add_case(std::vector<Case>& cases, const char* design, const Script& s,
+              Extra extra = Extra::none) {
   Case c;
   c.name = std::string("address-space/") + design + '/' + s.name;
   c.threads = s.threads;
   c.bounds = {2, 1, 0, 0};
   c.quick_bounds = {1, 1, 0, 0};
-  c.other = [&s, keeps] {
-    const auto world = std::make_shared<World<M, Design>>(s, keeps);
+  c.other = [&s, extra] {
+    const auto world = std::make_shared<World<M, Design>>(s, extra);
     Scenario scenario;
     scenario.threads = static_cast<int>(s.threads.size());
     scenario.setup = [world] { world->setup(); };
@@ -401,11 +438,20 @@ void add_design(std::vector<Case>& cases, const char* design) {
   if constexpr (!std::is_same_v<typename Design<Flat>::Index, RcuIndex<Flat>>)
     add_case<Flat, Design>(cases, design, kForkFills);
   add_case<Wide, Design>(cases, design, kDirectory);
+  for (const Script& s : kLargeScripts)
+    add_case<Flat, Design>(cases, design, s, Extra::large);
+  if constexpr (!std::is_same_v<typename Design<Flat>::Index, RcuIndex<Flat>>) {
+    for (const Script& s : kLargeForks)
+      add_case<Flat, Design>(cases, design, s, Extra::large);
+  }
   if constexpr (Design<Wide>::kInPlace) {
     for (const Script& s : kInPlaceScripts)
       add_case<Wide, Design>(cases, design, s);
+    for (const Script& s : kLargePartsScripts)
+      add_case<Wide, Design>(cases, design, s, Extra::large);
+    add_case<ToyMachine<2, 2>, Design>(cases, design, kLargeCut, Extra::large);
     for (const Script& s : kKeptScripts)
-      add_case<ToyMachine<2>, Design>(cases, design, s, true);
+      add_case<ToyMachine<2>, Design>(cases, design, s, Extra::kept);
   }
 }
 

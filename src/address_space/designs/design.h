@@ -20,9 +20,18 @@ class Design {
   Index& index() { return index_; }
   void hide(const std::vector<Region<M>*>&) {}
   void show() {}
+  // A fault may fill so many pages around its own, a power of two. Before threads look.
+  void faults_fill(std::uint64_t pages) { filled_ = pages; }
 
  protected:
+  // What a fault has to lock, where it locks pages: [first, last).
+  std::uint64_t first_filled(std::uint64_t page) const { return page & ~(filled_ - 1); }
+  std::uint64_t last_filled(std::uint64_t page) const { return first_filled(page) + filled_; }
+
   Index index_;
+
+ private:
+  std::uint64_t filled_ = 1;
 };
 
 // Some operations are tried with a part of the pages.

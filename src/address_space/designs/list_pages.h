@@ -32,7 +32,7 @@ class ListPages : public Speculative<M> {
 
   template <class Fill>
   auto fault(Hand&, std::uint64_t page, Fill fill) {
-    const typename M::Range held(lock_, page, page + 1, true);
+    const typename M::Range held(lock_, this->first_filled(page), this->last_filled(page), true);
     return fill(index_.floor(page), true);
   }
   template <class Body>

@@ -1,5 +1,6 @@
 // What the designs share that have a range lock in mmap_sem's place. Without a refinement everybody
-// asks for all of it; with kFaultsRefined faults lock their page (range locks, section 5.3); with
+// asks for all of it; with kFaultsRefined faults lock their page (range locks, section 5.3), or all
+// of a large one; with
 // kProtectRefined mprotect first tries with its region alone, a page wider on each side (section
 // 5.2, listing 4). Whatever changes the tree locks all.
 #pragma once
@@ -17,8 +18,8 @@ class Ranges : public Speculative<M> {
 
   template <class Fill>
   auto fault(Hand&, std::uint64_t page, Fill fill) {
-    const std::uint64_t first = kFaultsRefined ? page : 0;
-    const std::uint64_t last = kFaultsRefined ? page + 1 : kPages;
+    const std::uint64_t first = kFaultsRefined ? this->first_filled(page) : 0;
+    const std::uint64_t last = kFaultsRefined ? this->last_filled(page) : kPages;
     const typename M::Range held(lock_, first, last, true);
     return fill(index_.floor(page), true);
   }
