@@ -24,8 +24,9 @@ struct Hold {
   NativeAtomic<std::uint32_t> number;  // of the class
   NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram; kWaited
 
-  // kWaited: the thread has waited for another lock since.
-  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kModes = 3;
+  // kWaited: the thread has waited for another lock since. kSplit: its processor time at the
+  // beginning is in Thread::split.
+  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kSplit = 16, kModes = 3;
 
   void copy(const Hold& from) noexcept {
     address.store(from.address.load(relaxed), relaxed);

@@ -64,6 +64,7 @@ Thread* take_thread(World& w) noexcept {
     if (t->taken.compare_exchange(free, 1, acquire)) {
       for (KnownStack& known : t->known)
         known.count = 0;  // it has another stack
+      t->split = {};
       return t;
     }
   }

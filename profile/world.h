@@ -74,6 +74,13 @@ struct Cause {
   std::uint64_t begin = 0, end = 0;
 };
 
+// The thread's processor time when the one hold began of which it is asked.
+struct Split {
+  std::uint64_t address = 0;  // 0: of none
+  std::uint64_t since = 0;    // as the hold's
+  std::uint64_t cpu_ns = 0;
+};
+
 // A wait that is over, and not charged yet.
 struct Pending {
   const Object* object;
@@ -96,6 +103,7 @@ struct Thread {
   Live* live;                // never nullptr in a thread that is known
   Pending pending;
   Cause cause;
+  Split split;
   Release release[kReleases];
   std::uint32_t tally[kMostClasses];
   KnownStack known[kKnownStacks];

@@ -75,6 +75,34 @@ static void run(void* (*first)(void*), void* (*second)(void*), long rounds) {
   pthread_join(t[1], NULL);
 }
 
+// --- a holder that computes instead of sleeping
+
+static NOINLINE void spin_inside(void) {
+  struct timespec begin, now;
+  pthread_mutex_lock(&hot);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 1000000);
+  pthread_mutex_unlock(&hot);
+}
+static void* busy_holder(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i)
+    spin_inside();
+  atomic_store(&over, 1);
+  return NULL;
+}
+
+// --- waits in the second half of the run alone
+
+static void late(void) {
+  for (int i = 0; i < 100; ++i) {
+    use_cold();
+    nap(2000);
+  }
+  run(holder, waiter, 60);
+}
+
 // --- a reader that holds long
 
 static NOINLINE void read_long(void) {
@@ -416,6 +444,10 @@ int main(int argc, char** argv) {
     atomic_store(&waiter_is_there, 0);
     held_us = 100000;
     run(holder, waiter, 1);
+  } else if (strcmp(name, "busy") == 0) {
+    run(busy_holder, waiter, 200);
+  } else if (strcmp(name, "late") == 0) {
+    late();
   } else if (strcmp(name, "reader") == 0) {
     run(long_reader, short_writer, 40);
   } else if (strcmp(name, "starving") == 0) {

@@ -178,6 +178,40 @@ def test_a_signal_handler_that_locks(profile):
     assert one["acquisitions"] + found["dropped"]["inside"] // 2 == int(found["stdout"]) > 100
 
 
+def exclusive(found: dict, name: str) -> dict:
+    return next(lock for lock in found["locks"] if lock["name"] == name)["modes"]["exclusive"]
+
+
+def test_holds_that_sleep_are_off_the_processor(profile):
+    found = profile(HOT, "sleep")
+    mode = exclusive(found, "hot")
+    assert mode["split_holds"] >= 2 and mode["split_ns"] >= mode["split_holds"] * 3_000_000
+    assert mode["on_processor_ns"] < 0.2 * mode["split_ns"]
+    assert "long holds are off the processor for" in " ".join(found["text"].split())
+    assert exclusive(found, "cold")["split_holds"] == 0
+
+
+def test_holds_that_compute_are_on_the_processor(profile):
+    """Each runs for 1 ms, however many other programs the processors have to run."""
+    mode = exclusive(profile(HOT, "busy"), "hot")
+    assert mode["split_holds"] >= 8
+    assert 0.9 * mode["split_holds"] * 1_000_000 < mode["on_processor_ns"] <= mode["split_ns"]
+
+
+def test_when_threads_waited(profile):
+    """Nothing in the first half, and then all of it; whatever the slots' width was at first."""
+    found = profile(HOT, "late")
+    times, lock = found["timeline"], found["locks"][0]
+    (line,) = (one["waited_ns"] for one in times["locks"] if one["name"] == "hot")
+    assert len(line) == times["columns"] > 50
+    assert sum(line) == pytest.approx(lock["wait_ns"], rel=0.001)
+    # 100 naps of 2 ms come first.
+    assert sum(line[: round(200e6 / times["column_ns"])]) < 0.02 * lock["wait_ns"]
+    assert max(line) <= 1.02 * times["column_ns"]  # one thread waits
+    html = (found["folder"] / "profile.html").read_text()
+    assert html.count("<rect") == sum(ns > 0 for ns in line) and "mutex hot" in html
+
+
 def test_condition_variables(profile):
     found = profile(HOT, "queue")
     (cond,) = found["conds"]

@@ -19,6 +19,7 @@ _DROPPED = {
     "pairs": "waits that could not be charged",
     "chains": "causes of waits that found no room",
     "holds": "holds of threads that hold too many locks",
+    "timelines": "waits without a place on the timeline",
     "inside": "calls of signal handlers that interrupted the profile's own work",
 }
 _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
@@ -95,6 +96,9 @@ def _quantiles(histogram: Counter, most: int) -> str:
 def _held(lock: Lock, which: str) -> str:
     mode: Mode = lock.modes[which]
     words = [_quantiles(mode.holds, mode.most_hold_ns)] if mode.timed_holds else ["not timed"]
+    if mode.split_ns:
+        off = share(1 - mode.on_processor_ns / mode.split_ns)
+        words.append(f"long holds are off the processor for {off} ({mode.split_holds:,} were looked at)")
     if lock.kind == "rwlock":
         words.append(f"{share(mode.acquisitions / lock.acquisitions)} of acquisitions")
     if which == EXCLUSIVE and lock.failed_tries:

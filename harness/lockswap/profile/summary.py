@@ -7,7 +7,10 @@ from lockswap.profile.names import Function, Names, site
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
 _OWN = "liblockswap.so"  # its probe for the cost of profiling is no lock of the program
-_COUNTS = ("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns")
+_COUNTS = (
+    *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
+    *("split_holds", "split_ns", "on_processor_ns"),
+)
 _MOST = ("most_wait_ns", "most_hold_ns")
 NOBODY = Function("(not known)")
 
@@ -22,6 +25,9 @@ class Mode:
     long_waits: int = 0
     timed_holds: int = 0
     hold_ns: int = 0
+    split_holds: int = 0  # long holds whose thread's processor time is known
+    split_ns: int = 0  # how long they were
+    on_processor_ns: int = 0  # and how much of it the thread ran
     most_wait_ns: int = 0
     most_hold_ns: int = 0
     waits: Counter = field(default_factory=Counter)
@@ -34,6 +40,15 @@ class Mode:
             setattr(self, name, max(getattr(self, name), one[name]))
         self.waits.update(dict(one["waits"]))
         self.holds.update(dict(one["holds"]))
+
+
+@dataclass(frozen=True)
+class Waited:
+    """When the threads of one process waited for a lock."""
+
+    begin_ns: int
+    slot_ns: int
+    waited_ns: list[int]
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,7 @@ class Lock:
     signals: int = 0
     modes: dict[str, Mode] = field(default_factory=lambda: {EXCLUSIVE: Mode(), SHARED: Mode()})
     pairs: dict[tuple, Pair] = field(default_factory=dict)
+    timeline: list[Waited] = field(default_factory=list)
 
     @property
     def wait_ns(self) -> int:
@@ -166,6 +182,8 @@ def summarise(recorded: dict, run: object) -> Profile:
             lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"]))
             by_class[one["class"]] = lock
             _count(lock, one)
+            if any(one["timeline"]["waited_ns"]):
+                lock.timeline.append(Waited(process["started_ns"], **one["timeline"]))
         for one in process["pairs"]:
             lock = by_class.get(one["class"])
             if lock is None:
