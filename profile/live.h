@@ -68,8 +68,7 @@ struct Live {
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
                   const void* caller, std::uint32_t stack, std::uint32_t number,
                   std::uint32_t mode) noexcept {
-    for (std::uint32_t i = held.load(relaxed); i-- != 0;)
-      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
+    mark_holds_waited();
     const std::uint32_t n = waiting.load(relaxed);
     if (n < kMostWaits) {
       Waiting& w = wait[n];
@@ -82,6 +81,10 @@ struct Live {
       w.mode.store(mode, relaxed);
     }
     waiting.store(n + 1, release);  // pairs with the reader's look
+  }
+  void mark_holds_waited() noexcept {
+    for (std::uint32_t i = held.load(relaxed); i-- != 0;)
+      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
   }
   void end_wait() noexcept {
     const std::uint32_t n = waiting.load(relaxed);

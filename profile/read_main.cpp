@@ -165,7 +165,8 @@ class TimelineSum {
 };
 
 void lock(const File& file, std::uint32_t i, const Class& c) {
-  static constexpr const char* kKinds[] = {"mutex", "rwlock", "cond"};
+  static constexpr const char* kKinds[] = {"mutex",     "rwlock",  "cond",
+                                           "semaphore", "barrier", "join"};
   ModeSum mode[2];
   TimelineSum timeline;
   Number threads = 0, failed = 0, timeouts = 0, signals = 0, timed_out = 0;
@@ -184,7 +185,7 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   }
   const Number module = c.object >> kPlaceShift;
   std::printf("{\"class\":%u,\"kind\":\"%s\",\"stack\":%u,\"by_init\":%s,\"objects\":%llu", i,
-              kKinds[static_cast<std::uint32_t>(c.kind) % 3], c.stack,
+              kKinds[static_cast<std::uint32_t>(c.kind) % std::size(kKinds)], c.stack,
               c.by_init != 0 ? "true" : "false", number(c.objects));
   if (c.object != 0 && module != kNoModule) {
     std::printf(",\"object\":[%llu,%llu]", module,

@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kHoldPeriod = 8;
 using Word = NativeAtomic<std::uint64_t>;
 using Offset = NativeAtomic<std::uint32_t>;
 
-enum class Kind : std::uint32_t { mutex, rwlock, cond, kEnd };
+enum class Kind : std::uint32_t { mutex, rwlock, cond, semaphore, barrier, join, kEnd };
 enum class Mode : std::uint32_t { exclusive, shared, unknown };
 
 // Durations on a log scale, two buckets an octave: bucket 0 is below 16 ns, the last one is open.
@@ -94,7 +94,7 @@ struct Tally {
   std::uint64_t last_thread;  // the serial number of the thread that writes it
   std::uint64_t failed_tries;
   std::uint64_t timeouts;
-  std::uint64_t signals;  // of condition variables; broadcasts too
+  std::uint64_t signals;  // of condition variables; broadcasts and posts too
   std::uint64_t timed_out_ns;
   Offset timeline;
   ModeTally mode[2];  // of mutexes and condition variables the first alone is there

@@ -262,6 +262,61 @@ def test_a_chain_leads_to_the_holder_at_the_root(profile):
     assert "the holder waits itself: for mutex cold, held until" in " ".join(found["text"].split())
 
 
+def meeting(found: dict, kind: str) -> dict:
+    return max((one for one in found["meetings"] if one["kind"] == kind), key=lambda one: one["wait_ns"])
+
+
+def charged(found: dict, kind: str, waiter: str, holder: str) -> dict:
+    """The pair of places that waited longest is the planted one, and most of all waiting; the time until its end is
+    the other side's."""
+    one = meeting(found, kind)
+    pairs = [
+        pair
+        for pair in one["pairs"]
+        if line_of(f"waiter {waiter}") in pair["waiter"]["site"] and holder in pair["holder"]["site"]
+    ]
+    ns = sum(pair["wait_ns"] for pair in pairs)
+    assert ns > 0.8 * one["wait_ns"] > 0
+    assert sum(pair["until_release_ns"] for pair in pairs) > 0.5 * ns
+    return one
+
+
+def test_a_wait_for_a_semaphore_is_charged_to_the_post(profile):
+    found = profile(HOT, "semaphores")
+    one = charged(found, "semaphore", "semaphore", line_of("holder semaphore"))
+    # 3 that did not have to wait, one after a post, and 30; a time-out is none.
+    assert (one["name"], one["acquisitions"], one["signals"], one["timeouts"]) == ("posted", 34, 31, 2)
+    assert one["failed_tries"] == 1 and 25 <= one["contended"] <= 30
+    assert "posted in post_late" in found["text"]
+    assert not found["locks"] or found["locks"][0]["wait_ns"] == 0
+
+
+def test_a_wait_at_a_barrier_is_charged_to_the_last_one(profile):
+    found = profile(HOT, "barriers")
+    one = charged(found, "barrier", "barrier", line_of("holder barrier"))
+    assert one["acquisitions"] == 60 and 25 <= one["contended"] <= 31
+    assert "last to arrive at arrive_late" in found["text"]
+
+
+def test_a_join_is_charged_to_the_thread_that_ended(profile):
+    found = profile(HOT, "joins")
+    one = charged(found, "join", "join", "long_thread")
+    assert (one["acquisitions"], one["contended"]) == (5, 5)
+    assert one["wait_ns"] > 5 * 15_000_000
+    assert "for a thread of long_thread" in found["text"]
+
+
+def test_waits_that_are_cancelled_or_interrupted(profile):
+    found = profile(HOT, "ended-waits")
+    one = meeting(found, "semaphore")
+    assert (one["acquisitions"], one["signals"]) == (1, 1)
+
+
+@pytest.mark.parametrize("case", ["semaphores", "barriers", "joins", "ended-waits"])
+def test_without_a_profile_they_are_glibcs_own(case):
+    subprocess.run([HOT, case], env=environment(LD_PRELOAD=str(PRELOAD)), check=True, timeout=60)
+
+
 def test_a_pool_without_work_is_idle(profile):
     found = profile(HOT, "pool")
     pairs = found["conds"][0]["pairs"]

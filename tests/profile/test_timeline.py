@@ -16,7 +16,7 @@ from lockswap.profile.summary import Lock, Profile, Waited  # noqa: E402
 def profile(*parts: Waited, begin: int = 1000, end: int = 1000 + 64 * 100) -> tuple[Profile, Lock]:
     lock = Lock("mutex", "hot", Function("f"), False, timeline=list(parts))
     process = {"started_ns": begin, "last_ns": end}
-    return Profile(None, 10_000, [lock], [], [process], []), lock
+    return Profile(None, 10_000, [lock], [], [], [process], []), lock
 
 
 def test_one_process_keeps_its_slots():

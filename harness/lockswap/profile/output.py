@@ -36,6 +36,7 @@ def as_data(profile: Profile) -> dict:
         "locks": [_lock(lock) for lock in profile.locks],
         "timeline": _timeline(profile),
         "conds": [_lock(lock) for lock in profile.conds],
+        "meetings": [_lock(lock) for lock in profile.meetings],
         "processes": [
             {
                 key: one[key]

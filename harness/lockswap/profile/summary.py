@@ -3,9 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lockswap.profile.names import Function, Names, site
+from lockswap.profile.names import Function, Names, site, start
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
+LOCKS = ("mutex", "rwlock")
+MEETINGS = ("semaphore", "barrier", "join")  # what threads wait at, and nobody holds
 _OWN = "liblockswap.so"  # its probe for the cost of profiling is no lock of the program
 _COUNTS = (
     *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
@@ -135,6 +137,7 @@ class Profile:
     threshold_ns: int
     locks: list[Lock]  # mutexes and rwlocks, the longest waits first
     conds: list[Lock]
+    meetings: list[Lock]
     processes: list[dict]
     changed: list[str]  # files that are not what ran any more
 
@@ -190,6 +193,8 @@ def summarise(recorded: dict, run: object) -> Profile:
                 continue
             waiter = Side(one["waiter_mode"], stacks.get(one["waiter"], ()))
             holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
+            if lock.kind == "join":  # the ended thread's first function says who it was
+                holder = Side(holder.mode, tuple(filter(None, [start(list(holder.stack))])))
             pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
             _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
             numbered[one["pair"]] = (lock, pair)
@@ -200,8 +205,9 @@ def summarise(recorded: dict, run: object) -> Profile:
     return Profile(
         run,
         recorded.get("threshold_ns", 0),
-        [lock for lock in ranked if lock.kind != "cond"],
+        [lock for lock in ranked if lock.kind in LOCKS],
         [lock for lock in ranked if lock.kind == "cond"],
+        [lock for lock in ranked if lock.kind in MEETINGS],
         processes,
         names.changed,
     )
