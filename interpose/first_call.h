@@ -9,6 +9,7 @@
 #include "platform/step_aside.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
+#include "platform/system_waits.h"
 
 namespace lockswap {
 
@@ -66,5 +67,12 @@ constexpr CondOps kFirstCondCalls =
     kFirstCallsOf<CondOps, kTable, kStart, kInside, &CondOps::init, &CondOps::destroy,
                   &CondOps::wait, &CondOps::timedwait, &CondOps::clockwait, &CondOps::signal,
                   &CondOps::broadcast>;
+template <WaitOps& kTable, void (*kStart)(), int kInside>
+constexpr WaitOps kFirstWaitCalls =
+    kFirstCallsOf<WaitOps, kTable, kStart, kInside, &WaitOps::sem_init, &WaitOps::sem_destroy,
+                  &WaitOps::sem_wait, &WaitOps::sem_trywait, &WaitOps::sem_timedwait,
+                  &WaitOps::sem_clockwait, &WaitOps::sem_post, &WaitOps::barrier_init,
+                  &WaitOps::barrier_destroy, &WaitOps::barrier_wait, &WaitOps::join,
+                  &WaitOps::tryjoin>;
 
 }  // namespace lockswap

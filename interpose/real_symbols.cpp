@@ -66,6 +66,24 @@ void* find_real_function(const char* name, const char* version) noexcept {
   return p != nullptr ? p : dlsym(RTLD_NEXT, name);
 }
 
+void resolve_real_waits(WaitOps& waits) noexcept {
+  const auto set = []<class F>(F& into, const char* name, const char* version) {
+    into = reinterpret_cast<F>(find_real_function(name, version));
+  };
+  set(waits.sem_init, "sem_init", LOCKSWAP_OLDEST);
+  set(waits.sem_destroy, "sem_destroy", LOCKSWAP_OLDEST);
+  set(waits.sem_wait, "sem_wait", LOCKSWAP_OLDEST);
+  set(waits.sem_trywait, "sem_trywait", LOCKSWAP_OLDEST);
+  set(waits.sem_timedwait, "sem_timedwait", LOCKSWAP_OLDEST);
+  set(waits.sem_clockwait, "sem_clockwait", "GLIBC_2.30");
+  set(waits.sem_post, "sem_post", LOCKSWAP_OLDEST);
+  set(waits.barrier_init, "pthread_barrier_init", LOCKSWAP_OLDEST);
+  set(waits.barrier_destroy, "pthread_barrier_destroy", LOCKSWAP_OLDEST);
+  set(waits.barrier_wait, "pthread_barrier_wait", LOCKSWAP_OLDEST);
+  set(waits.join, "pthread_join", LOCKSWAP_OLDEST);
+  set(waits.tryjoin, "pthread_tryjoin_np", LOCKSWAP_OLDEST_TIMEDJOIN);
+}
+
 const char* resolve_real_symbols() noexcept {
   static constinit Functions found{};
   const char* missing = fill_in(found, &find_real_function);

@@ -3,6 +3,7 @@
 
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
+#include "platform/system_waits.h"
 
 namespace lockswap {
 
@@ -17,6 +18,9 @@ struct Functions {
 // loader's lock: the first lock call may come while another thread holds that. Returns the name of
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
+
+// Semaphores, barriers and joins. What this glibc lacks the program cannot call.
+void resolve_real_waits(WaitOps& waits) noexcept;
 
 // The function of this name behind this library, at this version or at any; nullptr: there is none.
 // It takes no lock either, unless this library was loaded by dlopen.

@@ -22,6 +22,7 @@
 #include "platform/thread.h"
 #include "platform/topology.h"
 #include "profile/locks.h"
+#include "profile/meetings.h"
 #include "profile/start.h"
 #include "registry/config.h"
 #include "registry/mutexes.h"
@@ -74,7 +75,7 @@ void announce() noexcept {
 }
 
 // Puts the profile before the functions that were chosen.
-void begin_profile(RwOps& rwlock, MutexChoice& choice) noexcept {
+void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept {
   static constinit MutexOps mutex{};
   static constinit CondOps cond{};
   static constinit CondOps old_cond{};
@@ -87,6 +88,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice) noexcept {
     return;
   }
   rwlock = profile::over_rwlock(rwlock);
+  waits = profile::over_waits(waits);
   mutex = profile::over_mutex(*choice.mutex);
   cond = profile::over_cond(*choice.cond);
   old_cond = profile::over_old_cond(*choice.old_cond);
@@ -105,6 +107,7 @@ void start() noexcept {
     active_mutex = first_copys.mutex;
     active_cond = first_copys.cond;
     active_old_cond = first_copys.old_cond;
+    resolve_real_waits(active_waits);
     prepare_range(config);  // the first copy has it, too, and comes first
     return;
   }
@@ -150,12 +153,15 @@ void start() noexcept {
   }
   if (config.verbose) announce();
   RwOps rwlock = *ops;
-  if (profile_folder() != nullptr) begin_profile(rwlock, choice);
+  static constinit WaitOps waits{};
+  resolve_real_waits(waits);
+  if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
   active_rwlock = rwlock;
   // Condition variables first: a mutex that is ours must not meet glibc's.
   active_old_cond = *choice.old_cond;
   active_cond = *choice.cond;
   active_mutex = *choice.mutex;
+  active_waits = waits;
 }
 
 void in_forked_child() noexcept {
@@ -199,6 +205,7 @@ constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, start, EAGAIN>;
 constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, start, 0>;
 constinit CondOps active_cond = kFirstCondCalls<active_cond, start, 0>;
 constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, start, 0>;
+constinit WaitOps active_waits = kFirstWaitCalls<active_waits, start, 0>;
 
 }  // namespace lockswap
 

@@ -4,6 +4,7 @@
 
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
+#include "platform/system_waits.h"
 
 namespace lockswap {
 
@@ -14,6 +15,7 @@ extern RwOps active_rwlock;
 extern MutexOps active_mutex;
 extern CondOps active_cond;
 extern CondOps active_old_cond;
+extern WaitOps active_waits;
 
 // Starts the library, if that has not been done. Waits for the thread that does.
 void ensure_started() noexcept;

@@ -15,7 +15,7 @@ inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWN
 inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode, bool waited,
                               const void* caller) noexcept {
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
-  begin_hold(t, lock, seen.number, mode, waited, caller);
+  begin_hold(t, lock, seen, mode, waited, caller);
 }
 
 // What follows on a try that failed. `acquire` is the call that waits.
@@ -40,6 +40,7 @@ template <Kind kKind, class Acquire>
   } else if (error == ETIMEDOUT && seen.tally != nullptr) {
     ++seen.tally->timeouts;
     seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
+    note_wait(*seen.tally, wait.begin, end);
   }
   return error;
 }
@@ -92,7 +93,7 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) 
   if (hold.since == 0 && !has_waiters) [[likely]]
     return nullptr;
   const std::uint64_t now = Ticks::now();
-  count_hold(seen.tally, hold, now);
+  count_hold(t, seen.tally, lock, hold, now);
   return has_waiters ? &announce_release(t, *seen.object, hold.mode, now, hold.waited) : nullptr;
 }
 

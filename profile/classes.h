@@ -38,6 +38,18 @@ inline Object* find_object(std::uint64_t address) noexcept {
   return add_object(address, first);
 }
 
+// nullptr: no thread has asked for it.
+inline Object* known_object(std::uint64_t address) noexcept {
+  const std::size_t first = place_of_object(address);
+  for (std::size_t i = 0; i < kMostProbes; ++i) {
+    Object& o = world().objects[(first + i) % kObjects];
+    const std::uint64_t there = o.address.load(relaxed);  // relaxed: as in find_object
+    if (there == address) return &o;
+    if (there == 0) return nullptr;
+  }
+  return nullptr;
+}
+
 // One lock, and where this thread counts for it.
 struct Seen {
   Object* object;

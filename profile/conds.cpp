@@ -72,6 +72,7 @@ void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint6
     ModeTally& m = mutex.tally->mode[0];
     ++m.acquisitions;
     count_contended(m, ns);
+    note_wait(*mutex.tally, signalled, end);
   }
   charge_wait(t, for_mutex);
 }
@@ -96,7 +97,7 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
     count_cond_wait(seen, Ticks::ns_between(begin, end), error == ETIMEDOUT);
     if (error != ETIMEDOUT) charge_cond_wait(*t, seen, m, begin, end, caller);
   }
-  begin_hold(*t, mutex, m.number, Mode::exclusive, false, caller);
+  begin_hold(*t, mutex, m, Mode::exclusive, false, caller);
 }
 
 // Its mode says what it meant for the waiters: `shared` is a signal to one of several, so the

@@ -10,6 +10,7 @@
 #include "platform/clock.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
+#include "platform/ticks.h"
 
 namespace lockswap::profile {
 namespace {
@@ -77,6 +78,7 @@ void fill_in(Record& r) noexcept {
   r.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
   r.parent = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
   r.started_ns = monotonic_ns();
+  r.started_ticks = Ticks::now();
   r.last_ns.store(r.started_ns, relaxed);
   r.used.store(static_cast<std::uint32_t>((sizeof(Record) + 63) / 64 * 64), relaxed);
   r.allocated.store(rounded(sizeof(Record)), relaxed);

@@ -24,8 +24,9 @@ struct Hold {
   NativeAtomic<std::uint32_t> number;  // of the class
   NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram; kWaited
 
-  // kWaited: the thread has waited for another lock since.
-  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kModes = 3;
+  // kWaited: the thread has waited for another lock since. kSplit: its processor time at the
+  // beginning is in Thread::split.
+  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kSplit = 16, kModes = 3;
 
   void copy(const Hold& from) noexcept {
     address.store(from.address.load(relaxed), relaxed);
@@ -67,8 +68,7 @@ struct Live {
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
                   const void* caller, std::uint32_t stack, std::uint32_t number,
                   std::uint32_t mode) noexcept {
-    for (std::uint32_t i = held.load(relaxed); i-- != 0;)
-      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
+    mark_holds_waited();
     const std::uint32_t n = waiting.load(relaxed);
     if (n < kMostWaits) {
       Waiting& w = wait[n];
@@ -81,6 +81,10 @@ struct Live {
       w.mode.store(mode, relaxed);
     }
     waiting.store(n + 1, release);  // pairs with the reader's look
+  }
+  void mark_holds_waited() noexcept {
+    for (std::uint32_t i = held.load(relaxed); i-- != 0;)
+      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
   }
   void end_wait() noexcept {
     const std::uint32_t n = waiting.load(relaxed);

@@ -100,6 +100,7 @@ void histogram(const char* name, const Number (&n)[Histogram::kBuckets]) {
 struct ModeSum {
   Number acquisitions = 0, contended = 0, wait_ns = 0, most_wait_ns = 0, long_waits = 0;
   Number timed_holds = 0, hold_ns = 0, most_hold_ns = 0;
+  Number split_holds = 0, split_ns = 0, on_processor_ns = 0;
   Number wait[Histogram::kBuckets] = {}, hold[Histogram::kBuckets] = {};
 
   void add(const ModeTally& m) {
@@ -111,6 +112,9 @@ struct ModeSum {
     timed_holds += m.timed_holds;
     hold_ns += m.hold_ns;
     most_hold_ns = std::max<Number>(most_hold_ns, m.most_hold_ns);
+    split_holds += m.split_holds;
+    split_ns += m.split_ns;
+    on_processor_ns += m.on_processor_ns;
     for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
       wait[i] += m.wait.n[i];
       hold[i] += m.hold.n[i];
@@ -122,15 +126,49 @@ struct ModeSum {
     std::printf(",\"most_wait_ns\":%llu,\"long_waits\":%llu,\"timed_holds\":%llu", most_wait_ns,
                 long_waits, timed_holds);
     std::printf(",\"hold_ns\":%llu,\"most_hold_ns\":%llu", hold_ns, most_hold_ns);
+    std::printf(",\"split_holds\":%llu,\"split_ns\":%llu,\"on_processor_ns\":%llu", split_holds,
+                split_ns, on_processor_ns);
     histogram("waits", wait);
     histogram("holds", hold);
     std::printf("}");
   }
 };
 
+// When threads waited, of all threads: in slots as wide as the widest of them has.
+class TimelineSum {
+ public:
+  void add(const Timeline& line) {
+    if (line.shift >= 64) return;  // torn
+    while (shift_ < line.shift)
+      widen();
+    for (std::uint32_t i = 0; i < Timeline::kSlots; ++i)
+      ns_[i >> (shift_ - line.shift)] += line.ns[i];
+  }
+  void print() const {
+    std::printf(",\"timeline\":{\"slot_ns\":%llu,\"waited_ns\":[", Number{1} << shift_);
+    const auto* const end =
+        std::find_if(std::rbegin(ns_), std::rend(ns_), [](Number n) { return n != 0; }).base();
+    for (const auto* at = std::begin(ns_); at != end; ++at)
+      std::printf("%s%llu", at == ns_ ? "" : ",", *at);
+    std::printf("]}");
+  }
+
+ private:
+  void widen() {
+    for (std::uint32_t i = 0; i < Timeline::kSlots; ++i)
+      ns_[i] = i < Timeline::kSlots / 2 ? ns_[2 * i] + ns_[2 * i + 1] : 0;
+    ++shift_;
+  }
+
+  std::uint32_t shift_ = Timeline::kFirstShift;
+  Number ns_[Timeline::kSlots] = {};
+};
+
 void lock(const File& file, std::uint32_t i, const Class& c) {
-  static constexpr const char* kKinds[] = {"mutex", "rwlock", "cond"};
+  static constexpr const char* kKinds[] = {"mutex",     "rwlock",  "cond",
+                                           "semaphore", "barrier", "join"};
   ModeSum mode[2];
+  TimelineSum timeline;
   Number threads = 0, failed = 0, timeouts = 0, signals = 0, timed_out = 0;
   const std::uint32_t bytes = bytes_of_tally(c.kind);
   const auto* t = file.at<Tally>(c.tallies.load(acquire), bytes);
@@ -142,10 +180,12 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
     timeouts += t->timeouts;
     signals += t->signals;
     timed_out += t->timed_out_ns;
+    const auto* const line = file.at<Timeline>(t->timeline.load(relaxed));
+    if (line != nullptr) timeline.add(*line);
   }
   const Number module = c.object >> kPlaceShift;
   std::printf("{\"class\":%u,\"kind\":\"%s\",\"stack\":%u,\"by_init\":%s,\"objects\":%llu", i,
-              kKinds[static_cast<std::uint32_t>(c.kind) % 3], c.stack,
+              kKinds[static_cast<std::uint32_t>(c.kind) % std::size(kKinds)], c.stack,
               c.by_init != 0 ? "true" : "false", number(c.objects));
   if (c.object != 0 && module != kNoModule) {
     std::printf(",\"object\":[%llu,%llu]", module,
@@ -156,6 +196,7 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   std::printf(",\"threads\":%llu,\"failed_tries\":%llu,\"timeouts\":%llu,\"timed_out_ns\":%llu",
               threads, failed, timeouts, timed_out);
   std::printf(",\"signals\":%llu", signals);
+  timeline.print();
   mode[0].print("exclusive");
   if (c.kind == Kind::rwlock) mode[1].print("shared");
   std::printf("}");
@@ -299,7 +340,7 @@ void process(const File& file, const LiveThreads* live) {
               number(d.objects), number(d.tallies), number(d.stacks));
   std::printf(",\"pairs\":%llu,\"pairs_ns\":%llu,\"holds\":%llu,\"inside\":%llu", number(d.pairs),
               number(d.pairs_ns), number(d.holds), number(d.inside));
-  std::printf(",\"chains\":%llu}", number(d.chains));
+  std::printf(",\"chains\":%llu,\"timelines\":%llu}", number(d.chains), number(d.timelines));
   modules(r);
   std::printf(",\n\"stacks\":[");
   const char* separator = "\n";

@@ -16,7 +16,7 @@
 namespace lockswap::profile {
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 2;
+inline constexpr std::uint32_t kSchema = 3;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;
@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kHoldPeriod = 8;
 using Word = NativeAtomic<std::uint64_t>;
 using Offset = NativeAtomic<std::uint32_t>;
 
-enum class Kind : std::uint32_t { mutex, rwlock, cond, kEnd };
+enum class Kind : std::uint32_t { mutex, rwlock, cond, semaphore, barrier, join, kEnd };
 enum class Mode : std::uint32_t { exclusive, shared, unknown };
 
 // Durations on a log scale, two buckets an octave: bucket 0 is below 16 ns, the last one is open.
@@ -71,8 +71,21 @@ struct ModeTally {
   std::uint64_t timed_holds;   // in `hold`
   std::uint64_t hold_ns;       // of these
   std::uint64_t most_hold_ns;  // also of those that had waited and are not in `hold`
+  // Long holds whose thread's processor time is known.
+  std::uint64_t split_holds;
+  std::uint64_t split_ns;         // how long they were
+  std::uint64_t on_processor_ns;  // and how much of it the thread ran
+  std::uint64_t long_expected;    // above 0: holds here tend to be long
   Histogram wait;
   Histogram hold;
+};
+
+// When the threads of a tally waited: see timeline.h. It is there once one of them had to.
+struct Timeline {
+  static constexpr std::uint32_t kSlots = 128;
+  static constexpr std::uint32_t kFirstShift = 20;  // a slot of some 1 ms
+  std::uint32_t shift;                              // a slot is 2^shift ns
+  std::uint64_t ns[kSlots];                         // waited, from the process's start on
 };
 
 struct Tally {
@@ -81,8 +94,9 @@ struct Tally {
   std::uint64_t last_thread;  // the serial number of the thread that writes it
   std::uint64_t failed_tries;
   std::uint64_t timeouts;
-  std::uint64_t signals;  // of condition variables; broadcasts too
+  std::uint64_t signals;  // of condition variables; broadcasts and posts too
   std::uint64_t timed_out_ns;
+  Offset timeline;
   ModeTally mode[2];  // of mutexes and condition variables the first alone is there
 };
 inline constexpr std::uint32_t bytes_of_tally(Kind kind) noexcept {
@@ -147,9 +161,10 @@ struct Dropped {
   Word stacks;   // stacks that were not kept
   Word pairs;    // waits that were not charged
   Word pairs_ns;
-  Word chains;  // waits whose cause was not kept
-  Word holds;   // holds of threads that hold more than is followed
-  Word inside;  // calls from signal handlers that interrupted the bookkeeping
+  Word chains;     // waits whose cause was not kept
+  Word timelines;  // waits of which it is not kept when they were
+  Word holds;      // holds of threads that hold more than is followed
+  Word inside;     // calls from signal handlers that interrupted the bookkeeping
 };
 
 struct Record {
@@ -160,6 +175,7 @@ struct Record {
   NativeAtomic<std::uint32_t> ended;  // 1: through exit handlers
   std::uint32_t counter;              // 1: by the processor's counter
   std::uint64_t started_ns;           // CLOCK_MONOTONIC
+  std::uint64_t started_ticks;        // the same moment
   Word last_ns;                       // when something slow was last recorded
   char program[64];
   char exe[512];

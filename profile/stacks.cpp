@@ -1,5 +1,6 @@
 #include "profile/stacks.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "platform/text.h"
@@ -240,6 +241,21 @@ std::uint32_t first_frames(std::uint32_t stack, std::uint32_t count) noexcept {
   if (stack == 0) return 0;
   const auto* s = at_offset<const Stack>(stack);
   return s->count <= count ? stack : keep(s->frame, count, true);
+}
+
+std::uint32_t outermost_frames() noexcept {
+  constexpr std::uint32_t kFramesOfRoot = 6;
+  const std::uint64_t begin = Ticks::now();
+  Unwound u;
+  unwind(u);
+  const std::uint32_t count = std::min(u.count, kFramesOfRoot);
+  Place frame[kFramesOfRoot];
+  for (std::uint32_t i = 0; i < count; ++i)
+    frame[i] = place_of(reinterpret_cast<const void*>(u.pc[u.count - count + i]));
+  Record& r = record();
+  r.unwound.fetch_add(1, relaxed);  // relaxed, both: counts
+  r.unwind_ns.fetch_add(Ticks::ns_between(begin, Ticks::now()), relaxed);
+  return u.cut ? 0 : keep(frame, count, false);
 }
 
 std::uint32_t stack_of(const void* caller) noexcept {

@@ -20,4 +20,7 @@ std::uint32_t stack_of(const void* caller) noexcept;
 // The place of an address; the module is noted in the file.
 Place place_of(const void* address) noexcept;
 
+// The calling thread's outermost ones: with what it began. 0: they are too far away.
+std::uint32_t outermost_frames() noexcept;
+
 }  // namespace lockswap::profile

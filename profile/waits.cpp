@@ -4,12 +4,15 @@
 
 #include "platform/clock.h"
 #include "profile/stacks.h"
+#include "profile/timeline.h"
 
 namespace lockswap::profile {
 namespace {
 
 // A lock whose waits were long so often is expected to make its next waiter wait long.
 constexpr std::uint32_t kMostExpected = 8;
+// The same for drawn holds.
+constexpr std::uint64_t kMostHoldsExpected = 8;
 
 constexpr Ref ref_to(const Thread& t, std::uint64_t number) noexcept {
   return std::uint64_t{t.place} << kRefShift | (number & ((std::uint64_t{1} << kRefShift) - 1));
@@ -118,6 +121,31 @@ bool ended(const Pending& p, const Found& f) noexcept {
 
 }  // namespace
 
+bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept {
+  // A hold that never ended here, such as one that another thread released, must not stay.
+  if (t.split.address != 0 && holds_locks(t)) return false;
+  t.split = {reinterpret_cast<std::uint64_t>(lock), since, thread_cpu_ns()};
+  return true;
+}
+
+void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, bool is_split,
+               std::uint64_t ns) noexcept {
+  const bool is_known = is_split && t.split.since == since &&
+                        t.split.address == reinterpret_cast<std::uint64_t>(lock);
+  const std::uint64_t before = t.split.cpu_ns;
+  if (is_known) t.split.address = 0;
+  if (ns < kThresholdNs) {
+    --m.long_expected;
+    return;
+  }
+  m.long_expected = kMostHoldsExpected;
+  if (!is_known) return;
+  ++m.split_holds;
+  m.split_ns += ns;
+  // The two clocks may differ a little.
+  m.on_processor_ns += std::min(ns, thread_cpu_ns() - before);
+}
+
 Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
                           bool has_waited) noexcept {
   const std::uint64_t number = ++t.releases;
@@ -167,13 +195,35 @@ void stop_waiting(Thread& t, Object& o) noexcept {
   o.waiters.fetch_sub(1, relaxed);
 }
 
+void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept {
+  // relaxed, all: this thread's own; a reader of the file finds it or doesn't.
+  std::uint32_t at = tally.timeline.load(relaxed);
+  if (at == 0) {
+    if (is_full()) return;
+    world().guard.lock();
+    at = take_bytes(sizeof(Timeline));
+    world().guard.unlock();
+    if (at == 0) {
+      record().dropped.timelines.fetch_add(1, relaxed);  // relaxed: a count
+      return;
+    }
+    at_offset<Timeline>(at)->shift = Timeline::kFirstShift;
+    tally.timeline.store(at, relaxed);
+  }
+  const std::uint64_t started = record().started_ticks;
+  add_wait(*at_offset<Timeline>(at), Ticks::ns_between(started, begin),
+           Ticks::ns_between(started, end));
+}
+
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept {
   Object& o = *seen.object;
   const std::uint64_t ns = Ticks::ns_between(wait.begin, end);
   const std::uint32_t expected = o.has_long_waits.load(relaxed);  // relaxed, all: a guess
-  if (seen.tally != nullptr)
+  if (seen.tally != nullptr) {
     count_contended(seen.tally->mode[static_cast<std::uint32_t>(mode)], ns);
+    note_wait(*seen.tally, wait.begin, end);
+  }
   if (ns < kThresholdNs) {
     if (expected != 0) o.has_long_waits.store(expected - 1, relaxed);
     return;

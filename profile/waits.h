@@ -13,8 +13,15 @@ inline std::uint64_t max_of(std::uint64_t a, std::uint64_t b) noexcept { return 
 
 // --- holds
 
+// A hold that is drawn where holds tend to be long: how much of it will the thread run? False: it
+// has another one of the kind already.
+bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept;
+// Of a drawn hold.
+void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, bool is_split,
+               std::uint64_t ns) noexcept;
+
 // When the thread has acquired the lock. `waited`: the hold is timed in any case.
-inline void begin_hold(Thread& t, const void* lock, std::uint32_t number, Mode mode, bool waited,
+inline void begin_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool waited,
                        const void* caller) noexcept {
   Live& live = *t.live;
   const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
@@ -29,12 +36,21 @@ inline void begin_hold(Thread& t, const void* lock, std::uint32_t number, Mode m
     t.random = t.random * 1664525u + 1013904223u;
     t.countdown = 1 + (t.random >> 16) % (2 * kHoldPeriod - 1);
   }
+  const std::uint64_t since = sampled || waited ? Ticks::now() : 0;
+  std::uint32_t how = static_cast<std::uint32_t>(mode);
+  if (sampled) {
+    how |= Hold::kSampled;
+    const bool is_expected_long =
+        seen.tally != nullptr &&
+        seen.tally->mode[static_cast<std::uint32_t>(mode)].long_expected != 0;
+    if (is_expected_long && begin_split(t, lock, since)) how |= Hold::kSplit;
+  }
   // relaxed, all: `held` is stored behind them.
   h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
-  h.since.store(sampled || waited ? Ticks::now() : 0, relaxed);
+  h.since.store(since, relaxed);
   h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
-  h.number.store(number, relaxed);
-  h.how.store(static_cast<std::uint32_t>(mode) | (sampled ? Hold::kSampled : 0), relaxed);
+  h.number.store(seen.number, relaxed);
+  h.how.store(how, relaxed);
   live.held.store(held + 1, release);  // pairs with the look of another process
 }
 
@@ -44,6 +60,7 @@ struct EndedHold {
   bool sampled = false;
   bool waited = false;  // for another lock
   std::uint64_t since = 0;
+  bool is_split = false;
 };
 
 inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
@@ -55,8 +72,12 @@ inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
     const Hold& h = live.hold[i];
     if (h.address.load(relaxed) != address) continue;
     const std::uint32_t how = h.how.load(relaxed);
-    EndedHold ended{static_cast<Mode>(how & Hold::kModes), false, (how & Hold::kSampled) != 0,
-                    (how & Hold::kWaited) != 0, h.since.load(relaxed)};
+    EndedHold ended{static_cast<Mode>(how & Hold::kModes),
+                    false,
+                    (how & Hold::kSampled) != 0,
+                    (how & Hold::kWaited) != 0,
+                    h.since.load(relaxed),
+                    (how & Hold::kSplit) != 0};
     for (std::uint32_t j = i; j-- != 0;)
       ended.inner = ended.inner || live.hold[j].address.load(relaxed) == address;
     for (; i + 1 < held; ++i)
@@ -67,7 +88,8 @@ inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
   return {};
 }
 
-inline void count_hold(Tally* tally, const EndedHold& h, std::uint64_t now) noexcept {
+inline void count_hold(Thread& t, Tally* tally, const void* lock, const EndedHold& h,
+                       std::uint64_t now) noexcept {
   if (tally == nullptr || h.since == 0 || h.inner) return;
   ModeTally& m = tally->mode[static_cast<std::uint32_t>(h.mode)];
   const std::uint64_t ns = Ticks::ns_between(h.since, now);
@@ -76,6 +98,8 @@ inline void count_hold(Tally* tally, const EndedHold& h, std::uint64_t now) noex
   ++m.timed_holds;
   m.hold_ns += ns;
   ++m.hold.n[Histogram::bucket(ns)];
+  if (ns >= kThresholdNs || m.long_expected != 0) [[unlikely]]
+    end_split(t, m, lock, h.since, h.is_split, ns);
 }
 
 // --- releases that have waiters
@@ -105,6 +129,8 @@ inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {
   ++m.wait.n[Histogram::bucket(ns)];
   if (ns >= kThresholdNs) ++m.long_waits;
 }
+// In ticks: when it waited.
+void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept;
 // When it has the lock.
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept;

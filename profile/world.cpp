@@ -8,6 +8,8 @@
 #include "platform/step_aside.h"
 #include "platform/syscall.h"
 #include "profile/file.h"
+#include "profile/meetings.h"
+#include "profile/stacks.h"
 #include "profile/waits.h"
 
 namespace lockswap::profile {
@@ -64,6 +66,7 @@ Thread* take_thread(World& w) noexcept {
     if (t->taken.compare_exchange(free, 1, acquire)) {
       for (KnownStack& known : t->known)
         known.count = 0;  // it has another stack
+      t->split = {};
       return t;
     }
   }
@@ -87,6 +90,7 @@ void on_thread_exit() noexcept {
   if (m.thread == nullptr || m.process != world().number) return;
   Thread* const t = m.thread;
   charge_pending(*t, true);
+  announce_end(*t);
   m.thread = nullptr;
   m.process = 0;  // locks that later destructors take make it known again
   leave_live(*t);
@@ -131,11 +135,13 @@ void empty_world_of_parent() noexcept {
     return nullptr;
   }
   // relaxed: the number alone says whose it is, and what is held comes later.
-  t->live->tid.store(static_cast<std::uint32_t>(raw_syscall(SYS_gettid)), relaxed);
+  const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  t->live->tid.store(tid, relaxed);
   t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
   t->countdown = 1;
   record().threads.fetch_add(1, relaxed);
+  t->root = tid == w.pid ? 0 : outermost_frames();  // nobody joins the first thread
   m.thread = t;
   return t;
 }

@@ -23,20 +23,22 @@ struct alignas(64) Object {
   NativeAtomic<std::uint64_t> release;      // a Ref: the last release that had waiters
   NativeAtomic<std::uint64_t> waits_since;  // ticks: since when there have been waiters
   NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
-  NativeAtomic<std::uint32_t> was_for_all;     // of a condition variable: the last signal
-  NativeAtomic<Object*> mutex;                 // of a condition variable: its last waiter's
+  // Of a condition variable: the last signal. Of a barrier: for how many it is.
+  NativeAtomic<std::uint32_t> was_for_all;
+  NativeAtomic<Object*> mutex;          // of a condition variable: its last waiter's
+  NativeAtomic<std::uint32_t> arrived;  // of a barrier: how many have come so far
 
   // Of a mutex: a signalled thread is on its way to acquire it again.
   static constexpr std::uint32_t kWoken = 1u << 31;
 
-  static constexpr std::uint32_t kDecided = 4;
+  static constexpr std::uint32_t kDecided = 8;
   static constexpr std::uint32_t packed(std::uint32_t number, Kind kind) noexcept {
-    return number << 3 | kDecided | static_cast<std::uint32_t>(kind);
+    return number << 4 | kDecided | static_cast<std::uint32_t>(kind);
   }
   static constexpr bool is_of(std::uint32_t what, Kind kind) noexcept {
-    return (what & 7) == packed(0, kind);
+    return (what & 15) == packed(0, kind);
   }
-  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept { return what >> 3; }
+  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept { return what >> 4; }
 };
 
 inline constexpr std::size_t kObjects = std::size_t{1} << 17;
@@ -74,6 +76,13 @@ struct Cause {
   std::uint64_t begin = 0, end = 0;
 };
 
+// The thread's processor time when the one hold began of which it is asked.
+struct Split {
+  std::uint64_t address = 0;  // 0: of none
+  std::uint64_t since = 0;    // as the hold's
+  std::uint64_t cpu_ns = 0;
+};
+
 // A wait that is over, and not charged yet.
 struct Pending {
   const Object* object;
@@ -93,9 +102,11 @@ struct Thread {
   std::uint32_t random;
   std::uint64_t releases;
   std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait
+  std::uint32_t root;        // the stack's outermost frames, of a thread that may be joined
   Live* live;                // never nullptr in a thread that is known
   Pending pending;
   Cause cause;
+  Split split;
   Release release[kReleases];
   std::uint32_t tally[kMostClasses];
   KnownStack known[kKnownStacks];

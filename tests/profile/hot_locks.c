@@ -3,7 +3,9 @@
 // Lines that a test looks for carry a mark: "// holder", "// waiter", "// lock".
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -73,6 +75,34 @@ static void run(void* (*first)(void*), void* (*second)(void*), long rounds) {
   pthread_create(&t[1], NULL, second, NULL);
   pthread_join(t[0], NULL);
   pthread_join(t[1], NULL);
+}
+
+// --- a holder that computes instead of sleeping
+
+static NOINLINE void spin_inside(void) {
+  struct timespec begin, now;
+  pthread_mutex_lock(&hot);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 1000000);
+  pthread_mutex_unlock(&hot);
+}
+static void* busy_holder(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i)
+    spin_inside();
+  atomic_store(&over, 1);
+  return NULL;
+}
+
+// --- waits in the second half of the run alone
+
+static void late(void) {
+  for (int i = 0; i < 100; ++i) {
+    use_cold();
+    nap(2000);
+  }
+  run(holder, waiter, 60);
 }
 
 // --- a reader that holds long
@@ -317,6 +347,106 @@ static void chain(void) {
   pthread_join(t, NULL);
 }
 
+// --- a semaphore, a barrier, threads that are joined: each wait is 2 ms and more
+
+static sem_t posted;
+static NOINLINE void post_late(void) {
+  nap(2000);
+  sem_post(&posted);  // holder semaphore
+}
+static void* poster(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i)
+    post_late();
+  return NULL;
+}
+static NOINLINE void* taker(void* unused) {
+  for (int i = 0; i < 30; ++i)
+    sem_wait(&posted);  // waiter semaphore
+  return unused;
+}
+static int semaphores(void) {
+  struct timespec past = {1, 0};
+  sem_init(&posted, 0, 3);
+  for (int i = 0; i < 3; ++i)
+    if (sem_wait(&posted) != 0) return 2;
+  errno = 0;
+  if (sem_trywait(&posted) != -1 || errno != EAGAIN) return 3;
+  if (sem_timedwait(&posted, &past) != -1 || errno != ETIMEDOUT) return 4;
+  if (sem_clockwait(&posted, CLOCK_MONOTONIC, &past) != -1 || errno != ETIMEDOUT) return 5;
+  errno = 77;
+  sem_post(&posted);
+  if (sem_wait(&posted) != 0 || errno != 77) return 6;
+  run(poster, taker, 30);
+  return sem_destroy(&posted) == 0 ? 0 : 7;
+}
+
+static pthread_barrier_t meeting;
+static NOINLINE int arrive_late(void) {
+  nap(2000);
+  return pthread_barrier_wait(&meeting);  // holder barrier
+}
+static NOINLINE int arrive_early(void) {
+  return pthread_barrier_wait(&meeting);  // waiter barrier
+}
+static atomic_int serial;
+static void* late_one(void* rounds) {
+  for (long i = 0; i < (long)rounds; ++i)
+    if (arrive_late() == PTHREAD_BARRIER_SERIAL_THREAD) atomic_fetch_add(&serial, 1);
+  return NULL;
+}
+static void* early_one(void* unused) {
+  for (int i = 0; i < 30; ++i)
+    if (arrive_early() == PTHREAD_BARRIER_SERIAL_THREAD) atomic_fetch_add(&serial, 1);
+  return unused;
+}
+static int barriers(void) {
+  pthread_barrier_init(&meeting, NULL, 2);
+  run(late_one, early_one, 30);
+  return pthread_barrier_destroy(&meeting) == 0 && atomic_load(&serial) == 30 ? 0 : 2;
+}
+
+static NOINLINE void* long_thread(void* result) {
+  use_cold();
+  nap(20000);
+  return result;
+}
+static int joins(void) {
+  for (long i = 0; i < 5; ++i) {
+    pthread_t t;
+    void* result = NULL;
+    pthread_create(&t, NULL, long_thread, (void*)i);
+    if (pthread_join(t, &result) != 0 || (long)result != i) return 2;  // waiter join
+  }
+  return 0;
+}
+
+// A wait for a semaphore that is cancelled, and one that a signal interrupts.
+static void nothing(int n) { (void)n; }
+static void* cancelled(void* unused) {
+  sem_wait(&posted);
+  return unused;
+}
+static void* interrupted_wait(void* unused) {
+  return sem_wait(&posted) == -1 && errno == EINTR ? unused : NULL;
+}
+static int ended_waits(void) {
+  struct sigaction act = {.sa_handler = nothing};
+  pthread_t t;
+  void* result = NULL;
+  sem_init(&posted, 0, 0);
+  pthread_create(&t, NULL, cancelled, NULL);
+  nap(20000);
+  pthread_cancel(t);
+  if (pthread_join(t, &result) != 0 || result != PTHREAD_CANCELED) return 2;
+  sigaction(SIGUSR1, &act, NULL);
+  pthread_create(&t, NULL, interrupted_wait, &posted);
+  nap(20000);
+  pthread_kill(t, SIGUSR1);
+  if (pthread_join(t, &result) != 0 || result != &posted) return 3;
+  sem_post(&posted);
+  return sem_wait(&posted);
+}
+
 // --- a pool with more threads than work
 
 static NOINLINE void* pool_thread(void* unused) {
@@ -416,6 +546,18 @@ int main(int argc, char** argv) {
     atomic_store(&waiter_is_there, 0);
     held_us = 100000;
     run(holder, waiter, 1);
+  } else if (strcmp(name, "semaphores") == 0) {
+    return semaphores();
+  } else if (strcmp(name, "barriers") == 0) {
+    return barriers();
+  } else if (strcmp(name, "joins") == 0) {
+    return joins();
+  } else if (strcmp(name, "ended-waits") == 0) {
+    return ended_waits();
+  } else if (strcmp(name, "busy") == 0) {
+    run(busy_holder, waiter, 200);
+  } else if (strcmp(name, "late") == 0) {
+    late();
   } else if (strcmp(name, "reader") == 0) {
     run(long_reader, short_writer, 40);
   } else if (strcmp(name, "starving") == 0) {

@@ -178,6 +178,40 @@ def test_a_signal_handler_that_locks(profile):
     assert one["acquisitions"] + found["dropped"]["inside"] // 2 == int(found["stdout"]) > 100
 
 
+def exclusive(found: dict, name: str) -> dict:
+    return next(lock for lock in found["locks"] if lock["name"] == name)["modes"]["exclusive"]
+
+
+def test_holds_that_sleep_are_off_the_processor(profile):
+    found = profile(HOT, "sleep")
+    mode = exclusive(found, "hot")
+    assert mode["split_holds"] >= 2 and mode["split_ns"] >= mode["split_holds"] * 3_000_000
+    assert mode["on_processor_ns"] < 0.2 * mode["split_ns"]
+    assert "long holds are off the processor for" in " ".join(found["text"].split())
+    assert exclusive(found, "cold")["split_holds"] == 0
+
+
+def test_holds_that_compute_are_on_the_processor(profile):
+    """Each runs for 1 ms, however many other programs the processors have to run."""
+    mode = exclusive(profile(HOT, "busy"), "hot")
+    assert mode["split_holds"] >= 8
+    assert 0.9 * mode["split_holds"] * 1_000_000 < mode["on_processor_ns"] <= mode["split_ns"]
+
+
+def test_when_threads_waited(profile):
+    """Nothing in the first half, and then all of it; whatever the slots' width was at first."""
+    found = profile(HOT, "late")
+    times, lock = found["timeline"], found["locks"][0]
+    (line,) = (one["waited_ns"] for one in times["locks"] if one["name"] == "hot")
+    assert len(line) == times["columns"] > 50
+    assert sum(line) == pytest.approx(lock["wait_ns"], rel=0.001)
+    # 100 naps of 2 ms come first.
+    assert sum(line[: round(200e6 / times["column_ns"])]) < 0.02 * lock["wait_ns"]
+    assert max(line) <= 1.02 * times["column_ns"]  # one thread waits
+    html = (found["folder"] / "profile.html").read_text()
+    assert html.count("<rect") == sum(ns > 0 for ns in line) and "mutex hot" in html
+
+
 def test_condition_variables(profile):
     found = profile(HOT, "queue")
     (cond,) = found["conds"]
@@ -226,6 +260,61 @@ def test_a_chain_leads_to_the_holder_at_the_root(profile):
     (root,) = (one for one in found["locks"] if one["name"] == "cold")
     assert not any(one["causes"] for one in root["pairs"])
     assert "the holder waits itself: for mutex cold, held until" in " ".join(found["text"].split())
+
+
+def meeting(found: dict, kind: str) -> dict:
+    return max((one for one in found["meetings"] if one["kind"] == kind), key=lambda one: one["wait_ns"])
+
+
+def charged(found: dict, kind: str, waiter: str, holder: str) -> dict:
+    """The pair of places that waited longest is the planted one, and most of all waiting; the time until its end is
+    the other side's."""
+    one = meeting(found, kind)
+    pairs = [
+        pair
+        for pair in one["pairs"]
+        if line_of(f"waiter {waiter}") in pair["waiter"]["site"] and holder in pair["holder"]["site"]
+    ]
+    ns = sum(pair["wait_ns"] for pair in pairs)
+    assert ns > 0.8 * one["wait_ns"] > 0
+    assert sum(pair["until_release_ns"] for pair in pairs) > 0.5 * ns
+    return one
+
+
+def test_a_wait_for_a_semaphore_is_charged_to_the_post(profile):
+    found = profile(HOT, "semaphores")
+    one = charged(found, "semaphore", "semaphore", line_of("holder semaphore"))
+    # 3 that did not have to wait, one after a post, and 30; a time-out is none.
+    assert (one["name"], one["acquisitions"], one["signals"], one["timeouts"]) == ("posted", 34, 31, 2)
+    assert one["failed_tries"] == 1 and 25 <= one["contended"] <= 30
+    assert "posted in post_late" in found["text"]
+    assert not found["locks"] or found["locks"][0]["wait_ns"] == 0
+
+
+def test_a_wait_at_a_barrier_is_charged_to_the_last_one(profile):
+    found = profile(HOT, "barriers")
+    one = charged(found, "barrier", "barrier", line_of("holder barrier"))
+    assert one["acquisitions"] == 60 and 25 <= one["contended"] <= 31
+    assert "last to arrive at arrive_late" in found["text"]
+
+
+def test_a_join_is_charged_to_the_thread_that_ended(profile):
+    found = profile(HOT, "joins")
+    one = charged(found, "join", "join", "long_thread")
+    assert (one["acquisitions"], one["contended"]) == (5, 5)
+    assert one["wait_ns"] > 5 * 15_000_000
+    assert "for a thread of long_thread" in found["text"]
+
+
+def test_waits_that_are_cancelled_or_interrupted(profile):
+    found = profile(HOT, "ended-waits")
+    one = meeting(found, "semaphore")
+    assert (one["acquisitions"], one["signals"]) == (1, 1)
+
+
+@pytest.mark.parametrize("case", ["semaphores", "barriers", "joins", "ended-waits"])
+def test_without_a_profile_they_are_glibcs_own(case):
+    subprocess.run([HOT, case], env=environment(LD_PRELOAD=str(PRELOAD)), check=True, timeout=60)
 
 
 def test_a_pool_without_work_is_idle(profile):

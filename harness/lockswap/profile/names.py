@@ -34,6 +34,17 @@ _WRAPPERS = re.compile(
     re.VERBOSE,
 )
 
+# What threads begin with, before the function that the program gave.
+_STARTS = re.compile(
+    r"""^(
+      clone|__clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so
+    | \[no\ file\]
+    | (\w+\ )?std::(thread|__invoke|_Bind|function)|std::error_code\ |boost::(\(anonymous\ namespace\)::)?thread_proxy
+    | boost::detail::
+    )""",
+    re.VERBOSE,
+)
+
 
 @dataclass(frozen=True)
 class Function:
@@ -98,6 +109,11 @@ class Names:
 def site(stack: list[Function]) -> Function | None:
     """The lock's user: the innermost function that is no wrapper."""
     return next((one for one in stack if not _WRAPPERS.match(one.name)), stack[0] if stack else None)
+
+
+def start(stack: list[Function]) -> Function | None:
+    """The outermost function that is the program's."""
+    return next((one for one in reversed(stack) if not _STARTS.match(one.name)), None)
 
 
 def _is_same(path: str, build_id: str) -> bool:

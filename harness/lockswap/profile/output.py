@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lockswap.profile import page, pprof
+from lockswap.profile import page, pprof, timeline
 from lockswap.profile.names import Function
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, quantile
 
@@ -14,7 +14,7 @@ SCHEMA = 1
 
 def write(profile: Profile, text: str, folder: Path) -> None:
     """text: the report."""
-    (folder / "profile.html").write_text(page.page(text, stacks(profile)), encoding="utf-8")
+    (folder / "profile.html").write_text(page.page(profile, text, stacks(profile)), encoding="utf-8")
     (folder / "profile.json").write_text(json.dumps(as_data(profile), indent=1) + "\n", encoding="utf-8")
     (folder / "waiting.pb.gz").write_bytes(pprof.encoded(stacks(profile), profile.run.wall_s))
     (folder / "waiting.folded").write_text(as_folded(profile), encoding="utf-8")
@@ -34,7 +34,9 @@ def as_data(profile: Profile) -> dict:
         "dropped": dict(profile.dropped),
         "files_that_changed": profile.changed,
         "locks": [_lock(lock) for lock in profile.locks],
+        "timeline": _timeline(profile),
         "conds": [_lock(lock) for lock in profile.conds],
+        "meetings": [_lock(lock) for lock in profile.meetings],
         "processes": [
             {
                 key: one[key]
@@ -61,6 +63,18 @@ def stacks(profile: Profile) -> Iterator[tuple[list[Function], int, int]]:
             holder = [*reversed(pair.holder.stack)] or [Function("(holder not known)")]
             waiter = [*pair.waiter.stack] or [Function("(waiter not known)")]
             yield [*holder, Function(f"[{lock.kind} {lock.name}]"), *waiter], pair.waits, pair.wait_ns
+
+
+def _timeline(profile: Profile) -> dict | None:
+    on = timeline.axis(profile)
+    if on is None:
+        return None
+    hottest = [
+        {"kind": lock.kind, "name": lock.name, "waited_ns": [round(ns) for ns in timeline.columns(lock, on)]}
+        for lock in profile.locks[: timeline.LOCKS]
+        if lock.timeline
+    ]
+    return {"column_ns": round(on.column_ns), "columns": on.columns, "locks": hottest}
 
 
 def _lock(lock: Lock) -> dict:
@@ -93,6 +107,9 @@ def _mode(lock: Lock, name: str) -> dict:
         "wait_quantiles_ns": _quantiles(mode.waits, mode.most_wait_ns),
         "timed_holds": mode.timed_holds,
         "hold_ns_of_timed": mode.hold_ns,
+        "split_holds": mode.split_holds,
+        "split_ns": mode.split_ns,
+        "on_processor_ns": mode.on_processor_ns,
         "hold_quantiles_ns": _quantiles(mode.holds, mode.most_hold_ns),
         "waits": sorted(mode.waits.items()),
         "holds": sorted(mode.holds.items()),

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 
+from lockswap.profile import timeline
 from lockswap.profile.names import Function
 from lockswap.profile.report import time
+from lockswap.profile.summary import Lock, Profile
 
+_WIDTH_OF_TIMES, _HEIGHT_OF_TIMES = 720, 32
 _LEAST = 0.001  # of all waiting: what is narrower is not drawn
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif; }
@@ -16,6 +19,9 @@ pre { font-size: 12px; overflow-x: auto; }
 .frame { box-sizing: border-box; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; font-size: 11px;
   line-height: 17px; padding: 0 3px; border: 1px solid Canvas; color: #111; }
 .holder { background: #f4a582; } .lock { background: #fddc6c; font-weight: 600; } .waiter { background: #92c5de; }
+.times td { white-space: nowrap; vertical-align: bottom; padding-right: 1em; }
+.times .name { white-space: normal; max-width: 18rem; } .times svg { background: #8882; display: block; }
+.split { display: flex; width: 8rem; height: 12px; } .on { background: #92c5de; } .off { background: #f4a582; }
 .key span { padding: 0 .5em; color: #111; }
 """
 
@@ -28,7 +34,7 @@ class _Node:
     below: dict[tuple[str, str], "_Node"] = field(default_factory=dict)
 
 
-def page(text: str, stacks: Iterable[tuple[list[Function], int, int]]) -> str:
+def page(profile: Profile, text: str, stacks: Iterable[tuple[list[Function], int, int]]) -> str:
     """From the report as text, and (stack, outermost first; waits; nanoseconds)."""
     root = _Node("")
     for stack, waits, ns in stacks:
@@ -38,6 +44,8 @@ def page(text: str, stacks: Iterable[tuple[list[Function], int, int]]) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>lockswap profile</title><style>{_STYLE}</style></head><body>
 <h1>lockswap profile</h1>
 <pre>{escape(text)}</pre>
+<h2>Over time</h2>
+{_times(profile)}
 <h2>Waiting by holder</h2>
 <p class="key">From the top: <span class="holder">the holder's functions</span> down to its release,
 <span class="lock">the lock</span>, and <span class="waiter">the waiter's functions</span>, its call first.
@@ -45,6 +53,47 @@ A width is the time waited; {time(root.ns)} is all of it. Hover for figures.</p>
 <div class="row">{flames or "No wait was long enough."}</div>
 </body></html>
 """
+
+
+def _times(profile: Profile) -> str:
+    """A row for each of the hottest locks: a bar's height is how many threads waited on average."""
+    on = timeline.axis(profile)
+    if on is None:
+        return "<p>No thread waited for a lock.</p>"
+    locks = [lock for lock in profile.locks[: timeline.LOCKS] if lock.timeline]
+    rows = {lock.name: [ns / on.column_ns for ns in timeline.columns(lock, on)] for lock in locks}
+    most = max(max(values) for values in rows.values())
+    drawn = "".join(_row(lock, rows[lock.name], most, on) for lock in locks)
+    return f"""<p class="key">How many threads waited for each of the hottest locks, over
+{time(on.column_ns * on.columns)} in columns of {time(on.column_ns)}; the full height is {most:.2g} threads. On the
+right, what holders of long holds did: <span class="on">ran</span> or <span class="off">did not run</span>.</p>
+<table class="times">{drawn}</table>"""
+
+
+def _row(lock: Lock, values: list[float], most: float, on: timeline.Axis) -> str:
+    width = _WIDTH_OF_TIMES / on.columns
+    bars = "".join(
+        f'<rect x="{width * number:.2f}" y="{_HEIGHT_OF_TIMES * (1 - value / most):.2f}" width="{width:.2f}" '
+        f'height="{_HEIGHT_OF_TIMES * value / most:.2f}" fill="#d6604d">'
+        f"<title>{time(number * on.column_ns)}: {value:.3g} threads</title></rect>"
+        for number, value in enumerate(values)
+        if value
+    )
+    return (
+        f'<tr><td class="name">{escape(f"{lock.kind} {lock.name}")}</td><td>'
+        f'<svg width="{_WIDTH_OF_TIMES}" height="{_HEIGHT_OF_TIMES}">{bars}</svg></td><td>{_split(lock)}</td></tr>'
+    )
+
+
+def _split(lock: Lock) -> str:
+    whole = sum(mode.split_ns for mode in lock.modes.values())
+    if not whole:
+        return ""
+    ran = 100 * sum(mode.on_processor_ns for mode in lock.modes.values()) / whole
+    return (
+        f'<div class="split" title="{ran:.0f} % ran"><div class="on" style="width:{ran:.1f}%"></div>'
+        f'<div class="off" style="width:{100 - ran:.1f}%"></div></div>'
+    )
 
 
 def _insert(root: _Node, stack: list[Function], waits: int, ns: int) -> None:

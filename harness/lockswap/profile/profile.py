@@ -68,6 +68,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     _make(out)
     first = live.look(paths, pid)
     before, begin = live.cpu_seconds(pid), time.monotonic()
+    begin_ns = time.monotonic_ns()
     time.sleep(seconds)
     try:
         last = live.look(paths, pid)
@@ -80,6 +81,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     if first is not None and first.recording != last.recording:
         raise UserError(f"process {pid} has begun another program meanwhile; ask again")
     process = difference(first.process, last.process) if first is not None else last.process
+    process |= {"begin_ns": begin_ns, "end_ns": time.monotonic_ns()}
     wall = time.monotonic() - begin
     run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before)
     recorded = {"processes": [process], "threshold_ns": last.threshold_ns}

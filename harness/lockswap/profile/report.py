@@ -19,7 +19,14 @@ _DROPPED = {
     "pairs": "waits that could not be charged",
     "chains": "causes of waits that found no room",
     "holds": "holds of threads that hold too many locks",
+    "timelines": "waits without a place on the timeline",
     "inside": "calls of signal handlers that interrupted the profile's own work",
+}
+_ENDS = {  # what ends a wait, and where
+    "cond": ("the signal", "signalled in"),
+    "semaphore": ("the post", "posted in"),
+    "barrier": ("the last arrival", "last to arrive at"),
+    "join": ("the thread's end", "for a thread of"),
 }
 _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
 
@@ -33,6 +40,7 @@ def as_text(profile: Profile, top: int) -> str:
         lines += ["", "No thread has waited for a lock."]
     lines += _rest(profile, waited, top)
     lines += _conds(profile)
+    lines += _meetings(profile)
     lines += ["", *_coverage(profile)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -95,6 +103,9 @@ def _quantiles(histogram: Counter, most: int) -> str:
 def _held(lock: Lock, which: str) -> str:
     mode: Mode = lock.modes[which]
     words = [_quantiles(mode.holds, mode.most_hold_ns)] if mode.timed_holds else ["not timed"]
+    if mode.split_ns:
+        off = share(1 - mode.on_processor_ns / mode.split_ns)
+        words.append(f"long holds are off the processor for {off} ({mode.split_holds:,} were looked at)")
     if lock.kind == "rwlock":
         words.append(f"{share(mode.acquisitions / lock.acquisitions)} of acquisitions")
     if which == EXCLUSIVE and lock.failed_tries:
@@ -130,7 +141,7 @@ def _chain(pair: Pair) -> list[str]:
         ns = sum(cause.ns for cause in causes)
         if ns < _LEAST_OF_CHAIN * pair.wait_ns:
             break
-        verb = "signalled in" if kind == "cond" else "held until"
+        verb = _ENDS[kind][1] if kind in _ENDS else "held until"
         text = f"{time(ns)} of it the holder waits itself: for {kind} {name}, {verb} {place}"
         lines.append(wrapped(text, "      ", "        "))
         pair = max((cause.pair for cause in causes), key=lambda one: one.wait_ns)
@@ -165,17 +176,38 @@ def _conds(profile: Profile) -> list[str]:
     return lines
 
 
+def _meetings(profile: Profile) -> list[str]:
+    if not profile.meetings:
+        return []
+    lines = ["", "Semaphores, barriers and joins, by the thread that ends the wait:"]
+    for one in profile.meetings[:_CONDS]:
+        mode = one.modes[EXCLUSIVE]
+        calls = plural(mode.acquisitions, "call")
+        words = f"{calls}, {mode.contended:,} waited {time(mode.wait_ns)}"
+        if one.kind == "semaphore":
+            words += f"; {plural(one.signals, 'post')}"
+        if one.timeouts:
+            words += f", {one.timeouts:,} timeouts"
+        lines.append(wrapped(f"{one.kind} {_named(one)}: {words}", "    ", "      "))
+        lines += _cond_pairs(one)
+    if len(profile.meetings) > _CONDS:
+        lines.append(f"    {len(profile.meetings) - _CONDS} more; -o DIR has them")
+    return lines
+
+
 def _cond_pairs(cond: Lock) -> list[str]:
     """A signal to one of several waiters found the others without work: those waits are idle ones."""
     pairs = cond.by_sites()
     lines = []
     for pair in [one for one in pairs if one.holder.mode == EXCLUSIVE][:_PAIRS]:
-        after = pair.wait_ns - pair.until_release_ns
-        head = f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}, {time(after)} of it after the signal:"
+        event, does = _ENDS[cond.kind]
+        head = f"{time(pair.wait_ns)} in {plural(pair.waits, 'wait')}"
+        if pair.until_release_ns:
+            head += f", {time(pair.wait_ns - pair.until_release_ns)} of it after {event}"
         lines += [
-            wrapped(head, "    - ", "      "),
-            wrapped(f"signalled in {pair.holder.site}", "      ", "        "),
-            wrapped(f"waits at     {pair.waiter.site}", "      ", "        "),
+            wrapped(f"{head}:", "    - ", "      "),
+            wrapped(f"{does} {pair.holder.site}", "      ", "        "),
+            wrapped(f"{'waits at':{len(does)}} {pair.waiter.site}", "      ", "        "),
         ]
     idle = [one for one in pairs if one.holder.mode == SHARED]
     if idle:

@@ -3,11 +3,16 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lockswap.profile.names import Function, Names, site
+from lockswap.profile.names import Function, Names, site, start
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
+LOCKS = ("mutex", "rwlock")
+MEETINGS = ("semaphore", "barrier", "join")  # what threads wait at, and nobody holds
 _OWN = "liblockswap.so"  # its probe for the cost of profiling is no lock of the program
-_COUNTS = ("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns")
+_COUNTS = (
+    *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
+    *("split_holds", "split_ns", "on_processor_ns"),
+)
 _MOST = ("most_wait_ns", "most_hold_ns")
 NOBODY = Function("(not known)")
 
@@ -22,6 +27,9 @@ class Mode:
     long_waits: int = 0
     timed_holds: int = 0
     hold_ns: int = 0
+    split_holds: int = 0  # long holds whose thread's processor time is known
+    split_ns: int = 0  # how long they were
+    on_processor_ns: int = 0  # and how much of it the thread ran
     most_wait_ns: int = 0
     most_hold_ns: int = 0
     waits: Counter = field(default_factory=Counter)
@@ -34,6 +42,15 @@ class Mode:
             setattr(self, name, max(getattr(self, name), one[name]))
         self.waits.update(dict(one["waits"]))
         self.holds.update(dict(one["holds"]))
+
+
+@dataclass(frozen=True)
+class Waited:
+    """When the threads of one process waited for a lock."""
+
+    begin_ns: int
+    slot_ns: int
+    waited_ns: list[int]
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,7 @@ class Lock:
     signals: int = 0
     modes: dict[str, Mode] = field(default_factory=lambda: {EXCLUSIVE: Mode(), SHARED: Mode()})
     pairs: dict[tuple, Pair] = field(default_factory=dict)
+    timeline: list[Waited] = field(default_factory=list)
 
     @property
     def wait_ns(self) -> int:
@@ -119,6 +137,7 @@ class Profile:
     threshold_ns: int
     locks: list[Lock]  # mutexes and rwlocks, the longest waits first
     conds: list[Lock]
+    meetings: list[Lock]
     processes: list[dict]
     changed: list[str]  # files that are not what ran any more
 
@@ -166,12 +185,16 @@ def summarise(recorded: dict, run: object) -> Profile:
             lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"]))
             by_class[one["class"]] = lock
             _count(lock, one)
+            if any(one["timeline"]["waited_ns"]):
+                lock.timeline.append(Waited(process["started_ns"], **one["timeline"]))
         for one in process["pairs"]:
             lock = by_class.get(one["class"])
             if lock is None:
                 continue
             waiter = Side(one["waiter_mode"], stacks.get(one["waiter"], ()))
             holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
+            if lock.kind == "join":  # the ended thread's first function says who it was
+                holder = Side(holder.mode, tuple(filter(None, [start(list(holder.stack))])))
             pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
             _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
             numbered[one["pair"]] = (lock, pair)
@@ -182,8 +205,9 @@ def summarise(recorded: dict, run: object) -> Profile:
     return Profile(
         run,
         recorded.get("threshold_ns", 0),
-        [lock for lock in ranked if lock.kind != "cond"],
+        [lock for lock in ranked if lock.kind in LOCKS],
         [lock for lock in ranked if lock.kind == "cond"],
+        [lock for lock in ranked if lock.kind in MEETINGS],
         processes,
         names.changed,
     )

@@ -12,7 +12,7 @@ from lockswap.profile.attach import Attached
 from lockswap.profile.look import MODES, Look, look
 from lockswap.profile.names import Function, Names, site
 from lockswap.profile.report import time
-from lockswap.profile.summary import is_probe, quantile
+from lockswap.profile.summary import LOCKS, is_probe, quantile
 from lockswap.profile.window import difference
 
 _CLEAR = "\x1b[H\x1b[2J"
@@ -62,7 +62,7 @@ def rows(last: Look | None, now: Look) -> list[Row]:
     before = {one["class"]: last.waiting_ns(one) for one in last.process["locks"]} if last else {}
     found = []
     for lock in now.process["locks"]:
-        if lock["kind"] == "cond" or is_probe(now.process, lock):
+        if lock["kind"] not in LOCKS or is_probe(now.process, lock):
             continue
         waits = [wait["age_ns"] for wait in now.waits() if wait["class"] == lock["class"]]
         threads = max(0, now.waiting_ns(lock) - before.get(lock["class"], 0)) / 1e9 / max(passed, 1e-3)

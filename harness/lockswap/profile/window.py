@@ -1,7 +1,10 @@
 """What a process recorded between two looks at its file."""
 
 _MODES = ("exclusive", "shared")
-_COUNTS = ("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns")
+_COUNTS = (
+    *("acquisitions", "contended", "wait_ns", "long_waits", "timed_holds", "hold_ns"),
+    *("split_holds", "split_ns", "on_processor_ns"),
+)
 _OF_LOCK = ("failed_tries", "timeouts", "timed_out_ns", "signals")
 _OF_PAIR = ("waits", "wait_ns", "until_release_ns")
 _KEY = ("class", "waiter", "waiter_mode", "holder", "holder_mode")
@@ -41,7 +44,18 @@ def _lock(after: dict, before: dict | None) -> dict:
     for mode in _MODES:
         if mode in after:
             new[mode] = _mode(after[mode], before[mode])
+    new["timeline"] = _timeline(after["timeline"], before["timeline"])
     return new
+
+
+def _timeline(after: dict, before: dict) -> dict:
+    """Slots are twice as wide from time to time: then several of before are one of after."""
+    left = list(after["waited_ns"])
+    for number, ns in enumerate(before["waited_ns"]):
+        slot = number * before["slot_ns"] // after["slot_ns"]
+        if slot < len(left):
+            left[slot] = max(0, left[slot] - ns)
+    return after | {"waited_ns": left}
 
 
 def _mode(after: dict, before: dict) -> dict:

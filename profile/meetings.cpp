@@ -1,0 +1,231 @@
+// A cancellation may unwind a wait: nothing that has to be done stands on the stack then. What
+// stays is a waiter that is counted, so later posts leave behind who they are without need.
+#include "profile/meetings.h"
+
+#include <cerrno>
+
+#include "profile/acquire.h"
+#include "profile/stacks.h"
+
+namespace lockswap::profile {
+namespace {
+
+constinit WaitOps waits{};
+
+constexpr std::uint64_t address_of(pthread_t thread) noexcept { return thread; }
+
+void begin_meeting(Thread& t, Object& o, std::uint64_t now) noexcept {
+  t.live->mark_holds_waited();
+  // relaxed, both: who ends the wait before it sees them ends it soon.
+  if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
+}
+
+void count_meeting(Thread& t, const Seen& seen, std::uint64_t begin, const void* caller) noexcept {
+  const std::uint64_t end = Ticks::now();
+  const std::uint64_t ns = Ticks::ns_between(begin, end);
+  if (seen.tally != nullptr) {
+    ++seen.tally->mode[0].acquisitions;
+    count_contended(seen.tally->mode[0], ns);
+    note_wait(*seen.tally, begin, end);
+  }
+  if (ns < kThresholdNs) return;
+  charge_wait(t, {seen.object, seen.object->release.load(acquire), begin, end, seen.number,
+                  take_stack(t, caller), Mode::exclusive, holds_locks(t)});
+}
+
+enum class End { met, timed_out, other };
+
+// `wait` may sleep, `end_of` says what its result and errno mean. Between them the thread is not in
+// its bookkeeping, so signal handlers may use it.
+template <class Wait, class EndOf>
+int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, EndOf end_of) {
+  const std::uint32_t process = world().number;
+  const std::uint64_t begin = Ticks::now();
+  begin_meeting(*entry.thread(), *seen.object, begin);
+  entry.leave();
+  const int result = wait();
+  const int error = errno;
+  Thread* const t = entry.again();
+  if (process == world().number) {  // else a handler forked, and nothing of this is the child's
+    seen.object->waiters.fetch_sub(1, relaxed);  // relaxed: a count
+    const End end = t == nullptr ? End::other : end_of(result, error);
+    if (end == End::met) {
+      count_meeting(*t, seen, begin, caller);
+    } else if (end == End::timed_out && seen.tally != nullptr) {
+      ++seen.tally->timeouts;
+      seen.tally->timed_out_ns += Ticks::ns_between(begin, Ticks::now());
+    }
+  }
+  errno = error;
+  return result;
+}
+
+// --- semaphores
+
+int init_semaphore(sem_t* s, int shared, unsigned value) {
+  return begin_lock<Kind::semaphore>(s, LOCKSWAP_PROFILE_CALLER,
+                                     [=] { return waits.sem_init(s, shared, value); });
+}
+int destroy_semaphore(sem_t* s) {
+  return end_lock(s, [=] { return waits.sem_destroy(s); });
+}
+int try_semaphore(sem_t* s) {
+  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return waits.sem_trywait(s);
+  const Seen seen = see<Kind::semaphore>(*t, s, caller);
+  const int result = waits.sem_trywait(s);
+  if (seen.tally == nullptr) return result;
+  if (result == 0) {
+    ++seen.tally->mode[0].acquisitions;
+  } else if (errno == EAGAIN) {
+    ++seen.tally->failed_tries;
+  }
+  return result;
+}
+
+template <class Wait>
+int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return wait();
+  const Seen seen = see<Kind::semaphore>(*t, s, caller);
+  if (seen.object == nullptr) {
+    entry.leave();
+    return wait();
+  }
+  const int before = errno;
+  if (waits.sem_trywait(s) == 0) {
+    if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
+    return 0;
+  }
+  errno = before;
+  return wait_here(entry, seen, caller, wait, [](int result, int error) {
+    if (result == 0) return End::met;
+    return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal interrupts, too
+  });
+}
+int wait_semaphore(sem_t* s) {
+  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
+}
+int timedwait_semaphore(sem_t* s, const timespec* at) {
+  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_timedwait(s, at); });
+}
+int clockwait_semaphore(sem_t* s, clockid_t clock, const timespec* at) {
+  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER,
+                            [=] { return waits.sem_clockwait(s, clock, at); });
+}
+
+// Like a signal: one to one of several waiting threads found the others without work.
+int post_semaphore(sem_t* s) {
+  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return waits.sem_post(s);
+  const Seen seen = see<Kind::semaphore>(*t, s, caller);
+  if (seen.tally != nullptr) ++seen.tally->signals;
+  // relaxed: a thread that is not seen yet does not wait long for this post
+  const std::uint32_t waiting = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
+  if (waiting == 0) return waits.sem_post(s);
+  const std::uint64_t now = Ticks::now();
+  Release& release =
+      announce_release(*t, *seen.object, waiting > 1 ? Mode::shared : Mode::exclusive, now);
+  const int result = waits.sem_post(s);
+  locate_signal(*t, release, caller, now);
+  return result;
+}
+
+// --- barriers
+
+int init_barrier(pthread_barrier_t* b, const pthread_barrierattr_t* a, unsigned count) {
+  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+  return begin_lock<Kind::barrier>(b, caller, [=] {
+    const int error = waits.barrier_init(b, a, count);
+    Object* const o =
+        error == 0 && is_recording() ? find_object(reinterpret_cast<std::uint64_t>(b)) : nullptr;
+    if (o != nullptr) {  // relaxed, both: the program hands the object on
+      o->arrived.store(0, relaxed);
+      o->was_for_all.store(count, relaxed);
+    }
+    return error;
+  });
+}
+int destroy_barrier(pthread_barrier_t* b) {
+  return end_lock(b, [=] { return waits.barrier_destroy(b); });
+}
+int wait_at_barrier(pthread_barrier_t* b) {
+  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return waits.barrier_wait(b);
+  const Seen seen = see<Kind::barrier>(*t, b, caller);
+  if (seen.object == nullptr) {
+    entry.leave();
+    return waits.barrier_wait(b);
+  }
+  // relaxed, both: if two arrive at the same time, either may be called the last one.
+  const std::uint32_t count = seen.object->was_for_all.load(relaxed);
+  const std::uint32_t arrived = seen.object->arrived.fetch_add(1, relaxed) + 1;
+  if (count == 0 || arrived % count != 0)
+    return wait_here(
+        entry, seen, caller, [=] { return waits.barrier_wait(b); },
+        [](int, int) { return End::met; });
+  if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
+  const std::uint64_t now = Ticks::now();
+  Release& release = announce_release(*t, *seen.object, Mode::exclusive, now);
+  const std::uint32_t process = world().number;
+  entry.leave();
+  const int result = waits.barrier_wait(b);
+  Thread* const again = entry.again();
+  if (again != nullptr && process == world().number)
+    locate_release(*again, *seen.object, release, caller);
+  return result;
+}
+
+// --- joins
+
+int join_thread(pthread_t thread, void** result) {
+  const void* const caller = LOCKSWAP_PROFILE_CALLER;
+  Entry entry;
+  Thread* const t = entry.thread();
+  if (t == nullptr) return waits.join(thread, result);
+  const auto* const object = reinterpret_cast<const void*>(address_of(thread));
+  const Seen seen = see<Kind::join>(*t, object, caller);
+  if (seen.object == nullptr) {
+    entry.leave();
+    return waits.join(thread, result);
+  }
+  int error = waits.tryjoin(thread, result);
+  if (error == 0) {
+    if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
+  } else {
+    error = wait_here(
+        entry, seen, caller, [=] { return waits.join(thread, result); },
+        [](int e, int) { return e == 0 ? End::met : End::other; });
+  }
+  // The next thread with this number is another one, and may be joined elsewhere.
+  if (is_recording()) seen.object->what.store(0, relaxed);  // relaxed: a guess of its name
+  return error;
+}
+
+}  // namespace
+
+void announce_end(Thread& t) noexcept {
+  Object* const o = known_object(address_of(::pthread_self()));
+  // relaxed, both: a thread that begins to wait now does not wait long.
+  if (o == nullptr || !Object::is_of(o->what.load(relaxed), Kind::join)) return;
+  if (o->waiters.load(relaxed) == 0) return;
+  announce_release(t, *o, Mode::exclusive, Ticks::now()).stack.store(t.root, release);
+}
+
+WaitOps over_waits(const WaitOps& behind) noexcept {
+  waits = behind;
+  return {
+      init_semaphore,      destroy_semaphore,   wait_semaphore, try_semaphore,
+      timedwait_semaphore, clockwait_semaphore, post_semaphore, init_barrier,
+      destroy_barrier,     wait_at_barrier,     join_thread,    behind.tryjoin,
+  };
+}
+
+}  // namespace lockswap::profile
