@@ -22,6 +22,7 @@ class Chain {
   void insert(Node& n) noexcept {
     n.next = first_;
     n.link = &first_;
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete): what is freed was removed before
     if (first_ != nullptr) first_->link = &n.next;
     first_ = &n;
   }
