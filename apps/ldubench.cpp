@@ -1,10 +1,10 @@
 // ldubench: reverse maps, which know for a page of a file or of a process which mappings have it,
 // kept by deferred updates (LDU) and by what else there is, side by side. The case study of "A
-// Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability", sections 4 and 6.
+// Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (4 and 6).
 //
 // --with names the maps that are compared: pldu, gldu, stamped (lockswap/ldu.hpp, ldu_stamped.hpp),
-// paper (pldu for files, an unordered Harris list for anonymous memory), rwlock and mutex (a tree for
-// files and a chain, under pthread locks), rcu (a list on liburcu), harris, harris-unordered.
+// paper (pldu for files, an unordered Harris list for anonymous memory), rwlock and mutex (a tree
+// for files and a chain, under pthread locks), rcu (a list on liburcu), harris, harris-unordered.
 // They are used in turns, round after round: --threads threads for --seconds fork processes, run
 // programs and end them, as --mix says, and --reads of the operations look for the mappings of a
 // page. One operation is one mapping that is inserted or removed, or one such look.

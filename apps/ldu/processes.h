@@ -1,5 +1,5 @@
-// Processes as objects, with what a kernel's reverse maps see of them: for each file the mappings of
-// it, and for each process that has forked the mappings that share its anonymous pages.
+// Processes as objects, with what a kernel's reverse maps see of them: for each file its mappings,
+// and for each process that has forked the mappings that share its anonymous pages.
 //
 //   start   maps a program, its libraries, and anonymous memory
 //   fork    maps the same files once more. The child's anonymous memory may hold pages of each of
