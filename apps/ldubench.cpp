@@ -8,6 +8,8 @@
 // They are used in turns, round after round: --threads threads for --seconds fork processes, run
 // programs and end them, as --mix says, and --reads of the operations look for the mappings of a
 // page. One operation is one mapping that is inserted or removed, or one such look.
+// --memory: each process also has an address space, of the model that address_space runs; it maps,
+// forks, writes and unmaps there as well, so the maps are a part of what a fork costs.
 //   aim7      each thread has up to 8 processes, which fork, run programs and end in any order
 //   exim      a connection's process forks one that runs a program; both end
 //   lmbench   100 processes in all fork; each child ends at once
@@ -118,6 +120,7 @@ int main(int argc, char** argv) {
   options.number("--reads", setup.reads, 0, 0.99, "share of operations that look for mappings");
   options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
   options.text("--trace", file, "a recorded program: lockswap trace-vm --processes");
+  options.flag("--memory", setup.memory, "each process has an address space, too");
   options.flag("--late", late, "time the first look at many pending updates, and nothing else");
   options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");

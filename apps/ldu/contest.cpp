@@ -139,7 +139,10 @@ class alignas(128) MapWorker {
   }
   // A recorded program, from its first step to its last, and again.
   void follow_trace() {
-    if (next_step_ == 0) traced_.assign(trace_->processes, {});
+    if (next_step_ == 0) {
+      traced_.clear();
+      traced_.resize(trace_->processes);
+    }
     for (int i = 0; i < 32 && next_step_ < trace_->steps.size(); ++i)
       follow(trace_->steps[next_step_++]);
     if (next_step_ == trace_->steps.size()) next_step_ = next_mapping_ = 0;
@@ -260,7 +263,8 @@ class MapContestantOf : public MapContestant {
 
  public:
   explicit MapContestantOf(const MapSetup& setup) : setup_(setup) {
-    crowd_.emplace(std::max(Crowd::kFiles, setup.trace != nullptr ? setup.trace->files : 0));
+    crowd_.emplace(std::max(Crowd::kFiles, setup.trace != nullptr ? setup.trace->files : 0),
+                   setup.memory);
     alone([this](typename Crowd::Hand& hand) { crowd_->begin(hand); });
   }
 

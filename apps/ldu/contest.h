@@ -19,6 +19,7 @@ struct MapSetup {
   double reads = 0.01;
   int objects = 1000;  // batch: so many inserts before a read
   const ProcessTrace* trace = nullptr;
+  bool memory = false;  // each process has an address space
 };
 
 struct MapRound {

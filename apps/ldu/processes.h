@@ -21,6 +21,7 @@
 #include "common/random.h"
 #include "common/report.h"
 #include "ldu/mapping.h"
+#include "ldu/memory.h"
 
 namespace bench {
 
@@ -57,7 +58,9 @@ class Processes {
     struct Mapped {
       std::uint32_t file;
       FileMapping* mapping;
+      std::uint64_t place;  // in its memory
     };
+    std::unique_ptr<Memory> memory_;  // if processes have any
     std::vector<Mapped> files_;
     std::vector<Link> links_;  // its own is the last
   };
@@ -65,9 +68,12 @@ class Processes {
   static constexpr std::uint32_t kLibraries = 4;
   static constexpr std::uint32_t kFiles = kLibraries + kPrograms;
 
-  explicit Processes(std::uint32_t files = kFiles) {
-    for (std::uint32_t f = 0; f < files; ++f)
+  // with_memory: each has an address space of the model, too.
+  Processes(std::uint32_t files, bool with_memory) : with_memory_(with_memory) {
+    for (std::uint32_t f = 0; f < files; ++f) {
+      contents_.push_back(std::make_unique<Memory::File>(f + 1));
       files_.push_back(std::make_unique<FileIndex>(file_shared_));
+    }
   }
   ~Processes() {
     files_.clear();
@@ -78,7 +84,7 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   Process start(Hand& hand, std::uint32_t program) {
-    Process p;
+    Process p = fresh();
     for (std::uint32_t library = 0; library < kLibraries; ++library)
       map_file(hand, p, library, 4);
     map_file(hand, p, kLibraries + program % kPrograms, 3);
@@ -87,9 +93,10 @@ class Processes {
   }
   Process fork(Hand& hand, const Process& parent) {
     Process child;
+    if (with_memory_) child.memory_ = std::make_unique<Memory>(*parent.memory_);
     child.files_.reserve(parent.files_.size());
     for (const auto& m : parent.files_)
-      map(hand, child, m.file, m.mapping->pages);
+      map(hand, child, m.file, m.mapping->pages, m.place);
     for (const auto& l : parent.links_) {
       l.anon->users.fetch_add(1, std::memory_order_relaxed);  // the parent's keeps it
       link(hand, child, *l.anon);
@@ -131,16 +138,17 @@ class Processes {
 
   // --- a trace's steps
   Process empty(Hand& hand) {
-    Process p;
+    Process p = fresh();
     map_anon(hand, p);
     return p;
   }
   void map_one(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
-    map(hand, p, file, pages);
+    map_new(hand, p, file, pages);
   }
   // `at` counts those that are there, in the order in which they came.
   void unmap_one(Hand& hand, Process& p, std::size_t at) {
     const auto& m = p.files_[at];
+    if (with_memory_) p.memory_->unmap(m.place, m.mapping->pages);
     files_[m.file]->retire(hand.files, *m.mapping);
     p.files_.erase(p.files_.begin() + static_cast<std::ptrdiff_t>(at));
     ++hand.counts.updates;
@@ -166,18 +174,27 @@ class Processes {
 
  private:
   static constexpr std::uint32_t kRegionPages = 32;
-  static constexpr std::uint32_t kAnonPages = 256;
+  static constexpr std::uint32_t kAnonPages = Memory::kAnonPages;
 
-  void map(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
+  Process fresh() {
+    Process p;
+    if (with_memory_) p.memory_ = std::make_unique<Memory>();
+    return p;
+  }
+  void map_new(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
+    map(hand, p, file, pages, with_memory_ ? p.memory_->map(*contents_[file], pages) : 0);
+  }
+  // In the reverse map alone.
+  void map(Hand& hand, Process& p, std::uint32_t file, Pages pages, std::uint64_t place) {
     auto* m = new FileMapping;
     m->pages = pages;
-    p.files_.push_back({file, m});
+    p.files_.push_back({file, m, place});
     files_[file]->insert(hand.files, *m);
     ++hand.counts.updates;
   }
   void map_file(Hand& hand, Process& p, std::uint32_t file, std::uint32_t regions) {
     for (std::uint32_t r = 0; r < regions; ++r)
-      map(hand, p, file, {r * kRegionPages, (r + 1) * kRegionPages - 1});
+      map_new(hand, p, file, {r * kRegionPages, (r + 1) * kRegionPages - 1});
   }
   void map_anon(Hand& hand, Process& p) { link(hand, p, *new Anon(anon_shared_)); }
   void link(Hand& hand, Process& p, Anon& anon) {
@@ -191,6 +208,8 @@ class Processes {
 
   typename FileIndex::Shared file_shared_;
   typename AnonIndex::Shared anon_shared_;
+  bool with_memory_;
+  std::vector<std::unique_ptr<Memory::File>> contents_;
   std::vector<std::unique_ptr<FileIndex>> files_;
   Anon* first_anon_ = nullptr;
 };

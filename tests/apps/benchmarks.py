@@ -402,7 +402,16 @@ def test_ldubench() -> None:
     if not rlubench_is_there():
         return
     trace = f" --trace {apps}/traces/build.proctrace.gz"
-    for mix in ("aim7", "exim", "lmbench", "trace" + trace, "pair", "batch --objects 50"):
+    for mix in (
+        "aim7",
+        "exim",
+        "lmbench",
+        "trace" + trace,
+        "exim --memory",
+        "trace --memory" + trace,
+        "pair",
+        "batch --objects 50",
+    ):
         for lock in ("", "ba"):
             found = values(f"ldubench --mix {mix} --seconds 0.02 --threads 3 --reads 0.05 --waits", lock)
             for name in REVERSE_MAPS:
