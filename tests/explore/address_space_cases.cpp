@@ -393,7 +393,7 @@ const Script kLargeScripts[] = {
     {"large-edge", "m0-3rw W2", {"W0 R2", "R3"}},
     {"large-whole", "m0-1rw W0", {"m1-2rw W1", "W0 R0"}},
     // A fault puts a table where another one is about to fill a large page.
-    {"large-table", "m0-1rw", {"m1-2rw W1", "W0 R0"}},
+    {"large-table", "m0-1rw", {"m1-2rw R1 W1", "W0 R0"}},
 };
 // The same; both change a part of one.
 const Script kLargePartsScripts[] = {
