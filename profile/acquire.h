@@ -111,6 +111,10 @@ template <Kind kKind, class Unlock>
     locate_release(*t, *seen.object, *release, caller);
   if (t->pending.object != nullptr) [[unlikely]]
     charge_pending(*t, false);
+  if (!holds_locks(*t)) {  // what is charged later is no cause of what the next holds bring
+    t->cause = {};
+    t->pending.holding = false;
+  }
   return error;
 }
 
