@@ -12,10 +12,11 @@ namespace lockswap::profile {
 
 inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
 
-inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode, bool waited,
-                              const void* caller) noexcept {
-  if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
+[[gnu::always_inline]] inline void count_acquisition(Thread& t, const Seen& seen, const void* lock,
+                                                     Mode mode, bool waited,
+                                                     const void* caller) noexcept {
   begin_hold(t, lock, seen, mode, waited, caller);
+  if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
 }
 
 // What follows on a try that failed. `acquire` is the call that waits.
@@ -98,7 +99,7 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) 
 }
 
 template <Kind kKind, class Unlock>
-int release_lock(const void* lock, const void* caller, Unlock unlock) noexcept {
+[[gnu::noinline]] int release_slowly(const void* lock, const void* caller, Unlock unlock) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) [[unlikely]]
@@ -110,7 +111,23 @@ int release_lock(const void* lock, const void* caller, Unlock unlock) noexcept {
     locate_release(*t, *seen.object, *release, caller);
   if (t->pending.object != nullptr) [[unlikely]]
     charge_pending(*t, false);
+  if (!holds_locks(*t)) {  // what is charged later is no cause of what the next holds bring
+    t->cause = {};
+    t->pending.holding = false;
+  }
   return error;
+}
+
+template <Kind kKind, class Unlock>
+[[gnu::always_inline]] inline int release_lock(const void* lock, const void* caller,
+                                               Unlock unlock) noexcept {
+  bool is_over = false;
+  {
+    const Entry entry;
+    Thread* const t = entry.thread();
+    is_over = t == nullptr || end_plain_hold(*t, lock);
+  }
+  return is_over ? unlock() : release_slowly<kKind>(lock, caller, unlock);
 }
 
 // The object begins here, or begins anew.

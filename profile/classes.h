@@ -57,8 +57,9 @@ struct Seen {
   Tally* tally;          // nullptr: the call is not counted
 };
 
+// Inlined, as all that stands between a call and a lock that is free.
 template <Kind kKind>
-Seen see(Thread& t, const void* lock, const void* caller) noexcept {
+[[gnu::always_inline]] inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
   Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock));
   if (o == nullptr) [[unlikely]] {
     record().dropped.objects.fetch_add(1, relaxed);  // relaxed: a count

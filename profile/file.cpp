@@ -15,7 +15,6 @@
 namespace lockswap::profile {
 namespace {
 
-constinit Record* mapped = nullptr;
 constinit NativeAtomic<bool> full{false};
 constinit char folder_of_files[4096] = {};
 constinit char file_name[4200] = {};
@@ -113,30 +112,28 @@ bool open_file(const char* folder) noexcept {
     if (raw_syscall(SYS_getcwd, reinterpret_cast<long>(here), sizeof here) > 0) text << here << "/";
   }
   text << folder;
-  mapped = map_file(nullptr);
-  if (mapped == nullptr) return false;
-  fill_in(*mapped);
+  the_record = map_file(nullptr);
+  if (the_record == nullptr) return false;
+  fill_in(*the_record);
   return true;
 }
 
 bool reopen_file() noexcept {
-  const std::uint32_t counter = mapped->counter;
-  const std::uint64_t pair = mapped->pair_ns_256, stack = mapped->stack_ns;
-  if (map_file(mapped) == nullptr) return false;
+  const std::uint32_t counter = the_record->counter;
+  const std::uint64_t pair = the_record->pair_ns_256, stack = the_record->stack_ns;
+  if (map_file(the_record) == nullptr) return false;
   full.store(false, relaxed);  // relaxed: the thread that begins the child's world does this
-  fill_in(*mapped);
-  mapped->counter = counter;
-  mapped->pair_ns_256 = pair;
-  mapped->stack_ns = stack;
+  fill_in(*the_record);
+  the_record->counter = counter;
+  the_record->pair_ns_256 = pair;
+  the_record->stack_ns = stack;
   return true;
 }
 
 void close_file() noexcept {
-  mapped->last_ns.store(monotonic_ns(), relaxed);
-  mapped->ended.store(1, relaxed);
+  the_record->last_ns.store(monotonic_ns(), relaxed);
+  the_record->ended.store(1, relaxed);
 }
-
-Record& record() noexcept { return *mapped; }
 
 bool is_full() noexcept { return full.load(relaxed); }  // relaxed: a hint
 

@@ -13,7 +13,9 @@ bool open_file(const char* folder) noexcept;
 bool reopen_file() noexcept;
 void close_file() noexcept;
 
-Record& record() noexcept;
+// nullptr until the file is open; then it stays where it is.
+inline constinit Record* the_record = nullptr;
+inline Record& record() noexcept { return *the_record; }
 
 // Zeroed memory in the file; 0: it is used up. Under the world's guard.
 std::uint32_t take_bytes(std::uint32_t bytes) noexcept;

@@ -29,8 +29,13 @@ inline constexpr std::uint32_t kMostFrames = 24;
 
 // Waits below this are counted, not charged.
 inline constexpr std::uint64_t kThresholdNs = 10'000;
-// One in so many acquisitions has its hold timed, on average; besides each that had to wait.
-inline constexpr std::uint32_t kHoldPeriod = 8;
+// One in so many acquisitions has its hold timed, on average; besides each that had to wait. A
+// thread times more of its first ones at a lock: where there are few, each one counts.
+constexpr std::uint64_t hold_period(std::uint64_t acquisitions) noexcept {
+  constexpr std::uint64_t kFirst = 8, kLast = 64, kDrawn = 64;
+  const std::uint64_t period = acquisitions / kDrawn;
+  return period < kFirst ? kFirst : period > kLast ? kLast : period;
+}
 
 using Word = NativeAtomic<std::uint64_t>;
 using Offset = NativeAtomic<std::uint32_t>;
@@ -76,6 +81,7 @@ struct ModeTally {
   std::uint64_t split_ns;         // how long they were
   std::uint64_t on_processor_ns;  // and how much of it the thread ran
   std::uint64_t long_expected;    // above 0: holds here tend to be long
+  std::uint64_t next_drawn;       // that acquisition's hold is timed
   Histogram wait;
   Histogram hold;
 };

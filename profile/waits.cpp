@@ -30,8 +30,8 @@ bool look_up(Ref ref, Found& found) noexcept {
   const Thread* const t = world().thread[ref >> kRefShift].load(acquire);
   if (number == 0 || t == nullptr) return false;
   const Release& r = t->release[number % kReleases];
-  // acquire, all: each pairs with the release store of its value in announce_release, so that a
-  // newer value comes with the newer number, which the second look at it finds.
+  // acquire, all: each pairs with the release store of its value in announce_release, or, of the
+  // stack and what stands before it there, in locate_release, so that a newer value comes with the newer number, which the second look at it finds.
   if (r.number.load(acquire) != number) return false;
   found.at = r.at.load(acquire);
   found.stack = r.stack.load(acquire);
@@ -121,6 +121,30 @@ bool ended(const Pending& p, const Found& f) noexcept {
 
 }  // namespace
 
+void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
+                      const void* caller) noexcept {
+  Live& live = *t.live;
+  const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
+  const std::uint64_t since = Ticks::now();
+  std::uint32_t how = static_cast<std::uint32_t>(mode);
+  if (sampled) {
+    ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
+    // 1 to 2 * period - 1, so that no rhythm of the program hides a hold.
+    t.random = t.random * 1664525u + 1013904223u;
+    m.next_drawn = m.acquisitions + 1 + (t.random >> 16) % (2 * hold_period(m.acquisitions) - 1);
+    how |= Hold::kSampled;
+    if (m.long_expected != 0 && begin_split(t, lock, since)) how |= Hold::kSplit;
+  }
+  Hold& h = live.hold[held];
+  // relaxed, all: `held` is stored behind them.
+  h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
+  h.since.store(since, relaxed);
+  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+  h.number.store(seen.number, relaxed);
+  h.how.store(how, relaxed);
+  live.held.store(held + 1, release);  // pairs with the look of another process
+}
+
 bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept {
   // A hold that never ended here, such as one that another thread released, must not stay.
   if (t.split.address != 0 && holds_locks(t)) return false;
@@ -168,7 +192,17 @@ void locate_release(Thread& t, const Object& o, Release& r, const void* caller) 
   const bool whole =
       o.has_long_waits.load(relaxed) != 0 ||
       Ticks::ns_between(o.waits_since.load(relaxed), r.at.load(relaxed)) >= kThresholdNs / 2;
-  r.stack.store(whole ? take_stack(t, caller) : stack_of(caller), release);
+  const std::uint32_t stack = whole ? take_stack(t, caller) : stack_of(caller);
+  // A wait of this thread's own that could not be charged before the release: the thread that it
+  // waited for had not found out where it was. Until the stack is there, nobody looks at the cause.
+  if (t.pending.object != nullptr && t.pending.holding && r.cause.load(relaxed) == 0) {
+    charge_pending(t, false);
+    r.cause_begin.store(t.cause.begin, release);
+    r.cause_end.store(t.cause.end, release);
+    r.cause.store(t.cause.pair, release);
+    if (!holds_locks(t)) t.cause = {};
+  }
+  r.stack.store(stack, release);
 }
 
 void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now) noexcept {

@@ -20,38 +20,55 @@ bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept;
 void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, bool is_split,
                std::uint64_t ns) noexcept;
 
+// A hold that is timed: it is drawn, or its thread had to wait.
+void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
+                      const void* caller) noexcept;
+
 // When the thread has acquired the lock. `waited`: the hold is timed in any case.
-inline void begin_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool waited,
-                       const void* caller) noexcept {
+[[gnu::always_inline]] inline void begin_hold(Thread& t, const void* lock, const Seen& seen,
+                                              Mode mode, bool waited, const void* caller) noexcept {
   Live& live = *t.live;
   const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
   if (held >= kMostHolds) [[unlikely]] {
     record().dropped.holds.fetch_add(1, relaxed);  // relaxed: a count
     return;
   }
+  bool sampled = false;
+  if (seen.tally != nullptr) [[likely]] {
+    const ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
+    sampled = m.acquisitions >= m.next_drawn;
+  }
+  if (sampled || waited) [[unlikely]] {
+    begin_timed_hold(t, lock, seen, mode, sampled, caller);
+    return;
+  }
   Hold& h = live.hold[held];
-  const bool sampled = --t.countdown == 0;
-  if (sampled) {
-    // 1 to 2 * kHoldPeriod - 1, so that no rhythm of the program hides a hold.
-    t.random = t.random * 1664525u + 1013904223u;
-    t.countdown = 1 + (t.random >> 16) % (2 * kHoldPeriod - 1);
-  }
-  const std::uint64_t since = sampled || waited ? Ticks::now() : 0;
-  std::uint32_t how = static_cast<std::uint32_t>(mode);
-  if (sampled) {
-    how |= Hold::kSampled;
-    const bool is_expected_long =
-        seen.tally != nullptr &&
-        seen.tally->mode[static_cast<std::uint32_t>(mode)].long_expected != 0;
-    if (is_expected_long && begin_split(t, lock, since)) how |= Hold::kSplit;
-  }
   // relaxed, all: `held` is stored behind them.
   h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
-  h.since.store(since, relaxed);
+  h.since.store(0, relaxed);
   h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
   h.number.store(seen.number, relaxed);
-  h.how.store(how, relaxed);
+  h.how.store(static_cast<std::uint32_t>(mode), relaxed);
   live.held.store(held + 1, release);  // pairs with the look of another process
+}
+
+// Ends the thread's last hold, if that is all there is to do: it is of this lock, is not timed, and
+// nobody waits for it. Most holds are such.
+[[gnu::always_inline]] inline bool end_plain_hold(Thread& t, const void* lock) noexcept {
+  const auto address = reinterpret_cast<std::uint64_t>(lock);
+  Live& live = *t.live;
+  // relaxed, all: as in end_hold and end_and_announce.
+  const std::uint32_t held = live.held.load(relaxed);
+  if (held == 0 || t.pending.object != nullptr) [[unlikely]]
+    return false;
+  const Hold& h = live.hold[held - 1];
+  const Object& o = world().objects[place_of_object(address)];
+  if (h.address.load(relaxed) != address || h.since.load(relaxed) != 0 ||
+      (h.how.load(relaxed) & Hold::kWaited) != 0 || o.address.load(relaxed) != address ||
+      o.waiters.load(relaxed) != 0) [[unlikely]]
+    return false;
+  live.held.store(held - 1, relaxed);
+  return true;
 }
 
 struct EndedHold {

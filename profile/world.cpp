@@ -139,7 +139,6 @@ void empty_world_of_parent() noexcept {
   t->live->tid.store(tid, relaxed);
   t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
-  t->countdown = 1;
   record().threads.fetch_add(1, relaxed);
   t->root = tid == w.pid ? 0 : outermost_frames();  // nobody joins the first thread
   m.thread = t;

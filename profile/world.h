@@ -98,7 +98,6 @@ struct Thread {
   NativeAtomic<std::uint32_t> taken;
   std::uint32_t place;  // among all
   std::uint64_t serial;
-  std::uint32_t countdown;  // to the next hold that is timed
   std::uint32_t random;
   std::uint64_t releases;
   std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait

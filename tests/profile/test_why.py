@@ -3,6 +3,7 @@ that look at a process, has one line that says why."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -273,3 +274,30 @@ def test_a_file_that_was_removed(command, tmp_path):
 @pytest.mark.parametrize("words", [(), ("0",), ("me",), ("1", "2")])
 def test_bad_words(command, words):
     refused(command, *words, says="")
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+def test_where_threads_are_now(tmp_path):
+    """The head of the chain waits for no lock: gdb says what it does instead."""
+    with started(tmp_path, "chain") as child:
+        ask(child.pid, waiting(2))
+        done = lockswap("why", child.pid, "--current")
+        if done.returncode == 2 and "ptrace" in done.stderr:
+            pytest.skip("no right to trace a process")
+        data = lockswap("why", child.pid, "--current", "--json")
+        assert child.poll() is None  # it goes on
+    assert done.returncode == 0 and data.returncode == 0, (done, data)
+    found = json.loads(data.stdout)
+    assert any("sleep_for_ever" in frame for frame in named(found, "head")["stack_now"])
+    for name in ("middle", "tail"):
+        assert any("pthread_mutex_lock" in frame for frame in named(found, name)["stack_now"]), found
+    _, _, now = done.stdout.partition("    now ")
+    assert "sleep_for_ever" in now, done.stdout
+
+
+def test_current_without_gdb_is_one_line(tmp_path):
+    with started(tmp_path, "chain") as child:
+        ask(child.pid, waiting(2))
+        done = lockswap("why", child.pid, "--current", PATH=str(tmp_path))
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done
+    assert "gdb is not installed; leave it away" in done.stderr
