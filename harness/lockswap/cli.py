@@ -442,6 +442,45 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     return trace_vm.run(list(command), out, synthesise, processes)
 
 
+@cli.command("advise", context_settings=PASS_ON, short_help="Try other locks where it hurts, and write a policy.")
+@click.option("--metric", metavar="REGEX", help="Judge a run by the last number that this finds in the output.")
+@click.option("--lower-is-better", is_flag=True, help="The metric is a time or the like.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(1, 86400),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the experiment may take; six rounds of each kind are run in any case.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=_Path),
+    default=_Path("advised.policy"),
+    show_default=True,
+    metavar="FILE",
+    help="Where the policy goes.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def advise_command(
+    metric: str | None, lower_is_better: bool, budget: float, out: _Path, command: tuple[str, ...]
+) -> int:
+    """Find out which locks of a program to swap: profile it, run it by turns on glibc's locks and with other algorithms
+    for the locks that cost most, measure the best choice again, and write a policy if there is a gain.
+
+    \b
+    lockswap advise -- ./batch input
+    lockswap advise --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
+
+    The program must end by itself, and do the same work in each run. docs/advise.md.
+    """
+    from lockswap.advise import advise
+    from lockswap.base.paths import Paths
+
+    return advise.run(Paths.find(), list(command), metric, lower_is_better, budget, out)
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -14,15 +14,12 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
-from lockswap.profile import diff, diff_report, output, report, summary
+from lockswap.profile import diff, diff_report, output, recording, report, summary
 from lockswap.profile import look as live
 from lockswap.profile.window import difference
 from lockswap.run import preload_order, program
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
-
-_AT_ONCE = 200  # files for one call of the reader
-SUFFIX = ".lockprof"
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,8 @@ def read(paths: Paths, folder: Path, top: int) -> int:
     """The profile of what LOCKSWAP_PROFILE has recorded in a folder; its files are written there."""
     if not folder.is_dir():
         raise UserError(f"--from {folder}: there is no such folder; name one that LOCKSWAP_PROFILE named")
-    if not any(folder.glob(f"*{SUFFIX}")):
-        raise UserError(f"--from {folder}: no process has left a profile there (*{SUFFIX})")
+    if not any(folder.glob(f"*{recording.SUFFIX}")):
+        raise UserError(f"--from {folder}: no process has left a profile there (*{recording.SUFFIX})")
     _show(paths.profile_reader, folder, Run([]), top, folder)
     return 0
 
@@ -93,10 +90,10 @@ def compare(paths: Paths, before: Path, after: Path, top: int, out: Path | None,
     """Prints on stdout what got better or worse."""
 
     def recorded(folder: Path) -> dict:
-        files = sorted(folder.glob(f"*{SUFFIX}"))
+        files = sorted(folder.glob(f"*{recording.SUFFIX}"))
         if not files:
             raise UserError(f"--diff {folder}: there is no profile; name two folders that -o wrote")
-        return output.as_data(summary.summarise(_read(paths.profile_reader, files), Run([])))
+        return output.as_data(summary.summarise(recording.read(paths.profile_reader, files), Run([])))
 
     _make(out)
     found = diff.compare(diff.load(before, recorded), diff.load(after, recorded))
@@ -152,7 +149,7 @@ def _cpu() -> float:
 
 
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
-    recorded = _read(reader, sorted(folder.glob(f"*{SUFFIX}")))
+    recorded = recording.read(reader, sorted(folder.glob(f"*{recording.SUFFIX}")))
     _print(summary.summarise(recorded, run_), top, out)
 
 
@@ -162,14 +159,3 @@ def _print(profile: summary.Profile, top: int, out: Path | None) -> None:
     if out is not None:
         output.write(profile, text, out)
         print(f"lockswap profile: profile.html and the data are in {out}", file=sys.stderr)
-
-
-def _read(reader: Path, files: list[Path]) -> dict:
-    whole: dict = {"processes": []}
-    for start in range(0, len(files), _AT_ONCE):
-        done = subprocess.run([reader, *files[start : start + _AT_ONCE]], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise UserError(f"{done.stderr.strip()}; read it with the lockswap that recorded it")
-        part = json.loads(done.stdout)
-        whole = part | {"processes": whole["processes"] + part["processes"]}
-    return whole

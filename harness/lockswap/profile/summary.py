@@ -1,7 +1,9 @@
 """From what processes recorded to locks with names: one for each place or variable, over all processes."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lockswap.profile.names import Function, Names, site, start
 
@@ -93,6 +95,7 @@ class Lock:
     name: str
     place: Function  # where the first one of them was initialised, or else first taken
     by_init: bool
+    rule: str = ""  # the words of a policy that catch it; nothing if its place is in no file
     objects: int = 0
     threads: int = 0
     failed_tries: int = 0
@@ -182,7 +185,8 @@ def summarise(recorded: dict, run: object) -> Profile:
         for one in process["locks"]:
             place = site(list(stacks.get(one["stack"], ()))) or NOBODY
             name = names.variable(process, one["object"]) if one["object"] else str(place)
-            lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"]))
+            rule = _rule(process, one, name)
+            lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"], rule))
             by_class[one["class"]] = lock
             _count(lock, one)
             if any(one["timeline"]["waited_ns"]):
@@ -226,6 +230,17 @@ def quantile(histogram: Counter, share: float, most: int) -> float:
 def is_probe(process: dict, lock: dict) -> bool:
     """The lock by which the library finds out what profiling costs."""
     return bool(lock["object"]) and process["modules"][lock["object"][0]]["path"].endswith(f"/{_OWN}")
+
+
+def _rule(process: dict, one: dict, name: str) -> str:
+    """By the variable, else by the call that initialises the lock or is the first on it."""
+    variable = name.split("+")[0]  # the object may be a part of it
+    if one["object"] and re.fullmatch(r"\w+", variable):
+        return f"module={Path(process['modules'][one['object'][0]]['path']).name} symbol={variable}"
+    frames = next((stack["frames"] for stack in process["stacks"] if stack["id"] == one["stack"]), [])
+    if not frames or frames[0][0] < 0:
+        return ""
+    return f"module={Path(process['modules'][frames[0][0]]['path']).name} site={frames[0][1]:#x}"
 
 
 def _count(lock: Lock, one: dict) -> None:

@@ -1,0 +1,157 @@
+"""`lockswap advise`: profile a program, try other algorithms for its hot locks, and say what is worth keeping."""
+
+import os
+import re
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockswap.advise.candidates import Candidate, Hot, candidates, hot_locks
+from lockswap.advise.trial import Arm, Metric, Trial
+from lockswap.base.errors import UserError
+from lockswap.base.paths import Paths
+from lockswap.findings import stats
+from lockswap.profile import recording, summary
+
+# Rounds of the choice, and of the measurement after it, which has runs of its own: the best of several is better than
+# it is, in the runs that chose it.
+_MOST_ROUNDS = 12
+_MOST_FINAL_ROUNDS = 10
+# The part of the budget that the choice may take.
+_CHOICE = 0.65
+# A gain below this is not worth a policy.
+_LEAST_GAIN = 1.02
+
+
+@dataclass
+class Advice:
+    policy: list[str]  # its lines; none: keep glibc's
+    ratio: stats.Ratio | None
+    text: str
+
+
+def run(
+    paths: Paths, command: list[str], pattern: str | None, lower_is_better: bool, budget_s: float, out: Path
+) -> int:
+    """Writes the policy to `out`, if there is one. Prints the advice on stdout."""
+    if out.exists():
+        raise UserError(f"-o {out}: it exists already; name another file")
+    if not out.absolute().parent.is_dir():
+        raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
+    trial = Trial(paths.library, command, _metric(pattern, lower_is_better))
+    cpus = len(os.sched_getaffinity(0))
+    end = time.monotonic() + budget_s
+
+    plain = trial.run()
+    _say(f"on glibc's locks a run takes {plain.wall_s:.2f} s")
+    hot = hot_locks(_profile(paths, trial), plain.wall_s, cpus)
+    advice = _experiment(trial, hot, cpus, end) if hot else _nothing_hot()
+    if advice.policy:
+        out.write_text("".join(f"{line}\n" for line in advice.policy), encoding="utf-8")
+    print(advice.text)
+    if advice.policy:
+        print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(command)}")
+    return 0
+
+
+def _metric(pattern: str | None, lower_is_better: bool) -> Metric:
+    if pattern is None:
+        if lower_is_better:
+            raise UserError("--lower-is-better says how to read --metric; the time of a run is always better if lower")
+        return Metric()
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
+    if compiled.groups != 1:
+        raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
+    return Metric(compiled, lower_is_better)
+
+
+def _profile(paths: Paths, trial: Trial) -> summary.Profile:
+    with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
+        ran = trial.run(more={"LOCKSWAP_PROFILE": folder})
+        files = sorted(Path(folder).glob(f"*{recording.SUFFIX}"))
+        found = summary.summarise(recording.read(paths.profile_reader, files), None)
+    _say(f"under the profile it took {ran.wall_s:.2f} s")
+    return found
+
+
+def _nothing_hot() -> Advice:
+    return Advice([], None, "Keep glibc's locks: none costs the program's threads as much as 1 % of their time.")
+
+
+def _experiment(trial: Trial, hot: list[Hot], cpus: int, end: float) -> Advice:
+    for one in hot:
+        _say(f"{one.lock.kind} {one.lock.name}: {one.evidence}; it may cost {100 * one.share:.0f} % of their time")
+    found = [_best_for(trial, one, cpus, _share_of(end, len(hot) - n)) for n, one in enumerate(hot)]
+    best = [candidate for candidate in found if candidate is not None]
+    if not best:
+        names = ", ".join(f"{one.lock.kind} {one.lock.name}" for one in hot)
+        return Advice([], None, f"Keep glibc's locks: for {names} nothing that was tried is shown to be faster.")
+    return _measured_again(trial, best, end)
+
+
+def _share_of(end: float, left: int) -> float:
+    """When the choice for the next of so many locks must be over."""
+    now = time.monotonic()
+    return now + (end - now) * _CHOICE / left
+
+
+def _best_for(trial: Trial, hot: Hot, cpus: int, end: float) -> Candidate | None:
+    tried = candidates(hot, cpus)
+    baseline = Arm("glibc's")
+    arms = {Arm(one.title, [one.rule]).title: (one, Arm(one.title, [one.rule])) for one in tried}
+    left = list(arms)
+    for number in range(_MOST_ROUNDS):
+        if time.monotonic() >= end and number >= stats.MIN_PAIRS:
+            break
+        trial.round([baseline, *(arms[title][1] for title in left)], number)
+        if number + 1 < stats.MIN_PAIRS:
+            continue
+        ratios = {title: trial.ratio(arms[title][1], baseline) for title in left}
+        left = [title for title in left if ratios[title].high >= _LEAST_GAIN]
+        if not left or _is_clear([ratios[title] for title in left]):
+            break
+    for title, (one, arm) in arms.items():
+        if arm.values:
+            _say(f"{title} ({one.why}): {_shown(trial.ratio(arm, baseline))}")
+    shown = [(trial.ratio(arms[title][1], baseline), title) for title in left]
+    shown = [(ratio, title) for ratio, title in shown if ratio.low >= 1 + stats.LEAST]
+    return arms[max(shown, key=lambda pair: pair[0].estimate)[1]][0] if shown else None
+
+
+def _is_clear(ratios: list[stats.Ratio]) -> bool:
+    """One is a gain, and all others that are left are below what it is."""
+    best = max(ratios, key=lambda ratio: ratio.estimate)
+    return best.low >= _LEAST_GAIN and all(one is best or one.high < best.estimate for one in ratios)
+
+
+def _measured_again(trial: Trial, best: list[Candidate], end: float) -> Advice:
+    rules = [one.rule for one in best]
+    baseline, swapped = Arm("glibc's"), Arm("swapped", rules)
+    for number in range(_MOST_FINAL_ROUNDS):
+        if time.monotonic() >= end and number >= stats.MIN_PAIRS:
+            break
+        trial.round([baseline, swapped], number)
+    ratio = trial.ratio(swapped, baseline)
+    titles = " and ".join(one.title for one in best)
+    if ratio.low < 1 + stats.LEAST:
+        return Advice(
+            [], ratio, f"Keep glibc's locks: {titles} seemed better, and measured again is not: {_shown(ratio)}."
+        )
+    lines = []
+    for one in best:
+        lines += [f"# {one.hot.lock.kind} {one.hot.lock.name}: {one.hot.evidence}.", f"# {one.why}.", one.rule]
+    lines.insert(0, f"# {trial.metric.name}: {_shown(ratio)} as on glibc's locks.")
+    return Advice(lines, ratio, f"Swap: {titles}. Measured again, {trial.metric.name} is {_shown(ratio)}.")
+
+
+def _shown(ratio: stats.Ratio) -> str:
+    return f"{ratio.estimate:.2f} times as good (95 %: {ratio.low:.2f} to {ratio.high:.2f}, {ratio.n} rounds)"
+
+
+def _say(line: str) -> None:
+    print(f"lockswap advise: {line}", file=sys.stderr, flush=True)

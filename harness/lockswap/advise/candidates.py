@@ -1,0 +1,83 @@
+"""From a profile: which locks are worth an experiment, and which algorithms may serve them better."""
+
+from dataclasses import dataclass
+
+from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Profile
+
+_MOST_HOT = 3
+# Of the time that the program's threads can have: what a lock must be able to cost to be looked at.
+_LEAST_SHARE = 0.01
+# What an acquisition costs at least while threads on other processors take the same lock: its cache line comes from
+# there (docs/measuring.md has measured ones). An estimate, which only chooses what is tried.
+_LINE_NS = 60
+
+
+@dataclass(frozen=True)
+class Hot:
+    """A lock that may be worth swapping, and the evidence."""
+
+    lock: Lock
+    share: float  # of the time that the program's threads could have had
+    read_share: float
+
+    @property
+    def evidence(self) -> str:
+        lock = self.lock
+        words = [f"{lock.acquisitions:,} acquisitions by {lock.threads} threads"]
+        if lock.kind == "rwlock":
+            words.append(f"{100 * self.read_share:.1f} % of them read")
+        words.append(f"{100 * lock.contended / max(1, lock.acquisitions):.1f} % had to wait")
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One algorithm for one hot lock."""
+
+    hot: Hot
+    algorithm: str
+    why: str
+
+    @property
+    def rule(self) -> str:
+        return f"{self.hot.lock.rule} {self.hot.lock.kind}={self.algorithm}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.algorithm} for {self.hot.lock.kind} {self.hot.lock.name}"
+
+
+def hot_locks(profile: Profile, wall_s: float, processors: int) -> list[Hot]:
+    """Those that cost most, by waits and by the cache line that threads fight for; at most three."""
+    found = []
+    for lock in profile.locks:
+        if not lock.rule or lock.threads < 2 or lock.acquisitions == 0:
+            continue
+        together = min(lock.threads, processors)
+        line_ns = _LINE_NS * lock.acquisitions if together > 1 else 0
+        share = (lock.wait_ns + line_ns) / (1e9 * wall_s * max(together, 1))
+        if share >= _LEAST_SHARE:
+            reads = lock.modes[SHARED].acquisitions
+            found.append(Hot(lock, share, reads / (reads + lock.modes[EXCLUSIVE].acquisitions)))
+    return sorted(found, key=lambda hot: -hot.share)[:_MOST_HOT]
+
+
+def candidates(hot: Hot, processors: int) -> list[Candidate]:
+    fits = hot.lock.threads <= processors
+    if hot.lock.kind == "mutex":
+        chosen = [("auto", "a running thread takes it, and waiting is bounded")]
+        if fits:
+            chosen.append(("cohort", "no more threads than processors, so it can be handed on"))
+    elif hot.read_share >= 0.9:
+        chosen = [("auto", "mostly read: BRAVO spares readers the lock's line")]
+        if hot.read_share >= 0.99:
+            chosen.append(("bravo-asym-eventual", "hardly written: readers that make no update"))
+        if fits:
+            chosen.append(("cohort", "mostly read, by no more threads than processors"))
+    else:
+        chosen = [("auto", "a running thread takes it, and waiting is bounded")]
+        if fits:
+            chosen.append(("cohort", "no more threads than processors, so it can be handed on"))
+        if hot.read_share < 0.5:
+            chosen.append(("exclusive", "mostly written: a mutex may do, and is cheaper"))
+    return [Candidate(hot, algorithm, why) for algorithm, why in chosen]

@@ -1,0 +1,122 @@
+"""Runs of the program under one policy or another, by turns, and what they come to."""
+
+import os
+import re
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lockswap.base.errors import UserError
+from lockswap.findings import stats
+from lockswap.run import program
+from lockswap.run.passing_on import passing_on
+from lockswap.run.preload import clean_environment, ld_preload
+
+_SET_HERE = ("LOCKSWAP_POLICY", "LOCKSWAP_STATS", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_PROFILE")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a run is judged by: a number that the program prints, or the time that it takes."""
+
+    pattern: re.Pattern | None = None
+    lower_is_better: bool = False
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.pattern is not None and not self.lower_is_better
+
+    @property
+    def name(self) -> str:
+        return f"what '{self.pattern.pattern}' finds" if self.pattern else "the time of a run"
+
+    def of(self, text: str, seconds: float) -> float:
+        if self.pattern is None:
+            return seconds
+        found = self.pattern.findall(text)
+        if not found:
+            raise UserError(f"--metric: the program prints nothing that '{self.pattern.pattern}' finds")
+        try:
+            return float(found[-1])
+        except (TypeError, ValueError) as error:
+            raise UserError(f"--metric: '{found[-1]}' is no number; the pattern has one group, around it") from error
+
+
+@dataclass
+class Arm:
+    """The program under some rules; without any, on glibc's own locks and without the library."""
+
+    title: str
+    rules: list[str] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Timed:
+    value: float
+    wall_s: float
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    library: Path
+    command: list[str]
+    metric: Metric
+
+    def run(self, rules: Sequence[str] = (), more: dict[str, str] | None = None) -> Timed:
+        path = program.resolve(self.command[0])
+        env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
+        with tempfile.TemporaryDirectory(prefix="lockswap-advise-") as folder:
+            if rules or more:
+                env["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""))
+            if rules:
+                policy = Path(folder, "policy")
+                policy.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
+                env["LOCKSWAP_POLICY"] = str(policy)
+            # Files, since a pipe that nobody empties would stop the program.
+            with Path(folder, "output").open("w+b") as output:
+                before, begin = _cpu_s(), time.monotonic()
+                try:
+                    child = subprocess.Popen(
+                        self.command,
+                        executable=path,
+                        env=env | (more or {}),
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                    )
+                except OSError as error:
+                    raise UserError(program.cannot_start(self.command[0], path, error)) from error
+                with passing_on(child):
+                    status = child.wait()
+                wall, cpu = time.monotonic() - begin, _cpu_s() - before
+                output.seek(0)
+                text = output.read().decode(errors="replace")
+        if status != 0:
+            last = next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
+            under = " and ".join(rules) or "glibc's locks"
+            raise UserError(f"under {under} the program ended with status {status}: {last.strip()[:200]}")
+        return Timed(self.metric.of(text, wall), wall, cpu)
+
+    def round(self, arms: Sequence[Arm], number: int) -> None:
+        """Each once, and another one first each time, so that what drifts falls on all."""
+        first = number % len(arms)
+        for arm in [*arms[first:], *arms[:first]]:
+            arm.values.append(self.run(arm.rules).value)
+
+    def ratio(self, arm: Arm, baseline: Arm) -> stats.Ratio:
+        """Above 1: better than the baseline. Of the rounds that both had."""
+        n = min(len(arm.values), len(baseline.values))
+        ratio = stats.paired_ratio(arm.values[:n], baseline.values[:n], self.metric.higher_is_better)
+        assert ratio is not None
+        return ratio
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
