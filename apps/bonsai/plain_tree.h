@@ -98,7 +98,7 @@ class PlainTree {
   // A node as `n` with `one` on that side: n itself goes.
   Node* rebuilt(Node* n, int side, Node* one) {
     Node* other = n->child[1 - side];
-    leaves_tree(n);
+    drop(n);
     if (weight(one) > 3 * weight(other)) return rotated(n, side, one, other);
     if (weight(other) > 3 * weight(one)) return rotated(n, 1 - side, other, one);
     return made(n, side, one, other);
@@ -106,10 +106,10 @@ class PlainTree {
   Node* rotated(const Node* n, int side, Node* heavy, Node* light) {
     Node* inner = heavy->child[1 - side];
     Node* outer = heavy->child[side];
-    leaves_tree(heavy);
+    drop(heavy);
     if (weight(inner) < 2 * weight(outer))
       return made(heavy, side, outer, made(n, side, inner, light));
-    leaves_tree(inner);
+    drop(inner);
     return made(inner, side, made(heavy, side, outer, inner->child[side]),
                 made(n, side, inner->child[1 - side], light));
   }
@@ -123,7 +123,7 @@ class PlainTree {
       const int side = key < n->key ? 0 : 1;
       return rebuilt(n, side, without(n->child[side], key));
     }
-    leaves_tree(n);
+    drop(n);
     if (n->child[0] == nullptr) return n->child[1];
     if (n->child[1] == nullptr) return n->child[0];
     const int side = n->child[0]->size < n->child[1]->size ? 1 : 0;
@@ -133,7 +133,7 @@ class PlainTree {
     return made(next, side, without(n->child[side], next->key), n->child[1 - side]);
   }
 
-  void leaves_tree(Node* n) { old_->nodes.push_back(n); }
+  void drop(Node* n) { old_->nodes.push_back(n); }
   void show(Node* root) {
     garbage_ += old_->nodes.size() - std::exchange(kept_, 0);
     rcu_assign_pointer(root_, root);

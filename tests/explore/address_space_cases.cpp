@@ -27,8 +27,8 @@ namespace {
 
 using namespace address_space_test;
 
-// Two entries a table, or more. With two the engine of one level has two pages, of two four, of
-// three eight.
+// Two entries a table, or more. The engine of one level has two pages, of two, four, of three,
+// eight.
 template <int levels, int table_bits = 1>
 struct ToyMachine {
   template <class T>
