@@ -16,7 +16,7 @@ constexpr std::uint64_t address_of(pthread_t thread) noexcept { return thread; }
 
 void begin_meeting(Thread& t, Object& o, std::uint64_t now) noexcept {
   t.live->mark_holds_waited();
-  // relaxed, both: who ends the wait before it sees them ends it soon.
+  // relaxed, both: a thread that ends the wait before it sees them ends it soon.
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
 }
 
