@@ -107,7 +107,7 @@ template <Kind kKind, class Unlock>
   const Seen seen = see<kKind>(*t, lock, caller);
   Release* const release = end_and_announce(*t, seen, lock);
   const int error = unlock();
-  if (release != nullptr) [[unlikely]]
+  if (release != nullptr && seen.object != nullptr) [[unlikely]]  // there is none without it
     locate_release(*t, *seen.object, *release, caller);
   if (t->pending.object != nullptr) [[unlikely]]
     charge_pending(*t, false);

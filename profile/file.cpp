@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "platform/clock.h"
 #include "platform/syscall.h"
@@ -70,6 +71,13 @@ Record* map_file(Record* where) noexcept {
   return r < 0 && r > -4096 ? nullptr : reinterpret_cast<Record*>(r);
 }
 
+// How often threads of this process gave their processors up by themselves, so far.
+std::uint64_t slept() noexcept {
+  rusage used{};
+  raw_syscall(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&used));
+  return static_cast<std::uint64_t>(used.ru_nvcsw);
+}
+
 void fill_in(Record& r) noexcept {
   r.magic = kMagic;
   r.schema = kSchema;
@@ -79,6 +87,7 @@ void fill_in(Record& r) noexcept {
   r.started_ns = monotonic_ns();
   r.started_ticks = Ticks::now();
   r.last_ns.store(r.started_ns, relaxed);
+  r.slept_before = slept();
   r.used.store(static_cast<std::uint32_t>((sizeof(Record) + 63) / 64 * 64), relaxed);
   r.allocated.store(rounded(sizeof(Record)), relaxed);
   r.classes.store(1, relaxed);
@@ -132,6 +141,7 @@ bool reopen_file() noexcept {
 
 void close_file() noexcept {
   the_record->last_ns.store(monotonic_ns(), relaxed);
+  the_record->slept.store(slept() - the_record->slept_before, relaxed);
   the_record->ended.store(1, relaxed);
 }
 

@@ -331,6 +331,7 @@ void process(const File& file, const LiveThreads* live) {
   std::printf(",\"counter\":%s,\"started_ns\":%llu,\"last_ns\":%llu,\"threads\":%llu",
               r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
               number(r.last_ns), number(r.threads));
+  std::printf(",\"slept\":%llu", number(r.slept));
   std::printf(
       ",\n\"cost\":{\"pair_ns\":%.2f,\"stack_ns\":%llu,\"unwound\":%llu,\"unwind_ns\":%llu}",
       static_cast<double>(r.pair_ns_256) / 256, static_cast<Number>(r.stack_ns), number(r.unwound),

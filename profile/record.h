@@ -182,6 +182,8 @@ struct Record {
   std::uint32_t counter;              // 1: by the processor's counter
   std::uint64_t started_ns;           // CLOCK_MONOTONIC
   std::uint64_t started_ticks;        // the same moment
+  std::uint64_t slept_before;         // as `slept`, before the start: the program called exec
+  Word slept;                         // how often its threads slept; 0: it did not come to its end
   Word last_ns;                       // when something slow was last recorded
   char program[64];
   char exe[512];

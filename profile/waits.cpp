@@ -30,9 +30,9 @@ bool look_up(Ref ref, Found& found) noexcept {
   const Thread* const t = world().thread[ref >> kRefShift].load(acquire);
   if (number == 0 || t == nullptr) return false;
   const Release& r = t->release[number % kReleases];
-  // acquire, all: each pairs with the release store of its value in announce_release, or, of the
-  // stack and what stands before it there, in locate_release. So a newer value comes with the newer
-  // number, which the second look at it finds.
+  // acquire, all: each pairs with the release store of its value in announce_release or
+  // locate_release, so that a newer value comes with the newer number, which the second look at it
+  // finds.
   if (r.number.load(acquire) != number) return false;
   found.at = r.at.load(acquire);
   found.stack = r.stack.load(acquire);

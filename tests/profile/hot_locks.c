@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -103,6 +105,15 @@ static void late(void) {
     nap(2000);
   }
   run(holder, waiter, 60);
+}
+
+// --- a futex of the program's own, which nothing but the kernel sees
+
+static void own_futex(void) {
+  const struct timespec t = {0, 1000000};
+  static int word;
+  for (int i = 0; i < 150; ++i)
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
 
 // --- a reader that holds long
@@ -546,6 +557,9 @@ int main(int argc, char** argv) {
     atomic_store(&waiter_is_there, 0);
     held_us = 100000;
     run(holder, waiter, 1);
+  } else if (strcmp(name, "futex") == 0) {
+    use_cold();
+    own_futex();
   } else if (strcmp(name, "semaphores") == 0) {
     return semaphores();
   } else if (strcmp(name, "barriers") == 0) {

@@ -194,10 +194,10 @@ void begin(const char* folder) {
   rwlock = profile::over_rwlock(kRwlock);
   cond = profile::over_cond(kCond);
   waits = profile::over_waits(kWaits);
-  for (auto& m : mutexes)
-    mutex.init(&m, nullptr);
-  for (auto& l : rwlocks)
-    rwlock.init(&l, nullptr);
+  for (int i = 0; i < kLocks; ++i) {
+    mutex.init(&mutexes[i], nullptr);
+    rwlock.init(&rwlocks[i], nullptr);
+  }
   waits.sem_init(&posted, 0, 0);
   waits.barrier_init(&meeting, nullptr, kThreads);
 }

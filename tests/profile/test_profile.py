@@ -317,6 +317,18 @@ def test_without_a_profile_they_are_glibcs_own(case):
     subprocess.run([HOT, case], env=environment(LD_PRELOAD=str(PRELOAD)), check=True, timeout=60)
 
 
+def test_waits_that_are_not_seen_are_counted(profile):
+    found = profile(HOT, "futex")
+    assert 150 <= found["processes"][0]["slept"] < 200
+    text = " ".join(found["text"].split())
+    said = re.search(r"Threads slept (\d+) times; 0 waits are seen, so (\d+) or more were for", text)
+    assert said and said[1] == said[2] and int(said[1]) >= 150, text
+
+
+def test_of_a_killed_process_sleeps_are_not_known(profile):
+    assert "Threads slept" not in profile(HOT, "killed", status=128 + 9)["text"]
+
+
 def test_a_pool_without_work_is_idle(profile):
     found = profile(HOT, "pool")
     pairs = found["conds"][0]["pairs"]

@@ -40,7 +40,18 @@ def as_data(profile: Profile) -> dict:
         "processes": [
             {
                 key: one[key]
-                for key in ("pid", "parent", "program", "exe", "ended", "threads", "counter", "cost", "dropped")
+                for key in (
+                    "pid",
+                    "parent",
+                    "program",
+                    "exe",
+                    "ended",
+                    "threads",
+                    "counter",
+                    "slept",
+                    "cost",
+                    "dropped",
+                )
             }
             for one in profile.processes
         ],

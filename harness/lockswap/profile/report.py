@@ -218,6 +218,19 @@ def _cond_pairs(cond: Lock) -> list[str]:
     return lines
 
 
+def _sleeps(profile: Profile) -> list[str]:
+    """Of a process that came to its end the kernel knows how often its threads slept."""
+    whole = [one for one in profile.processes if one["ended"]]
+    slept = sum(one["slept"] for one in whole)
+    if not slept or len(whole) < len(profile.processes) or profile.is_window:
+        return []
+    seen = sum(lock.contended for lock in [*profile.locks, *profile.conds, *profile.meetings])
+    text = f"Threads slept {plural(slept, 'time')}; {plural(seen, 'wait')} {'is' if seen == 1 else 'are'} seen"
+    if slept <= seen:
+        return [f"{text}."]
+    return [f"{text}, so {slept - seen:,} or more were for files, sockets, time, or a futex that is not seen."]
+
+
 def _coverage(profile: Profile) -> list[str]:
     waits = sum(mode.long_waits for lock in profile.locks for mode in lock.modes.values())
     pairs = [pair for lock in profile.locks for pair in lock.pairs.values()]
@@ -231,6 +244,7 @@ def _coverage(profile: Profile) -> list[str]:
         "Not seen: waits on futexes of a program's or language's own (Go, abseil, std::atomic), inside the C library, "
         "and in static programs."
     )
+    words += _sleeps(profile)
     running = sum(not one["ended"] for one in profile.processes)
     if running:
         words.append(f"{plural(running, 'process').replace('processs', 'processes')} ended without exit, or by exec.")

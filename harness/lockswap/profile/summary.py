@@ -157,6 +157,10 @@ class Profile:
         return (last - first) / 1e9
 
     @property
+    def is_window(self) -> bool:
+        return any("begin_ns" in one for one in self.processes)
+
+    @property
     def dropped(self) -> Counter:
         return sum((Counter(one["dropped"]) for one in self.processes), Counter())
 
