@@ -23,7 +23,8 @@
 // programs touch one small page, as the others' accesses would be no faults; a trace is replayed as
 // it is.
 //
-// --design rwlock takes pthread_rwlock_t, which lockswap swaps; --mmap-cache has designs that
+// --design rwlock takes pthread_rwlock_t, which lockswap swaps; rwlock:LOCK is the same with that
+// lock of `lockswap list`, by the preload library beside this program. --mmap-cache has designs that
 // search a tree under a lock remember the region found last, as Linux did.
 //
 // Prints the lines of common/report.h, in which reads are faults and writes are operations, and
@@ -59,6 +60,7 @@
 
 #include "address_space/contest.h"
 #include "address_space/designs.h"
+#include "address_space/on_lock.h"
 #include "address_space/replay.h"
 #include "address_space/run_waits.h"
 #include "address_space/trace.h"
@@ -106,7 +108,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   for (const Entry& e : kDesigns)
     names.emplace_back(e.name);
-  options.choice("--design", design, names, "how operations and faults are synchronised");
+  options.choice("--design", design, names,
+                 "how operations and faults are synchronised; rwlock:LOCK: rwlock on that lock");
   options.choice("--workload", work.workload, workloads(), "what the threads do");
   options.choice("--memory", work.memory, {"arenas", "segments"},
                  "where wc, wr and wrmem allocate");
@@ -118,6 +121,7 @@ int main(int argc, char** argv) {
   options.number("--waits", wait_seconds, 0, 600,
                  "how long, after that, the acquisitions of each class of locks are timed");
   options.text("--trace", file, "replay a recorded program instead; lockswap trace-vm makes them");
+  begin_anew_on_lock(argc, argv, options);
   options.parse(argc, argv);
   Trace trace;
   if (!file.empty()) {

@@ -283,6 +283,18 @@ def test_address_space_takes_the_lock_that_is_preloaded() -> None:
         need(found["reads"] <= totals["reads"] <= found["reads"] + 2 * 256, f"a fault reads: {totals}, {found}")
 
 
+def test_address_space_on_a_lock_of_the_registry() -> None:
+    line = "address_space --seconds 0.05 --tails 0 --mb 1 --workload page_fault1 --design"
+    for design in ("rwlock:bravo-ba", "rwlock:eventual"):
+        with tempfile.TemporaryDirectory() as folder:
+            found = values(f"{line} {design}", stats=Path(folder) / "stats")
+            need(counted(Path(folder))["writes"] == found["writes"], f"{design} is not the lock that was named: {found}")
+    wrong = run(f"{line} rwlock:none")
+    need(wrong.returncode == 2 and "none" in wrong.stderr and wrong.stdout == "", f"{wrong}")
+    twice = run(f"{line} rwlock:ba", "ba")
+    need(twice.returncode == 2 and "chosen already" in twice.stderr, f"{twice}")
+
+
 def test_uncontended() -> None:
     for mode in ("read", "write", "mutex", "recursive"):
         for lock in (*LOCKS, *MUTEXES):
