@@ -24,8 +24,9 @@
 // it is.
 //
 // --design rwlock takes pthread_rwlock_t, which lockswap swaps; rwlock:LOCK is the same with that
-// lock of `lockswap list`, by the preload library beside this program. --mmap-cache has designs that
-// search a tree under a lock remember the region found last, as Linux did.
+// lock of `lockswap list`, by the preload library beside this program.
+// --mmap-cache has designs that search a tree under a lock remember the region found last, as Linux
+// did.
 //
 // Prints the lines of common/report.h, in which reads are faults and writes are operations, and
 //   faults_cpu, changes_cpu    faults, and operations, a CPU-second of all threads
