@@ -29,9 +29,9 @@ class Memory {
     write_some(hand);
   }
   // What a fork makes. Any thread may fork a process that stays as it is.
-  explicit Memory(Memory& parent) : next_(parent.next_) {
-    Engine::Hand of_parent(parent.engine_.sync());
-    parent.engine_.fork_to(of_parent, engine_);
+  explicit Memory(Memory* parent) : next_(parent->next_) {
+    Engine::Hand of_parent(parent->engine_.sync());
+    parent->engine_.fork_to(of_parent, engine_);
     Engine::Hand hand(engine_.sync());
     write_some(hand);
   }

@@ -93,7 +93,7 @@ class Processes {
   }
   Process fork(Hand& hand, const Process& parent) {
     Process child;
-    if (with_memory_) child.memory_ = std::make_unique<Memory>(*parent.memory_);
+    if (with_memory_) child.memory_ = std::make_unique<Memory>(parent.memory_.get());
     child.files_.reserve(parent.files_.size());
     for (const auto& m : parent.files_)
       map(hand, child, m.file, m.mapping->pages, m.place);
