@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <random>
 
@@ -135,7 +136,7 @@ class Family {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const int operations = argc > 1 ? std::atoi(argv[1]) : 20000;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   bool good = true;
@@ -145,4 +146,7 @@ int main(int argc, char** argv) {
 #include "address_space/designs.def"
 #undef DESIGN
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }

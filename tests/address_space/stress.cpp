@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -100,7 +101,7 @@ bool stress(const char* name, double seconds, bool large) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   bool good = true;
 #define DESIGN(name, Class)                           \
@@ -109,4 +110,7 @@ int main(int argc, char** argv) {
 #include "address_space/designs.def"
 #undef DESIGN
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }
