@@ -178,6 +178,12 @@ concept OpenReadCore = RwCore<Core> && AlikeHolds<Core> && requires(Core& core) 
   { core.read_if_open() } -> std::same_as<bool>;
 };
 
+// Optional: an attempt that the core never makes, for a lock that is made of it.
+template <class Core>
+concept NamesNoAttempt = RwCore<Core> && requires {
+  requires std::same_as<decltype(Core::kNoAttempt), const std::uint32_t>;
+};
+
 // What a writer calls when it has to wait for readers.
 template <class L>
 concept DrainListener = requires(const L& listener) {

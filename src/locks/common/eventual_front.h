@@ -111,13 +111,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
     return true;
   }
 
-  // The caller's deadline (nullptr: none), and so long from when it is through with spinning.
-  static Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
-    Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
-    if (nanoseconds != 0) d.patience = nanoseconds;
-    return d;
-  }
-
   typename P::template atomic<Value> word_{};
   typename P::template atomic<std::uint32_t> calls_{};
   [[no_unique_address]] typename Layout::template More<P> more_{};

@@ -77,7 +77,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       Front::calls_, Front::is_open, Front::kBusy, Front::kCalled, Front::kDoubt, Front::kDoubts,
       Front::kFront, Front::kFrontChannel, Front::kHandOff, Front::kLineChannel, Front::kLocked,
       Front::kMostDoubts, Front::kSleeps, Front::kWaiter, Front::kWaiters, Front::must_call,
-      Front::within, Front::word_;
+      Front::word_;
   using typename Front::Value;
 
   // --- taking

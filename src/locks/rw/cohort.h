@@ -97,6 +97,8 @@ class CohortRwOver
                                                     : kCohortRwInfo;
   static constexpr bool kHasTokens = true;  // 1 + the node's number
 
+  static constexpr std::uint32_t kNoAttempt = kMustWait + 2;
+
   static bool prepare() noexcept { return Base::prepare_blocks(); }
 
   std::uint32_t read_arrive() noexcept { return enter(state_.head()); }

@@ -63,6 +63,9 @@ class PfTOver : public PfTState<P, W, User> {
 
   static bool prepare() noexcept { return true; }
 
+  static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
+  static_assert((kNoAttempt & kPresent) == 0);
+
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in write_unlock.

@@ -1,0 +1,125 @@
+// Concurrency restriction: of the threads that wait for a lock, about as many as there are
+// processors wait in the lock's own line, and the others wait aside. What mutex/gcr.h and rw/gcr.h
+// have in common.
+//
+// Paper: D. Dice, A. Kogan, "Avoiding scalability collapse by restricting concurrency" (Euro-Par
+//   2019): GCR, a layer over any lock, with an active set and passive threads.
+// Why: a lock with a line hands itself to the thread that is next in it. Where more threads wait
+//   than there are processors, that one sleeps, or has lost its processor, so that each turn takes
+//   as long as a thread needs to wake up.
+// Idea: beside the lock there is a lane for each processor, an `eventual` mutex (mutex/eventual.h).
+//   A thread that finds the lock busy passes the lane of the processor that it runs on, and keeps
+//   that until it has the lock. So one thread a lane is active, and the rest of the lane is
+//   passive. Whoever runs may take a free lane past those that sleep there, so the same few threads
+//   go round while they run; and a lane is handed to the oldest of its sleepers once in
+//   LOCKSWAP_HANDOVER_US, so the sets change.
+// State: in the object a pointer to a block (side_block.h). The block: the lock below, in the head,
+//   and a lane for each CPU.
+// Invariants: a thread has at most one lane of a lock, and holds none when it has that lock, or has
+//   given up. So no thread waits for a lane while it keeps others from the lock, unless it holds
+//   the lock already.
+// Fairness: in the line that of the lock below; before it, eventual_line.h's, for each lane. A
+//   thread that finds the lock below free takes it past those that are passive.
+// Liveness: a thread that has waited for P::take_back() in a lane goes on without it. So a thread
+//   that was stopped on its way from the lane into the line keeps others for that long at most; and
+//   a reader whose patience is over, and which another one in the lock may wait for, does the same.
+// Deviations: the paper counts the threads that have the lock, too, and moves one into the active
+//   set when the set is empty, or every so many releases. Here a release is the lock's own, and the
+//   holder no longer counts; sets are by processor, and change by time.
+// Space: 128 bytes a CPU, and 256 with the lock below.
+// Destroy is safe where it is in the lock below: a thread leaves its lane before it returns.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/lock_info.h"
+#include "locks/common/side_block.h"
+#include "locks/mutex/eventual.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+// What a lock under restriction says of itself, by what the lock below does.
+constexpr LockInfo gcr_info(const LockInfo& below, unsigned instructions) {
+  return {
+      .summary =
+          "concurrency restriction: one waiter a processor is in the line of the lock "
+          "that it names",
+      .source = "Dice and Kogan, Avoiding Scalability Collapse by Restricting Concurrency, 2019",
+      .fairness = "in the line as without gcr; others come to the line by rationed hand-offs",
+      .kinds = below.kinds,
+      .readers_overtake = true,
+      .writers_can_starve = below.writers_can_starve,
+      .instructions = instructions};
+}
+
+// Two lines each: processors fetch them in pairs.
+template <Platform P, class Lock>
+struct alignas(128) LanesHead : BlockStart<P> {
+  alignas(128) Lock lock;
+};
+template <Platform P, LineWaitPolicy<P> W>
+struct alignas(128) Lane {
+  EventualMutex<P, W> gate;
+};
+
+// Lock: the one below. User: what is made of this, a HasSideBlock.
+template <Platform P, LineWaitPolicy<P> W, class Lock, class User>
+class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer::cpu> {
+ protected:
+  using Head = LanesHead<P, Lock>;
+  using Base = BlockLock<P, User, Head, Lane<P, W>, PartsPer::cpu>;
+  using Base::each_part;
+  using Base::state_;
+  using typename Base::State;
+
+ public:
+  static bool prepare() noexcept { return Lock::prepare() && Base::prepare_blocks(); }
+
+  // --- in a forked child (LockCore): the thread that forked has the lock or not, but no lane.
+  bool needs_no_repair(bool held) const noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return !held;
+    return h->lock.needs_no_repair(held) && each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
+             return lane.gate.needs_no_repair(false);
+           });
+  }
+  void repair_after_fork(bool held) noexcept {
+    Head* const h = state_.peek();
+    if (h == nullptr) return;
+    each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
+      lane.gate.repair_after_fork(false);
+      return true;
+    });
+    h->lock.repair_after_fork(held);
+  }
+
+  // For side_block.h.
+  static bool is_idle(Head& h) noexcept {
+    const auto nobody = [](Lane<P, W>& lane, std::uint32_t) { return lane.gate.idle(); };
+    return each_part(h, nobody) && h.lock.idle();
+  }
+
+ protected:
+  // What a thread that waits has passed; it leaves it when it has the lock, or gives up.
+  class Pass {
+   public:
+    // nullptr: without a deadline.
+    Pass(Head& h, const Deadline* deadline) noexcept : lane_(&State::part(h, P::cpu())) {
+      const Deadline soon = within(deadline, P::take_back());
+      if (!lane_->gate.lock_until(&soon)) lane_ = nullptr;
+    }
+    ~Pass() {
+      if (lane_ != nullptr) lane_->gate.unlock();
+    }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+   private:
+    Lane<P, W>* lane_;
+  };
+};
+
+}  // namespace lockswap

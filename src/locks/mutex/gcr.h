@@ -1,0 +1,76 @@
+// gcr-NAME: the mutex NAME under concurrency restriction.
+//
+// Paper, idea, liveness, deviations: common/lanes.h.
+// State (8 bytes, zero = free): a pointer to the block of lanes.h, which has the mutex below.
+// Invariants: those of lanes.h.
+// Fairness: in the line of the mutex below, that one's; a thread comes to the line by its lane.
+// Space: as lanes.h.
+// Destroy is safe as it is in lanes.h.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/claims.h"
+#include "locks/common/lanes.h"
+#include "locks/common/lock_info.h"
+#include "locks/concept.h"
+#include "locks/mutex/clh.h"
+#include "locks/mutex/cohort.h"
+#include "locks/mutex/mcs.h"
+#include "locks/mutex/per-cpu.h"
+#include "locks/mutex/ticket.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W, MutexCore Lock>
+class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
+  using Base = Lanes<P, W, Lock, GcrMutex>;
+  using Base::state_;
+  using typename Base::Head, typename Base::Pass;
+
+ public:
+  static constexpr Claims kClaims{};
+  static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 60);
+
+  void lock() noexcept {
+    Head& h = state_.head();
+    if (!h.lock.try_lock()) [[unlikely]]
+      wait(h);
+  }
+  bool lock_until(const Deadline* deadline) noexcept {
+    Head& h = state_.head();
+    if (h.lock.try_lock()) return true;
+    if (P::passed(*deadline)) return false;
+    const Pass pass(h, deadline);
+    return h.lock.lock_until(deadline);
+  }
+  bool try_lock() noexcept { return state_.head().lock.try_lock(); }
+
+  // Of a lock that nobody holds: nothing, as glibc's mutex.
+  void unlock() noexcept {
+    if (Head* const h = state_.peek(); h != nullptr) [[likely]]
+      h->lock.unlock();
+  }
+
+ private:
+  [[gnu::noinline]] static void wait(Head& h) noexcept {
+    const Pass pass(h, nullptr);
+    h.lock.lock();
+  }
+};
+
+template <Platform P, LineWaitPolicy<P> W>
+using GcrTicket = GcrMutex<P, W, Ticket<P, W>>;
+template <Platform P, LineWaitPolicy<P> W>
+using GcrMcs = GcrMutex<P, W, Mcs<P, W>>;
+template <Platform P, LineWaitPolicy<P> W>
+using GcrClh = GcrMutex<P, W, Clh<P, W>>;
+template <Platform P, LineWaitPolicy<P> W>
+using GcrCohortMutex = GcrMutex<P, W, CohortMutex<P, W>>;
+template <Platform P, LineWaitPolicy<P> W>
+using GcrPerCpuMutex = GcrMutex<P, W, PerCpuMutex<P, W>>;
+
+}  // namespace lockswap
