@@ -83,8 +83,9 @@ class MutexBuilder {
   template <template <class, class> class Core, ListWords kWords>
   void add_line(const std::string& name) {
     const std::string mutex = "mutex/" + name;
-    add<Core, Spin>(mutex + "/spin");
-    add<Core, Park>(mutex + "/park");
+    constexpr bool kSameContract = has(kWords, SAME_CONTRACT);
+    add<Core, Spin, kSameContract>(mutex + "/spin");
+    add<Core, Park, kSameContract>(mutex + "/park");
     add_each<Core, Yield>(mutex + "/yield");
     if constexpr (has(kWords, SHOWS_CONDS)) {
       add_cond<Core, Park>("cond/" + name + "/park");
@@ -97,7 +98,7 @@ class MutexBuilder {
   void add_conds(const std::string& name, LockUnderTest& mutex, LockUnderTest& second);
 
  private:
-  template <template <class, class> class Core, template <class> class Wait>
+  template <template <class, class> class Core, template <class> class Wait, bool kSameContract>
   void add(const std::string& name) {
     static MutexCore<Core, Wait> core;
     static MutexLock<Core, Wait> contract, second(1);
@@ -117,6 +118,12 @@ class MutexBuilder {
     for (const MutexScript& s : kAfterTimeOut)
       add_case("core/" + name, &core, s);
     add_wound(name, core);
+    if constexpr (kSameContract) {
+      for (std::size_t i = first; i < cases_.size(); ++i)
+        cases_[i].quick_bounds = i < rest ? kSmall : kNoStale;
+      add_each<Core, Wait>(name);
+      return;
+    }
     if constexpr (requires { Core<Explored, Wait<Explored>>::kRationsHandOffs; }) {
       add_rationed(name, core);
       if (sleeps(name)) {
