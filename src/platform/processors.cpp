@@ -61,7 +61,7 @@ struct Quota {
 
 Quota quota_v2(const char* folder) noexcept {
   char path[kLongestPath];
-  char text[64];
+  char text[64] = {};
   Text(path, sizeof path) << folder << "/cpu.max";
   const Read read = read_short(path, text, sizeof text);
   const char* s = text;
@@ -74,7 +74,7 @@ Quota quota_v2(const char* folder) noexcept {
 
 Quota quota_v1(const char* folder) noexcept {
   char path[kLongestPath];
-  char text[64];
+  char text[64] = {};
   Text(path, sizeof path) << folder << "/cpu.cfs_quota_us";
   Read read = read_short(path, text, sizeof text);
   const char* s = text;
@@ -161,7 +161,7 @@ std::uint64_t read_quota(std::uint64_t last, const char* root) noexcept {
     }
     length = 0;
   };
-  char buffer[256];
+  char buffer[256] = {};
   std::size_t got = 0;
   Read read = Read::done;
   while ((read = read_some(fd, buffer, sizeof buffer, got)) == Read::done && got != 0) {
