@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (fill > keys / 4 * 3) options.refuse("--fill takes at most three quarters of --keys");
 
-  lockswap::Native::set_spin_budget(50);  // of the nodes' locks; the range locks' is LOCKSWAP_SPIN
+  lockswap::Native::set_most_pauses(50);  // of the nodes' locks; the range locks' is LOCKSWAP_SPIN
   const auto k = static_cast<std::uint32_t>(keys);
   const auto f = static_cast<std::uint32_t>(fill);
   if (locks == "nodes") {

@@ -54,8 +54,13 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Gives the processor away once; in later rounds, which count from 0, for longer. For loops
   // that wait for more than one atom.
   P::step_aside(0u);
-  // How often to look before parking, and what to do between two looks.
-  { P::spin_budget() } -> std::same_as<std::uint32_t>;
+  // A thread's spin before it parks: while more() it pauses, by relax, and looks; won() says that
+  // what it waits for has come. How long that lasts is the platform's affair (platform/spins.h).
+  requires std::constructible_from<typename P::Spins, const void*>;
+  requires requires(typename P::Spins & spins) {
+    { spins.more() } -> std::same_as<bool>;
+    spins.won();
+  };
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.

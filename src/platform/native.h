@@ -15,9 +15,11 @@
 #include "platform/futex.h"
 #include "platform/memory.h"
 #include "platform/process.h"
+#include "platform/processors.h"
 #include "platform/real_time.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
+#include "platform/spins.h"
 #include "platform/step_aside.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
@@ -110,8 +112,13 @@ struct Native {
   static constexpr std::uint32_t reads_per_clock() noexcept { return 16; }
 
   // --- waiting
-  static std::uint32_t spin_budget() noexcept { return spin_budget_; }
-  static void set_spin_budget(std::uint32_t pauses) noexcept { spin_budget_ = pauses; }
+  using Spins = lockswap::Spins;
+  // At start-up, by one thread: how long threads spin at most before they sleep.
+  static void set_most_pauses(std::uint32_t pauses) noexcept {
+    if (!processors_are_read_) processors_ = read_processors({});
+    processors_are_read_ = true;
+    Spins::prepare(pauses, processors_);
+  }
 
   static void relax() noexcept {
 #if defined(__x86_64__)
@@ -226,7 +233,8 @@ struct Native {
  private:
   template <class T>
   static inline constinit T process_state{};
-  static inline constinit std::uint32_t spin_budget_ = 50;
+  static inline constinit Processors processors_{};
+  static inline constinit bool processors_are_read_ = false;
   static inline constinit std::uint64_t reader_patience_ = 0;
   static inline constinit std::uint64_t hand_off_after_ = 500'000;
   static inline constinit Pretence pretence_{};

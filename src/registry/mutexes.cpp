@@ -161,7 +161,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   choice = {&system_mutex, &system_cond, &system_old_cond};
   if (is_ours || swaps_conds(config)) {
-    Native::set_spin_budget(config.spin);
+    Native::set_most_pauses(config.spin);
     Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
     Native::set_pretence(config.topology);
   }

@@ -138,7 +138,7 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 
 const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
-  Native::set_spin_budget(config.spin);
+  Native::set_most_pauses(config.spin);
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   active_range.ops = kOpsByWait[AllWaits::number_of(config.wait)]->data();
   inner.config = config;

@@ -20,11 +20,18 @@ struct Park {
   [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type flag,
                                       std::uint32_t channel, const Deadline* deadline,
                                       Pred pred) noexcept {
-    for (std::uint32_t i = P::spin_budget(); i != 0; --i) {
-      if (pred(atom.load(order))) return true;
-      P::relax();
-    }
+    if (spin(atom, order, pred)) return true;
     return sleep(atom, order, flag, channel, deadline, pred);
+  }
+  // False: it has not come yet, and the thread has spun for long enough.
+  template <class A, class Pred>
+  static bool spin(A& atom, Order order, Pred pred) noexcept {
+    for (typename P::Spins spins(&atom); spins.more(); P::relax()) {
+      if (!pred(atom.load(order))) continue;
+      spins.won();
+      return true;
+    }
+    return false;
   }
   template <class A, class Pred>
   static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,

@@ -139,7 +139,12 @@ struct Unused {
 struct Checked : Unused {
   template <class T>
   using atomic = Atom<T>;
-  static std::uint32_t spin_budget() { return 0; }
+  // Nobody spins: a spin is only a later start.
+  struct Spins {
+    explicit Spins(const void*) {}
+    bool more() { return false; }
+    void won() {}
+  };
   static void relax() {}
 };
 struct Assumed {

@@ -50,7 +50,7 @@ struct WatchedPfT : PfT<Native, W> {
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
     watch.come();
-    PfT::write_lock(listener);
+    PfT<Native, W>::write_lock(listener);
     watch.go();
   }
 };

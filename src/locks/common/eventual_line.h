@@ -135,12 +135,15 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // since a look takes the word from the processor of the thread that has the lock. False: it
   // sleeps.
   template <class Take>
-  static bool look_for_a_while(const Take& take) noexcept {
-    std::uint32_t pauses = 1;
-    for (std::uint32_t left = P::spin_budget(); left != 0; pauses *= 2) {
-      for (std::uint32_t i = pauses; i != 0 && left != 0; --i, --left)
+  bool look_for_a_while(const Take& take) noexcept {
+    typename P::Spins spins(&word_);
+    bool more = spins.more();
+    for (std::uint32_t pauses = 1; more; pauses *= 2) {
+      for (std::uint32_t i = pauses; i != 0 && more; --i, more = spins.more())
         P::relax();
-      if (take()) return true;
+      if (!take()) continue;
+      spins.won();
+      return true;
     }
     return false;
   }

@@ -108,7 +108,9 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
    public:
     // nullptr: without a deadline.
     Pass(Head& h, const Deadline* deadline) noexcept : lane_(&State::part(h, P::cpu())) {
-      const Deadline soon = within(deadline, P::take_back());
+      if (lane_->gate.fast_lock() == 0) return;
+      // A point in time, since the lane begins to wait more than once.
+      const Deadline soon = P::due(within(deadline, P::take_back()));
       if (!lane_->gate.lock_until(&soon)) lane_ = nullptr;
     }
     ~Pass() {

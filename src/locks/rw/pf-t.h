@@ -225,9 +225,10 @@ class PfTOver : public PfTState<P, W, User> {
       return W::until(rout_, acquire, 0, 0, deadline,
                       [target](std::uint32_t v) { return v == target; });
     }
-    for (std::uint32_t i = P::spin_budget(); i != 0; --i) {
-      if (rout_.load(acquire) == target) return true;
-      P::relax();
+    for (typename P::Spins spins(&rout_); spins.more(); P::relax()) {
+      if (rout_.load(acquire) != target) continue;
+      spins.won();
+      return true;
     }
     // From here on rout counts from (left - target) up to 0.
     rout_.fetch_add(kDrain - target, relaxed);

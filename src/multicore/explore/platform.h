@@ -125,7 +125,12 @@ struct Explored {
   static inline std::uint32_t slow_reads_per_clock = 1;
   static std::uint32_t reads_per_clock() { return slow_reads_per_clock; }
 
-  static std::uint32_t spin_budget() { return 0; }
+  // Nobody spins: a spin is only a later start.
+  struct Spins {
+    explicit Spins(const void*) {}
+    bool more() { return false; }
+    void won() {}
+  };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
   static void step_aside(unsigned, Site s = Site::current()) { machine.step_aside(s); }
 

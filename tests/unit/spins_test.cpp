@@ -1,0 +1,115 @@
+// How long threads spin: by what it has brought at that word, and by the processors that are left.
+#include "platform/spins.h"
+
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#include "platform/process.h"
+#include "platform/processors.h"
+
+namespace lockswap {
+namespace {
+
+constexpr std::uint32_t kMost = 200;
+constexpr Processors kTwo{.allowed = 2};
+
+class SpinsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Process::stamp();
+    Spins::prepare(kMost, kTwo);
+    at_ += 8;  // a word that no test has used
+  }
+  void TearDown() override { Spins::prepare(0, kTwo); }
+
+  // How many pauses a thread makes that has what it waits for after `needs` of them.
+  static std::uint32_t spin(std::uint32_t needs) {
+    Spins spins(at_);
+    std::uint32_t n = 0;
+    while (spins.more()) {
+      if (++n < needs) continue;
+      spins.won();
+      break;
+    }
+    return n;
+  }
+  static inline const char* at_ = reinterpret_cast<const char*>(0x1000);
+};
+constexpr std::uint32_t kNever = ~0u;
+
+TEST_F(SpinsTest, TheFirstOneTriesAll) { EXPECT_EQ(spin(kNever), kMost); }
+
+TEST_F(SpinsTest, WhereItBringsNothingItIsShortButForOneInSoMany) {
+  for (int i = 0; i < 200; ++i)
+    spin(kNever);
+  unsigned all = 0, fewest = 0;
+  for (std::uint32_t i = 0; i < 4 * Spins::kTriesAll; ++i) {
+    const std::uint32_t n = spin(kNever);
+    all += n == kMost;
+    fewest += n == Spins::kFewest;
+  }
+  EXPECT_EQ(all, 4u);
+  EXPECT_EQ(fewest, 4 * Spins::kTriesAll - 4);
+}
+
+TEST_F(SpinsTest, WhereItBringsSomethingItLastsForTwiceThat) {
+  for (int i = 0; i < 400; ++i)
+    spin(60);
+  EXPECT_NEAR(Spins::mean(at_), 60, 2);
+  EXPECT_NEAR(spin(kNever), 2 * 60 + Spins::kFewest, 12);
+}
+
+TEST_F(SpinsTest, OneThatSucceedsSeldomIsGivenUp) {
+  for (int i = 0; i < 400; ++i)
+    spin(i % 4 == 0 ? 60 : kNever);
+  EXPECT_LT(Spins::mean(at_), 30u);
+}
+
+TEST_F(SpinsTest, WordsLearnByThemselves) {
+  for (int i = 0; i < 400; ++i)
+    spin(60);
+  at_ += 8;
+  EXPECT_EQ(Spins::mean(at_), 0u);
+}
+
+TEST_F(SpinsTest, NotMoreSpinThanProcessorsAreLeft) {
+  Spins first(at_);
+  for (std::uint32_t i = 0; i <= Spins::kShort; ++i)
+    ASSERT_TRUE(first.more());
+  EXPECT_EQ(spin(kNever), Spins::kShort);  // the second, on two processors
+  {
+    Spins::prepare(kMost, {.allowed = 3});
+    at_ += 8;
+    EXPECT_EQ(spin(kNever), kMost);
+  }
+}
+
+TEST_F(SpinsTest, AChildBeginsWithNobody) {
+  Spins first(at_);
+  for (std::uint32_t i = 0; i <= Spins::kShort; ++i)
+    ASSERT_TRUE(first.more());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Process::stamp();
+    at_ += 8;
+    _exit(spin(kNever) == kMost ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(SpinsTest, NobodySpinsOnOneProcessor) {
+  Spins::prepare(kMost, {.allowed = 1});
+  EXPECT_EQ(spin(kNever), 0u);
+  Spins::prepare(kMost, {.allowed = 8, .quota_percent = 50});
+  EXPECT_EQ(spin(kNever), 0u);
+  Spins::prepare(0, kTwo);
+  EXPECT_EQ(spin(kNever), 0u);
+}
+
+}  // namespace
+}  // namespace lockswap
