@@ -31,10 +31,11 @@ class RwAdoption {
 
   // For an object that nobody has used. Does nothing if its word is not 0 any more: another thread
   // may have made it another lock's, or the system's (registry/policy_ops.h).
-  static void adopt_unused(Frame& f) noexcept {
+  // False: another thread was faster.
+  static bool adopt_unused(Frame& f) noexcept {
     std::uint64_t unused = 0;
     // relaxed: the object is new; nothing in it is handed on.
-    f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
+    return f.contract.compare_exchange(unused, new_generation(f) | P::process(), relaxed);
   }
 
   // Under pthread_rwlock_init, on zeroed bytes: nobody else may use the object.

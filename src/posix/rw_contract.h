@@ -86,7 +86,7 @@ class RwContract {
   // --- adoption: a call on an object that this process has not adopted comes here first
   static bool adopted(const Frame& f) noexcept { return Adopted::is_done(f); }
   static void adopt(Frame& f) noexcept { Adopted::adopt(f); }
-  static void adopt_unused(Frame& f) noexcept { Adopted::adopt_unused(f); }
+  static bool adopt_unused(Frame& f) noexcept { return Adopted::adopt_unused(f); }
   static void begin(Frame& f) noexcept { Adopted::begin(f); }
   static void set_numbers(NumberShare share) noexcept { Adopted::numbers() = share; }
 

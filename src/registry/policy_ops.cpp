@@ -23,11 +23,24 @@ namespace {
 
 constinit const Policy* policy = nullptr;
 
-Runner runner_of(ObjectKind kind, const void* object, const void* caller, bool count) noexcept {
-  const CallSite site = find_rule(*policy, kind, object, caller);
-  if (count) count_catch(kind, site, caller);
-  return site.rule < 0 ? kGlibc : policy->rules[site.rule].runner[static_cast<std::size_t>(kind)];
-}
+// What is to run an object that nobody has used.
+class Decision {
+ public:
+  Decision(ObjectKind kind, const void* object, const void* caller) noexcept
+      : kind_(kind), caller_(caller), site_(find_rule(*policy, kind, object, caller)) {}
+
+  Runner runner() const noexcept {
+    return site_.rule < 0 ? kGlibc
+                          : policy->rules[site_.rule].runner[static_cast<std::size_t>(kind_)];
+  }
+  // By the thread whose decision it is: several may come to an object at once.
+  void count() const noexcept { count_catch(kind_, site_, caller_); }
+
+ private:
+  ObjectKind kind_;
+  const void* caller_;
+  CallSite site_;
+};
 
 template <auto kOne, auto kOther>
 constexpr bool is_member = false;
@@ -38,7 +51,7 @@ constexpr bool is_member<kOne, kOne> = true;
 
 struct RwRunner {
   RwOps ops;
-  void (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
+  bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 
@@ -85,13 +98,15 @@ struct RwCall<kCount, kMember> {
                                       Args... args) noexcept {
     // An object that was never used needs no decision to end.
     if constexpr (is_member<kMember, &RwOps::destroy>) return (kSystem.*kMember)(l, args...);
-    const Runner r = runner_of(ObjectKind::rwlock, l, caller, kCount);
-    if (const auto adopt = rw_runners[r].adopt; adopt != nullptr) {
-      adopt(l);
-    } else {
-      std::uint64_t fresh = 0;
-      word_of(l).compare_exchange(fresh, word_for(r), relaxed);  // relaxed: as in call
-    }
+    const Decision mine(ObjectKind::rwlock, l, caller);
+    const Runner r = mine.runner();
+    std::uint64_t fresh = 0;
+    const auto adopt = rw_runners[r].adopt;
+    const bool is_first =
+        adopt != nullptr
+            ? adopt(l)
+            : word_of(l).compare_exchange(fresh, word_for(r), relaxed);  // relaxed: as in call
+    if (kCount && is_first) mine.count();
     // By the word, as another thread may have been faster.
     const Runner decided = runner_in(word_of(l).load(relaxed));
     return decided == kGlibc ? (kSystem.*kMember)(l, args...)
@@ -101,7 +116,9 @@ struct RwCall<kCount, kMember> {
 
 template <bool kCount>
 int rw_init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
-  const Runner r = runner_of(ObjectKind::rwlock, l, __builtin_return_address(0), kCount);
+  const Decision mine(ObjectKind::rwlock, l, __builtin_return_address(0));
+  const Runner r = mine.runner();
+  if constexpr (kCount) mine.count();
   const RwOps& system = kCount ? counting_system_ops : system_rwlock;
   const int error = (r == kGlibc ? system : rw_runners[r].ops).init(l, attributes);
   if (error == 0 && rw_runners[r].adopt == nullptr && !is_process_shared(l)) {
@@ -166,10 +183,12 @@ struct MutexCall<kCount, kMember> {
   [[gnu::noinline]] static int decide(pthread_mutex_t* m, std::uint32_t seen, const void* caller,
                                       Args... args) noexcept {
     if constexpr (is_member<kMember, &MutexOps::destroy>) return (kSystem.*kMember)(m, args...);
-    const Runner r = runner_of(ObjectKind::mutex, m, caller, kCount);
+    const Decision mine(ObjectKind::mutex, m, caller);
+    const Runner r = mine.runner();
     // Another thread may be faster; then `seen` is what that one has decided.
-    const bool is_mine = choice_of(m).compare_exchange(seen, kChosen + r, relaxed);
-    const Runner decided = is_mine ? r : runner_in(seen);
+    const bool is_first = choice_of(m).compare_exchange(seen, kChosen + r, relaxed);
+    if (kCount && is_first) mine.count();
+    const Runner decided = is_first ? r : runner_in(seen);
     return decided == kGlibc ? (kSystem.*kMember)(m, args...)
                              : (mutex_runners[decided].*kMember)(m, args...);
   }
@@ -177,7 +196,9 @@ struct MutexCall<kCount, kMember> {
 
 template <bool kCount>
 int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
-  const Runner r = runner_of(ObjectKind::mutex, m, __builtin_return_address(0), kCount);
+  const Decision mine(ObjectKind::mutex, m, __builtin_return_address(0));
+  const Runner r = mine.runner();
+  if constexpr (kCount) mine.count();
   const MutexOps& system = kCount ? counting_system_mutex : system_mutex;
   const int error = (r == kGlibc ? system : mutex_runners[r]).init(m, attributes);
   if (error == 0 && !is_left_to_glibc(m))

@@ -29,9 +29,9 @@ struct RwCode {
   const RwOps* ops;
   bool (*prepare)();
   // For policies (policy_ops.h): makes an object that nobody has used one of this lock's, unless
-  // another thread is faster and makes it another's; and says, at start-up, which numbers the
-  // lock's objects have.
-  void (*adopt)(pthread_rwlock_t*);
+  // another thread is faster (false) and makes it another's; and says, at start-up, which numbers
+  // the lock's objects have.
+  bool (*adopt)(pthread_rwlock_t*);
   void (*set_numbers)(NumberShare);
 };
 struct RwCodes {

@@ -132,7 +132,9 @@ class RwLockOps {
 
  public:
   // For an object that is not process-shared.
-  static void adopt_unused(pthread_rwlock_t* l) noexcept { Contract::adopt_unused(frame(l)); }
+  static bool adopt_unused(pthread_rwlock_t* l) noexcept {
+    return Contract::adopt_unused(frame(l));
+  }
 
   static constexpr RwOps table{.init = init,
                                .destroy = destroy,

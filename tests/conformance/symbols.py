@@ -15,10 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp.
+# Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp. The last two lines are what
+# `lockswap profile` sees beside locks: interpose/waits.cpp.
 FUNCTION = re.compile(
     r"(__)?pthread_((rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+|key_create)"
     r"|tss_create"
+    r"|pthread_(join|barrier_(init|wait|destroy))"
+    r"|sem_(init|post|destroy|(try|timed|clock)?wait)"
 )
 ALLOWED_EXTRA = re.compile(r"lockswap_\w+")
 NEWEST_GLIBC = (2, 34)  # the library must load wherever the functions' newest versions exist
