@@ -41,8 +41,8 @@ class Spins {
   explicit Spins(const void* at) noexcept : cell_(cell_of(at)) {
     if (most_ == 0) return;
     const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
-    const bool all = v >> kTurnShift == 0;
-    left_ = all ? most_ : std::min(most_, 2 * ((v & kSum) / kWeight) + kFewest);
+    tries_all_ = v >> kTurnShift == 0;
+    left_ = tries_all_ ? most_ : std::min(most_, 2 * ((v & kSum) / kWeight) + kFewest);
   }
   ~Spins() noexcept {
     if (counted_) leave();
@@ -87,6 +87,8 @@ class Spins {
     const std::uint32_t sum = v & kSum;
     std::uint32_t next = sum - (sum + kWeight - 1) / kWeight;
     if (won_) next += done_;
+    // What only such a spin could find out counts at once, or it would be forgotten before the next.
+    if (won_ && tries_all_) next = std::max(next, kWeight * done_);
     const std::uint32_t turn = ((v >> kTurnShift) + 1) % kTriesAll;
     // Where nobody has to spin for long there is nothing to learn, and the line stays shared.
     if (won_ && done_ <= kFewest && sum / kWeight <= kFewest) return;
@@ -121,6 +123,7 @@ class Spins {
   Cell& cell_;
   std::uint32_t left_ = 0;
   std::uint32_t done_ = 0;
+  bool tries_all_ = false;
   bool counted_ = false;
   bool won_ = false;
 };

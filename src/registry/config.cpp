@@ -28,7 +28,7 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_POLICY", "FILE or rule", "",
      "which objects are swapped, and by what; see 'docs/policy.md'; unset: all, by the two above"},
     {"LOCKSWAP_WAIT", "wait policy", "park", "how to wait for a lock: spin, yield or park"},
-    {"LOCKSWAP_SPIN", "0..1000000", "50", "pauses to spin before parking"},
+    {"LOCKSWAP_SPIN", "0..1000000", "200", "most pauses to spin before parking; waits teach how many"},
     {"LOCKSWAP_READER_PATIENCE_US", "0..60000000", kDefaultPatience,
      "microseconds after which a reader passes a writer that waits for readers; 0: never"},
     {"LOCKSWAP_HANDOVER_US", "0..60000000", "500",

@@ -25,7 +25,7 @@ inline constexpr WaitInfo kWaitInfo<Yield>{"yield",
                                            "look again, giving the processor away in between"};
 template <>
 inline constexpr WaitInfo kWaitInfo<Park>{
-    "park", "spin for LOCKSWAP_SPIN pauses, then sleep in the kernel"};
+    "park", "spin for as long as that has helped, then sleep in the kernel"};
 
 template <template <class> class... Policies>
 struct WaitList {
