@@ -22,6 +22,7 @@ INCLUDED = (
     "lockswap/ldu.hpp",
     "lockswap/ldu_stamped.hpp",
     "lockswap/ldu",
+    "lockswap/machine.hpp",
     "lockswap/quiescence.hpp",
 )
 SLICES = 48
