@@ -35,7 +35,7 @@ class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   static constexpr Claims kClaims{};
   // As of the lanes: exploration has cases for that, in which its times are short.
   static constexpr bool kRationsHandOffs = true;
-  static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 60);
+  static constexpr LockInfo kInfo = gcr_info(Lock::kInfo, Lock::kInfo.instructions + 47);
 
   void lock() noexcept {
     Head& h = state_.head();
