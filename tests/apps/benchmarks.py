@@ -288,7 +288,8 @@ def test_address_space_on_a_lock_of_the_registry() -> None:
     for design in ("rwlock:bravo-ba", "rwlock:eventual"):
         with tempfile.TemporaryDirectory() as folder:
             found = values(f"{line} {design}", stats=Path(folder) / "stats")
-            need(counted(Path(folder))["writes"] == found["writes"], f"{design} is not the lock that was named: {found}")
+            writes = counted(Path(folder))["writes"]
+            need(writes == found["writes"], f"{design} is not the lock that was named: {writes} writes, {found}")
     wrong = run(f"{line} rwlock:none")
     need(wrong.returncode == 2 and "none" in wrong.stderr and wrong.stdout == "", f"{wrong}")
     twice = run(f"{line} rwlock:ba", "ba")
