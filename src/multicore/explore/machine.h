@@ -162,6 +162,8 @@ class Machine {
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside(const Site& site);
   bool passed(const Deadline& deadline);
+  // The patience of the thread's last wait was over.
+  bool lost_patience() const { return threads_[current_].impatient; }
   // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
   // `idle`: it passes only when no thread can go on otherwise, and each time anew.
   enum class When : std::uint8_t { some_time, over, far, idle };

@@ -107,7 +107,9 @@ struct Explored {
     };
     return global<Clock>().now += tick;
   }
-  static bool passed(const Deadline& d) { return machine.passed(d); }
+  static bool passed(const Deadline& d) {
+    return machine.passed(d) || (d.at.tv_nsec == kPatient && machine.lost_patience());
+  }
   static Deadline deadline_in(std::uint64_t) { return *machine.deadline(Machine::When::idle); }
   // The machine knows when patience runs out. Nanoseconds say that there is some, for those that
   // pass on nothing but the time.
