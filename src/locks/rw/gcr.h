@@ -50,8 +50,6 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>>, public SaysTokens<Tok
 
  public:
   static constexpr Claims kClaims{};
-  // As of the lanes: exploration has cases for that, in which its times are short.
-  static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo =
       gcr_info(Lock::kInfo, Lock::kInfo.instructions + (FastReadCore<Lock> ? 62 : 27));
 
