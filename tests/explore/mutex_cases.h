@@ -30,6 +30,8 @@ constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
 constexpr Bounds kRationedBounds{2, 1, 1, 2};
 constexpr Bounds kRationedSwitches{2, 0, 0, 0};
+// Where time passes at any moment, and each step is many.
+constexpr Bounds kTimes{0, 0, 0, 2};
 
 // Of queues, at full length.
 constexpr Bounds kQueue{3, 1, 0, 1};
@@ -155,8 +157,13 @@ class MutexBuilder {
       add_case(name + "-zeroed", &contract, s).zeroed = true;
     // One that is made of several locks takes many times the steps. It has no orders of its own.
     if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
-      for (std::size_t i = first; i < cases_.size(); ++i)
-        cases_[i].quick_bounds = i < rest ? kSmall : cases_[i].second ? kSequence : kNoStale;
+      for (std::size_t i = first; i < cases_.size(); ++i) {
+        const bool rationed = cases_[i].impatient || cases_[i].at_once;
+        cases_[i].quick_bounds = rationed           ? kTimes
+                                 : i < rest         ? kSmall
+                                 : cases_[i].second ? kSequence
+                                                    : kNoStale;
+      }
     }
   }
   // Where acquisitions leave anything behind: numbers in the lock that wrap around.
