@@ -240,7 +240,8 @@ int main(int argc, char** argv) {
   options.number("--updates", update_share, 0, 1, "share of insertions and erasures");
   options.parse(argc, argv);
 
-  lockswap::Native::set_most_pauses(50);  // of the locks in the nodes of a skip list
+  // Of the locks in the nodes of a skip list.
+  lockswap::Native::set_most_pauses(50, {.allowed = std::thread::hardware_concurrency()});
   for (const Entry& e : kStructures) {
     if (structure == e.name) e.run(plan, static_cast<std::uint32_t>(regions), update_share);
   }

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <thread>
 
 #include "common/random.h"
 #include "common/report.h"
@@ -130,7 +131,8 @@ int main(int argc, char** argv) {
   options.parse(argc, argv);
   if (fill > keys / 4 * 3) options.refuse("--fill takes at most three quarters of --keys");
 
-  lockswap::Native::set_most_pauses(50);  // of the nodes' locks; the range locks' is LOCKSWAP_SPIN
+  // Of the nodes' locks; the range locks' is LOCKSWAP_SPIN.
+  lockswap::Native::set_most_pauses(50, {.allowed = std::thread::hardware_concurrency()});
   const auto k = static_cast<std::uint32_t>(keys);
   const auto f = static_cast<std::uint32_t>(fill);
   if (locks == "nodes") {

@@ -114,10 +114,8 @@ struct Native {
   // --- waiting
   using Spins = lockswap::Spins;
   // At start-up, by one thread: how long threads spin at most before they sleep.
-  static void set_most_pauses(std::uint32_t pauses) noexcept {
-    if (!processors_are_read_) processors_ = read_processors({});
-    processors_are_read_ = true;
-    Spins::prepare(pauses, processors_);
+  static void set_most_pauses(std::uint32_t pauses, const Processors& p) noexcept {
+    Spins::prepare(pauses, p);
   }
 
   static void relax() noexcept {
@@ -233,8 +231,6 @@ struct Native {
  private:
   template <class T>
   static inline constinit T process_state{};
-  static inline constinit Processors processors_{};
-  static inline constinit bool processors_are_read_ = false;
   static inline constinit std::uint64_t reader_patience_ = 0;
   static inline constinit std::uint64_t hand_off_after_ = 500'000;
   static inline constinit Pretence pretence_{};

@@ -190,6 +190,14 @@ std::uint32_t count_allowed(std::uint32_t last) noexcept {
 
 }  // namespace
 
+const Processors& processors_at_start() noexcept {
+  static constinit Processors at_start{};
+  static constinit bool is_read = false;
+  if (!is_read) at_start = read_processors({});
+  is_read = true;
+  return at_start;
+}
+
 Processors read_processors(const Processors& last, const char* root) noexcept {
   return {count_allowed(last.allowed), read_quota(last.quota_percent, root)};
 }

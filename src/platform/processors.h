@@ -1,5 +1,5 @@
 // How much of the machine this process really has: the processors that its thread may use, and the
-// quota of its cgroup. Both may change while it runs.
+// quota of its cgroup, when it starts.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,14 @@ constexpr std::uint32_t worth_spinning(std::uint32_t pauses, const Processors& p
   return p.whole() < 2 ? 0 : pauses;
 }
 
-// For a thread that waits anyway: some tens of microseconds. What the system refuses to say keeps
-// its value in `last`. The quota is the smallest among the process's own cgroup and those above it,
-// as far as they can be seen from here, under version 2 (`cpu.max`) and version 1
-// (`cpu.cfs_quota_us`). It allocates nothing, leaves errno alone, and is async-signal-safe.
+// At start-up: some tens of microseconds. What the system refuses to say keeps its value in `last`.
+// The quota is the smallest among the process's own cgroup and those above it, as far as they can
+// be seen from here, under version 2 (`cpu.max`) and version 1 (`cpu.cfs_quota_us`). It allocates
+// nothing, leaves errno alone, and is async-signal-safe.
 // `root` is for tests: the folder in which /proc and /sys/fs/cgroup are.
 Processors read_processors(const Processors& last, const char* root = "") noexcept;
+
+// The same, read once: by one thread, at start-up.
+const Processors& processors_at_start() noexcept;
 
 }  // namespace lockswap

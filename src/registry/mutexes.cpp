@@ -7,6 +7,7 @@
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
 #include "platform/native.h"
+#include "platform/processors.h"
 #include "platform/text.h"
 #include "registry/auto.h"
 #include "registry/cond_ops.h"
@@ -161,7 +162,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   choice = {&system_mutex, &system_cond, &system_old_cond};
   if (is_ours || swaps_conds(config)) {
-    Native::set_most_pauses(config.spin);
+    Native::set_most_pauses(config.spin, processors_at_start());
     Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
     Native::set_pretence(config.topology);
   }

@@ -7,6 +7,7 @@
 
 #include "locks/common/lock_info.h"
 #include "platform/native.h"
+#include "platform/processors.h"
 #include "platform/text.h"
 #include "range/concept.h"
 #include "range/spin_lock.h"
@@ -138,7 +139,7 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 
 const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
-  Native::set_most_pauses(config.spin);
+  Native::set_most_pauses(config.spin, processors_at_start());
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   active_range.ops = kOpsByWait[AllWaits::number_of(config.wait)]->data();
   inner.config = config;
