@@ -481,45 +481,6 @@ def advise_command(
     return advise.run(Paths.find(), list(command), metric, lower_is_better, budget, out)
 
 
-@cli.command("whatif", context_settings=PASS_ON, short_help="How much a program pays for the holds of its locks.")
-@click.option("--metric", metavar="REGEX", help="Judge a run by the last number that this finds in the output.")
-@click.option("--lower-is-better", is_flag=True, help="The metric is a time or the like.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(1, 86400),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the experiment may take; six rounds are run in any case.",
-)
-@click.option("--locks", type=click.IntRange(1, 15), default=3, show_default=True, help="How many locks are probed.")
-@click.option("--json", "json_to", type=click.Path(path_type=_Path, dir_okay=False), help="Write the figures there, too.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def whatif_command(
-    metric: str | None,
-    lower_is_better: bool,
-    budget: float,
-    locks: int,
-    json_to: _Path | None,
-    command: tuple[str, ...],
-) -> int:
-    """Find out how much each lock matters before anything is changed: make its holds longer, by steps, compare that with
-    the same work right after each release, and rank the locks by what the program pays.
-
-    \b
-    lockswap whatif -- ./batch input
-    lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
-
-    The program must end by itself, and do the same work in each run. docs/whatif.md.
-    """
-    from lockswap.advise import whatif
-    from lockswap.base.paths import Paths
-
-    if json_to is not None and not json_to.absolute().parent.is_dir():
-        raise UserError(f"--json {json_to}: there is no folder '{json_to.absolute().parent}'; make it first")
-    return whatif.run(Paths.find(), list(command), metric, lower_is_better, budget, locks, json_to)
-
-
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -105,10 +105,6 @@ class PolicyReader {
       read_word(rule, word);
     }
     if (!ok_ || !any) return;
-    if (rule.delay_text != nullptr && rule.lock[0] == nullptr && rule.lock[1] == nullptr) {
-      rule.lock[0] = rwlocks().rows[0].name;
-      rule.lock[1] = mutexes().rows[0].name;
-    }
     if (rule.lock[0] == nullptr && rule.lock[1] == nullptr) {
       complain(nullptr) << "does not say what is to run; add rwlock=LOCK or mutex=MUTEX";
     } else if (rule.address != 0 && rule.module == nullptr) {
@@ -116,30 +112,9 @@ class PolicyReader {
     } else if (policy_.count == Policy::kMostRules) {
       complain(nullptr) << "is one rule too many; there may be "
                         << std::uint64_t{Policy::kMostRules};
-    } else if (name_runner(rule, ObjectKind::rwlock, rwlocks().rows[0].name) &&
-               name_runner(rule, ObjectKind::mutex, mutexes().rows[0].name)) {
+    } else {
       policy_.rules[policy_.count++] = rule;
     }
-  }
-
-  bool name_runner(Rule& rule, ObjectKind kind, const char* glibcs) noexcept {
-    const auto k = static_cast<std::size_t>(kind);
-    const char* name = rule.lock[k];
-    if (name == nullptr) return true;
-    const bool is_glibcs = std::strcmp(name, glibcs) == 0;
-    if (is_glibcs && rule.delay == Delay{}) return true;
-    for (int i = 1; i < kMostRunners; ++i) {
-      Policy::Named& runner = policy_.runners[k][i];
-      if (runner.lock == nullptr) runner = {name, rule.delay, is_glibcs};
-      if (std::strcmp(runner.lock, name) == 0 && runner.delay == rule.delay) {
-        rule.runner[k] = static_cast<Runner>(i);
-        return true;
-      }
-    }
-    complain(name) << "is one lock too many; rules may name "
-                   << static_cast<std::uint64_t>(kMostRunners - 1)
-                   << " of a kind, with different delays as different ones";
-    return false;
   }
 
   void read_word(Rule& rule, char* word) noexcept {
@@ -160,12 +135,9 @@ class PolicyReader {
       choose(rule, ObjectKind::rwlock, word, value + 1, "lock", rwlocks(), find_rwlock);
     } else if (value != nullptr && is("mutex")) {
       choose(rule, ObjectKind::mutex, word, value + 1, "mutex", mutexes(), find_mutex);
-    } else if (value != nullptr && is("delay")) {
-      read_delay(rule, word, value + 1);
     } else {
       complain(word) << "is no word of a rule; they are: module=NAME, site=FUNCTION, "
-                        "site=0xADDRESS, symbol=NAME, rwlock=LOCK, mutex=MUTEX, "
-                        "delay=held:5us, delay=free:5us";
+                        "site=0xADDRESS, symbol=NAME, rwlock=LOCK, mutex=MUTEX";
     }
   }
 
@@ -204,29 +176,6 @@ class PolicyReader {
     rule.address = n;
   }
 
-  void read_delay(Rule& rule, const char* word, const char* value) noexcept {
-    if (rule.delay_text != nullptr) {
-      complain(word) << "is said twice in one rule";
-      return;
-    }
-    rule.delay_text = value;
-    const char* held = after_prefix(value, "held:");
-    const char* digits = held != nullptr ? held : after_prefix(value, "free:");
-    const char* end = digits;
-    std::uint64_t n = 0;
-    for (; end != nullptr && *end >= '0' && *end <= '9' && n <= Delay::kMost; ++end)
-      n = n * 10 + static_cast<unsigned>(*end - '0');
-    const bool is_us = end != nullptr && std::strcmp(end, "us") == 0;
-    const bool is_time = is_us || (end != nullptr && std::strcmp(end, "ns") == 0);
-    if (is_us) n *= 1000;
-    if (digits == nullptr || end == digits || !is_time || n > Delay::kMost) {
-      complain(word)
-          << "is no delay; write delay=held:5us or delay=free:500ns, of a second at most";
-      return;
-    }
-    (held != nullptr ? rule.delay.held : rule.delay.free) = static_cast<std::uint32_t>(n);
-  }
-
   template <class List, class Find>
   void choose(Rule& rule, ObjectKind kind, const char* word, const char* value, const char* what,
               const List& list, Find find) noexcept {
@@ -244,6 +193,17 @@ class PolicyReader {
       return;
     }
     rule.lock[k] = row->name;
+    if (std::strcmp(row->name, list.rows[0].name) == 0) return;  // glibc's own
+    for (int i = 1; i < kMostRunners; ++i) {
+      const char*& runner = policy_.runners[k][i];
+      if (runner == nullptr) runner = row->name;
+      if (std::strcmp(runner, row->name) == 0) {
+        rule.runner[k] = static_cast<Runner>(i);
+        return;
+      }
+    }
+    complain(word) << "is one lock too many; rules may name "
+                   << static_cast<std::uint64_t>(kMostRunners - 1) << " of a kind";
   }
 
   Policy& policy_;
@@ -307,7 +267,6 @@ void put_rule(Text& out, const Rule& rule) noexcept {
   word("symbol=", rule.symbol);
   word("rwlock=", rule.lock[0]);
   word("mutex=", rule.lock[1]);
-  word("delay=", rule.delay_text);
 }
 
 }  // namespace lockswap

@@ -8,9 +8,6 @@
 //   symbol=NAME    the object lies in this variable
 //   rwlock=LOCK    it is an rwlock: LOCK runs it
 //   mutex=MUTEX    it is a mutex: MUTEX runs it
-//   delay=held:5us each hold of it is longer by that time, in which its thread works; without
-//                  rwlock= or mutex= the object stays glibc's, whichever kind it is
-//   delay=free:5us the same work right after each release: what a delay costs anyway
 //
 // All conditions of a rule must be met; the first rule of an object's kind that is met decides.
 // What no rule catches is glibc's. This file reads rules; policy_ops.h runs them.
@@ -29,15 +26,6 @@ inline constexpr int kMostRunners = 16;  // with glibc; for each kind of object
 enum class ObjectKind : std::uint8_t { rwlock, mutex };
 inline constexpr std::size_t kObjectKinds = 2;
 
-// Work that is added to each acquisition and release, in nanoseconds.
-struct Delay {
-  static constexpr std::uint32_t kMost = 1'000'000'000;
-  std::uint32_t held = 0;  // as soon as the object is acquired
-  std::uint32_t free = 0;  // as soon as it is released
-
-  bool operator==(const Delay&) const = default;
-};
-
 struct Rule {
   std::uint32_t line;
   const char* module = nullptr;  // nullptr: any
@@ -46,8 +34,6 @@ struct Rule {
   const char* symbol = nullptr;
   // By kind: the canonical name of the lock; nullptr: the rule says nothing of that kind.
   const char* lock[kObjectKinds] = {};
-  Delay delay{};
-  const char* delay_text = nullptr;  // as the rule says it
   Runner runner[kObjectKinds] = {};
 };
 
@@ -55,21 +41,13 @@ struct Policy {
   static constexpr int kMostRules = 64;
   Rule rules[kMostRules];
   int count = 0;
-  struct Named {
-    const char* lock = nullptr;  // nullptr: none
-    Delay delay{};
-    bool is_glibcs = false;
-  };
-  // The locks that rules name, by kind and runner.
-  Named runners[kObjectKinds][kMostRunners] = {};
+  // The locks that rules name, by kind and runner; nullptr: none.
+  const char* runners[kObjectKinds][kMostRunners] = {};
 
   bool has_rules_of(ObjectKind kind) const noexcept;
   // A rule of that kind names a lock of ours, or glibc's in another mode.
   bool swaps(ObjectKind kind) const noexcept {
-    for (const Named& one : runners[static_cast<std::size_t>(kind)]) {
-      if (one.lock != nullptr && !one.is_glibcs) return true;
-    }
-    return false;
+    return runners[static_cast<std::size_t>(kind)][1] != nullptr;
   }
 };
 

@@ -47,27 +47,11 @@ constexpr bool is_member = false;
 template <auto kOne>
 constexpr bool is_member<kOne, kOne> = true;
 
-// Works for that long.
-[[gnu::noinline]] void work_for(std::uint32_t ns) noexcept {
-  for (const std::uint64_t begin = Native::now(); Native::now() - begin < ns;)
-    Native::relax();
-}
-// Calls f, which acquires or releases an object, and works for as long as the rule says.
-template <bool kAcquires, bool kReleases, class F>
-int with_delay(const Delay& delay, const F& f) noexcept {
-  const int error = f();
-  if (error != 0) return error;
-  if (kAcquires && delay.held != 0) work_for(delay.held);
-  if (kReleases && delay.free != 0) work_for(delay.free);
-  return 0;
-}
-
 // --- reader-writer locks
 
 struct RwRunner {
   RwOps ops;
   bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
-  Delay delay;
 };
 constinit RwRunner rw_runners[kMostRunners]{};
 
@@ -105,7 +89,8 @@ struct RwCall<kCount, kMember> {
   // The calls up to here are jumps, so what a function returns to is the program's.
   [[gnu::noinline]] static int elsewhere(pthread_rwlock_t* l, std::uint64_t word,
                                          Args... args) noexcept {
-    if (const Runner r = runner_in(word); r != kGlibc) return run(rw_runners[r], l, args...);
+    if (const Runner r = runner_in(word); r != kGlibc)
+      return (rw_runners[r].ops.*kMember)(l, args...);
     if (is_process_shared(l)) return (kSystem.*kMember)(l, args...);
     return decide(l, __builtin_return_address(0), args...);
   }
@@ -125,15 +110,7 @@ struct RwCall<kCount, kMember> {
     // By the word, as another thread may have been faster.
     const Runner decided = runner_in(word_of(l).load(relaxed));
     return decided == kGlibc ? (kSystem.*kMember)(l, args...)
-                             : run(rw_runners[decided], l, args...);
-  }
-  static int run(const RwRunner& runner, pthread_rwlock_t* l, Args... args) noexcept {
-    if (runner.delay == Delay{}) [[likely]]
-      return (runner.ops.*kMember)(l, args...);
-    constexpr bool kReleases = is_member<kMember, &RwOps::unlock>;
-    constexpr bool kAcquires = !kReleases && !is_member<kMember, &RwOps::destroy>;
-    return with_delay<kAcquires, kReleases>(runner.delay,
-                                            [&] { return (runner.ops.*kMember)(l, args...); });
+                             : (rw_runners[decided].ops.*kMember)(l, args...);
   }
 };
 
@@ -167,11 +144,7 @@ constexpr RwOps rw_by_policy{
 
 // --- mutexes
 
-struct MutexRunner {
-  MutexOps ops;
-  Delay delay;
-};
-constinit MutexRunner mutex_runners[kMostRunners]{};
+constinit MutexOps mutex_runners[kMostRunners]{};
 constinit MutexOfConds of_conds[kMostRunners]{};  // empty: glibc's mutexes
 
 // Upper bytes that no pointer has there: in a robust mutex it is half of one.
@@ -202,7 +175,8 @@ struct MutexCall<kCount, kMember> {
   }
   [[gnu::noinline]] static int elsewhere(pthread_mutex_t* m, std::uint32_t choice,
                                          Args... args) noexcept {
-    if (const Runner r = runner_in(choice); r != kGlibc) return run(mutex_runners[r], m, args...);
+    if (const Runner r = runner_in(choice); r != kGlibc)
+      return (mutex_runners[r].*kMember)(m, args...);
     if (is_left_to_glibc(m)) return (kSystem.*kMember)(m, args...);
     return decide(m, choice, __builtin_return_address(0), args...);
   }
@@ -216,15 +190,7 @@ struct MutexCall<kCount, kMember> {
     if (kCount && is_first) mine.count();
     const Runner decided = is_first ? r : runner_in(seen);
     return decided == kGlibc ? (kSystem.*kMember)(m, args...)
-                             : run(mutex_runners[decided], m, args...);
-  }
-  static int run(const MutexRunner& runner, pthread_mutex_t* m, Args... args) noexcept {
-    if (runner.delay == Delay{}) [[likely]]
-      return (runner.ops.*kMember)(m, args...);
-    constexpr bool kReleases = is_member<kMember, &MutexOps::unlock>;
-    constexpr bool kAcquires = !kReleases && !is_member<kMember, &MutexOps::destroy>;
-    return with_delay<kAcquires, kReleases>(runner.delay,
-                                            [&] { return (runner.ops.*kMember)(m, args...); });
+                             : (mutex_runners[decided].*kMember)(m, args...);
   }
 };
 
@@ -234,7 +200,7 @@ int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexce
   const Runner r = mine.runner();
   if constexpr (kCount) mine.count();
   const MutexOps& system = kCount ? counting_system_mutex : system_mutex;
-  const int error = (r == kGlibc ? system : mutex_runners[r].ops).init(m, attributes);
+  const int error = (r == kGlibc ? system : mutex_runners[r]).init(m, attributes);
   if (error == 0 && !is_left_to_glibc(m))
     choice_of(m).store(kChosen + r, relaxed);  // relaxed: the program hands the object on
   return error;
@@ -270,13 +236,13 @@ const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) n
   }
   if (!policy->has_rules_of(ObjectKind::rwlock))
     return count ? &counting_system_ops : &system_rwlock;
-  rw_runners[kGlibc] = {count ? counting_system_ops : system_rwlock, nullptr, {}};
-  for (Runner r = 1; r < kMostRunners && policy->runners[0][r].lock != nullptr; ++r) {
-    const RwLockInfo* lock = find_rwlock(policy->runners[0][r].lock);
+  rw_runners[kGlibc] = {count ? counting_system_ops : system_rwlock, nullptr};
+  for (Runner r = 1; r < kMostRunners && policy->runners[0][r] != nullptr; ++r) {
+    const RwLockInfo* lock = find_rwlock(policy->runners[0][r]);
     if (lock->chosen != nullptr) lock = find_rwlock(lock->chosen(config));
     const RwOps* ops = prepare_rwlock_of(*lock, config, count, why);
     if (ops == nullptr) return nullptr;
-    rw_runners[r] = {*ops, nullptr, policy->runners[0][r].delay};
+    rw_runners[r] = {*ops, nullptr};
     if (lock->code == nullptr) continue;
     const RwCode& code = lock->code->of[AllWaits::number_of(config.wait)][count];
     rw_runners[r].adopt = code.adopt;
@@ -290,18 +256,18 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
   const bool count = config.stats != nullptr;
   MutexPolicy result{count ? &counting_system_mutex : &system_mutex, {}, false};
   if (!policy->has_rules_of(ObjectKind::mutex)) return result;
-  mutex_runners[kGlibc].ops = *result.ops;
-  for (Runner r = 1; r < kMostRunners && policy->runners[1][r].lock != nullptr; ++r) {
-    const MutexInfo* mutex = find_mutex(policy->runners[1][r].lock);
+  mutex_runners[kGlibc] = *result.ops;
+  for (Runner r = 1; r < kMostRunners && policy->runners[1][r] != nullptr; ++r) {
+    const MutexInfo* mutex = find_mutex(policy->runners[1][r]);
     if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
-    mutex_runners[r] = {mutex_runners[kGlibc].ops, policy->runners[1][r].delay};
+    mutex_runners[r] = mutex_runners[kGlibc];
     if (mutex->code == nullptr) continue;  // what is chosen for this machine
     const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
     if (!code.prepare()) {
       why = kNoQueueNodes;
       return {};
     }
-    mutex_runners[r].ops = *code.ops;
+    mutex_runners[r] = *code.ops;
     of_conds[r] = code.of_conds;
     result.swaps = true;
   }

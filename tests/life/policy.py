@@ -8,7 +8,6 @@ Exit status 1 if a test fails.
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from under import need, run_tests, under_test
@@ -120,23 +119,6 @@ def test_kinds_of_locks() -> None:
     under.run_well("policed", "kinds", LOCKSWAP_POLICY=f"rwlock={OURS} mutex={MUTEX}")
 
 
-def test_delays() -> None:
-    both = (*LOCKS, *MUTEXES)
-    catches("symbol=named delay=held:1us", "named", kinds=both)
-    catches("symbol=named_mutex delay=free:1us mutex=pthread", "named_mutex", kinds=MUTEXES)
-    # With another delay the same lock is another one to run.
-    got = runners(f"symbol=named rwlock={OURS} delay=held:1us\nsymbol=named_mutex delay=held:1us\nrwlock={OURS}")
-    need((got["named"], got["named_mutex"], got["linked"]) == (1, 1, 3), f"{got}")
-    for delay in ("held:1us", "free:500ns", "held:0us"):
-        under.run_well("policed", "kinds", LOCKSWAP_POLICY=f"delay={delay}")
-        under.run_well("policed", "kinds", LOCKSWAP_POLICY=f"rwlock={OURS} mutex={MUTEX} delay={delay}")
-        under.run_well("policed", "conds", LOCKSWAP_POLICY=f"delay={delay}")
-        under.run_well("policed", "fork", LOCKSWAP_POLICY=f"rwlock={OURS} delay={delay}")
-    begin = time.monotonic()
-    under.run_well("policed", "who", LOADED, LOCKSWAP_POLICY="symbol=named delay=held:300000us")
-    need(time.monotonic() - begin >= 0.3, "a hold is no longer than without the delay")
-
-
 def test_condition_variables_go_with_both_kinds_of_mutexes() -> None:
     under.run_well("policed", "conds", LOCKSWAP_POLICY=f"site=lock_here mutex={MUTEX}")
 
@@ -163,11 +145,6 @@ def test_wrong_rules_stop_the_program_before_main() -> None:
         f"{last} {last}": ("line 1", "second"),
         f"module=a site=0xwhat {last}": ("line 1", "'site=0xwhat'"),
         f"site=0x1234 {last}": ("line 1", "module=NAME"),
-        "delay=5us": ("line 1", "'delay=5us'", "delay=held:5us"),
-        "delay=held:5": ("line 1", "'delay=held:5'"),
-        "delay=held:us": ("line 1", "'delay=held:us'"),
-        "delay=free:1000001us": ("line 1", "a second"),
-        "delay=free:1us delay=held:1us": ("line 1", "'delay=held:1us'", "twice"),
         "# nothing": ("no rule",),
         "/nonexistent/rules": ("/nonexistent/rules", "no such file"),
         "/": ("folder",),

@@ -118,6 +118,7 @@ TEST_F(Gcr, SoDoWriters) {
   Rw lock;
   long n = 0, seen = 0;
   std::atomic<long> reads{0};
+  lock.write_lock();
   start(kThreads + processors(), [&](int t) {
     for (int i = 0; i < 2'000; ++i) {
       if ((t + i) % 2 == 0) {
@@ -132,6 +133,9 @@ TEST_F(Gcr, SoDoWriters) {
       }
     }
   });
+  while (watch.in == 0)
+    sched_yield();
+  lock.write_unlock();
   join();
   EXPECT_EQ(n, 1'000L * (kThreads + processors()));
   EXPECT_EQ(reads, n);

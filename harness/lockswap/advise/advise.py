@@ -1,16 +1,19 @@
 """`lockswap advise`: profile a program, try other algorithms for its hot locks, and say what is worth keeping."""
 
 import os
+import re
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.advise.candidates import Candidate, Hot, candidates, hot_locks
-from lockswap.advise.trial import Arm, Trial, metric_of, profile_of
+from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.findings import stats
+from lockswap.profile import recording, summary
 
 # Rounds of the choice, and of the measurement after it, which has runs of its own: the best of several is better than
 # it is, in the runs that chose it.
@@ -37,15 +40,13 @@ def run(
         raise UserError(f"-o {out}: it exists already; name another file")
     if not out.absolute().parent.is_dir():
         raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
-    trial = Trial(paths.library, command, metric_of(pattern, lower_is_better))
+    trial = Trial(paths.library, command, _metric(pattern, lower_is_better))
     cpus = len(os.sched_getaffinity(0))
     end = time.monotonic() + budget_s
 
     plain = trial.run()
     _say(f"on glibc's locks a run takes {plain.wall_s:.2f} s")
-    profile, ran = profile_of(paths, trial)
-    _say(f"under the profile it took {ran.wall_s:.2f} s")
-    hot = hot_locks(profile, plain.wall_s, cpus)
+    hot = hot_locks(_profile(paths, trial), plain.wall_s, cpus)
     advice = _experiment(trial, hot, cpus, end) if hot else _nothing_hot()
     if advice.policy:
         out.write_text("".join(f"{line}\n" for line in advice.policy), encoding="utf-8")
@@ -53,6 +54,29 @@ def run(
     if advice.policy:
         print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(command)}")
     return 0
+
+
+def _metric(pattern: str | None, lower_is_better: bool) -> Metric:
+    if pattern is None:
+        if lower_is_better:
+            raise UserError("--lower-is-better says how to read --metric; the time of a run is always better if lower")
+        return Metric()
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
+    if compiled.groups != 1:
+        raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
+    return Metric(compiled, lower_is_better)
+
+
+def _profile(paths: Paths, trial: Trial) -> summary.Profile:
+    with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
+        ran = trial.run(more={"LOCKSWAP_PROFILE": folder})
+        files = sorted(Path(folder).glob(f"*{recording.SUFFIX}"))
+        found = summary.summarise(recording.read(paths.profile_reader, files), None)
+    _say(f"under the profile it took {ran.wall_s:.2f} s")
+    return found
 
 
 def _nothing_hot() -> Advice:

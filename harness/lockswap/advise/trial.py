@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockswap.base.errors import UserError
-from lockswap.base.paths import Paths
 from lockswap.findings import stats
-from lockswap.profile import recording, summary
 from lockswap.run import program
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
@@ -46,20 +44,6 @@ class Metric:
             return float(found[-1])
         except (TypeError, ValueError) as error:
             raise UserError(f"--metric: '{found[-1]}' is no number; the pattern has one group, around it") from error
-
-
-def metric_of(pattern: str | None, lower_is_better: bool) -> Metric:
-    if pattern is None:
-        if lower_is_better:
-            raise UserError("--lower-is-better says how to read --metric; the time of a run is always better if lower")
-        return Metric()
-    try:
-        compiled = re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
-    if compiled.groups != 1:
-        raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
-    return Metric(compiled, lower_is_better)
 
 
 @dataclass
@@ -131,14 +115,6 @@ class Trial:
         ratio = stats.paired_ratio(arm.values[:n], baseline.values[:n], self.metric.higher_is_better)
         assert ratio is not None
         return ratio
-
-
-def profile_of(paths: Paths, trial: Trial) -> tuple[summary.Profile, Timed]:
-    """One run under the profile, and what that run came to."""
-    with tempfile.TemporaryDirectory(prefix="lockswap-profile-") as folder:
-        ran = trial.run(more={"LOCKSWAP_PROFILE": folder})
-        files = sorted(Path(folder).glob(f"*{recording.SUFFIX}"))
-        return summary.summarise(recording.read(paths.profile_reader, files), None), ran
 
 
 def _cpu_s() -> float:

@@ -113,27 +113,10 @@ def paired_ratio(values: Sequence[float], baseline: Sequence[float], higher_is_b
         return None
     if not higher_is_better:
         logs = -logs
-    middle = middle_of(logs)
-    return Ratio(len(logs), _exp(middle.estimate), _exp(middle.low), _exp(middle.high))
-
-
-@dataclass(frozen=True)
-class Middle:
-    """Where the middle of a symmetric distribution lies, by the Hodges-Lehmann estimate and the signed-rank interval."""
-
-    n: int
-    estimate: float
-    low: float
-    high: float
-
-
-def middle_of(values: Sequence[float]) -> Middle:
-    """Of at least one value."""
-    array = np.asarray(values, dtype=float)
-    first, second = np.triu_indices(len(array))
-    walsh = np.sort((array[first] + array[second]) / 2)
-    rank = signed_rank_rank(len(array))
-    return Middle(len(array), float(np.median(walsh)), float(walsh[rank]), float(walsh[-1 - rank]))
+    first, second = np.triu_indices(len(logs))
+    walsh = np.sort((logs[first] + logs[second]) / 2)
+    rank = signed_rank_rank(len(logs))
+    return Ratio(len(logs), _exp(np.median(walsh)), _exp(walsh[rank]), _exp(walsh[-1 - rank]))
 
 
 @dataclass(frozen=True)
