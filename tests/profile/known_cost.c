@@ -1,7 +1,7 @@
 // Programs of which it is known what longer holds of their locks cost.
 //
 //   path      two threads take turns at `critical`, and the program lasts as long as their holds;
-//             two others fight for `busy` seven times as often, and are done long before
+//             two others fight for `busy` more than three times as often, and are done long before
 //   readers   the same, of reader-writer locks: `critical` is written, `busy` mostly read
 //   count     on a mutex 3 holds, on an rwlock that make_lock initialises 7 read and 5 written ones
 //   where     a thread unlocks `critical`; is it still taken some time later? Prints "taken" or
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define HOLDS 60
-#define BUSY_HOLDS 400
+#define BUSY_HOLDS 200
 
 static pthread_mutex_t critical = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
@@ -30,7 +30,7 @@ static void sleep_us(long us) {
 }
 
 static void work(void) {
-  for (volatile int i = 0; i < 5000; ++i) {}
+  for (volatile int i = 0; i < 100000; ++i) {}
 }
 
 static void* take_turns(void* unused) {

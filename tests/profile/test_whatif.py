@@ -117,7 +117,7 @@ def test_the_critical_path_is_ranked_before_a_busy_lock():
     data = json.loads(ran.stdout)
     critical, busy = data["locks"]
     assert [critical["lock"], busy["lock"]] == ["mutex critical", "mutex busy"], ran.stdout
-    assert (critical["holds"], busy["holds"]) == (120, 800), "as known_cost.c says"
+    assert (critical["holds"], busy["holds"]) == (120, 400), "as known_cost.c says"
     assert critical["cost_is_shown"] and critical["apart_from_next"], ran.stdout
     assert critical["percent_of_metric"]["low"] > busy["percent_of_metric"]["high"]
 
@@ -132,7 +132,7 @@ def test_the_same_of_reader_writer_locks():
         "whatif", "--mode", "read", "--delay", "20", "--budget", "5", "--json", "--", KNOWN_COST, "readers"
     )
     (one,) = json.loads(reads.stdout)["locks"]
-    assert one["lock"] == "rwlock busy_rw" and one["holds"] == 720 and one["delays_ns"] == [10_000, 20_000]
+    assert one["lock"] == "rwlock busy_rw" and one["holds"] == 360 and one["delays_ns"] == [10_000, 20_000]
 
 
 def test_a_program_without_shared_locks():
