@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "interpose/bypasses.h"
+#include "interpose/delayed.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/layout_check.h"
@@ -25,6 +26,7 @@
 #include "profile/meetings.h"
 #include "profile/start.h"
 #include "registry/config.h"
+#include "registry/delay.h"
 #include "registry/mutexes.h"
 #include "registry/policy.h"
 #include "registry/policy_catches.h"
@@ -99,6 +101,15 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   if (config.stats != nullptr) reset_stats();
 }
 
+// Puts delays before the functions that were chosen.
+void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexcept {
+  static constinit MutexOps mutex{};
+  if (!delayed::begin(delay)) refuse("lockswap: LOCKSWAP_DELAY: no memory for its table");
+  rwlock = delayed::over_rwlock(rwlock);
+  mutex = delayed::over_mutex(*choice.mutex);
+  choice.mutex = &mutex;
+}
+
 void start() noexcept {
   static constinit char message[2048];
   static constinit Functions first_copys{};
@@ -156,6 +167,7 @@ void start() noexcept {
   static constinit WaitOps waits{};
   resolve_real_waits(waits);
   if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
+  if (delay() != nullptr) begin_delays(*delay(), rwlock, choice);
   active_rwlock = rwlock;
   // Condition variables first: a mutex that is ours must not meet glibc's.
   active_old_cond = *choice.old_cond;
@@ -169,6 +181,7 @@ void in_forked_child() noexcept {
   ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   profile::forked();
+  delayed::forked();
   range_forked();
   rlu_forked();
   if (config.stats != nullptr) {
@@ -186,6 +199,7 @@ __attribute__((constructor)) void on_load() {
 // Other threads may still run and lock: nothing is torn down.
 __attribute__((destructor)) void on_exit() {
   profile::end();
+  if (delay() != nullptr && config.verbose) delayed::report();
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
   find_bypasses(bypasses, swapped());

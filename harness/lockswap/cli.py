@@ -481,6 +481,58 @@ def advise_command(
     return advise.run(Paths.find(), list(command), metric, lower_is_better, budget, out)
 
 
+@cli.command("whatif", context_settings=PASS_ON, short_help="Say how much each lock matters, before a change.")
+@click.option("--metric", metavar="REGEX", help="Judge a run by the last number that this finds in the output.")
+@click.option("--lower-is-better", is_flag=True, help="The metric is a time or the like.")
+@click.option(
+    "--lock",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only locks with this in their name, as 'lockswap profile' prints it; repeatable.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["both", "read", "write"]),
+    default="both",
+    show_default=True,
+    help="Which holds of reader-writer locks; read or write leaves mutexes out.",
+)
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="Try so many locks.")
+@click.option(
+    "--delay",
+    "delay_us",
+    type=click.FloatRange(0.2, 1_000_000),
+    metavar="US",
+    help="The longer of the two delays. Default: half a run, divided by the lock's holds.",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(1, 86400),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it may take; six rounds are run in any case.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+def whatif_command(command: tuple[str, ...], **options: object) -> int:
+    """Find out what each lock of a program costs it: make the holds of one lock at a time longer, compare that with the
+    same time behind the release, and rank the locks by what the program pays.
+
+    \b
+    lockswap whatif -- ./batch input
+    lockswap whatif --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
+    lockswap whatif --lock cache_lock --mode read -- ./batch input
+
+    The program must end by itself, and do the same work in each run. docs/whatif.md.
+    """
+    from lockswap.base.paths import Paths
+    from lockswap.whatif import whatif
+
+    return whatif.run(Paths.find(), whatif.Request(command=list(command), **options))
+
+
 @cli.group("policy", context_settings=SETTINGS, short_help="Rules that swap some locks and leave the rest.")
 def policy_group() -> None:
     """Rules that swap some locks of a program and leave the rest to glibc; docs/policy.md has their words."""

@@ -5,6 +5,7 @@
 
 #include "platform/text.h"
 #include "registry/auto.h"
+#include "registry/delay.h"
 #include "registry/environment.h"
 #include "registry/mutexes.h"
 #include "registry/policy.h"
@@ -48,6 +49,9 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_PROFILE", "DIR", "",
      "record which locks hurt, and which lines wait and hold, in files of this folder; read by "
      "'lockswap profile'"},
+    {"LOCKSWAP_DELAY", "RULE:+5us", "",
+     "make each hold of the rule's locks so much longer, or with 'after+5us' the time behind it; "
+     "used by 'lockswap whatif', see 'docs/whatif.md'"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
      "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
      "unset: warn alone"},
@@ -193,6 +197,18 @@ void read_profile(Reader& reader) noexcept {
   Text(profile_files, sizeof profile_files) << v;
 }
 
+void read_delayed(Reader& reader, char* message, std::uint32_t size) noexcept {
+  const char* v = environment_value("LOCKSWAP_DELAY");
+  if (v == nullptr || !reader.ok()) return;
+  // All three go by the place of the call, which only one of them can see.
+  for (const char* other : {"LOCKSWAP_POLICY", "LOCKSWAP_PROFILE"}) {
+    if (environment_value(other) == nullptr) continue;
+    reader.complain("LOCKSWAP_DELAY", v) << "does not go with " << other << "; leave one unset";
+    return;
+  }
+  if (!read_delay(v, message, size)) reader.fail();
+}
+
 void read_pretence(Reader& reader, Config& config) noexcept {
   const char* v = environment_value("LOCKSWAP_TOPOLOGY");
   if (v == nullptr || !reader.ok()) return;
@@ -271,6 +287,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   }
   read_stats(reader, config);
   read_profile(reader);
+  read_delayed(reader, message, size);
   return reader.ok();
 }
 

@@ -56,6 +56,44 @@ int copy_text(const char* value, char* text) noexcept {
   return 0;
 }
 
+// Is it `key`, '=' and a value?
+bool is_word(const char* word, const char* key) noexcept {
+  const std::size_t n = std::strlen(key);
+  return std::strncmp(word, key, n) == 0 && word[n] == '=';
+}
+
+// Returns what is wrong with it; nullptr: nothing.
+const char* set(const char*& into, const char* value) noexcept {
+  if (into != nullptr) return "is said twice in one rule";
+  into = value;
+  return nullptr;
+}
+
+const char* read_site(Rule& rule, const char* value) noexcept {
+  if (rule.address != 0 || rule.site != nullptr) return "is said twice in one rule";
+  const char* digits = after_prefix(value, "0x");
+  if (digits == nullptr) {
+    rule.site = value;
+    return nullptr;
+  }
+  std::uintptr_t n = 0;
+  for (; *digits != 0 && n >> 60 == 0; ++digits) {
+    const char c = lower(*digits);
+    if (c >= '0' && c <= '9') {
+      n = n * 16 + static_cast<unsigned>(c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      n = n * 16 + static_cast<unsigned>(c - 'a' + 10);
+    } else {
+      break;
+    }
+  }
+  if (*digits != 0 || n == 0) {
+    return "is no address; write site=0x1a2b, as 'lockswap policy check' prints it";
+  }
+  rule.address = n;
+  return nullptr;
+}
+
 class PolicyReader {
  public:
   PolicyReader(Policy& policy, const char* value, char* message, std::uint32_t size) noexcept
@@ -118,62 +156,20 @@ class PolicyReader {
   }
 
   void read_word(Rule& rule, char* word) noexcept {
-    char* value = std::strchr(word, '=');
-    const auto is = [&](const char* key) {
-      const std::size_t n = std::strlen(key);
-      return value == word + n && std::memcmp(word, key, n) == 0;
-    };
-    if (value != nullptr && value[1] == 0) {
-      complain(word) << "has nothing behind the '='";
-    } else if (value != nullptr && is("module")) {
-      set(rule.module, word, value + 1);
-    } else if (value != nullptr && is("symbol")) {
-      set(rule.symbol, word, value + 1);
-    } else if (value != nullptr && is("site")) {
-      read_site(rule, word, value + 1);
-    } else if (value != nullptr && is("rwlock")) {
+    const char* why = nullptr;
+    if (read_condition(rule, word, why)) {
+      if (why != nullptr) complain(word) << why;
+      return;
+    }
+    const char* value = std::strchr(word, '=');
+    if (is_word(word, "rwlock")) {
       choose(rule, ObjectKind::rwlock, word, value + 1, "lock", rwlocks(), find_rwlock);
-    } else if (value != nullptr && is("mutex")) {
+    } else if (is_word(word, "mutex")) {
       choose(rule, ObjectKind::mutex, word, value + 1, "mutex", mutexes(), find_mutex);
     } else {
       complain(word) << "is no word of a rule; they are: module=NAME, site=FUNCTION, "
                         "site=0xADDRESS, symbol=NAME, rwlock=LOCK, mutex=MUTEX";
     }
-  }
-
-  void set(const char*& into, const char* word, const char* value) noexcept {
-    if (into != nullptr) {
-      complain(word) << "is said twice in one rule";
-    } else {
-      into = value;
-    }
-  }
-
-  void read_site(Rule& rule, const char* word, const char* value) noexcept {
-    if (rule.address != 0 || rule.site != nullptr) {
-      complain(word) << "is said twice in one rule";
-      return;
-    }
-    const char* digits = after_prefix(value, "0x");
-    if (digits == nullptr) {
-      rule.site = value;
-      return;
-    }
-    std::uintptr_t n = 0;
-    for (; *digits != 0 && n >> 60 == 0; ++digits) {
-      const char c = lower(*digits);
-      if (c >= '0' && c <= '9') {
-        n = n * 16 + static_cast<unsigned>(c - '0');
-      } else if (c >= 'a' && c <= 'f') {
-        n = n * 16 + static_cast<unsigned>(c - 'a' + 10);
-      } else {
-        break;
-      }
-    }
-    if (*digits != 0 || n == 0) {
-      complain(word) << "is no address; write site=0x1a2b, as 'lockswap policy check' prints it";
-    }
-    rule.address = n;
   }
 
   template <class List, class Find>
@@ -215,6 +211,24 @@ class PolicyReader {
 };
 
 }  // namespace
+
+bool read_condition(Rule& rule, const char* word, const char*& why) noexcept {
+  const char* value = std::strchr(word, '=');
+  if (value == nullptr) return false;
+  ++value;
+  if (*value == 0) {
+    why = "has nothing behind the '='";
+  } else if (is_word(word, "module")) {
+    why = set(rule.module, value);
+  } else if (is_word(word, "symbol")) {
+    why = set(rule.symbol, value);
+  } else if (is_word(word, "site")) {
+    why = read_site(rule, value);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 bool Policy::has_rules_of(ObjectKind kind) const noexcept {
   for (int i = 0; i < count; ++i) {

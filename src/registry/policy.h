@@ -55,6 +55,10 @@ struct Policy {
 // there is something wrong, and `message` says it in a line that names the line and the word.
 const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept;
 
+// Reads one of the words module=, site= and symbol= into a rule that keeps pointers into it. False:
+// it is another word. `why` says what is wrong with it; it stays as it is if nothing is.
+bool read_condition(Rule& rule, const char* word, const char*& why) noexcept;
+
 // A rule as its words, for reports.
 class Text;
 void put_rule(Text& out, const Rule& rule) noexcept;

@@ -1,7 +1,6 @@
 """`lockswap advise`: profile a program, try other algorithms for its hot locks, and say what is worth keeping."""
 
 import os
-import re
 import sys
 import tempfile
 import time
@@ -40,7 +39,7 @@ def run(
         raise UserError(f"-o {out}: it exists already; name another file")
     if not out.absolute().parent.is_dir():
         raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
-    trial = Trial(paths.library, command, _metric(pattern, lower_is_better))
+    trial = Trial(paths.library, command, Metric.asked_for(pattern, lower_is_better))
     cpus = len(os.sched_getaffinity(0))
     end = time.monotonic() + budget_s
 
@@ -54,20 +53,6 @@ def run(
     if advice.policy:
         print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(command)}")
     return 0
-
-
-def _metric(pattern: str | None, lower_is_better: bool) -> Metric:
-    if pattern is None:
-        if lower_is_better:
-            raise UserError("--lower-is-better says how to read --metric; the time of a run is always better if lower")
-        return Metric()
-    try:
-        compiled = re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
-    if compiled.groups != 1:
-        raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
-    return Metric(compiled, lower_is_better)
 
 
 def _profile(paths: Paths, trial: Trial) -> summary.Profile:

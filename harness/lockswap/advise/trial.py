@@ -16,7 +16,12 @@ from lockswap.run import program
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
-_SET_HERE = ("LOCKSWAP_POLICY", "LOCKSWAP_STATS", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_PROFILE")
+_SET_HERE = (
+    *("LOCKSWAP_POLICY", "LOCKSWAP_STATS", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_PROFILE"),
+    *("LOCKSWAP_DELAY", "LOCKSWAP_VERBOSE"),
+)
+# What the library says on stderr, which is no part of the program's output.
+_SAID = re.compile(r"^lockswap\b.*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,22 @@ class Metric:
 
     pattern: re.Pattern | None = None
     lower_is_better: bool = False
+
+    @classmethod
+    def asked_for(cls, pattern: str | None, lower_is_better: bool) -> "Metric":
+        if pattern is None:
+            if lower_is_better:
+                raise UserError(
+                    "--lower-is-better says how to read --metric; the time of a run is always better if lower"
+                )
+            return cls()
+        try:
+            compiled = re.compile(pattern, re.MULTILINE)
+        except re.error as error:
+            raise UserError(f"--metric '{pattern}': no regular expression: {error}") from error
+        if compiled.groups != 1:
+            raise UserError(f"--metric '{pattern}': put one pair of parentheses around the number")
+        return cls(compiled, lower_is_better)
 
     @property
     def higher_is_better(self) -> bool:
@@ -60,6 +81,7 @@ class Timed:
     value: float
     wall_s: float
     cpu_s: float
+    said: tuple[str, ...] = ()  # lines of the library's
 
 
 @dataclass(frozen=True)
@@ -101,7 +123,7 @@ class Trial:
             last = next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
             under = " and ".join(rules) or "glibc's locks"
             raise UserError(f"under {under} the program ended with status {status}: {last.strip()[:200]}")
-        return Timed(self.metric.of(text, wall), wall, cpu)
+        return Timed(self.metric.of(_SAID.sub("", text), wall), wall, cpu, tuple(_SAID.findall(text)))
 
     def round(self, arms: Sequence[Arm], number: int) -> None:
         """Each once, and another one first each time, so that what drifts falls on all."""

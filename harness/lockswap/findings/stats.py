@@ -120,6 +120,32 @@ def paired_ratio(values: Sequence[float], baseline: Sequence[float], higher_is_b
 
 
 @dataclass(frozen=True)
+class Shift:
+    """How far a quantity lies from 0; the interval covers at least 95 % if `n` >= MIN_PAIRS."""
+
+    n: int
+    estimate: float
+    low: float
+    high: float
+
+    def times(self, factor: float) -> "Shift":
+        ends = sorted((self.low * factor, self.high * factor))
+        return Shift(self.n, self.estimate * factor, *ends)
+
+    def is_apart_from(self, other: "Shift") -> bool:
+        return self.low > other.high or self.high < other.low
+
+
+def shift(differences: Sequence[float]) -> Shift:
+    """As paired_ratio, of differences instead of ratios; there must be one."""
+    values = np.asarray(differences, dtype=float)
+    first, second = np.triu_indices(len(values))
+    walsh = np.sort((values[first] + values[second]) / 2)
+    rank = signed_rank_rank(len(values))
+    return Shift(len(values), float(np.median(walsh)), float(walsh[rank]), float(walsh[-1 - rank]))
+
+
+@dataclass(frozen=True)
 class Noise:
     """The interval of the ratio of one and the same program to itself, from `n` pairs of runs."""
 

@@ -1,0 +1,1 @@
+"""The command `whatif`: what a program pays for longer holds of its locks."""

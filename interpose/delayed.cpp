@@ -1,0 +1,228 @@
+// An unlock of a chosen lock spends some time: before the release, or behind it. Acquisitions are
+// looked at only because the first call on an object may decide, as it does for a policy.
+//
+// What was decided stands in a table of this file's own, by the object's address: glibc's locks
+// have no room for it. Each entry is one word, the address with flags in its low bits, and no other
+// data hangs on it, so all accesses are relaxed.
+#include "interpose/delayed.h"
+
+#include <cerrno>
+#include <cstdint>
+
+#include "interpose/modules.h"
+#include "interpose/policy_rules.h"
+#include "platform/atomic.h"
+#include "platform/memory.h"
+#include "platform/native.h"
+#include "platform/text.h"
+#include "platform/ticks.h"
+#include "registry/say.h"
+
+namespace lockswap::delayed {
+namespace {
+
+#define LOCKSWAP_DELAYED_CALLER __builtin_return_address(0)
+
+using Word = std::uintptr_t;
+using Slot = NativeAtomic<Word>;
+
+constexpr Word kChosen = 1;
+constexpr Word kUndecided = 2;
+// Of a chosen rwlock: a writer has it. Set and taken back by the writer, in its hold; so a reader
+// sees it unset, by the order that the lock itself makes.
+constexpr Word kWritten = 4;
+constexpr Word kFlags = kChosen | kUndecided | kWritten;
+
+constexpr std::size_t kSlotBits = 18, kSlots = std::size_t{1} << kSlotBits;
+constexpr std::size_t kMostProbes = 64;
+
+constinit MutexOps mutex{};
+constinit RwOps rwlock{};
+constinit const Delay* the_delay = nullptr;
+constinit Slot* slots = nullptr;  // of zeroes: empty
+// relaxed, all of them: counts, read at the end.
+constinit NativeAtomic<std::uint64_t> delays{0}, chosen{0}, left_out{0};
+
+std::size_t place_of(Word address) noexcept {
+  return (address >> 3) * 0x9e3779b97f4a7c15u >> (64 - kSlotBits);
+}
+
+// nullptr: there is no entry, or if one is to be made, no room for it.
+Slot* slot_of(const void* lock, bool make) noexcept {
+  const auto address = reinterpret_cast<Word>(lock);
+  if ((address & kFlags) != 0) return nullptr;  // of no lock that a compiler has laid out
+  const std::size_t first = place_of(address);
+  for (std::size_t i = 0; i < kMostProbes; ++i) {
+    Slot& slot = slots[(first + i) % kSlots];
+    Word seen = slot.load(relaxed);
+    if (seen == 0) {
+      if (!make) return nullptr;
+      if (slot.compare_exchange(seen, address | kUndecided, relaxed)) return &slot;
+    }
+    if ((seen & ~kFlags) == address) return &slot;
+  }
+  if (make) left_out.fetch_add(1, relaxed);
+  return nullptr;
+}
+
+Word decided(ObjectKind kind, const void* lock, const void* caller) noexcept {
+  const bool is_met = first_rule_met(the_delay->policy, kind, lock, caller).rule >= 0;
+  if (is_met) chosen.fetch_add(1, relaxed);
+  return reinterpret_cast<Word>(lock) | (is_met ? kChosen : 0);
+}
+
+// The entry of a chosen lock; nullptr: it is another one.
+Slot* chosen_slot(ObjectKind kind, const void* lock, const void* caller) noexcept {
+  Slot* slot = slot_of(lock, true);
+  if (slot == nullptr) return nullptr;
+  Word seen = slot->load(relaxed);
+  if ((seen & kUndecided) != 0) {
+    const Word mine = decided(kind, lock, caller);
+    // Threads that come first together find the same, unless their places differ; the first wins.
+    if (slot->compare_exchange(seen, mine, relaxed)) seen = mine;
+  }
+  return (seen & kChosen) != 0 ? slot : nullptr;
+}
+
+void decide_anew(ObjectKind kind, const void* lock, const void* caller) noexcept {
+  Slot* slot = slot_of(lock, true);
+  if (slot != nullptr) slot->store(decided(kind, lock, caller), relaxed);
+}
+
+void forget(const void* lock) noexcept {
+  Slot* slot = slot_of(lock, false);
+  if (slot != nullptr) slot->store(reinterpret_cast<Word>(lock) | kUndecided, relaxed);
+}
+
+// A busy wait, by the clock: what a longer hold would cost.
+void spend() noexcept {
+  delays.fetch_add(1, relaxed);
+  const std::uint64_t begin = Ticks::now();
+  while (Ticks::ns_between(begin, Ticks::now()) < the_delay->ns)
+    Native::relax();
+}
+
+template <class Unlock>
+int unlock_delayed(Unlock unlock) noexcept {
+  if (!the_delay->after) spend();
+  const int error = unlock();  // behind it the object may be gone
+  if (the_delay->after) spend();
+  return error;
+}
+
+bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
+
+int init_mutex(pthread_mutex_t* m, const pthread_mutexattr_t* a) noexcept {
+  decide_anew(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER);
+  return mutex.init(m, a);
+}
+int destroy_mutex(pthread_mutex_t* m) noexcept {
+  const int error = mutex.destroy(m);
+  if (error == 0) forget(m);
+  return error;
+}
+int unlock_mutex(pthread_mutex_t* m) noexcept {
+  if (chosen_slot(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER) == nullptr) return mutex.unlock(m);
+  return unlock_delayed([=] { return mutex.unlock(m); });
+}
+
+template <auto kMember>
+struct LockMutex;
+template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
+struct LockMutex<kMember> {
+  static int call(pthread_mutex_t* m, Args... args) noexcept {
+    chosen_slot(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER);
+    return (mutex.*kMember)(m, args...);
+  }
+};
+
+int init_rwlock(pthread_rwlock_t* l, const pthread_rwlockattr_t* a) noexcept {
+  decide_anew(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
+  return rwlock.init(l, a);
+}
+int destroy_rwlock(pthread_rwlock_t* l) noexcept {
+  const int error = rwlock.destroy(l);
+  if (error == 0) forget(l);
+  return error;
+}
+int unlock_rwlock(pthread_rwlock_t* l) noexcept {
+  Slot* slot = chosen_slot(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
+  if (slot == nullptr) return rwlock.unlock(l);
+  const bool written = (slot->load(relaxed) & kWritten) != 0;
+  if (written) slot->fetch_and(~kWritten, relaxed);
+  if (written ? !the_delay->writes : !the_delay->reads) return rwlock.unlock(l);
+  return unlock_delayed([=] { return rwlock.unlock(l); });
+}
+
+template <auto kMember, bool kWrites>
+struct LockRwlock;
+template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), bool kWrites>
+struct LockRwlock<kMember, kWrites> {
+  static int call(pthread_rwlock_t* l, Args... args) noexcept {
+    Slot* slot = chosen_slot(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
+    const int error = (rwlock.*kMember)(l, args...);
+    if (kWrites && slot != nullptr && is_acquired(error)) slot->fetch_or(kWritten, relaxed);
+    return error;
+  }
+};
+
+}  // namespace
+
+bool begin(const Delay& delay) noexcept {
+  the_delay = &delay;
+  slots = static_cast<Slot*>(map_pages(kSlots * sizeof(Slot)));
+  if (slots == nullptr) return false;
+  prepare_modules();
+  Ticks::calibrate();
+  return true;
+}
+
+MutexOps over_mutex(const MutexOps& behind) noexcept {
+  mutex = behind;
+  return {
+      init_mutex,
+      destroy_mutex,
+      LockMutex<&MutexOps::lock>::call,
+      LockMutex<&MutexOps::trylock>::call,
+      LockMutex<&MutexOps::timedlock>::call,
+      LockMutex<&MutexOps::clocklock>::call,
+      unlock_mutex,
+  };
+}
+
+RwOps over_rwlock(const RwOps& behind) noexcept {
+  rwlock = behind;
+  return {
+      init_rwlock,
+      destroy_rwlock,
+      LockRwlock<&RwOps::rdlock, false>::call,
+      LockRwlock<&RwOps::tryrdlock, false>::call,
+      LockRwlock<&RwOps::timedrdlock, false>::call,
+      LockRwlock<&RwOps::clockrdlock, false>::call,
+      LockRwlock<&RwOps::wrlock, true>::call,
+      LockRwlock<&RwOps::trywrlock, true>::call,
+      LockRwlock<&RwOps::timedwrlock, true>::call,
+      LockRwlock<&RwOps::clockwrlock, true>::call,
+      unlock_rwlock,
+  };
+}
+
+void forked() noexcept {
+  delays.store(0, relaxed);
+  chosen.store(0, relaxed);
+  left_out.store(0, relaxed);
+}
+
+void report() noexcept {
+  char line[256];
+  Text text(line, sizeof line);
+  text << "lockswap: LOCKSWAP_DELAY: " << delays.load(relaxed) << " delays of " << the_delay->ns
+       << " ns " << (the_delay->after ? "behind" : "in") << " holds, of " << chosen.load(relaxed)
+       << " objects";
+  if (left_out.load(relaxed) != 0)
+    text << "; without room in the table: " << left_out.load(relaxed) << " calls";
+  text << "\n";
+  say(line);
+}
+
+}  // namespace lockswap::delayed

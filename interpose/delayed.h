@@ -1,0 +1,21 @@
+// Delays in holds, or behind them: LOCKSWAP_DELAY.
+#pragma once
+
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
+#include "registry/delay.h"
+
+namespace lockswap::delayed {
+
+// At start-up. False: there is no memory.
+bool begin(const Delay& delay) noexcept;
+// Tables of functions that delay what stands behind them; each once, after begin.
+MutexOps over_mutex(const MutexOps& behind) noexcept;
+RwOps over_rwlock(const RwOps& behind) noexcept;
+
+// In a forked child; without a delay it does nothing.
+void forked() noexcept;
+// Says on stderr how often there was a delay.
+void report() noexcept;
+
+}  // namespace lockswap::delayed
