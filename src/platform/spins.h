@@ -1,11 +1,11 @@
-// How long a thread that waits spins before it sleeps: as long as spinning has brought something at
-// that word lately, and only while a processor is left for it.
+// How long a thread that waits spins before it sleeps: by what spinning has brought at that word
+// lately, and only while a processor is left for it.
 //
-// What is learned stands in a table by the word's address: the mean of the pauses after which a
-// thread that spun went on, where a thread that had to sleep counts as none. A thread spins for
-// twice the mean, so it goes on spinning where half of the spins bring something: it is the hold
-// and hand-over times of that lock that count, and whether a spinner gets it. Now and then one
-// spins for the whole budget, since times change. At most LOCKSWAP_SPIN pauses; 0 on one processor.
+// What is learned stands in a table by the word's address: which part of the spins there brought
+// something, and after how many pauses. Where one in eight does, a thread spins for kUsual pauses,
+// or for twice the mean of those that brought something, up to LOCKSWAP_SPIN. So long holds and
+// slow hand-overs teach long spins. Where fewer do, it spins for kFewest, and now and then for the
+// whole budget, since times change. Nobody spins on one processor.
 //
 // A spin that lasts is counted: not more threads of the process spin than the processors that are
 // left beside a holder. Short ones are not, as the count is a word that all of them write to.
@@ -27,8 +27,9 @@ namespace lockswap {
 // A thread's spin at a word: while more(), it pauses and looks, and says won() if that was enough.
 class Spins {
  public:
-  static constexpr std::uint32_t kFewest = 10;    // pauses that are always tried
-  static constexpr std::uint32_t kShort = 16;     // pauses that are not counted
+  static constexpr std::uint32_t kFewest = 10;    // pauses where spinning brings nothing
+  static constexpr std::uint32_t kUsual = 50;     // where it brings something, at least
+  static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
   static constexpr std::uint32_t kTriesAll = 32;  // one spin in so many takes the whole budget
 
   // At start-up, by one thread.
@@ -41,8 +42,10 @@ class Spins {
   explicit Spins(const void* at) noexcept : cell_(cell_of(at)) {
     if (most_ == 0) return;
     const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
-    tries_all_ = v >> kTurnShift == 0;
-    left_ = tries_all_ ? most_ : std::min(most_, 2 * ((v & kSum) / kWeight) + kFewest);
+    tries_all_ = turn_in(v) == 0;
+    left_ = tries_all_                ? most_
+            : rate_in(v) < kLeastRate ? std::min(most_, kFewest)
+                                      : std::min(most_, std::max(kUsual, 2 * mean_in(v)));
   }
   ~Spins() noexcept {
     if (counted_) leave();
@@ -63,19 +66,26 @@ class Spins {
   }
   void won() noexcept { won_ = true; }
 
-  // For tests: the mean at a word.
-  static std::uint32_t mean(const void* at) noexcept {
-    return (cell_of(at).load(relaxed) & kSum) / kWeight;
-  }
+  // For tests: of a word, the mean of the spins that brought something.
+  static std::uint32_t mean(const void* at) noexcept { return mean_in(cell_of(at).load(relaxed)); }
 
  private:
   using Cell = NativeAtomic<std::uint32_t>;
-  // A cell: which turn of kTriesAll it is (8 bits), and kWeight times the mean.
-  static constexpr int kTurnShift = 24;
-  static constexpr std::uint32_t kSum = (1u << kTurnShift) - 1;
-  static constexpr std::uint32_t kWeight = 8;
-  static_assert(kWeight * 1'000'000u <= kSum);
+  // A cell: which turn of kTriesAll it is (5 bits), the rate in 1/255 (8), the mean (19). Both
+  // follow what is new by an eighth.
+  static constexpr int kTurnShift = 27;
+  static constexpr int kRateShift = 19;
+  static constexpr std::uint32_t kMostRate = 255;
+  static constexpr std::uint32_t kLeastRate = 32;
+  static constexpr std::uint32_t kMostMean = (1u << kRateShift) - 1;
+  static_assert(1u << (32 - kTurnShift) == kTriesAll);
   static constexpr std::size_t kCells = 1024;
+  static std::uint32_t turn_in(std::uint32_t v) noexcept { return v >> kTurnShift; }
+  static std::uint32_t rate_in(std::uint32_t v) noexcept { return v >> kRateShift & kMostRate; }
+  static std::uint32_t mean_in(std::uint32_t v) noexcept { return v & kMostMean; }
+  static std::uint32_t follow(std::uint32_t mean, std::uint32_t one) noexcept {
+    return one > mean ? mean + (one - mean + 7) / 8 : mean - (mean - one + 7) / 8;
+  }
 
   static Cell& cell_of(const void* at) noexcept {
     const auto a = reinterpret_cast<std::uintptr_t>(at) >> 3;
@@ -84,15 +94,11 @@ class Spins {
 
   void learn() noexcept {
     const std::uint32_t v = cell_.load(relaxed);
-    const std::uint32_t sum = v & kSum;
-    std::uint32_t next = sum - (sum + kWeight - 1) / kWeight;
-    if (won_) next += done_;
-    // What only such a spin could find out counts at once, or it would be forgotten before the next.
-    if (won_ && tries_all_) next = std::max(next, kWeight * done_);
-    const std::uint32_t turn = ((v >> kTurnShift) + 1) % kTriesAll;
-    // Where nobody has to spin for long there is nothing to learn, and the line stays shared.
-    if (won_ && done_ <= kFewest && sum / kWeight <= kFewest) return;
-    cell_.store(turn << kTurnShift | std::min(next, kSum), relaxed);
+    const std::uint32_t rate = follow(rate_in(v), won_ ? kMostRate : 0);
+    const std::uint32_t mean = won_ ? follow(mean_in(v), std::min(done_, kMostMean)) : mean_in(v);
+    // Where short spins do there is nothing to learn, and the line stays shared.
+    if (won_ && rate_in(v) == kMostRate && mean <= kUsual / 2) return;
+    cell_.store((turn_in(v) + 1) % kTriesAll << kTurnShift | rate << kRateShift | mean, relaxed);
   }
 
   // The count, below the mark of the process: a child begins with none.

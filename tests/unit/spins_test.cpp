@@ -59,16 +59,23 @@ TEST_F(SpinsTest, WhereItBringsSomethingItLastsForTwiceThat) {
   for (int i = 0; i < 400; ++i)
     spin(60);
   EXPECT_NEAR(Spins::mean(at_), 60, 2);
-  EXPECT_NEAR(spin(kNever), 2 * 60 + Spins::kFewest, 12);
+  spin(kNever);
+  EXPECT_NEAR(spin(kNever), 2 * 60, 4);
+}
+
+TEST_F(SpinsTest, ShortOnesLastAsUsual) {
+  for (int i = 0; i < 400; ++i)
+    spin(3);
+  EXPECT_EQ(spin(kNever), Spins::kUsual);
 }
 
 TEST_F(SpinsTest, OneThatSucceedsSeldomIsGivenUp) {
   std::uint32_t sum = 0;
-  for (int i = 0; i < 800; ++i) {
-    const std::uint32_t n = spin(i % 8 == 0 ? 60 : kNever);
-    if (i >= 400) sum += n;
+  for (int i = 0; i < 1600; ++i) {
+    const std::uint32_t n = spin(i % 32 == 5 ? 60 : kNever);
+    if (i >= 800) sum += n;
   }
-  EXPECT_LT(sum, 400 * 40u);  // a spin of the whole budget is 200 pauses
+  EXPECT_LT(sum, 800 * 40u);  // a spin of the whole budget is 200 pauses
 }
 
 TEST_F(SpinsTest, WordsLearnByThemselves) {
