@@ -49,8 +49,8 @@ inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexce
           {static_cast<time_t>(at / 1'000'000'000u), static_cast<long>(at % 1'000'000'000u)}};
 }
 
-// The caller's deadline (nullptr: none), or so many nanoseconds of patience (0: for ever), whichever
-// is over first.
+// The caller's deadline (nullptr: none), or so many nanoseconds of patience (0: for ever),
+// whichever is over first.
 inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
   Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
   if (nanoseconds != 0 && (d.patience == 0 || nanoseconds < d.patience)) d.patience = nanoseconds;

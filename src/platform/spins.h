@@ -4,7 +4,7 @@
 // What is learned stands in a table by the word's address: which part of the spins there brought
 // something, and after how many pauses. Where one in eight does, a thread spins for kUsual pauses,
 // or for twice the mean of those that brought something, up to LOCKSWAP_SPIN. So long holds and
-// slow hand-overs teach long spins. Where fewer do, it spins for kFewest, and now and then for the
+// slow hand-offs teach long spins. Where fewer do, it spins for kFewest, and now and then for the
 // whole budget, since times change. Nobody spins on one processor.
 //
 // A spin that lasts is counted: not more threads of the process spin than the processors that are

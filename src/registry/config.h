@@ -38,7 +38,7 @@ struct Config {
   const Policy* policy = nullptr;  // which objects are swapped (policy.h); nullptr: all, or none
   Conds cond = Conds::with_mutex;
   const char* wait = "park";
-  std::uint32_t spin = 200;  // most pauses before parking
+  std::uint32_t spin = 500;  // most pauses before parking
   std::uint32_t reader_patience_us = 20'000;
   std::uint32_t handover_us = 500;
   std::uint32_t bravo_slots = 4096;  // a power of two

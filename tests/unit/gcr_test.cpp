@@ -24,9 +24,9 @@ constexpr int kThreads = 8;
 // How many threads are between their arrival and their acquisition.
 struct Watch {
   std::atomic<int> in{0}, most{0};
-  std::atomic<bool> stops{false};  // the next that comes stops on its way, until this is false
+  std::atomic<bool> stops{false};  // the next to arrive stops on its way, until this is false
   std::atomic<bool> stopped{false};
-  void come() {
+  void arrive() {
     const int n = ++in;
     int before = most;
     while (before < n && !most.compare_exchange_weak(before, n)) {}
@@ -35,23 +35,23 @@ struct Watch {
         sched_yield();
     }
   }
-  void go() { --in; }
+  void enter() { --in; }
 };
 Watch watch;
 
 struct WatchedTicket : Ticket<Native, W> {
   void lock() noexcept {
-    watch.come();
+    watch.arrive();
     Ticket::lock();
-    watch.go();
+    watch.enter();
   }
 };
 struct WatchedPfT : PfT<Native, W> {
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
-    watch.come();
+    watch.arrive();
     PfT<Native, W>::write_lock(listener);
-    watch.go();
+    watch.enter();
   }
 };
 using Mutex = GcrMutex<Native, W, WatchedTicket>;

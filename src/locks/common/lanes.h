@@ -7,10 +7,10 @@
 // Why: a lock with a line hands itself to the thread that is next in it. Where more threads wait
 //   than there are processors, that one sleeps, or has lost its processor, so that each turn takes
 //   as long as a thread needs to wake up.
-// Idea: beside the lock there is a lane for each processor, an `eventual` mutex (mutex/eventual.h).
+// Idea: beside the lock there is a lane for each processor, an eventual lock (eventual_lock.h).
 //   A thread that finds the lock busy passes the lane of the processor that it runs on, and keeps
 //   that until it has the lock. So one thread a lane is active, and the rest of the lane is
-//   passive. Whoever runs may take a free lane past those that sleep there, so the same few threads
+//   passive. A running thread may take a free lane past those that sleep there, so the same few threads
 //   go round while they run; and a lane is handed to the oldest of its sleepers once in
 //   LOCKSWAP_HANDOVER_US, so the sets change.
 // State: in the object a pointer to a block (side_block.h). The block: the lock below, in the head,
@@ -32,9 +32,9 @@
 
 #include <cstdint>
 
+#include "locks/common/eventual_lock.h"
 #include "locks/common/lock_info.h"
 #include "locks/common/side_block.h"
-#include "locks/mutex/eventual.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
@@ -62,7 +62,7 @@ struct alignas(128) LanesHead : BlockStart<P> {
 };
 template <Platform P, LineWaitPolicy<P> W>
 struct alignas(128) Lane {
-  EventualMutex<P, W> gate;
+  EventualLock<P, W> gate;
 };
 
 // Lock: the one below. User: what is made of this, a HasSideBlock.

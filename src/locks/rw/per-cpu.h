@@ -71,7 +71,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
       .aliases = {"PerCPU"},
       .instructions = 135,
   };
-  static constexpr bool kHasTokens = true;  // 1 + the CPU's number
+  static constexpr bool kHasTokens = true;                // 1 + the CPU's number
   static constexpr std::uint32_t kNoAttempt = kMustWait;  // an attempt has kWaits
 
   static bool prepare() noexcept { return Ba<P, W>::prepare() && Base::prepare_blocks(); }

@@ -84,7 +84,7 @@ class RluOver : private RluState<P, W> {
   static constexpr Claims kClaims{.fifo_writers = true};
   static constexpr bool kAsymmetric = Access::kAsymmetric;  // it needs the heavy fence
   static constexpr LockInfo kInfo = kAsymmetric ? kRluAsymInfo : kRluInfo;
-  static constexpr bool kHasTokens = true;  // a place in a row, or kInLine
+  static constexpr bool kHasTokens = true;                           // a place in a row, or kInLine
   static constexpr std::uint32_t kNoAttempt = kMustWait | 1u << 27;  // a turn has 24 bits
 
   static bool prepare() noexcept { return Line::prepare() && Access::prepare(); }
