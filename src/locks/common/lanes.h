@@ -10,8 +10,8 @@
 // Idea: beside the lock there is a lane for each processor, an eventual lock (eventual_lock.h).
 //   A thread that finds the lock busy passes the lane of the processor that it runs on, and keeps
 //   that until it has the lock. So one thread a lane is active, and the rest of the lane is
-//   passive. A running thread may take a free lane past those that sleep there, so the same few threads
-//   go round while they run; and a lane is handed to the oldest of its sleepers once in
+//   passive. A running thread may take a free lane past those that sleep there, so the same few
+//   threads go round while they run; and a lane is handed to the oldest of its sleepers once in
 //   LOCKSWAP_HANDOVER_US, so the sets change.
 // State: in the object a pointer to a block (side_block.h). The block: the lock below, in the head,
 //   and a lane for each CPU.
