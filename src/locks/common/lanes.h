@@ -26,10 +26,11 @@
 // Deviations: the paper counts the threads that have the lock, too, and moves one into the active
 //   set when the set is empty, or every so many releases. Here a release is the lock's own, and the
 //   holder no longer counts; sets are by processor, and change by time.
-// Space: 128 bytes a CPU, and 256 with the lock below.
+// Space: 128 bytes a CPU, and 256 with the lock below; and that one's block, if it has one.
 // Destroy is safe where it is in the lock below: a thread leaves its lane before it returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "locks/common/eventual_lock.h"
@@ -77,6 +78,13 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
 
  public:
   static bool prepare() noexcept { return Lock::prepare() && Base::prepare_blocks(); }
+  static std::size_t block_bytes() noexcept {
+    if constexpr (requires { Lock::block_bytes(); }) {
+      return Base::block_bytes() + Lock::block_bytes();  // the lock below has a block, too
+    } else {
+      return Base::block_bytes();
+    }
+  }
 
   // --- in a forked child (LockCore): the thread that forked has the lock or not, but no lane.
   bool needs_no_repair(bool held) const noexcept {
