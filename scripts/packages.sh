@@ -12,6 +12,7 @@ PACKAGES_build=(
   libssl-dev          # the library of apps/openssl_digest.cpp
   ninja-build
   python3-venv
+  systemtap-sdt-dev # static probes, for tracers
 )
 PACKAGES_workloads=(
   dpkg-dev           # unpacks Debian's source packages
@@ -24,6 +25,7 @@ PACKAGES_workloads=(
   rocksdb-tools      # db_bench
 )
 PACKAGES_tests=(
+  bpftrace           # the probes, looked at as users do
   chromium           # the report is looked at in a real browser
   chromium-driver
   clang

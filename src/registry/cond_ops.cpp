@@ -11,6 +11,7 @@
 #include "platform/native.h"
 #include "platform/step_aside.h"
 #include "posix/condvar.h"
+#include "registry/probes.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -41,11 +42,13 @@ class WaitersMutex {
   }
   int unlock() noexcept {
     count(true);  // before: afterwards nothing keeps another thread from destroying it
+    probes::mutex_release(m_);
     const int error = mutex_functions.unlock(m_);
     if (error != 0) count(false);
     return error;
   }
   int lock() noexcept {
+    probes::mutex_entry(m_);
     const int error = mutex_functions.lock(m_);
     if (error == 0) count(false);
     return error;

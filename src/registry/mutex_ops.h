@@ -11,6 +11,8 @@
 #include "platform/system_mutex.h"
 #include "posix/mutex_contract.h"
 #include "registry/fresh_object.h"
+#include "registry/probes.h"
+#include "registry/slow_probes.h"
 
 namespace lockswap {
 
@@ -38,6 +40,16 @@ class MutexLockOps {
     return true;
   }
 
+  // The results of acquisitions go through these, for the probes.
+  [[gnu::always_inline]] static int acquired(pthread_mutex_t* m, int error = 0) noexcept {
+    if (error == 0) probes::mutex_acquired(m);
+    return error;
+  }
+  static int acquired_in_time(pthread_mutex_t* m, int error) noexcept {
+    if (error == 0) probes::mutex_timedlock_acquired(m);
+    return error;
+  }
+
   static int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
     Count::on(m, Event::mutex_call);
     const auto before = [m] { Contract::before_init(frame(m)); };
@@ -56,23 +68,26 @@ class MutexLockOps {
     if (!Contract::is_plain(frame(m))) [[unlikely]]
       return lock_checked(m);
     const std::uint64_t rest = Contract::fast_lock(frame(m));
-    return rest == 0 ? 0 : slow_lock(m, rest);
+    return rest == 0 ? acquired(m) : slow_lock(m, rest);
   }
   [[gnu::noinline]] static int slow_lock(pthread_mutex_t* m, std::uint64_t rest) noexcept {
+    const std::uint64_t since = probes::slow_begins(probes::Slow::mutex);
     Contract::slow_lock(frame(m), rest);
-    return 0;
+    // Fast stages jump to slow ones, so this is where the program called.
+    probes::slow_ends(probes::Slow::mutex, m, since, __builtin_return_address(0));
+    return acquired(m);
   }
   // Usually for a mutex that looks at its owner.
   [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]
       return lock_any(m);
-    if (Contract::is_owned(frame(m), me)) return Contract::lock_again(frame(m));
+    if (Contract::is_owned(frame(m), me)) return acquired(m, Contract::lock_again(frame(m)));
     const std::uint64_t rest = Contract::fast_lock(frame(m), me);
-    return rest == 0 ? 0 : slow_lock(m, rest);
+    return rest == 0 ? acquired(m) : slow_lock(m, rest);
   }
   [[gnu::noinline]] static int lock_any(pthread_mutex_t* m) noexcept {
-    return ours(m) ? Contract::lock(frame(m)) : system_mutex.lock(m);
+    return acquired(m, ours(m) ? Contract::lock(frame(m)) : system_mutex.lock(m));
   }
   static int unlock(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
@@ -99,15 +114,15 @@ class MutexLockOps {
 
   static int trylock(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
-    return ours(m) ? Contract::try_lock(frame(m)) : system_mutex.trylock(m);
+    return acquired(m, ours(m) ? Contract::try_lock(frame(m)) : system_mutex.trylock(m));
   }
   static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
     Count::on(m, Event::mutex_call);
-    if (!ours(m)) return system_mutex.clocklock(m, clock, at);
+    if (!ours(m)) return acquired_in_time(m, system_mutex.clocklock(m, clock, at));
     if (!is_valid_clock(clock)) return EINVAL;
     const Deadline deadline{clock, *at};
-    return Contract::lock_until(frame(m), &deadline,
-                                [](const Deadline& d) { return is_valid_time(d.at); });
+    const auto valid = [](const Deadline& d) { return is_valid_time(d.at); };
+    return acquired_in_time(m, Contract::lock_until(frame(m), &deadline, valid));
   }
   static int timedlock(pthread_mutex_t* m, const timespec* at) noexcept {
     return clocklock(m, CLOCK_REALTIME, at);

@@ -11,6 +11,8 @@
 #include "platform/system_rwlock.h"
 #include "posix/rw_contract.h"
 #include "registry/fresh_object.h"
+#include "registry/probes.h"
+#include "registry/slow_probes.h"
 
 namespace lockswap {
 
@@ -50,6 +52,16 @@ class RwLockOps {
     return true;
   }
 
+  enum class Hold : bool { read, write };
+  // The results of acquisitions go through this, for the probes.
+  template <Hold kHold>
+  [[gnu::always_inline]] static int acquired(pthread_rwlock_t* l, int error = 0) noexcept {
+    if (error == 0) {
+      kHold == Hold::read ? probes::rdlock_acquire_read(l) : probes::wrlock_acquire_write(l);
+    }
+    return error;
+  }
+
   static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
     Count::on(l, Event::call);
     const auto before = [l] { Contract::before_init(frame(l)); };
@@ -67,11 +79,16 @@ class RwLockOps {
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     const std::uint32_t attempt = Contract::fast_read(frame(l));
-    return attempt == 0 ? 0 : slow_rdlock(l, attempt);
+    return attempt == 0 ? acquired<Hold::read>(l) : slow_rdlock(l, attempt);
   }
   [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
-    if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.rdlock(l);
-    return Contract::slow_read(frame(l), attempt, nullptr);
+    const bool is_ours = Contract::adopted(frame(l)) || adopt(l);
+    const std::uint64_t since = probes::slow_begins(probes::Slow::read);
+    const int error =
+        is_ours ? Contract::slow_read(frame(l), attempt, nullptr) : system_rwlock.rdlock(l);
+    // The fast stage jumps to this one, so this is where the program called.
+    probes::slow_ends(probes::Slow::read, l, since, __builtin_return_address(0));
+    return acquired<Hold::read>(l, error);
   }
   static int unlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
@@ -95,17 +112,16 @@ class RwLockOps {
   static int wrlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.wrlock(l);
-    return Contract::write_lock(frame(l));
+    return acquired<Hold::write>(l, Contract::write_lock(frame(l)));
   }
 
   // The forms that do not wait, or not for ever, for holds of either kind.
-  enum class Hold : bool { read, write };
   template <Hold kHold>
   static int acquire(pthread_rwlock_t* l, Patience patience) noexcept {
     if constexpr (kHold == Hold::read) {
-      return Contract::read_lock(frame(l), patience);
+      return acquired<kHold>(l, Contract::read_lock(frame(l), patience));
     } else {
-      return Contract::write_lock(frame(l), patience);
+      return acquired<kHold>(l, Contract::write_lock(frame(l), patience));
     }
   }
   template <Hold kHold>
@@ -120,7 +136,7 @@ class RwLockOps {
     if (!ours(l)) [[unlikely]]
       return (kReads ? system_rwlock.clockrdlock : system_rwlock.clockwrlock)(l, clock, at);
     if (at == nullptr)  // glibc's "no deadline"
-      return kReads ? Contract::read_lock(frame(l), {}) : Contract::write_lock(frame(l));
+      return kReads ? acquire<kHold>(l, {}) : wrlock(l);
     const Deadline deadline{clock, *at};
     if (!valid(deadline)) return EINVAL;
     return acquire<kHold>(l, {.deadline = &deadline});

@@ -1,0 +1,87 @@
+// A program whose locking is known. Usage: probes_user ROUNDS
+//
+// ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read and
+// written; a condition variable that is signalled. Then one thread holds a mutex, and writes, for
+// 20 ms, while another waits to lock it, to read and to write.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static atomic_int stage;
+
+static void nap_ms(long ms) {
+  const struct timespec t = {0, ms * 1000000};
+  nanosleep(&t, NULL);
+}
+static void reach(int s) { atomic_store(&stage, s); }
+static void until(int s) {
+  while (atomic_load(&stage) < s)
+    nap_ms(1);
+}
+
+__attribute__((noinline)) static void waits_for_the_mutex(void) {
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+}
+__attribute__((noinline)) static void waits_to_read(void) {
+  pthread_rwlock_rdlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+}
+__attribute__((noinline)) static void waits_to_write(void) {
+  pthread_rwlock_wrlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+}
+
+static void* wait_thrice(void* unused) {
+  until(1);
+  waits_for_the_mutex();
+  until(2);
+  waits_to_read();
+  until(3);
+  waits_to_write();
+  return unused;
+}
+
+__attribute__((noinline)) static void holds_long(void) {
+  pthread_mutex_lock(&mutex);
+  reach(1);
+  nap_ms(20);
+  pthread_mutex_unlock(&mutex);
+  for (int s = 2; s <= 3; ++s) {
+    pthread_rwlock_wrlock(&rwlock);
+    reach(s);
+    nap_ms(20);
+    pthread_rwlock_unlock(&rwlock);
+    nap_ms(5);
+  }
+}
+
+int main(int n, char** args) {
+  const long rounds = n > 1 ? atol(args[1]) : 1;
+  struct timespec soon;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_sec += 3600;
+  for (long i = 0; i < rounds; ++i) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_trylock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_timedlock(&mutex, &soon);
+    pthread_mutex_unlock(&mutex);
+    pthread_rwlock_rdlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+    pthread_rwlock_wrlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+    pthread_cond_signal(&cond);
+  }
+  pthread_t other;
+  if (pthread_create(&other, NULL, wait_thrice, NULL) != 0) return 1;
+  holds_long();
+  pthread_join(other, NULL);
+  return 0;
+}
