@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "locks/common/events.h"
 #include "platform/clock.h"
@@ -40,14 +41,11 @@ class MutexLockOps {
     return true;
   }
 
-  // The results of acquisitions go through these, for the probes.
-  [[gnu::always_inline]] static int acquired(pthread_mutex_t* m, int error = 0) noexcept {
-    if (error == 0) probes::mutex_acquired(m);
-    return error;
-  }
-  static int acquired_in_time(pthread_mutex_t* m, int error) noexcept {
-    if (error == 0) probes::mutex_timedlock_acquired(m);
-    return error;
+  // A fast stage is through.
+  [[gnu::always_inline]] static int acquired(pthread_mutex_t* m) noexcept {
+    if constexpr (!std::is_same_v<Count, CountNothing>) return probes::mutex_acquired(m, 0);
+    probes::mutex_acquired(m);
+    return 0;
   }
 
   static int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
@@ -75,19 +73,20 @@ class MutexLockOps {
     Contract::slow_lock(frame(m), rest);
     // Fast stages jump to slow ones, so this is where the program called.
     probes::slow_ends(probes::Slow::mutex, m, since, __builtin_return_address(0));
-    return acquired(m);
+    return probes::mutex_acquired(m, 0);
   }
   // Usually for a mutex that looks at its owner.
   [[gnu::noinline]] static int lock_checked(pthread_mutex_t* m) noexcept {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]
       return lock_any(m);
-    if (Contract::is_owned(frame(m), me)) return acquired(m, Contract::lock_again(frame(m)));
+    if (Contract::is_owned(frame(m), me)) return probes::mutex_acquired(m, Contract::lock_again(frame(m)));
     const std::uint64_t rest = Contract::fast_lock(frame(m), me);
     return rest == 0 ? acquired(m) : slow_lock(m, rest);
   }
   [[gnu::noinline]] static int lock_any(pthread_mutex_t* m) noexcept {
-    return acquired(m, ours(m) ? Contract::lock(frame(m)) : system_mutex.lock(m));
+    const bool is_ours = ours(m);
+    return probes::mutex_acquired(m, is_ours ? Contract::lock(frame(m)) : system_mutex.lock(m));
   }
   static int unlock(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
@@ -114,15 +113,17 @@ class MutexLockOps {
 
   static int trylock(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
-    return acquired(m, ours(m) ? Contract::try_lock(frame(m)) : system_mutex.trylock(m));
+    if (!ours(m)) return probes::mutex_acquired(m, system_mutex.trylock(m));
+    const int error = Contract::try_lock(frame(m));
+    return error == 0 ? acquired(m) : error;
   }
   static int clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* at) noexcept {
     Count::on(m, Event::mutex_call);
-    if (!ours(m)) return acquired_in_time(m, system_mutex.clocklock(m, clock, at));
+    if (!ours(m)) return probes::mutex_timedlock_acquired(m, system_mutex.clocklock(m, clock, at));
     if (!is_valid_clock(clock)) return EINVAL;
     const Deadline deadline{clock, *at};
     const auto valid = [](const Deadline& d) { return is_valid_time(d.at); };
-    return acquired_in_time(m, Contract::lock_until(frame(m), &deadline, valid));
+    return probes::mutex_timedlock_acquired(m, Contract::lock_until(frame(m), &deadline, valid));
   }
   static int timedlock(pthread_mutex_t* m, const timespec* at) noexcept {
     return clocklock(m, CLOCK_REALTIME, at);

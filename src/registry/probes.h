@@ -30,11 +30,10 @@ namespace lockswap::probes {
 
 // --- of objects that lockswap serves: those that stay glibc's have none of these
 
+// For fast stages.
+
 [[gnu::always_inline]] inline void mutex_acquired(const pthread_mutex_t* m) noexcept {
   LOCKSWAP_PROBE1(mutex_acquired, m);
-}
-[[gnu::always_inline]] inline void mutex_timedlock_acquired(const pthread_mutex_t* m) noexcept {
-  LOCKSWAP_PROBE1(mutex_timedlock_acquired, m);
 }
 [[gnu::always_inline]] inline void rdlock_acquire_read(const pthread_rwlock_t* l) noexcept {
   LOCKSWAP_PROBE1(rdlock_acquire_read, l);
@@ -42,6 +41,13 @@ namespace lockswap::probes {
 [[gnu::always_inline]] inline void wrlock_acquire_write(const pthread_rwlock_t* l) noexcept {
   LOCKSWAP_PROBE1(wrlock_acquire_write, l);
 }
+
+// For all else: one place for all locks. A tracer stops at some hundred places at most, and each use
+// of the functions above is one in each lock. They return `error`, and fire if it is 0.
+int mutex_acquired(const pthread_mutex_t* m, int error) noexcept;
+int mutex_timedlock_acquired(const pthread_mutex_t* m, int error) noexcept;
+int rdlock_acquire_read(const pthread_rwlock_t* l, int error) noexcept;
+int wrlock_acquire_write(const pthread_rwlock_t* l, int error) noexcept;
 
 // --- entries. They go first in the functions that programs call, whatever lock is behind them.
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "locks/common/events.h"
 #include "platform/clock.h"
@@ -53,13 +54,18 @@ class RwLockOps {
   }
 
   enum class Hold : bool { read, write };
-  // The results of acquisitions go through this, for the probes.
+  // The end of an acquisition.
   template <Hold kHold>
-  [[gnu::always_inline]] static int acquired(pthread_rwlock_t* l, int error = 0) noexcept {
-    if (error == 0) {
-      kHold == Hold::read ? probes::rdlock_acquire_read(l) : probes::wrlock_acquire_write(l);
-    }
-    return error;
+  static int acquired(pthread_rwlock_t* l, int error) noexcept {
+    return kHold == Hold::read ? probes::rdlock_acquire_read(l, error)
+                               : probes::wrlock_acquire_write(l, error);
+  }
+  // The same where it is fast.
+  template <Hold kHold>
+  [[gnu::always_inline]] static int acquired_fast(pthread_rwlock_t* l) noexcept {
+    if constexpr (!std::is_same_v<Count, CountNothing>) return acquired<kHold>(l, 0);
+    kHold == Hold::read ? probes::rdlock_acquire_read(l) : probes::wrlock_acquire_write(l);
+    return 0;
   }
 
   static int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
@@ -79,7 +85,7 @@ class RwLockOps {
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     const std::uint32_t attempt = Contract::fast_read(frame(l));
-    return attempt == 0 ? acquired<Hold::read>(l) : slow_rdlock(l, attempt);
+    return attempt == 0 ? acquired_fast<Hold::read>(l) : slow_rdlock(l, attempt);
   }
   [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
     const bool is_ours = Contract::adopted(frame(l)) || adopt(l);
@@ -112,7 +118,8 @@ class RwLockOps {
   static int wrlock(pthread_rwlock_t* l) noexcept {
     if (!ours(l)) [[unlikely]]
       return system_rwlock.wrlock(l);
-    return acquired<Hold::write>(l, Contract::write_lock(frame(l)));
+    const int error = Contract::write_lock(frame(l));
+    return error == 0 ? acquired_fast<Hold::write>(l) : error;
   }
 
   // The forms that do not wait, or not for ever, for holds of either kind.

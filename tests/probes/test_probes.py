@@ -96,7 +96,11 @@ def test_the_names_and_their_arguments() -> None:
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_entry_is_the_first_instruction_of_its_functions(name: str) -> None:
     functions, _ = ENTRIES[name]
-    assert {n.location for n in notes()[name]} == set().union(*(exported()[f] for f in functions))
+    entries = set().union(*(exported()[f] for f in functions))
+    places = {n.location for n in notes()[name]}
+    # Our condition variables release the mutex and lock it again, at a place of their own.
+    assert len(places - entries) == (1 if name in ("mutex_entry", "mutex_release") else 0)
+    assert entries <= places
 
 
 def test_a_lock_that_is_acquired_has_a_no_op_of_its_own() -> None:
