@@ -2,7 +2,9 @@
 """Explores the quick cases, two processes at once.
 
 quick_cases.py BUILD-DIRECTORY; with TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups,
-those of what differs from main or came with the last commit, and one quarter of the others.
+those of what differs from main or came with the last commit, and one quarter of the others. Where that is all of
+them, since a file of every lock differs, it is a half: all take half an hour of two processors, and are part of
+./run.sh test --full.
 """
 
 from __future__ import annotations
@@ -47,15 +49,17 @@ def changed_locks(files: list[str]) -> list[str] | None:
     return locks
 
 
-def chosen(cases: list[str], quarter: int, locks: list[str]) -> list[str]:
+def chosen(cases: list[str], quarter: int, locks: list[str] | None) -> list[str]:
+    """locks: those whose cases are all taken; None: all locks are concerned, and a half is taken."""
     concerned = re.compile(rf"(?:^|/|bravo-|asym-)({'|'.join(map(re.escape, locks))})/") if locks else None
+    quarters = {quarter} if locks is not None else {quarter, (quarter + 1) % 4}
     others = 0
     taken = []
     for case in cases:
         if EACH_TIME.search(case) or (concerned and concerned.search(case)):
             taken.append(case)
         else:
-            if others % 4 == quarter:
+            if others % 4 in quarters:
                 taken.append(case)
             others += 1
     return taken
@@ -66,9 +70,7 @@ def main() -> int:
     ran = subprocess.run([explorer, "list", "--quick"], check=True, capture_output=True, text=True)
     cases = all_cases = ran.stdout.split()
     if "TESTS_QUARTER" in os.environ:
-        locks = changed_locks(changed_files())
-        if locks is not None:
-            cases = chosen(all_cases, int(os.environ["TESTS_QUARTER"]), locks)
+        cases = chosen(all_cases, int(os.environ["TESTS_QUARTER"]), changed_locks(changed_files()))
     print(f"{len(cases)} of {len(all_cases)} quick cases", flush=True)
 
     def explore(names: list[str]) -> subprocess.CompletedProcess[str]:

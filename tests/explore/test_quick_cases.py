@@ -22,6 +22,12 @@ def test_four_runs_have_all():
     assert set().union(*(chosen(CASES, quarter, []) for quarter in range(4))) == set(CASES)
 
 
+def test_where_all_locks_are_concerned_two_runs_have_all():
+    first, second = (chosen(CASES, quarter, None) for quarter in (0, 2))
+    assert set(first) | set(second) == set(CASES)
+    assert len(CASES) > len(first) > len(chosen(CASES, 0, []))
+
+
 def test_exclusion_and_lost_wakeups_are_in_each():
     for quarter in range(4):
         taken = chosen(CASES, quarter, [])
