@@ -2,10 +2,12 @@
 //
 // ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read and
 // written; a condition variable that is signalled. Then one thread holds a mutex, and writes, for
-// 20 ms, while another waits to lock it, to read and to write.
+// 20 ms, while another waits to lock it, to read and to write. Then it says "done", and is there until
+// its input ends: a tracer looks up addresses late.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -83,5 +85,8 @@ int main(int n, char** args) {
   if (pthread_create(&other, NULL, wait_thrice, NULL) != 0) return 1;
   holds_long();
   pthread_join(other, NULL);
+  puts("done");
+  fflush(stdout);
+  getchar();
   return 0;
 }
