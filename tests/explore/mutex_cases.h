@@ -2,6 +2,7 @@
 // which CMake writes from mutex_cases.cpp.in.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -159,10 +160,11 @@ class MutexBuilder {
     if constexpr (requires { &Core<Explored, Wait<Explored>>::block_bytes; }) {
       for (std::size_t i = first; i < cases_.size(); ++i) {
         const bool rationed = cases_[i].impatient || cases_[i].at_once;
-        cases_[i].quick_bounds = rationed           ? kTimes
-                                 : i < rest         ? kSmall
-                                 : cases_[i].second ? kSequence
-                                                    : kNoStale;
+        const Bounds& most = rationed           ? kTimes
+                             : i < rest         ? kSmall
+                             : cases_[i].second ? kSequence
+                                                : kNoStale;
+        cases_[i].quick_bounds = least(cases_[i].quick_bounds, most);
       }
     }
   }
@@ -198,6 +200,11 @@ class MutexBuilder {
     add_all(kUrgent, false);
     for (const MutexScript& s : kUrgent)
       add_case("core/" + name, &core, s);
+  }
+  static Bounds least(const Bounds& a, const Bounds& b) {
+    return {std::min(a.preemptions, b.preemptions), std::min(a.stale, b.stale),
+            std::min(a.spurious, b.spurious), std::min(a.timeouts, b.timeouts),
+            std::min(a.moves, b.moves)};
   }
   static bool sleeps(const std::string& name) { return name.find("/park") != std::string::npos; }
   // The least that a mutex and a wait policy need.

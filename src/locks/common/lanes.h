@@ -36,6 +36,7 @@
 #include "locks/common/eventual_lock.h"
 #include "locks/common/lock_info.h"
 #include "locks/common/side_block.h"
+#include "locks/concept.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "wait/concept.h"
@@ -79,11 +80,15 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
  public:
   static bool prepare() noexcept { return Lock::prepare() && Base::prepare_blocks(); }
   static std::size_t block_bytes() noexcept {
-    if constexpr (requires { Lock::block_bytes(); }) {
-      return Base::block_bytes() + Lock::block_bytes();  // the lock below has a block, too
+    if constexpr (BlockCore<Lock>) {
+      return Base::block_bytes() + Lock::block_bytes();
     } else {
       return Base::block_bytes();
     }
+  }
+  void use() noexcept {
+    [[maybe_unused]] Head& h = state_.head();
+    if constexpr (BlockCore<Lock>) h.lock.use();
   }
 
   // --- in a forked child (LockCore): the thread that forked has the lock or not, but no lane.

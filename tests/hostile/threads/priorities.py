@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who gets a lock next, of threads that wait with real-time priorities: what docs/limits.md says.
+"""Which thread gets a lock next, of those that wait with real-time priorities: what docs/limits.md says.
 
     priorities.py LIBRARY REGISTRY FOLDER
 
