@@ -462,9 +462,17 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     metavar="FILE",
     help="Where the policy goes.",
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.option("--server", metavar="'CMD'", help="Advise on a server: start this before each run of --load.")
+@click.option("--load", metavar="'CMD'", help="What makes requests to the server, and ends; not swapped.")
+@click.option(
+    "--ready",
+    metavar="REGEX|PORT",
+    help="The server is ready when it prints REGEX, or listens on PORT. Default: {port}.",
+)
+@click.option("--stop", metavar="SIGNAL", help="What stops the server. Default: TERM.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def advise_command(
-    metric: str | None, lower_is_better: bool, budget: float, out: _Path, command: tuple[str, ...]
+    metric: str | None, lower_is_better: bool, budget: float, out: _Path, command: tuple[str, ...], **served: str | None
 ) -> int:
     """Find out which locks of a program to swap: profile it, run it by turns on glibc's locks and with other algorithms
     for the locks that cost most, measure the best choice again, and write a policy if there is a gain.
@@ -472,13 +480,17 @@ def advise_command(
     \b
     lockswap advise -- ./batch input
     lockswap advise --metric 'ops/s: ([0-9.]+)' --budget 300 -- ./bench --threads 8
+    lockswap advise --server './server -p {port}' --load './load localhost:{port}' --metric 'requests/s: ([0-9.]+)'
 
-    The program must end by itself, and do the same work in each run. docs/advise.md.
+    A command must end by itself, and do the same work in each run. A server starts anew for each run, and the metric
+    is looked for in what the load prints. docs/advise.md.
     """
-    from lockswap.advise import advise
+    from lockswap.advise import advise, subject
     from lockswap.base.paths import Paths
 
-    return advise.run(Paths.find(), list(command), metric, lower_is_better, budget, out)
+    paths = Paths.find()
+    asked = subject.asked_for(paths.meter, list(command), **served)
+    return advise.run(paths, asked, metric, lower_is_better, budget, out)
 
 
 @cli.command("whatif", context_settings=PASS_ON, short_help="Say how much each lock matters, before a change.")

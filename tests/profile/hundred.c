@@ -1,11 +1,20 @@
 // A hundred reader-writer locks, of which one hurts: it is mostly read, by readers whose holds
-// overlap, so glibc's lets the one writer starve. Usage: hundred SECONDS. Prints "updates/s: N".
+// overlap, so glibc's lets the one writer starve.
+//
+// hundred SECONDS      prints "updates/s: N", and ends
+// hundred serve PORT   goes on until it is stopped; a client that connects is told that of the next 0.2 s
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #define READERS 4
 #define OTHERS 99
@@ -14,7 +23,7 @@ static pthread_rwlock_t hot = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t others[OTHERS];
 static atomic_int over;
 static long value;
-static long updates;
+static atomic_long updates;
 
 static void hold(void) {
   for (volatile int i = 0; i < 300; ++i) {}
@@ -47,7 +56,30 @@ static void* write_some(void* unused) {
   return unused;
 }
 
+static void nap(double seconds) {
+  const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9)};
+  nanosleep(&t, NULL);
+}
+
+static int serve(int port) {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(listening, (struct sockaddr*)&at, sizeof at) != 0 || listen(listening, 5) != 0) {
+    perror("hundred");
+    return 1;
+  }
+  for (;;) {
+    const int client = accept(listening, NULL, NULL);
+    const long before = atomic_load(&updates);
+    nap(0.2);
+    dprintf(client, "updates/s: %.0f\n", (double)(atomic_load(&updates) - before) / 0.2);
+    close(client);
+  }
+}
+
 int main(int argc, char** argv) {
+  const int serves = argc > 2 && strcmp(argv[1], "serve") == 0;
   const double seconds = argc > 1 ? atof(argv[1]) : 1;
   pthread_t threads[READERS + 1];
   for (int i = 0; i < OTHERS; ++i)
@@ -55,11 +87,11 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < READERS; ++i)
     pthread_create(&threads[i], NULL, read_all, (void*)(i * 31));
   pthread_create(&threads[READERS], NULL, write_some, NULL);
-  const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9)};
-  nanosleep(&t, NULL);
+  if (serves) return serve(atoi(argv[2]));
+  nap(seconds);
   atomic_store(&over, 1);
   for (int i = 0; i <= READERS; ++i)
     pthread_join(threads[i], NULL);
-  printf("updates/s: %.0f\n", (double)updates / seconds);
+  printf("updates/s: %.0f\n", (double)atomic_load(&updates) / seconds);
   return 0;
 }

@@ -15,6 +15,7 @@ HUNDRED = ROOT / "build/tests/profile/profile_hundred"
 sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.advise.candidates import candidates, hot_locks  # noqa: E402
+from lockswap.advise.subject import Command  # noqa: E402
 from lockswap.advise.trial import Arm, Metric, Timed, Trial  # noqa: E402
 from lockswap.base.errors import UserError  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
@@ -69,16 +70,16 @@ def test_a_rule_catches_the_lock():
 
 def test_ratios_know_what_is_better(tmp_path):
     arms = [Arm("base", values=[2.0] * 8), Arm("other", ["x"], values=[1.0] * 8)]
-    trial = Trial(tmp_path, ["true"], Metric())
+    trial = Trial(tmp_path, Command(["true"]), Metric())
     assert trial.ratio(arms[1], arms[0]).estimate == pytest.approx(2), "half the time is twice as good"
-    rate = Trial(tmp_path, ["true"], Metric(re.compile("(x)")))
+    rate = Trial(tmp_path, Command(["true"]), Metric(re.compile("(x)")))
     assert rate.ratio(arms[1], arms[0]).estimate == pytest.approx(0.5)
 
 
 def test_each_round_begins_with_another(tmp_path, monkeypatch):
     order = []
     monkeypatch.setattr(Trial, "run", lambda self, rules: order.append(rules[0]) or Timed(1.0, 1.0, 1.0))
-    trial = Trial(tmp_path, ["true"], Metric())
+    trial = Trial(tmp_path, Command(["true"]), Metric())
     arms = [Arm(name, [name]) for name in "abc"]
     for number in range(3):
         trial.round(arms, number)
@@ -114,11 +115,52 @@ def test_one_hot_lock_among_a_hundred(tmp_path):
     caught = lockswap("policy", "check", out, "--", program, "0.1")
     assert "1 rwlock" in caught.stderr, "the policy catches the lock when it is used"
     # What was measured holds: run by turns once more, the writer gets further.
-    trial = Trial(ROOT / "build/liblockswap.so", [str(program), "0.2"], Metric(re.compile(metric)))
+    trial = Trial(ROOT / "build/liblockswap.so", Command([str(program), "0.2"]), Metric(re.compile(metric)))
     arms = [Arm("glibc's"), Arm("advised", rules)]
     for number in range(6):
         trial.round(arms, number)
     assert sum(arms[1].values) > 1.5 * sum(arms[0].values), [arm.values for arm in arms]
+
+
+CLIENT = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
+    print(server.makefile().read())
+"""
+
+
+def test_a_server_under_load(tmp_path):
+    out = tmp_path / "found.policy"
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT)
+    server, load = f"{HUNDRED} serve {{port}}", f"{sys.executable} {client} {{port}}"
+    metric = "updates/s: ([0-9]+)"
+    ran = lockswap("advise", "--server", server, "--load", load, "--metric", metric, "--budget", "15", "-o", out)
+    assert ran.returncode == 0, ran.stderr
+    assert "Swap: " in ran.stdout and "rwlock hot" in ran.stdout, ran.stdout + ran.stderr
+    assert "module=profile_hundred symbol=hot rwlock=" in out.read_text()
+    assert f"LOCKSWAP_POLICY={out} {HUNDRED} serve {{port}}" in ran.stdout
+
+
+def test_what_goes_wrong_with_a_server_is_said(tmp_path):
+    out = ["-o", tmp_path / "p"]
+    serves, client = f"{HUNDRED} serve {{port}}", tmp_path / "client.py"
+    client.write_text(CLIENT)
+    for words, why in (
+        (["--server", serves], "--server needs --load"),
+        (["--load", "true", "--", "true"], "--load goes with --server"),
+        (["--server", serves, "--load", "true", "--", "true"], "not both"),
+        (["--server", "sleep 9", "--load", "true"], "--server needs --ready"),
+        (["--server", serves, "--load", "true", "--ready", "("], "neither a port nor a regex"),
+        (["--server", serves, "--load", "true", "--stop", "NONE"], "no signal 'NONE'"),
+        (["--server", "false {port}", "--load", "true"], "the server ended with status 1"),
+        (["--server", serves, "--load", "false"], "the load ended with status 1"),
+        (["--server", serves, "--load", f"{sys.executable} {client} {{port}}", "--metric", "x(1)"], "prints nothing"),
+        ([], "say what to run"),
+    ):
+        ran = lockswap("advise", *out, *words)
+        assert ran.returncode == 2 and why in ran.stderr, (words, ran.stderr)
+        assert "Traceback" not in ran.stderr
 
 
 def test_a_program_with_one_thread_keeps_glibcs(tmp_path):

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KNOWN_COST = ROOT / "build/tests/profile/profile_known_cost"
 sys.path.insert(0, str(ROOT / "harness"))
 
+from lockswap.advise.subject import Command  # noqa: E402
 from lockswap.advise.trial import Metric, Timed, Trial  # noqa: E402
 from lockswap.findings import stats  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
@@ -98,14 +99,16 @@ def test_delays_follow_from_the_holds(tmp_path, monkeypatch):
     assert delays_of(Timed(1.0, 1.0, 1.0, said)) == 1000, "of two processes"
     monkeypatch.setattr(Trial, "run", lambda self, rules=(), more=None: Timed(1.0, 1.0, 1.0, said))
     one = Delayed("l", "symbol=l", 1.0)
-    choose_delays(Trial(tmp_path, ["true"], Metric()), one, 2.0, None)
+    choose_delays(Trial(tmp_path, Command(["true"]), Metric()), one, 2.0, None)
     assert one.holds == 1000 and one.delays_ns == (500_000, 1_000_000), "half of two seconds, by a thousand holds"
-    choose_delays(Trial(tmp_path, ["true"], Metric()), one, 2.0, 7000)
+    choose_delays(Trial(tmp_path, Command(["true"]), Metric()), one, 2.0, 7000)
     assert one.delays_ns == (3500, 7000)
 
 
 def test_what_the_library_says_is_no_metric():
-    trial = Trial(ROOT / "build/liblockswap.so", [sys.executable, "-c", "print(5)"], Metric(re.compile("([0-9]+)")))
+    trial = Trial(
+        ROOT / "build/liblockswap.so", Command([sys.executable, "-c", "print(5)"]), Metric(re.compile("([0-9]+)"))
+    )
     ran = trial.run(more={"LOCKSWAP_VERBOSE": "1", "LOCKSWAP_DELAY": "nowhere:+1us"})
     assert ran.value == 5 and any("0 delays of 1000 ns" in line for line in ran.said)
 

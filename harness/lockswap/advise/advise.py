@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.advise.candidates import Candidate, Hot, candidates, hot_locks
+from lockswap.advise.subject import Subject
 from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
@@ -31,15 +32,13 @@ class Advice:
     text: str
 
 
-def run(
-    paths: Paths, command: list[str], pattern: str | None, lower_is_better: bool, budget_s: float, out: Path
-) -> int:
+def run(paths: Paths, subject: Subject, pattern: str | None, lower_is_better: bool, budget_s: float, out: Path) -> int:
     """Writes the policy to `out`, if there is one. Prints the advice on stdout."""
     if out.exists():
         raise UserError(f"-o {out}: it exists already; name another file")
     if not out.absolute().parent.is_dir():
         raise UserError(f"-o {out}: there is no folder '{out.absolute().parent}'; make it first")
-    trial = Trial(paths.library, command, Metric.asked_for(pattern, lower_is_better))
+    trial = Trial(paths.library, subject, Metric.asked_for(pattern, lower_is_better))
     cpus = len(os.sched_getaffinity(0))
     end = time.monotonic() + budget_s
 
@@ -51,7 +50,7 @@ def run(
         out.write_text("".join(f"{line}\n" for line in advice.policy), encoding="utf-8")
     print(advice.text)
     if advice.policy:
-        print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(command)}")
+        print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(subject.words)}")
     return 0
 
 

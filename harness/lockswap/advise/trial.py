@@ -2,24 +2,21 @@
 
 import os
 import re
-import resource
-import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lockswap.advise.subject import Failed, Subject
 from lockswap.base.errors import UserError
 from lockswap.findings import stats
-from lockswap.run import program
-from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
 _SET_HERE = (
     *("LOCKSWAP_POLICY", "LOCKSWAP_STATS", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_PROFILE"),
     *("LOCKSWAP_DELAY", "LOCKSWAP_VERBOSE"),
 )
+_PLAIN = "glibc's locks"
 # What the library says on stderr, which is no part of the program's output.
 _SAID = re.compile(r"^lockswap\b.*\n?", re.MULTILINE)
 
@@ -87,43 +84,25 @@ class Timed:
 @dataclass(frozen=True)
 class Trial:
     library: Path
-    command: list[str]
+    subject: Subject
     metric: Metric
 
     def run(self, rules: Sequence[str] = (), more: dict[str, str] | None = None) -> Timed:
-        path = program.resolve(self.command[0])
         env = {key: value for key, value in clean_environment(os.environ).items() if key not in _SET_HERE}
+        swap: dict[str, str] = dict(more or {})
         with tempfile.TemporaryDirectory(prefix="lockswap-advise-") as folder:
             if rules or more:
-                env["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""))
+                swap["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""))
             if rules:
                 policy = Path(folder, "policy")
                 policy.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")
-                env["LOCKSWAP_POLICY"] = str(policy)
-            # Files, since a pipe that nobody empties would stop the program.
-            with Path(folder, "output").open("w+b") as output:
-                before, begin = _cpu_s(), time.monotonic()
-                try:
-                    child = subprocess.Popen(
-                        self.command,
-                        executable=path,
-                        env=env | (more or {}),
-                        stdin=subprocess.DEVNULL,
-                        stdout=output,
-                        stderr=subprocess.STDOUT,
-                    )
-                except OSError as error:
-                    raise UserError(program.cannot_start(self.command[0], path, error)) from error
-                with passing_on(child):
-                    status = child.wait()
-                wall, cpu = time.monotonic() - begin, _cpu_s() - before
-                output.seek(0)
-                text = output.read().decode(errors="replace")
-        if status != 0:
-            last = next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
-            under = " and ".join(rules) or "glibc's locks"
-            raise UserError(f"under {under} the program ended with status {status}: {last.strip()[:200]}")
-        return Timed(self.metric.of(_SAID.sub("", text), wall), wall, cpu, tuple(_SAID.findall(text)))
+                swap["LOCKSWAP_POLICY"] = str(policy)
+            try:
+                ran = self.subject.run(env, swap)
+            except Failed as failed:
+                raise UserError(f"under {' and '.join(rules) or _PLAIN} {failed}") from failed
+        value = self.metric.of(_SAID.sub("", ran.text), ran.wall_s)
+        return Timed(value, ran.wall_s, ran.cpu_s, tuple(_SAID.findall(ran.text) + _SAID.findall(ran.server_text)))
 
     def round(self, arms: Sequence[Arm], number: int) -> None:
         """Each once, and another one first each time, so that what drifts falls on all."""
@@ -137,8 +116,3 @@ class Trial:
         ratio = stats.paired_ratio(arm.values[:n], baseline.values[:n], self.metric.higher_is_better)
         assert ratio is not None
         return ratio
-
-
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

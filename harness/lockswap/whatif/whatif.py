@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from lockswap.advise.subject import Command
 from lockswap.advise.trial import Metric, Trial
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
@@ -40,7 +41,7 @@ class Request:
 def run(paths: Paths, request: Request) -> int:
     """Prints the ranking on stdout."""
     metric = Metric.asked_for(request.metric, request.lower_is_better)
-    trial = Trial(paths.library, request.command, metric)
+    trial = Trial(paths.library, Command(request.command), metric)
     end = time.monotonic() + request.budget
     plain = trial.run()
     _say(f"a run takes {plain.wall_s:.2f} s")
