@@ -105,7 +105,7 @@ def test_one_hot_lock_among_a_hundred(tmp_path):
     program = HUNDRED
     out = tmp_path / "found.policy"
     metric = "updates/s: ([0-9]+)"
-    ran = lockswap("advise", "--metric", metric, "--budget", "10", "-o", out, "--", program, "0.2")
+    ran = lockswap("advise", "--metric", metric, "--budget", "20", "-o", out, "--", program, "0.4")
     assert ran.returncode == 0, ran.stderr
     assert "Swap: " in ran.stdout and "rwlock hot" in ran.stdout, ran.stdout + ran.stderr
     rules = [line for line in out.read_text().splitlines() if not line.startswith("#")]
@@ -115,7 +115,7 @@ def test_one_hot_lock_among_a_hundred(tmp_path):
     caught = lockswap("policy", "check", out, "--", program, "0.1")
     assert "1 rwlock" in caught.stderr, "the policy catches the lock when it is used"
     # What was measured holds: run by turns once more, the writer gets further.
-    trial = Trial(ROOT / "build/liblockswap.so", Command([str(program), "0.2"]), Metric(re.compile(metric)))
+    trial = Trial(ROOT / "build/liblockswap.so", Command([str(program), "0.4"]), Metric(re.compile(metric)))
     arms = [Arm("glibc's"), Arm("advised", rules)]
     for number in range(6):
         trial.round(arms, number)
@@ -135,7 +135,7 @@ def test_a_server_under_load(tmp_path):
     client.write_text(CLIENT)
     server, load = f"{HUNDRED} serve {{port}}", f"{sys.executable} {client} {{port}}"
     metric = "updates/s: ([0-9]+)"
-    ran = lockswap("advise", "--server", server, "--load", load, "--metric", metric, "--budget", "15", "-o", out)
+    ran = lockswap("advise", "--server", server, "--load", load, "--metric", metric, "--budget", "20", "-o", out)
     assert ran.returncode == 0, ran.stderr
     assert "Swap: " in ran.stdout and "rwlock hot" in ran.stdout, ran.stdout + ran.stderr
     assert "module=profile_hundred symbol=hot rwlock=" in out.read_text()
