@@ -105,6 +105,7 @@ def test_everything_is_there(trees: dict[str, Path]) -> None:
     for name in WITH_COMMAND:
         assert {"bin/lockswap", "lib/lockswap/bin/lockswap-registry"} <= set(files_below(trees[name])), name
         assert files_below(trees[name] / "lib/lockswap/apps/recipes") == files_below(ROOT / "apps/recipes")
+        assert files_below(trees[name] / "lib/lockswap/probes") == files_below(ROOT / "tools/probes")
     assert not (trees["plain"] / "bin").exists(), "the command is a component of its own"
 
 
