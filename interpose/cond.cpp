@@ -1,5 +1,5 @@
-// The exported condition variable functions: a probe and a line each, once for each of the two layouts that
-// the object has had. See rwlock.cpp.
+// The exported condition variable functions: a probe and a line each, once for each of the two
+// layouts that the object has had. See rwlock.cpp.
 
 #include <pthread.h>
 
@@ -37,7 +37,8 @@ LOCKSWAP_EXPORTED int lockswap_cond_clockwait(pthread_cond_t* c, pthread_mutex_t
 }
 LOCKSWAP_EXPORTED int lockswap_cond_signal(pthread_cond_t* c) {
   probes::cond_signal(c);
-  return active_cond.signal(c); }
+  return active_cond.signal(c);
+}
 LOCKSWAP_EXPORTED int lockswap_cond_broadcast(pthread_cond_t* c) {
   probes::cond_broadcast(c);
   return active_cond.broadcast(c);

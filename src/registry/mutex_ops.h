@@ -80,7 +80,8 @@ class MutexLockOps {
     const std::uint32_t me = Contract::known_id(frame(m));
     if (me == 0) [[unlikely]]
       return lock_any(m);
-    if (Contract::is_owned(frame(m), me)) return probes::mutex_acquired(m, Contract::lock_again(frame(m)));
+    if (Contract::is_owned(frame(m), me))
+      return probes::mutex_acquired(m, Contract::lock_again(frame(m)));
     const std::uint64_t rest = Contract::fast_lock(frame(m), me);
     return rest == 0 ? acquired(m) : slow_lock(m, rest);
   }

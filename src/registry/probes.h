@@ -1,9 +1,9 @@
-// Static probes (USDT) of provider `lockswap`: places at which a tracer such as bpftrace, perf or gdb
-// can look in, with the names and arguments that glibc's own probes have. docs/probes.md lists them.
+// Static probes (USDT) of provider `lockswap`: places at which a tracer such as bpftrace, perf or
+// gdb can look in, with the names and arguments of glibc's own probes. docs/probes.md lists them.
 //
 // Header: sys/sdt.h, of Debian's systemtap-sdt-dev. Where it is missing at build time there are no
 //   probes, and the functions here are empty.
-// Cost while no tracer looks: on a way in, one no-op instruction (`acquired`); on an entry, nothing.
+// Cost while no tracer looks: on a way in, one no-op instruction (`acquired`); on an entry, none.
 //   The note of an entry names the instruction that is there anyhow, the first one of an exported
 //   function. `acquired` can't do so: other ways to leave the function may lead to what follows.
 //   Slow stages have probes of their own (slow_probes.h).
@@ -42,8 +42,8 @@ namespace lockswap::probes {
   LOCKSWAP_PROBE1(wrlock_acquire_write, l);
 }
 
-// For all else: one place for all locks. A tracer stops at some hundred places at most, and each use
-// of the functions above is one in each lock. They return `error`, and fire if it is 0.
+// For all else: one place for all locks. A tracer stops at some hundred places at most, and each
+// use of the functions above is one in each lock. They return `error`, and fire if it is 0.
 int mutex_acquired(const pthread_mutex_t* m, int error) noexcept;
 int mutex_timedlock_acquired(const pthread_mutex_t* m, int error) noexcept;
 int rdlock_acquire_read(const pthread_rwlock_t* l, int error) noexcept;

@@ -1,8 +1,8 @@
-// Static probes of slow stages, which glibc does not have: mutex_slow and rdlock_slow, each with the
-// object, the nanoseconds that the stage took, and the address that the program called from. They
-// cost the fast stage nothing, traced or not.
-// Each has a semaphore, a word that the kernel makes nonzero while a tracer looks: only then a clock
-// is read. Without sys/sdt.h at build time (see probes.h) nobody ever looks.
+// Static probes of slow stages, which glibc does not have: mutex_slow and rdlock_slow, each with
+// the object, the nanoseconds that the stage took, and the address that the program called from.
+// They cost the fast stage nothing, traced or not. Each has a semaphore, a word that the kernel
+// makes nonzero while a tracer looks: only then a clock is read. Without sys/sdt.h at build time
+// (see probes.h) nobody ever looks.
 #pragma once
 
 #include <cstdint>

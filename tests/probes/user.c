@@ -1,9 +1,9 @@
 // A program whose locking is known. Usage: probes_user ROUNDS
 //
-// ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read and
-// written; a condition variable that is signalled. Then one thread holds a mutex, and writes, for
-// 20 ms, while another waits to lock it, to read and to write. Then it says "done", and is there until
-// its input ends: a tracer looks up addresses late.
+// ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read
+// and written; a condition variable that is signalled. Then one thread holds a mutex, and writes,
+// for 20 ms, while another waits to lock it, to read and to write. Then it prints "done", and is
+// there until its input ends: a tracer looks up addresses late.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 // overlap, so glibc's lets the one writer starve.
 //
 // hundred SECONDS      prints "updates/s: N", and ends
-// hundred serve PORT   goes on until it is stopped, and tells a client that of the next 0.4 s
+// hundred serve PORT   goes on until it is stopped, and sends a client that of the next 0.4 s
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.advise.candidates import Candidate, Hot, candidates, hot_locks
-from lockswap.advise.subject import Subject
+from lockswap.advise.ran import Subject
 from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths

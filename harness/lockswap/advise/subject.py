@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
+from lockswap.advise.ran import Failed, Ran, Subject
 from lockswap.base.errors import UserError
 from lockswap.recipes.server import Ready, Server, signal_of
 from lockswap.run import ports, program, usage
@@ -21,27 +21,6 @@ from lockswap.run.steps import Interrupts, Run
 
 # After so long a load counts as hung.
 _LOAD_LIMIT_S = 3600.0
-
-
-class Failed(Exception):
-    """The run is none that could be judged; the text goes on from 'the program' or 'the server'."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    text: str  # what it printed: of a server, what the load printed
-    server_text: str  # of a server
-    wall_s: float
-    cpu_s: float  # of the program under test
-
-
-class Subject(Protocol):
-    @property
-    def words(self) -> list[str]:
-        """The command that is preloaded."""
-
-    def run(self, env: Mapping[str, str], swap: Mapping[str, str]) -> Ran:
-        """Once, with the variables `swap` for the program under test alone. Raises Failed."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockswap.advise.subject import Failed, Subject
+from lockswap.advise.ran import Failed, Subject
 from lockswap.base.errors import UserError
 from lockswap.findings import stats
 from lockswap.run.preload import clean_environment, ld_preload
