@@ -15,7 +15,7 @@ HUNDRED = ROOT / "build/tests/profile/profile_hundred"
 sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.advise.candidates import candidates, hot_locks  # noqa: E402
-from lockswap.advise.subject import Command  # noqa: E402
+from lockswap.advise.subject import Command, asked_for  # noqa: E402
 from lockswap.advise.trial import Arm, Metric, Timed, Trial  # noqa: E402
 from lockswap.base.errors import UserError  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
@@ -105,7 +105,7 @@ def test_one_hot_lock_among_a_hundred(tmp_path):
     program = HUNDRED
     out = tmp_path / "found.policy"
     metric = "updates/s: ([0-9]+)"
-    ran = lockswap("advise", "--metric", metric, "--budget", "20", "-o", out, "--", program, "0.4")
+    ran = lockswap("advise", "--metric", metric, "--budget", "12", "-o", out, "--", program, "0.4")
     assert ran.returncode == 0, ran.stderr
     assert "Swap: " in ran.stdout and "rwlock hot" in ran.stdout, ran.stdout + ran.stderr
     rules = [line for line in out.read_text().splitlines() if not line.startswith("#")]
@@ -129,7 +129,18 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as server:
 """
 
 
-def test_a_server_under_load(tmp_path):
+def test_a_server_runs_under_the_load(tmp_path):
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT)
+    server, load = f"{HUNDRED} serve {{port}}", f"{sys.executable} {client} {{port}}"
+    under_load = asked_for(ROOT / "build/bin/lockswap-meter", [], server, load, None, None)
+    ran = under_load.run(os.environ, {"LD_PRELOAD": str(ROOT / "build/liblockswap.so"), "LOCKSWAP_VERBOSE": "1"})
+    assert re.search("updates/s: [0-9]+", ran.text) and ran.wall_s > 0.3 and ran.cpu_s > 0.1
+    assert ran.server_text.count("lockswap") == 1 and "lockswap" not in ran.text, "the server alone is preloaded"
+
+
+@pytest.mark.full
+def test_advice_on_a_server(tmp_path):
     out = tmp_path / "found.policy"
     client = tmp_path / "client.py"
     client.write_text(CLIENT)

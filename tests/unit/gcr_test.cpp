@@ -127,7 +127,9 @@ TEST_F(Gcr, SoDoWriters) {
         lock.write_unlock();
       } else {
         std::uint32_t attempt = lock.read_arrive();
-        if (attempt != 0) ASSERT_TRUE(lock.read_wait(attempt, nullptr));
+        if (attempt != 0) {
+          ASSERT_TRUE(lock.read_wait(attempt, nullptr));
+        }
         if (n >= seen) ++reads;
         lock.read_unlock();
       }
