@@ -46,7 +46,8 @@ constexpr MutexInfo kFirst[] = {
      .info = {.summary = kAutoSummary.text,
               .source = "ours; see docs/algorithms.md",
               .fairness = "that mutex's"},
-     .chosen = auto_mutex},
+     .chosen = auto_mutex,
+     .compared_by_default = true},
 };
 
 template <template <class, class> class CoreOf>

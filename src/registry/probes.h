@@ -15,6 +15,10 @@
 #if __has_include(<sys/sdt.h>) && !defined(LOCKSWAP_WITHOUT_PROBES)
 #include <sys/sdt.h>
 #define LOCKSWAP_HAS_PROBES 1
+// gcc takes the forty lines of a note for code, and would inline less around it. The header's
+// macros are expanded below, so this reaches their `__asm__ __volatile__`.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+#define __volatile__ __volatile__ inline
 #define LOCKSWAP_PROBE1(name, a) STAP_PROBE1(lockswap, name, a)
 #define LOCKSWAP_PROBE2(name, a, b) STAP_PROBE2(lockswap, name, a, b)
 #define LOCKSWAP_PROBE3(name, a, b, c) STAP_PROBE3(lockswap, name, a, b, c)
@@ -109,6 +113,7 @@ int wrlock_acquire_write(const pthread_rwlock_t* l, int error) noexcept;
 }  // namespace lockswap::probes
 
 #if LOCKSWAP_HAS_PROBES
+#undef __volatile__
 #undef _SDT_NOP
 #define _SDT_NOP nop  // NOLINT(bugprone-reserved-identifier): as it was
 #endif

@@ -85,7 +85,8 @@ constexpr RwLockInfo kFirst[] = {
               .fairness = "that lock's",
               .kinds = "that lock's"},
      .claims = {},
-     .chosen = auto_rwlock},
+     .chosen = auto_rwlock,
+     .compared_by_default = true},
 };
 // Where nothing is chosen.
 constexpr std::size_t kNothingChosen = 0;

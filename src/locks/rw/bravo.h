@@ -66,7 +66,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // As LockInfo's. The lock below adds a token to keep.
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 92
                                             : ReadTokens<Core>::kHasTokens ? 70
-                                                                           : 60;
+                                                                           : 62;
 
   static bool prepare() noexcept { return Core::prepare() && Slots::prepare(); }
 
