@@ -71,7 +71,7 @@ int main(int n, char** args) {
   for (long i = 0; i < rounds; ++i) {
     pthread_mutex_lock(&mutex);
     pthread_mutex_unlock(&mutex);
-    pthread_mutex_trylock(&mutex);
+    (void)pthread_mutex_trylock(&mutex);
     pthread_mutex_unlock(&mutex);
     pthread_mutex_timedlock(&mutex, &soon);
     pthread_mutex_unlock(&mutex);
