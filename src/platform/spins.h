@@ -68,6 +68,12 @@ class Spins {
 
   // For tests: of a word, the mean of the spins that brought something.
   static std::uint32_t mean(const void* at) noexcept { return mean_in(cell_of(at).load(relaxed)); }
+  // What was learned at a word, which may be another's that has the same cell, is forgotten.
+  static void forget(const void* at) noexcept { cell_of(at).store(0, relaxed); }
+  // How many threads spin and are counted.
+  static std::uint32_t spinning() noexcept {
+    return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
+  }
 
  private:
   using Cell = NativeAtomic<std::uint32_t>;

@@ -480,10 +480,12 @@ void* wake_in_child(void*) {
     if (pthread_cond_timedwait(&f.c, &f.m, &soon) != ETIMEDOUT) _exit(3);
     pthread_mutex_unlock(&f.m);
   }
+  // With the mutex: the broadcast repairs the list of the parent and ends the wait so, and were the
+  // mutex free the thread could be in its next wait before the broadcast looks.
   pthread_mutex_lock(&f.m);
   f.go = true;
-  pthread_mutex_unlock(&f.m);
   pthread_cond_broadcast(&f.c);
+  pthread_mutex_unlock(&f.m);
   return nullptr;
 }
 void fork_here(int) {

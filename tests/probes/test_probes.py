@@ -143,6 +143,25 @@ def attached(tracer: subprocess.Popen, said: Path) -> bool:
     return events >= int(wanted[1]) - begin_and_end + len(os.sched_getaffinity(0))
 
 
+def end_tracer(tracer: subprocess.Popen) -> None:
+    """bpftrace prints its maps and ends, but a signal that reaches it before it waits for events is lost on it."""
+    for _ in range(24):
+        if catches_interrupts(tracer.pid):
+            tracer.send_signal(signal.SIGINT)
+        try:
+            tracer.wait(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+    raise AssertionError("bpftrace doesn't end")
+
+
+def catches_interrupts(pid: int) -> bool:
+    """Once it has taken one it takes the default action for the next, which would lose what it has to say."""
+    caught = re.search(r"^SigCgt:\s+(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
 def traced(folder: Path, *arguments: str | Path, rounds: int = 1, **locks: str) -> str:
     """What bpftrace says of the program under a copy of the library: other processes have the library itself loaded,
     and would be looked at, too. {} among the arguments is the copy."""
@@ -168,8 +187,7 @@ def traced(folder: Path, *arguments: str | Path, rounds: int = 1, **locks: str) 
                 [USER, str(rounds)], env=under, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             ) as user:
                 assert user.stdout.readline() == "done\n"
-                tracer.send_signal(signal.SIGINT)
-                tracer.wait(timeout=120)
+                end_tracer(tracer)
                 user.stdin.close()
         finally:
             tracer.kill()
