@@ -14,6 +14,12 @@
 
 namespace lockswap {
 
+inline Parked how_it_ended(long result) noexcept {
+  return result == -ETIMEDOUT ? Parked::timed_out
+         : result == -EAGAIN  ? Parked::changed
+                              : Parked::woken;
+}
+
 // Sleeps while *word == expected, until a wake on one of `channels` (a bit set, not 0), the
 // deadline, or a stray wake-up.
 inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t channels,
@@ -27,7 +33,7 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
   }
   const long r = raw_syscall(SYS_futex, reinterpret_cast<long>(word), op, expected,
                              reinterpret_cast<long>(until), 0, static_cast<long>(channels));
-  return r == -ETIMEDOUT ? Parked::timed_out : Parked::woken;
+  return how_it_ended(r);
 }
 
 // The same on all channels, for so many nanoseconds at most. It reads no clock.
@@ -37,7 +43,7 @@ inline Parked futex_wait_for(const void* word, std::uint32_t expected, std::uint
   const long r =
       raw_syscall(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT | FUTEX_PRIVATE_FLAG,
                   expected, reinterpret_cast<long>(&time));
-  return r == -ETIMEDOUT ? Parked::timed_out : Parked::woken;
+  return how_it_ended(r);
 }
 
 // Wakes all that sleep on `word` on one of `channels`. Does not read the word: its memory may be

@@ -15,7 +15,8 @@ enum class Pause {
 };
 
 enum class Parked {
-  woken,      // woken, or the word had changed, or for no reason: look again
+  woken,      // woken, or for no reason: look again
+  changed,    // it did not sleep, since the word had changed: look again
   timed_out,  // the deadline has passed
 };
 

@@ -7,6 +7,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/pause.h"
 
 namespace lockswap {
 
@@ -45,9 +46,10 @@ concept WaitsInLineOn = requires(Atom& atom, const Atom* address, Order order,
   { W::sleep(atom, order, flag, channel, deadline, pred) } -> std::same_as<bool>;
   // For a lock that wakes one of several, and whose waiters find out by themselves what it was for.
   // Waits while the atom is `seen`, loaded in that order; it may return before that ends: after a
-  // wake, or for no reason. False: the deadline has passed. Else as sleep.
-  { W::wait_once(atom, order, seen, channel, deadline) } -> std::same_as<bool>;
-  // As wake, for one of the sleepers, as a rule the one that has slept longest.
+  // wake, or for no reason. How that ended: `changed` if it did not sleep. Else as sleep.
+  { W::wait_once(atom, order, seen, channel, deadline) } -> std::same_as<Parked>;
+  // As wake, for one of the sleepers, as a rule the one that has slept longest. A policy that
+  // sleeps returns how many it woke.
   W::wake_one(address, channel);
 };
 template <class W, class P>

@@ -7,6 +7,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/futex.h"
+#include "platform/pause.h"
 
 namespace lockswap {
 
@@ -57,17 +58,17 @@ struct Park {
     }
   }
   template <class A>
-  [[gnu::noinline]] static bool wait_once(A& atom, Order order, typename A::value_type seen,
-                                          std::uint32_t channel,
-                                          const Deadline* deadline) noexcept {
+  [[gnu::noinline]] static Parked wait_once(A& atom, Order order, typename A::value_type seen,
+                                            std::uint32_t channel,
+                                            const Deadline* deadline) noexcept {
     Deadline point{};
     if (deadline != nullptr && deadline->patience != 0) {
       point = P::due(*deadline);
       deadline = &point;
     }
-    if (atom.load(order) != seen) return true;
+    if (atom.load(order) != seen) return Parked::changed;
     const Parked parked = P::park(atom, static_cast<std::uint32_t>(seen), channel, deadline);
-    return atom.load(order) != seen || parked != Parked::timed_out;
+    return parked == Parked::timed_out && atom.load(order) != seen ? Parked::woken : parked;
   }
   template <class A>
   static std::uint32_t wake(const A* atom, std::uint32_t channels) noexcept {

@@ -5,6 +5,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/pause.h"
 
 namespace lockswap {
 
@@ -25,10 +26,10 @@ struct Busy {
     return until(atom, order, flag, channel, deadline, pred);
   }
   template <class A>
-  [[gnu::noinline]] static bool wait_once(A& atom, Order order, typename A::value_type seen,
-                                          std::uint32_t, const Deadline* deadline) noexcept {
-    return P::await(
-        kPause, atom, order, [seen](typename A::value_type v) { return v != seen; }, deadline);
+  [[gnu::noinline]] static Parked wait_once(A& atom, Order order, typename A::value_type seen,
+                                            std::uint32_t, const Deadline* deadline) noexcept {
+    const auto differs = [seen](typename A::value_type v) { return v != seen; };
+    return P::await(kPause, atom, order, differs, deadline) ? Parked::changed : Parked::timed_out;
   }
   template <class A>
   static void wake(const A*, std::uint32_t) noexcept {}

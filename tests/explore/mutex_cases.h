@@ -31,6 +31,8 @@ constexpr Bounds kSequence{1, 0, 0, 1};
 constexpr Bounds kSwitches{2, 0, 0, 1};
 constexpr Bounds kRationedBounds{2, 1, 1, 2};
 constexpr Bounds kRationedSwitches{2, 0, 0, 0};
+constexpr Bounds kOldestBounds{3, 0, 0, 2};
+constexpr Bounds kOldestQuick{2, 0, 0, 1};
 // Where time passes at any moment, and each step is many.
 constexpr Bounds kTimes{0, 0, 0, 2};
 
@@ -71,6 +73,7 @@ extern const MutexScripts kMoreManyCond;
 extern const MutexScripts kCondQueue;
 // Of mutexes that ration hand-offs.
 extern const MutexScripts kRationed;
+extern const MutexScript kOldest;
 extern const MutexScripts kRationedMany;
 extern const MutexScripts kUrgent;
 extern const MutexScript kLifted;
@@ -196,10 +199,20 @@ class MutexBuilder {
     };
     add_all(kRationed, false);
     add_all(kRationedMany, true);
-    if (!sleeps(name)) return;  // nobody is urgent
+    if (!sleeps(name)) return;  // nobody has an age, or is urgent
+    add_oldest("core/" + name + "-impatient", core).impatient = true;
+    add_oldest("core/" + name + "-at-once", core).at_once = true;
     add_all(kUrgent, false);
     for (const MutexScript& s : kUrgent)
       add_case("core/" + name, &core, s);
+  }
+  // The claim about sleepers.
+  Case& add_oldest(const std::string& name, LockUnderTest& core) {
+    Case& c = add_case(name, &core, kOldest);
+    c.wakes_in_order = true;
+    c.bounds = kOldestBounds;
+    c.quick_bounds = kOldestQuick;
+    return c;
   }
   static Bounds least(const Bounds& a, const Bounds& b) {
     return {std::min(a.preemptions, b.preemptions), std::min(a.stale, b.stale),

@@ -69,6 +69,8 @@ const MutexScripts kRationed = {
     {"timed-far", {"W u", "timedW u", "farW u", "farW u"}, &kSequence},
     {"destroy", {"W +1 u", "?1 W +2 u", "?2 W u destroy"}},
 };
+// A thread of the line is called, and loses to one that is about to fall asleep.
+const MutexScript kOldest = {"oldest", {"W u W u", "W u", "W u", "W u"}};
 // Threads with real-time policies, which take their turn past the front.
 const MutexScripts kUrgent = {
     {"urgent", {"W u W u", "W u", "fifo1 W u"}, &kRationedBounds},

@@ -23,6 +23,7 @@ void Observer::begins(bool is_write, How how) {
   t.arrival = t.phases = 0;
   t.at_begin = machine.view();
   machine.expect_doorway();
+  machine.forget_sleeps();
 }
 
 void Observer::at_doorway(int thread) {
@@ -56,6 +57,10 @@ void Observer::acquired() {
     } else if (claims_.fifo_writers && other.how == How::wait && t.how == How::wait &&
                other.arrival < t.arrival) {
       machine.fail("not first come, first served: T%d came before this writer, and waits", i);
+    } else if (claims_.sleepers_in_order && other.how == How::wait && t.how == How::wait) {
+      const auto [own, others] = machine.first_sleeps(machine.current(), i);
+      if (others < own)
+        machine.fail("not in order: T%d fell asleep before this writer, and sleeps", i);
     }
   }
 }

@@ -2,7 +2,8 @@
 // what POSIX demands of results:
 //
 //   phase fairness, writers in order,
-//   readers that exclude each other    if the lock's kClaims say so (locks/common/claims.h)
+//   readers that exclude each other,
+//   sleepers in order                  if the lock's kClaims say so (locks/common/claims.h)
 //   a try or timed form fails          only if another acquisition or hold stood in its way, which
 //                                      had not ended, by the program's own happens-before, when it
 //                                      began

@@ -350,10 +350,20 @@ class RwBuilder {
     };
     add_all(kRationed, false);
     add_all(kRationedMany, true);
-    if (!sleeps(name)) return;  // nobody is urgent
+    if (!sleeps(name)) return;  // nobody has an age, or is urgent
+    add_oldest("core/" + name + "-impatient", core).impatient = true;
+    add_oldest("core/" + name + "-at-once", core).at_once = true;
     add_all(kUrgent, false);
     for (const Script& s : kUrgent)
       add_case("core/" + name, &core, s);
+  }
+  // As MutexBuilder::add_oldest.
+  Case& add_oldest(const std::string& name, LockUnderTest& core) {
+    Case& c = add_case(name, &core, kOldest);
+    c.wakes_in_order = true;
+    c.bounds = kOldestBounds;
+    c.quick_bounds = kOldestQuick;
+    return c;
   }
   // Numbers in the lock that wrap around, if it counts at all.
   void add_wound(const std::string& name, LockUnderTest& core) {

@@ -101,6 +101,8 @@ const Scripts kRationed = {
     {"destroy", {"R +1 u", "?1 W +2 u", "?2 W u destroy"}},
     {"destroy-r", {"W +1 u", "?1 R +2 u", "?1 ?2 W u destroy"}},
 };
+// A writer of the line is called, and loses to one that is about to fall asleep.
+const Script kOldest = {"oldest", {"W u W u", "W u", "W u", "W u"}};
 // Threads with real-time policies, which take their turn past the front.
 const Scripts kUrgent = {
     {"urgent-w", {"R u R u", "W u", "fifo1 W u"}, &kSmallRationed},

@@ -37,6 +37,7 @@ extern const Scripts kWound;
 extern const Scripts kWoundGenerations;
 // Of locks that ration hand-offs.
 extern const Scripts kRationed;
+extern const Script kOldest;
 extern const Scripts kRationedMany;
 extern const Scripts kUrgent;
 extern const Script kSamePlace;
@@ -54,6 +55,8 @@ constexpr Bounds kSwitches{2, 0, 0, 1};
 // The same, where deadlines pass only when nobody can go on.
 inline constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
 constexpr Bounds kSmallRationed{2, 1, 0, 1};
+constexpr Bounds kOldestBounds{3, 0, 0, 2};
+constexpr Bounds kOldestQuick{2, 0, 0, 1};
 // Four threads, or two that do much.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};

@@ -467,6 +467,7 @@ Scenario Case::scenario() const {
       // doorway.
       Claims claims = zeroed || g.lock == nullptr ? Claims{} : g.lock->claims();
       if (patient || impatient) claims.readers_exclude = false;  // a reader's patience may be over
+      if (!wakes_in_order) claims.sleepers_in_order = false;
       g.observer.reset(claims);
     }
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
@@ -479,6 +480,7 @@ Scenario Case::scenario() const {
     Explored::slow_reads_per_clock = 1;
     Explored::patience = patient || impatient ? 1 : 0;
     machine.patience_is_short = impatient;
+    machine.wakes_in_order = wakes_in_order;
     Explored::hand_off_time = at_once ? 0 : 1;
     Explored::take_back_after = takes_back ? 1 : 0;
     // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.

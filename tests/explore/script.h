@@ -62,6 +62,8 @@ struct Case {
   bool takes_back = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool seldom = false;  // a reader thinks of the bias at every other slow read alone
+  // A wake-up of one thread wakes the one that fell asleep first, as the kernel does.
+  bool wakes_in_order = false;
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
   bool in_larger = false;  // another case of the run with each change contains this one

@@ -20,6 +20,7 @@ enum class Fault : std::uint8_t {
   leaks,       // a reader forgets to leave
   barges,      // claims phase fairness, and lets in every thread that comes
   disorder,    // claims an order of writers, and has none
+  younger,     // claims an order of sleepers, and wakes the one that came last
   shy,         // a try fails on a lock that was written before
   hasty,       // a timed form does not wait
   never_late,  // a timed form that comes late does not look
@@ -31,7 +32,8 @@ template <class P, class W, Fault kFault>
 class Toy {
  public:
   static constexpr Claims kClaims{.phase_fair = kFault == Fault::barges,
-                                  .fifo_writers = kFault == Fault::disorder};
+                                  .fifo_writers = kFault == Fault::disorder,
+                                  .sleepers_in_order = kFault == Fault::younger};
 
   static bool prepare() noexcept { return true; }
 
@@ -84,9 +86,9 @@ class Toy {
   }
 
   bool lock(const Deadline* deadline) noexcept {
-    arrivals_.fetch_add(1, relaxed);
+    const std::uint32_t before = arrivals_.fetch_add(1, relaxed);
     while (!enter()) {
-      if (!wait(may_write, deadline)) return false;
+      if (!wait(may_write, deadline, 1u << before)) return false;
       if (kFault == Fault::wild) *reinterpret_cast<volatile int*>(8) = 1;
       for (volatile bool for_ever = true; kFault == Fault::endless && for_ever;) {}
     }
@@ -100,7 +102,7 @@ class Toy {
     return false;
   }
   template <class Pred>
-  bool wait(Pred pred, const Deadline* deadline) noexcept {
+  bool wait(Pred pred, const Deadline* deadline, std::uint32_t channel = 1) noexcept {
     if (kFault == Fault::hasty && deadline != nullptr) return false;
     if constexpr (kFault == Fault::stray) {
       std::uint32_t v = word_.load(relaxed);
@@ -109,14 +111,20 @@ class Toy {
       word_.fetch_and(~kWriter, relaxed);  // it has woken up, so the writer must have left
       return true;
     } else {
-      return W::until(word_, acquire, kSleepers, 1, deadline, pred);
+      return W::until(word_, acquire, kSleepers, channel, deadline, pred);
     }
   }
   void leave(std::uint32_t what) noexcept {
     std::uint32_t v = word_.load(relaxed);
     const Order order = kFault == Fault::order ? relaxed : release;
-    while (!word_.compare_exchange(v, (v - what) & ~kSleepers, order)) {}
-    if (kFault != Fault::no_wake && (v & kSleepers) != 0) W::wake(&word_, 1);
+    if constexpr (kFault == Fault::younger) {
+      while (!word_.compare_exchange(v, v - what, order)) {}
+      for (std::uint32_t channel = 1u << 3; channel != 0 && W::wake_one(&word_, channel) == 0;)
+        channel >>= 1;
+    } else {
+      while (!word_.compare_exchange(v, (v - what) & ~kSleepers, order)) {}
+      if (kFault != Fault::no_wake && (v & kSleepers) != 0) W::wake(&word_, ~std::uint32_t{0});
+    }
   }
 
   typename P::template atomic<std::uint32_t> word_{};

@@ -12,6 +12,9 @@ struct Claims {
   bool fifo_writers = false;
   // A reader that waits, without a deadline or with patience left, gets in beside no other reader.
   bool readers_exclude = false;
+  // Of writers that fell asleep in the same line the first one gets in first, unless a signal or a
+  // look by itself woke it. (A writer that never slept may get in before them.)
+  bool sleepers_in_order = false;
 };
 // A thread has arrived by the first read-modify-write of its acquisition.
 

@@ -24,6 +24,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
+  static constexpr std::uint32_t kAgainChannel =
+      4;  // of the line, of those that were called before
 
   // Of the thread that has set kFront. True: it has the lock.
   bool be_front(const Deadline* deadline) noexcept {
@@ -111,6 +113,13 @@ class EventualFront : protected EventualFlags<P, Layout> {
     return true;
   }
 
+  // After call, which found somebody in line, and the release: the lock may be gone.
+  void wake_line() noexcept {
+    if constexpr (W::kParks) {
+      if (W::wake_one(&calls_, kAgainChannel) == 0) W::wake_one(&calls_, kLineChannel);
+    }
+  }
+
   typename P::template atomic<Value> word_{};
   typename P::template atomic<std::uint32_t> calls_{};
   [[no_unique_address]] typename Layout::template More<P> more_{};
@@ -167,7 +176,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     Value v = word_.load(relaxed);  // the compare-exchange in call decides
     while (must_call(v)) {
       if (!call(v)) continue;
-      if constexpr (W::kParks) W::wake_one(&calls_, kLineChannel);
+      wake_line();
     }
   }
 

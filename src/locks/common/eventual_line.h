@@ -18,7 +18,9 @@
 // Steps of a waiter:
 //   1. without a front and a line it becomes the front; else it counts itself into the line, and
 //      sleeps on `calls`
-//   2. called, it takes the lock if that is open; else it becomes the front if there is none
+//   2. called, it takes the lock if that is open; else it becomes the front if there is none; else
+//      it sleeps again, on a channel of its own (kAgainChannel) that calls come to first: so it
+//      keeps its age
 //   3. the front takes the lock whenever it is not busy. It sets kFrontSleeps, and sleeps on `word`
 //      until its time is over. A release that finds kFrontSleeps takes it away, and wakes it. If it
 //      has lost then, it naps for a while before it asks for the next wake-up: the lock is hot
@@ -50,10 +52,12 @@
 //   leaves a doubt; after kMostDoubts of them a try takes it.
 // Fairness: urgent threads come first, in the order of their priorities, in which the kernel wakes
 //   them, one for each release; a thread that runs may be faster, as with any lock that admits
-//   barging. Threads of the line become fronts in the order in which they fell asleep. Each is the
-//   front for LOCKSWAP_HANDOVER_US at most, and then next. A signal handler, or a look by itself,
-//   puts a sleeper at the end of the kernel's queue. Under spin and yield nobody sleeps, and no
-//   thread is urgent: the front is the first that looks, and then is next.
+//   barging. Threads of the line become fronts in the order in which they fell asleep, also those
+//   that were called and lost. One that is called as it is about to fall asleep may go before a
+//   sleeper that the same call woke, once. Each is the front for LOCKSWAP_HANDOVER_US at most, and
+//   then next. A signal handler, or a look by itself, puts a sleeper at the end of the kernel's
+//   queue. Under spin and yield nobody sleeps, and no thread is urgent: the front is the first that
+//   looks, and then is next.
 // Space: no nodes. Where the count is full, a thread yields instead of joining the line.
 #pragma once
 
@@ -65,6 +69,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/pause.h"
 #include "wait/concept.h"
 
 namespace lockswap {
@@ -74,10 +79,10 @@ class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
   using Front::be_front, Front::be_urgent, Front::is_urgent, Front::more_, Front::call,
-      Front::calls_, Front::is_open, Front::kBusy, Front::kCalled, Front::kDoubt, Front::kDoubts,
-      Front::kFront, Front::kFrontChannel, Front::kHandOff, Front::kLineChannel, Front::kLocked,
-      Front::kMostDoubts, Front::kSleeps, Front::kWaiter, Front::kWaiters, Front::must_call,
-      Front::word_;
+      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled,
+      Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel, Front::kHandOff,
+      Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kSleeps, Front::kWaiter,
+      Front::kWaiters, Front::must_call, Front::word_;
   using typename Front::Value;
 
   // --- taking
@@ -173,7 +178,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       // The one with the highest real-time priority, as the kernel orders them.
       if ((v & kSleeps) != 0) W::wake_one(&word_, kFrontChannel);
       // Without kCalled somebody has looked.
-      if (called && (v & kCalled) != 0) W::wake_one(&calls_, kLineChannel);
+      if (called && (v & kCalled) != 0) Front::wake_line();
     }
   }
 
@@ -189,11 +194,14 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // The thread is counted, and had loaded `calls` before.
   bool in_line(std::uint32_t calls, const Deadline* deadline) noexcept {
     bool doubts = false;
+    std::uint32_t channel = kLineChannel;
     for (unsigned looks = 0;;) {
       const Deadline soon = within(
           deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook));
       // relaxed: the load below acquires.
-      const bool was_called = W::wait_once(calls_, relaxed, calls, kLineChannel, &soon);
+      const Parked parked = W::wait_once(calls_, relaxed, calls, channel, &soon);
+      const bool was_called = parked != Parked::timed_out;
+      if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();
       if (!was_called) ++looks;
       // Before the look: a call after the look changes it, so that the next sleep does not begin.

@@ -21,7 +21,7 @@ namespace lockswap {
 template <Platform P, LineWaitPolicy<P> W>
 class EventualMutex : public EventualLock<P, W> {
  public:
-  static constexpr Claims kClaims{};
+  static constexpr Claims kClaims{.sleepers_in_order = true};
   // Exploration has cases for that, in which its times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{

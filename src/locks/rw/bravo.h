@@ -62,7 +62,8 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   using Frame = RwFrame<P, Core>;
   static constexpr bool kHasTokens = true;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
-  static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers};
+  static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers,
+                                  .sleepers_in_order = Core::kClaims.sleepers_in_order};
   // As LockInfo's. The lock below adds a token to keep.
   static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 92
                                             : ReadTokens<Core>::kHasTokens ? 70

@@ -62,7 +62,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       Line::must_call, Line::word_;
 
  public:
-  static constexpr Claims kClaims{};
+  static constexpr Claims kClaims{.sleepers_in_order = true};
   // Exploration has cases for that, in which its times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{

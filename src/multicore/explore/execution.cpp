@@ -71,7 +71,7 @@ void Machine::reset(const Scenario& scenario) {
   count_ = scenario.threads;
   memory_.reset(model);
   search.begin_execution();
-  steps_ = idle_rounds_ = patience_rounds_ = process_ = 0;
+  steps_ = sleeps_ = idle_rounds_ = patience_rounds_ = process_ = 0;
   writes_ = 0;
   one_thread_ = false;
   failure_.clear();
@@ -79,7 +79,8 @@ void Machine::reset(const Scenario& scenario) {
     Thread& t = threads_[i];
     memory_.thread(i).now.clock(i) = 1;
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
-    t.patient = t.impatient = false;
+    t.patient = t.impatient = t.lost_place = false;
+    t.sleeps = {};
     t.generation = 0;
     t.place = static_cast<unsigned>(i);
     t.exit_hooks.clear();

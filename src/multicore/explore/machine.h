@@ -156,9 +156,22 @@ class Machine {
   bool await(const Condition& c, Order declared, const Deadline* deadline, const Site& site);
   Parked park(int location, std::uint32_t low_half, std::uint32_t channels,
               const Deadline* deadline, std::uint32_t priority, const Site& site);
-  // `one`: of those that sleep with the highest priority, any.
+  // `one`: of those that sleep with the highest priority, any, or with wakes_in_order the one that
+  // fell asleep first.
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
+  bool wakes_in_order = false;
+  // Since forget_sleeps, when the thread first fell asleep on what `other` sleeps on now: a number
+  // that grows; 0: it did not. Both are 0 if `other` is awake, or about to be.
+  struct FirstSleeps {
+    int own, other;
+  };
+  FirstSleeps first_sleeps(int thread, int other) const;
+  // A thread that no wake-up ended a sleep of has lost its place: from then on it has none.
+  void forget_sleeps() {
+    me().sleeps = {};
+    me().lost_place = false;
+  }
   bool wake_dropped(const Site& site) { return mutates(Mutation::drop, Op::wake, relaxed, site); }
   void step_aside(const Site& site);
   bool passed(const Deadline& deadline);
@@ -185,6 +198,29 @@ class Machine {
   void point();
 
  private:
+  // When a thread first fell asleep on each of some words.
+  struct Sleeps {
+    struct First {
+      const void* address = nullptr;
+      int number = 0;
+    };
+    std::array<First, 4> first{};
+
+    void note(const void* address, int number) {
+      for (First& f : first) {
+        if (f.address == address) return;
+        if (f.address != nullptr) continue;
+        f = {address, number};
+        return;
+      }
+    }
+    int at(const void* address) const {
+      for (const First& f : first) {
+        if (f.address == address) return f.number;
+      }
+      return 0;
+    }
+  };
   struct Thread {
     Fiber fiber;
     bool finished;
@@ -198,16 +234,19 @@ class Machine {
     Caller caller;
 
     enum class Wait : std::uint8_t { none, await, parked, aside } wait;
-    Condition condition;        // await
-    Order order;                // await
-    bool timed;                 // await, parked
-    bool idle;                  // the same, with a deadline that passes when nobody can go on
-    bool idle_over;             // which has passed
-    bool patient;               // the same: its deadline has patience
-    const void* address;        // parked
-    std::uint32_t channels;     // parked
-    std::uint32_t priority;     // parked; 0: none of a real-time policy
-    bool woken;                 // parked
+    Condition condition;     // await
+    Order order;             // await
+    bool timed;              // await, parked
+    bool idle;               // the same, with a deadline that passes when nobody can go on
+    bool idle_over;          // which has passed
+    bool patient;            // the same: its deadline has patience
+    const void* address;     // parked
+    std::uint32_t channels;  // parked
+    std::uint32_t priority;  // parked; 0: none of a real-time policy
+    bool woken;              // parked
+    int asleep_since;        // parked: the number of that sleep
+    Sleeps sleeps;
+    bool lost_place;            // a sleep ended without a wake-up
     std::uint64_t writes_seen;  // aside
   };
 
@@ -279,6 +318,7 @@ class Machine {
   int survivor_ = kMain;  // of the newest fork
   Bounds left_;
   int steps_ = 0;
+  int sleeps_ = 0;
   int idle_rounds_ = 0;
   int patience_rounds_ = 0;
   std::uint64_t writes_ = 0;

@@ -1,4 +1,5 @@
 // Waiting, sleeping, and time.
+#include <algorithm>
 #include <ctime>
 #include <limits>
 
@@ -114,7 +115,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
     if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
-    return Parked::woken;
+    return Parked::changed;
   }
   if (is_traced()) {
     note("sleeps on %s, channels %#x%s", atom_name(location).c_str(), channels,
@@ -127,12 +128,15 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   begins_to_wait(deadline);
   t.idle = is_idle(deadline);
   t.woken = false;
+  t.asleep_since = ++sleeps_;
+  t.sleeps.note(t.address, t.asleep_since);
   t.wait = Thread::Wait::parked;
   let_others();
   t.wait = Thread::Wait::none;
   const bool idle_over = t.idle_over;
   t.idle = t.idle_over = false;
   if (t.woken) return Parked::woken;
+  t.lost_place = true;
   if (idle_over) {
     note("has waited for long enough");
     return Parked::timed_out;
@@ -175,6 +179,12 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
       if (n != 0 && t.priority > threads_[asleep[0]].priority) n = 0;
       if (n == 0 || t.priority == threads_[asleep[0]].priority) asleep[n++] = i;
     }
+    if (wakes_in_order && n > 1) {
+      asleep[0] = *std::min_element(asleep, asleep + n, [this](int a, int b) {
+        return threads_[a].asleep_since < threads_[b].asleep_since;
+      });
+      n = 1;
+    }
     if (n != 0) only = asleep[n > 1 ? search.choose(n) : 0];
   }
   for (int i = 0; i < count_; ++i) {
@@ -189,6 +199,14 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
          location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
   }
   return woken;
+}
+
+Machine::FirstSleeps Machine::first_sleeps(int thread, int other) const {
+  const Thread& t = threads_[thread];
+  const Thread& o = threads_[other];
+  const bool asleep = o.wait == Thread::Wait::parked && !o.woken && !ready(other);
+  if (!asleep || t.lost_place || o.lost_place) return {0, 0};
+  return {t.sleeps.at(o.address), o.sleeps.at(o.address)};
 }
 
 void Machine::step_aside(const Site& site) {

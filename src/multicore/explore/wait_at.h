@@ -24,8 +24,8 @@ struct WaitAt {
                  [&] { return W::sleep(atom, order, flag, channel, deadline, pred); });
   }
   template <class A>
-  static bool wait_once(A& atom, Order order, typename A::value_type seen, std::uint32_t channel,
-                        const Deadline* deadline, Site s = Site::current()) {
+  static Parked wait_once(A& atom, Order order, typename A::value_type seen, std::uint32_t channel,
+                          const Deadline* deadline, Site s = Site::current()) {
     // Not every change is for this thread: one that sleeps on may be right.
     const auto never = [](typename A::value_type) { return false; };
     return waits(atom, never, s,
@@ -47,11 +47,11 @@ struct WaitAt {
 
  private:
   template <class A, class Pred, class Wait>
-  static bool waits(A& atom, Pred pred, const Site& s, Wait wait) {
+  static auto waits(A& atom, Pred pred, const Site& s, Wait wait) {
     machine.caller() = {s, condition_on<typename A::value_type>(pred, atom.location()), true};
-    const bool done = wait();
+    const auto how = wait();
     machine.caller().set = false;
-    return done;
+    return how;
   }
 };
 
