@@ -111,6 +111,7 @@ PROGRAMS = {
     "bonsai --seconds 0.1 --tails 0.1 --threads 3 --updates 0.5 --structure plain-memb": ("find", "update"),
     "openssl_digest --seconds 0.1 --tails 0.1": ("digest",),
     "openssl_digest --seconds 0.1 --tails 0.1 --fetched": ("digest",),
+    "openssl_handshakes --seconds 0.1 --tails 0.1 --threads 3": ("connection",),
     "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100": ("get", "change"),
     "kyoto --seconds 0.1 --tails 0.1 --records 2000 --mutation 40 --cursor 100 --db cache": ("get", "change"),
 }
@@ -489,6 +490,9 @@ def test_locks_inside_libraries() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = values("openssl_digest --seconds 0.1 --tails 0 --fetched", "bravo-ba", Path(folder) / "stats")
         need(counted(Path(folder))["reads"] < found["ops"], "a fetched algorithm still takes locks")
+    with tempfile.TemporaryDirectory() as folder:
+        found = values("openssl_handshakes --seconds 0.1 --tails 0", "bravo-ba", Path(folder) / "stats")
+        need(counted(Path(folder))["reads"] >= 100 * found["ops"], "fewer than 100 read locks a connection")
     line = "kyoto --seconds 0.1 --tails 0 --records 1000 --mutation 50 --db"
     for db in ("protohash", "cache"):
         with tempfile.TemporaryDirectory() as folder:
