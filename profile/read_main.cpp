@@ -219,7 +219,7 @@ void modules(const Record& r) {
     const Module& m = r.module[i];
     std::printf("%s\n{\"path\":", i == 0 ? "" : ",");
     string(m.path[0] != 0 ? m.path : r.exe);
-    std::printf(",\"build_id\":\"");
+    std::printf(",\"begin\":%llu,\"build_id\":\"", static_cast<Number>(m.begin));
     for (std::uint32_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
       std::printf("%02x", m.build_id[b]);
     std::printf("\"}");

@@ -69,7 +69,8 @@ def _nothing_hot() -> Advice:
 
 def _experiment(trial: Trial, hot: list[Hot], cpus: int, end: float) -> Advice:
     for one in hot:
-        _say(f"{one.lock.kind} {one.lock.name}: {one.evidence}; it may cost {100 * one.share:.0f} % of their time")
+        cost = f"waits and its cache line cost up to {100 * one.share:.0f} %"
+        _say(f"{one.lock.kind} {one.lock.name}: {one.evidence}; {cost}")
     found = [_best_for(trial, one, cpus, _share_of(end, len(hot) - n)) for n, one in enumerate(hot)]
     best = [candidate for candidate in found if candidate is not None]
     if not best:

@@ -26,7 +26,7 @@ class Hot:
         words = [f"{lock.acquisitions:,} acquisitions by {lock.threads} threads"]
         if lock.kind == "rwlock":
             words.append(f"{100 * self.read_share:.1f} % of them read")
-        words.append(f"{100 * lock.contended / max(1, lock.acquisitions):.1f} % had to wait")
+        words.append(f"{lock.contended:,} ({100 * lock.contended / max(1, lock.acquisitions):.1f} %) had to wait")
         return ", ".join(words)
 
 
@@ -69,7 +69,7 @@ def candidates(hot: Hot, processors: int) -> list[Candidate]:
         if fits:
             chosen.append(("cohort", "no more threads than processors, so it can be handed on"))
     elif hot.read_share >= 0.9:
-        chosen = [("auto", "mostly read: BRAVO spares readers the lock's line")]
+        chosen = [("auto", "mostly read: BRAVO spares readers the lock's cache line")]
         if hot.read_share >= 0.99:
             chosen.append(("bravo-asym-eventual", "hardly written: readers that make no update"))
         if fits:

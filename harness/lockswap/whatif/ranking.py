@@ -50,7 +50,7 @@ def shown(ranks: list[Rank], missed: list[Delayed], base: list[float], metric: M
     unit = " s" if metric.pattern is None else ""
     lines = [f"Without a delay {metric.name} is {usual.median:.4g}{unit} (median of {usual.n} runs).", ""]
     if ranks:
-        head = ("rank", "lock", "part of it", "95 %", "1 us more in each hold", "holds", "of", "delays tried")
+        head = ("rank", "lock", "its holds cost", "95 %", "1 us more in each", "holds", "mean", "delays tried")
         lines += aligned([head, *(_row(place, one) for place, one in enumerate(ranks, 1))], terminal_width())
         lines += ["", *(_sentence(place, ranks, metric) for place in range(len(ranks)))]
     lines += [f"{one.title}: no hold of it was seen by the rule '{one.rule}', so nothing is known." for one in missed]
@@ -79,7 +79,8 @@ def _sentence(place: int, ranks: list[Rank], metric: Metric) -> str:
     one = ranks[place]
     what = f"{one.lock.title}: "
     if one.is_shown:
-        what += f"{metric.name} would be about {one.share.estimate:.1f} % better if its holds took no time."
+        gain = f"about {one.share.estimate:.1f} % better"
+        what += f"{metric.name} would be {gain} if the work in its holds stood outside."
     elif one.percent.high < 0:
         what += "longer holds cost less than the same time behind them."
     else:
