@@ -9,7 +9,7 @@ PACKAGES_build=(
   libcli11-dev # command lines of our benchmarks
   libgtest-dev
   libkyotocabinet-dev # the database of apps/kyoto.cpp
-  libssl-dev          # the library of apps/openssl_digest.cpp
+  libssl-dev          # the libraries of apps/openssl_*.cpp
   ninja-build
   python3-venv
   systemtap-sdt-dev # static probes, for tracers

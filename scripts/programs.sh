@@ -16,4 +16,14 @@ get_programs() {
     LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps quietly "unpack-$set" \
       bash "$ROOT/tests/programs/unpack.sh" "$BUILD/programs/$set" "${servers[@]}"
   done
+  [[ -z ${1:-} ]] || get_duckdb
+}
+
+# A database that Debian doesn't have; of PyPI, in a folder of its own.
+get_duckdb() {
+  local folder=$BUILD/programs/duckdb
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$folder.part"
+  quietly duckdb "$BUILD/venv/bin/pip" install --disable-pip-version-check --target "$folder.part" duckdb==2.0.0
+  mv "$folder.part" "$folder"
 }

@@ -5,15 +5,14 @@ import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
-import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from tracer import end_tracer, wait_until_attached, why_no_tracer
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build/liblockswap.so"
@@ -118,55 +117,11 @@ def test_slow_stages_have_semaphores_and_nothing_else_does() -> None:
         assert all(bool(n.semaphore) == (name in SLOW) for n in found), name
 
 
-@cache
-def why_no_tracer() -> str:
-    """Empty: the kernel lets bpftrace look."""
-    if shutil.which("bpftrace") is None:
-        return "no bpftrace"
-    done = subprocess.run(
-        ["bpftrace", "-e", f"uprobe:{LIBRARY}:pthread_mutex_lock {{}} BEGIN {{ exit(); }}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    return "" if done.returncode == 0 else f"bpftrace may not look here: {done.stderr.strip().splitlines()[-1:]}"
-
-
-def attached(tracer: subprocess.Popen, said: Path) -> bool:
-    """Each place that it looks at is an open event of the tracer's, beside one for each processor."""
-    wanted = re.search(r"Attaching (\d+) probes?", said.read_text())
-    if wanted is None:
-        return False
-    begin_and_end = 2
-    files = Path(f"/proc/{tracer.pid}/fd").iterdir()
-    events = sum(1 for f in files if "perf_event" in str(f.readlink()))
-    return events >= int(wanted[1]) - begin_and_end + len(os.sched_getaffinity(0))
-
-
-def end_tracer(tracer: subprocess.Popen) -> None:
-    """bpftrace prints its maps and ends, but a signal that reaches it before it waits for events is lost on it."""
-    for _ in range(24):
-        if catches_interrupts(tracer.pid):
-            tracer.send_signal(signal.SIGINT)
-        try:
-            tracer.wait(timeout=5)
-            return
-        except subprocess.TimeoutExpired:
-            continue
-    raise AssertionError("bpftrace doesn't end")
-
-
-def catches_interrupts(pid: int) -> bool:
-    """Once it has taken one it takes the default action for the next, which would lose what it has to say."""
-    caught = re.search(r"^SigCgt:\s+(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGINT - 1) & 1)
-
-
 def traced(folder: Path, *arguments: str | Path, rounds: int = 1, **locks: str) -> str:
     """What bpftrace says of the program under a copy of the library: other processes have the library itself loaded,
     and would be looked at, too. {} among the arguments is the copy."""
-    if why_no_tracer():
-        pytest.skip(why_no_tracer())
+    if why_no_tracer(LIBRARY):
+        pytest.skip(why_no_tracer(LIBRARY))
     copy = folder / "liblockswap.so"
     shutil.copy(LIBRARY, copy)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
@@ -178,11 +133,7 @@ def traced(folder: Path, *arguments: str | Path, rounds: int = 1, **locks: str) 
         subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT) as tracer,
     ):
         try:
-            end = time.monotonic() + 120
-            while not attached(tracer, said):
-                assert tracer.poll() is None, said.read_text()
-                assert time.monotonic() < end, said.read_text()
-                time.sleep(0.1)
+            wait_until_attached(tracer, said)
             with subprocess.Popen(
                 [USER, str(rounds)], env=under, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             ) as user:
