@@ -16,6 +16,7 @@ enum ListWords : unsigned {
   WAITS_AS_ANOTHER = 1u << 7,
   COMPARED = 1u << 8,
   SHOWS_CONDS = 1u << 9,
+  EXPLORES_ASYM = 1u << 10,
 };
 constexpr ListWords operator|(ListWords a, ListWords b) noexcept {
   return static_cast<ListWords>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -34,7 +34,7 @@ def listed() -> dict[str, str]:
         if "PASSED_THROUGH" in words:
             continue
         found.setdefault(header, f"core/{name}")
-        if "SHOWS_BRAVO_ASYM" in words:
+        if "EXPLORES_ASYM" in words:
             found["locks/rw/bravo.h"] = f"bravo-{name}"
             found["readers/row_slots.h"] = f"bravo-asym-{name}"
     return found
