@@ -49,7 +49,7 @@ def record_machine(out: Path) -> None:
     """DIR/env.json: a figure without its machine says nothing. Makes DIR."""
     out.mkdir(parents=True, exist_ok=True)
     paths = Paths.find()
-    found = machine.environment(paths, Registry.load(paths), [])
+    found = machine.environment(paths, Registry.load(paths).version, [])
     del found["perf_events"]
     (out / "env.json").write_text(json.dumps(found, indent=2) + "\n")
 

@@ -1,6 +1,7 @@
 """tools/measure_bravo.py: when it continues, which time counts, and which results it does not call measured."""
 
 import itertools
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import measure_bravo
+import measure_costs
 from measure_bravo import LEAST_PAIRS, Rounds, at_least, at_most, verdict
 
 
@@ -93,3 +95,8 @@ def test_mistakes_are_named(capsys, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["measure_bravo", *arguments])
         assert measure_bravo.main() == 2
         assert says in capsys.readouterr().err
+
+
+def test_the_machine_stands_beside_the_figures(tmp_path):
+    measure_costs.record_machine(tmp_path / "new")
+    assert json.loads((tmp_path / "new/env.json").read_text())["lockswap"]
