@@ -34,6 +34,10 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // How long the first of those that wait for a lock goes without it before the lock is kept for
   // that thread (common/eventual_line.h); 0: not at all. In nanoseconds, at most a minute.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
+  // Of such a lock, for those that count or check: the calling thread has that lock, which was kept
+  // for it; or it releases a lock to readers that wait, before any writer. Both order nothing.
+  P::handed_off(&deadline);
+  P::begins_phase();
   // How long a lock that is kept for a thread waits for that thread, which may be stopped. 0: for
   // ever. In nanoseconds.
   { P::take_back() } -> std::same_as<std::uint64_t>;

@@ -13,6 +13,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "platform/futex.h"
+#include "platform/line_events.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 #include "platform/processors.h"
@@ -107,6 +108,9 @@ struct Native {
   static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
   static std::uint64_t hand_off_after() noexcept { return hand_off_after_; }
   static void set_hand_off_after(std::uint64_t ns) noexcept { hand_off_after_ = ns; }
+  // The thread remembers it until the contract counts what it has done (posix/count_line.h).
+  static void handed_off(const void*) noexcept { ++per_thread<LineEvents>.hand_offs; }
+  static void begins_phase() noexcept { ++per_thread<LineEvents>.phases; }
   // Longer than threads wait in line for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t reads_per_clock() noexcept { return 16; }

@@ -197,8 +197,11 @@ class MutexBuilder {
         c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
       }
     };
+    const std::size_t first = cases_.size();
     add_all(kRationed, false);
     add_all(kRationedMany, true);
+    for (std::size_t i = first; i < cases_.size(); ++i)
+      cases_[i].wakes_one_at_a_time = !has_urgent(cases_[i]);
     if (!sleeps(name)) return;  // nobody has an age, or is urgent
     add_oldest("core/" + name + "-impatient", core).impatient = true;
     add_oldest("core/" + name + "-at-once", core).at_once = true;
@@ -218,6 +221,11 @@ class MutexBuilder {
     return {std::min(a.preemptions, b.preemptions), std::min(a.stale, b.stale),
             std::min(a.spurious, b.spurious), std::min(a.timeouts, b.timeouts),
             std::min(a.moves, b.moves)};
+  }
+  // A thread with a real-time policy may ask for the wake-up that another one has had.
+  static bool has_urgent(const Case& c) {
+    return std::ranges::any_of(c.threads,
+                               [](const std::string& t) { return t.find("fifo") != t.npos; });
   }
   static bool sleeps(const std::string& name) { return name.find("/park") != std::string::npos; }
   // The least that a mutex and a wait policy need.

@@ -10,7 +10,7 @@ void Observer::reset(const Claims& claims) {
   arrivals_ = writers_inside_ = 0;
   for (Thread& t : threads_) {
     t.activities.clear();
-    t.waits = t.releases = false;
+    t.waits = t.releases = t.is_next = false;
   }
   ghosts_.clear();
 }
@@ -21,6 +21,7 @@ void Observer::begins(bool is_write, How how) {
   t.waits = true;
   t.how = how;
   t.arrival = t.phases = 0;
+  t.is_next = false;
   t.at_begin = machine.view();
   machine.expect_doorway();
   machine.forget_sleeps();
@@ -53,6 +54,9 @@ void Observer::acquired() {
     if (!other.activities.back().is_write) {
       if (++other.phases > 1 && claims_.phase_fair) {
         machine.fail("not phase-fair: T%d waits for a second writer", i);
+      }
+      if (other.is_next && claims_.sleeping_readers_next) {
+        machine.fail("not next: T%d slept as a writer left, and waits for a second one", i);
       }
     } else if (claims_.fifo_writers && other.how == How::wait && t.how == How::wait &&
                other.arrival < t.arrival) {
@@ -113,6 +117,11 @@ bool Observer::stood_in_the_way(const Activity& mine) {
 void Observer::begins_release(bool is_write) {
   if (is_write) --writers_inside_;
   me().releases = true;
+  for (int i = 0; is_write && i < kMaxThreads; ++i) {
+    Thread& other = threads_[i];
+    if (i != machine.current() && other.waits && !other.activities.back().is_write)
+      other.is_next |= machine.asleep(i);
+  }
 }
 
 void Observer::released() {

@@ -3,7 +3,8 @@
 //
 //   phase fairness, writers in order,
 //   readers that exclude each other,
-//   sleepers in order                  if the lock's kClaims say so (locks/common/claims.h)
+//   sleepers in order,
+//   sleeping readers next              if the lock's kClaims say so (locks/common/claims.h)
 //   a try or timed form fails          only if another acquisition or hold stood in its way, which
 //                                      had not ended, by the program's own happens-before, when it
 //                                      began
@@ -64,8 +65,9 @@ class Observer {
     bool waits;
     bool releases;
     How how;
-    int arrival;  // 0: it has not arrived yet
-    int phases;   // writers' sections that it has seen while it waited
+    int arrival;   // 0: it has not arrived yet
+    int phases;    // writers' sections that it has seen while it waited
+    bool is_next;  // a reader that slept as a writer left
     View at_begin;
   };
 

@@ -63,14 +63,15 @@ void check(const Case& c, const Method& m, const std::string& words) {
 }
 
 template <Fault kFault, template <class> class Wait>
-void toy(const char* name, std::vector<std::string> threads, const std::string& words,
-         bool wakes_in_order = false) {
+void toy(
+    const char* name, std::vector<std::string> threads, const std::string& words,
+    void (*set_up)(Case&) = [](Case&) {}) {
   static CoreLock<ToyWith<kFault>::template Core, Wait> lock;
   Case c;
   c.name = name;
   c.lock = &lock;
   c.threads = std::move(threads);
-  c.wakes_in_order = wakes_in_order;
+  set_up(c);
   for (const MemoryModel memory : {MemoryModel::c11, MemoryModel::tso, MemoryModel::sc}) {
     for (const Schedule schedule : {Schedule::dfs, Schedule::pct, Schedule::random})
       check(c, {.memory = memory, .schedule = schedule}, words);
@@ -212,7 +213,13 @@ int main() {
   toy<Fault::leaks, Spin>("leaks", {"R u", "R u"}, "at the end the lock is not at rest");
   toy<Fault::barges, Spin>("barges", {"W u", "W u", "R u"}, "not phase-fair: ");
   toy<Fault::disorder, Spin>("disorder", {"W u", "W u", "W u"}, "not first come, first served: ");
-  toy<Fault::younger, Park>("younger", {"W u", "W u", "W u"}, "not in order: ", true);
+  toy<Fault::younger, Park>("younger", {"W u", "W u", "W u"},
+                            "not in order: ", [](Case& c) { c.wakes_in_order = true; });
+  toy<Fault::jumps, Park>("jumps", {"W u W u", "R u"},
+                          "not next: ", [](Case& c) { c.at_once = true; });
+  toy<Fault::calls_two, Park>("calls_two", {"W u", "W u", "W u"}, "two wake-ups are under way",
+                              [](Case& c) { c.wakes_one_at_a_time = true; });
+  toy<Fault::generous, Spin>("generous", {"W u W u", "W u"}, "a second hand-off, though");
   toy<Fault::shy, Spin>("shy", {"W u +1", "?1 tryW u"}, "an acquisition failed, though nothing");
   toy<Fault::hasty, Spin>("hasty", {"W u", "timedR u"}, "ETIMEDOUT before the deadline");
   toy<Fault::never_late, Spin>("never_late", {"W u +1", "?1 lateW u"},

@@ -71,7 +71,7 @@ class RwBuilder {
     }
     if constexpr (has_bravo_asym_form<Any>(kWords)) {
       const std::string asym = "bravo-asym-" + name;
-      if constexpr (has(kWords, SHOWS_BRAVO_ASYM) && has_direct_form(kWords)) {
+      if constexpr (has(kWords, EXPLORES_ASYM)) {
         add_bravo_asym<Core, Spin>(asym + "/spin");
         add_bravo_asym<Core, Park>(asym + "/park");
         add_each_bravo<Core, Yield, Over::bravo_asym>(asym + "/yield");
@@ -282,6 +282,18 @@ class RwBuilder {
       for (const char* script : kForkSystems)
         add_biased(name, &bravo, fork(script));
     }
+    // The claim about sleepers is passed on. More than that is for the lock itself.
+    if constexpr (requires { Core<Explored, Wait<Explored>>::kRationsHandOffs; }) {
+      const std::size_t first = cases_.size();
+      if (sleeps(name)) {
+        add_oldest(name + "-impatient", bravo).impatient = true;
+        add_oldest(name + "-at-once", bravo).at_once = true;
+      }
+      for (std::size_t i = first; i < cases_.size(); ++i) {
+        cases_[i].bounds = kOldestQuick;
+        cases_[i].quick_bounds = kSequence;
+      }
+    }
     add_patience(name, &bravo, true, kSystems, kSystems || is_large_ ? nullptr : &second);
     // A hold of the lock below, of a thread that is gone, and one of a slot.
     for (const Script& s : kContract) {
@@ -348,8 +360,11 @@ class RwBuilder {
         c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
       }
     };
+    const std::size_t first = cases_.size();
     add_all(kRationed, false);
     add_all(kRationedMany, true);
+    for (std::size_t i = first; i < cases_.size(); ++i)
+      cases_[i].wakes_one_at_a_time = !has_urgent(cases_[i]);
     if (!sleeps(name)) return;  // nobody has an age, or is urgent
     add_oldest("core/" + name + "-impatient", core).impatient = true;
     add_oldest("core/" + name + "-at-once", core).at_once = true;
@@ -376,6 +391,11 @@ class RwBuilder {
     }
   }
 
+  // A thread with a real-time policy may ask for the wake-up that another one has had.
+  static bool has_urgent(const Case& c) {
+    return std::ranges::any_of(c.threads,
+                               [](const std::string& t) { return t.find("fifo") != t.npos; });
+  }
   static bool sleeps(const std::string& lock_name) {
     return lock_name.find("/park") != std::string::npos;
   }

@@ -453,9 +453,12 @@ Scenario Case::scenario() const {
       steps->back().push_back(parse(part));
     if (t.empty()) steps->back().push_back({});  // it only takes a place
   }
+  const bool some_give_up = std::ranges::any_of(threads, [](const std::string& t) {
+    return t.find("try") != t.npos || t.find("timed") != t.npos;
+  });
   Scenario s;
   s.threads = static_cast<int>(threads.size());
-  s.setup = [this, world] {
+  s.setup = [this, world, some_give_up] {
     LockUnderTest* const both[kPlaces] = {lock, second};
     world->got_in = false;
     for (int i = 0; i < kPlaces; ++i) {
@@ -468,6 +471,8 @@ Scenario Case::scenario() const {
       Claims claims = zeroed || g.lock == nullptr ? Claims{} : g.lock->claims();
       if (patient || impatient) claims.readers_exclude = false;  // a reader's patience may be over
       if (!wakes_in_order) claims.sleepers_in_order = false;
+      // Elsewhere the explorer does not know which readers have waited for their time.
+      if (!at_once || takes_back || some_give_up) claims.sleeping_readers_next = false;
       g.observer.reset(claims);
     }
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
@@ -481,6 +486,7 @@ Scenario Case::scenario() const {
     Explored::patience = patient || impatient ? 1 : 0;
     machine.patience_is_short = impatient;
     machine.wakes_in_order = wakes_in_order;
+    machine.wakes_one_at_a_time = wakes_one_at_a_time;
     Explored::hand_off_time = at_once ? 0 : 1;
     Explored::take_back_after = takes_back ? 1 : 0;
     // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.

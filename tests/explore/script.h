@@ -64,6 +64,8 @@ struct Case {
   bool seldom = false;  // a reader thinks of the bias at every other slow read alone
   // A wake-up of one thread wakes the one that fell asleep first, as the kernel does.
   bool wakes_in_order = false;
+  // A lock's second wake-up of one thread on a word waits until a thread has looked.
+  bool wakes_one_at_a_time = false;
   bool zeroed = false;  // nobody has initialised the lock
   bool destroys = false;
   bool in_larger = false;  // another case of the run with each change contains this one

@@ -21,6 +21,9 @@ enum class Fault : std::uint8_t {
   barges,      // claims phase fairness, and lets in every thread that comes
   disorder,    // claims an order of writers, and has none
   younger,     // claims an order of sleepers, and wakes the one that came last
+  jumps,       // claims that sleeping readers are next, and lets in a writer that comes
+  calls_two,   // a release wakes two threads, one after the other
+  generous,    // each acquisition is a hand-off
   shy,         // a try fails on a lock that was written before
   hasty,       // a timed form does not wait
   never_late,  // a timed form that comes late does not look
@@ -33,7 +36,8 @@ class Toy {
  public:
   static constexpr Claims kClaims{.phase_fair = kFault == Fault::barges,
                                   .fifo_writers = kFault == Fault::disorder,
-                                  .sleepers_in_order = kFault == Fault::younger};
+                                  .sleepers_in_order = kFault == Fault::younger,
+                                  .sleeping_readers_next = kFault == Fault::jumps};
 
   static bool prepare() noexcept { return true; }
 
@@ -97,7 +101,9 @@ class Toy {
   bool enter() noexcept {
     std::uint32_t v = word_.load(relaxed);
     while (may_write(v)) {
-      if (word_.compare_exchange(v, v | kWriter, acquire)) return true;
+      if (!word_.compare_exchange(v, v | kWriter, acquire)) continue;
+      if constexpr (kFault == Fault::generous) P::handed_off(this);
+      return true;
     }
     return false;
   }
@@ -117,7 +123,11 @@ class Toy {
   void leave(std::uint32_t what) noexcept {
     std::uint32_t v = word_.load(relaxed);
     const Order order = kFault == Fault::order ? relaxed : release;
-    if constexpr (kFault == Fault::younger) {
+    if constexpr (kFault == Fault::calls_two) {
+      while (!word_.compare_exchange(v, v - what, order)) {}
+      for (int i = 0; i < 2; ++i)
+        W::wake_one(&word_, ~std::uint32_t{0});
+    } else if constexpr (kFault == Fault::younger) {
       while (!word_.compare_exchange(v, v - what, order)) {}
       for (std::uint32_t channel = 1u << 3; channel != 0 && W::wake_one(&word_, channel) == 0;)
         channel >>= 1;

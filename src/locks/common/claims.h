@@ -15,6 +15,9 @@ struct Claims {
   // Of writers that fell asleep in the same line the first one gets in first, unless a signal or a
   // look by itself woke it. (A writer that never slept may get in before them.)
   bool sleepers_in_order = false;
+  // A reader that has waited for LOCKSWAP_HANDOVER_US, and sleeps as a writer leaves, is in before
+  // the next writer, unless a try, a deadline or P::take_back() comes between.
+  bool sleeping_readers_next = false;
 };
 // A thread has arrived by the first read-modify-write of its acquisition.
 

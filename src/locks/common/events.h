@@ -20,9 +20,12 @@ enum class Event : std::uint8_t {
   timeout,              // timed forms that returned ETIMEDOUT
   foreign_release,      // read releases by a thread without a record
   to_glibc,             // calls on process-shared locks
+  hand_off,             // acquisitions of a lock, or of its lane, that was kept for the thread
+  phase,                // releases of a writer to readers that wait, before any other writer
   // Of mutexes.
   mutex_call,
-  mutex_lock,  // acquisitions
+  mutex_lock,      // acquisitions
+  mutex_hand_off,  // of a mutex, or of its lane, that was kept for the thread
   mutex_failed_try,
   mutex_timeout,
   mutex_to_glibc,  // calls on robust, priority-aware and process-shared ones

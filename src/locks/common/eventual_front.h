@@ -136,7 +136,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
   // no room for the time of the last hand-off, each front waits for the whole time.
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
-      // relaxed: it decides nothing but times.
+      // relaxed: what made the thread the front has acquired, as a rule (take_slowly, in_line).
       const std::uint32_t last = more_.handed_off.load(relaxed);
       if (last == 0) return 0;
       const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
@@ -162,6 +162,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
       // acquire: pairs with the releases of those that had the lock.
       if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked | leaves, acquire)) continue;
       if ((v & kHandOff) != 0) {
+        P::handed_off(&word_);
         if constexpr (kHasReaders)
           more_.handed_off.store(stamp(), relaxed);  // as in rest_of_ration
         call_early();

@@ -62,7 +62,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       Line::must_call, Line::word_;
 
  public:
-  static constexpr Claims kClaims{.sleepers_in_order = true};
+  static constexpr Claims kClaims{.sleepers_in_order = true, .sleeping_readers_next = true};
   // Exploration has cases for that, in which its times are short.
   static constexpr bool kRationsHandOffs = true;
   static constexpr LockInfo kInfo{
@@ -302,6 +302,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       }
       // release: the section; pairs with the acquires in the line, in read_if_open and in come_in.
       if (!word_.compare_exchange(v, next, release)) continue;
+      // Of a writer's release; the lock may be gone.
+      if ((next & ~v & Word::kPhase) != 0) P::begins_phase();
       // A demand may have come after the call.
       if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);
       if constexpr (W::kParks) {

@@ -71,7 +71,9 @@ void Machine::reset(const Scenario& scenario) {
   count_ = scenario.threads;
   memory_.reset(model);
   search.begin_execution();
-  steps_ = sleeps_ = idle_rounds_ = patience_rounds_ = process_ = 0;
+  steps_ = sleeps_ = idle_rounds_ = patience_rounds_ = process_ = moments_ = 0;
+  hand_offs_ = {};
+  if (wakes_one_at_a_time) wakes_ = {};
   writes_ = 0;
   one_thread_ = false;
   failure_.clear();
@@ -80,6 +82,7 @@ void Machine::reset(const Scenario& scenario) {
     memory_.thread(i).now.clock(i) = 1;
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
     t.patient = t.impatient = t.lost_place = false;
+    t.patience_over = 0;
     t.sleeps = {};
     t.generation = 0;
     t.place = static_cast<unsigned>(i);

@@ -161,6 +161,17 @@ class Machine {
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
   bool wakes_in_order = false;
+  // Of a lock that calls the next one only when the one before has looked: a failure if more
+  // wake-ups of one thread came to sleepers of a word than threads came back from there, and one.
+  bool wakes_one_at_a_time = false;
+  // A lock that rations hand-offs was handed off to the calling thread. A failure if the patience
+  // of none of its waits ended since the last hand-off of that lock.
+  void handed_off(const void* lock);
+  // The thread sleeps, and nothing is on its way that ends that for sure.
+  bool asleep(int thread) const {
+    const Thread& t = threads_[thread];
+    return t.wait == Thread::Wait::parked && !t.woken && !ready(thread);
+  }
   // Since forget_sleeps, when the thread first fell asleep on what `other` sleeps on now: a number
   // that grows; 0: it did not. Both are 0 if `other` is awake, or about to be.
   struct FirstSleeps {
@@ -221,6 +232,20 @@ class Machine {
       return 0;
     }
   };
+  // What came to those that sleep on a word.
+  struct Wakes {
+    const void* address = nullptr;
+    std::uint32_t channels = 0;  // that a wake-up of one was for
+    int of_one = 0;
+    std::array<int, 32> back{};  // by channel: how many came back from there
+  };
+  Wakes& wakes_of(const void* address);
+  void came_back(const void* address, std::uint32_t channels);
+  void wakes_one(const void* address);
+  struct HandOff {
+    const void* lock = nullptr;
+    int moment = 0;
+  };
   struct Thread {
     Fiber fiber;
     bool finished;
@@ -247,6 +272,7 @@ class Machine {
     int asleep_since;        // parked: the number of that sleep
     Sleeps sleeps;
     bool lost_place;            // a sleep ended without a wake-up
+    int patience_over;          // when the patience of a wait was over last; see moments_
     std::uint64_t writes_seen;  // aside
   };
 
@@ -321,6 +347,9 @@ class Machine {
   int sleeps_ = 0;
   int idle_rounds_ = 0;
   int patience_rounds_ = 0;
+  int moments_ = 0;  // numbers of hand-offs and of the ends of patience
+  std::array<HandOff, 8> hand_offs_{};
+  std::array<Wakes, 16> wakes_{};
   std::uint64_t writes_ = 0;
   std::uint32_t run_ = 0;
   std::string failure_;

@@ -70,6 +70,7 @@ struct Explored {
   }
   static void set_priority(int thread, std::uint32_t priority) {
     global<Priorities>().of[thread] = priority;
+    global<Priorities>().any = true;
   }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
@@ -122,6 +123,11 @@ struct Explored {
   static std::uint64_t reader_patience() { return patience; }
   static inline std::uint64_t hand_off_time = 1;  // it passes as patience does
   static std::uint64_t hand_off_after() { return hand_off_time; }
+  // Threads with real-time policies ask for hand-offs whenever they come.
+  static void handed_off(const void* lock) {
+    if (hand_off_time != 0 && !global<Priorities>().any) machine.handed_off(lock);
+  }
+  static void begins_phase() {}
   static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
   static inline std::uint32_t slow_reads_per_clock = 1;
@@ -234,6 +240,7 @@ struct Explored {
  private:
   struct Priorities {
     std::uint32_t of[kMaxThreads] = {};
+    bool any = false;
   };
   static constexpr std::uint32_t kThreadsInIds = 100;
   static std::uint32_t tid_of(int process, int thread) {

@@ -135,6 +135,7 @@ bool Machine::let_time_pass() {
     const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::parked;
     if (t.finished || !waits || !t.patient) continue;
     t.impatient = changed = true;
+    t.patience_over = ++moments_;
   }
   if (changed) {
     ++patience_rounds_;

@@ -43,7 +43,10 @@ bool Machine::may_lose_patience(const Thread& t) const {
   return t.patient && (t.impatient || (patience_is_short && left_.timeouts > 0));
 }
 void Machine::lose_patience() {
-  if (!me().impatient) --left_.timeouts;
+  if (!me().impatient) {
+    --left_.timeouts;
+    me().patience_over = ++moments_;
+  }
   note("its patience is over");
 }
 
@@ -115,6 +118,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
     if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
+    came_back(memory_.address_of(location), channels);
     return Parked::changed;
   }
   if (is_traced()) {
@@ -133,6 +137,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   t.wait = Thread::Wait::parked;
   let_others();
   t.wait = Thread::Wait::none;
+  came_back(t.address, channels);
   const bool idle_over = t.idle_over;
   t.idle = t.idle_over = false;
   if (t.woken) return Parked::woken;
@@ -186,6 +191,10 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
       n = 1;
     }
     if (n != 0) only = asleep[n > 1 ? search.choose(n) : 0];
+    if (wakes_one_at_a_time) {
+      wakes_of(address).channels |= channels;
+      if (n != 0) wakes_one(address);
+    }
   }
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
@@ -201,11 +210,45 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
   return woken;
 }
 
+Machine::Wakes& Machine::wakes_of(const void* address) {
+  for (Wakes& w : wakes_) {
+    if (w.address == nullptr) w.address = address;
+    if (w.address == address) return w;
+  }
+  fail("too many words that threads sleep on");
+}
+void Machine::came_back(const void* address, std::uint32_t channels) {
+  if (!wakes_one_at_a_time) return;
+  Wakes& w = wakes_of(address);
+  for (std::uint32_t i = 0; i < w.back.size(); ++i) {
+    if ((channels >> i & 1) != 0) ++w.back[i];
+  }
+}
+void Machine::wakes_one(const void* address) {
+  Wakes& w = wakes_of(address);
+  int back = 0;
+  for (std::uint32_t i = 0; i < w.back.size(); ++i) {
+    if ((w.channels >> i & 1) != 0) back += w.back[i];
+  }
+  if (++w.of_one > back + 1) fail("two wake-ups are under way");
+}
+
+void Machine::handed_off(const void* lock) {
+  for (HandOff& h : hand_offs_) {
+    if (h.lock != nullptr && h.lock != lock) continue;
+    if (h.lock == lock && me().patience_over < h.moment) {
+      fail("a second hand-off, though the time since the last one is not over");
+    }
+    h = {lock, ++moments_};
+    return;
+  }
+  fail("too many locks that ration hand-offs");
+}
+
 Machine::FirstSleeps Machine::first_sleeps(int thread, int other) const {
   const Thread& t = threads_[thread];
   const Thread& o = threads_[other];
-  const bool asleep = o.wait == Thread::Wait::parked && !o.woken && !ready(other);
-  if (!asleep || t.lost_place || o.lost_place) return {0, 0};
+  if (!asleep(other) || t.lost_place || o.lost_place) return {0, 0};
   return {t.sleeps.at(o.address), o.sleeps.at(o.address)};
 }
 
