@@ -25,6 +25,7 @@
 #include "profile/locks.h"
 #include "profile/meetings.h"
 #include "profile/start.h"
+#include "registry/auto.h"
 #include "registry/config.h"
 #include "registry/delay.h"
 #include "registry/mutexes.h"
@@ -51,7 +52,7 @@ bool swaps_rwlocks() noexcept {
 Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
 
 void announce() noexcept {
-  char line[256];
+  char line[512];
   Text text(line, sizeof line);
   text << "lockswap " LOCKSWAP_VERSION ": ";
   if (config.policy != nullptr) {
@@ -72,6 +73,8 @@ void announce() noexcept {
   if (config.cond != Conds::with_mutex) {
     text << ", cond " << (config.cond == Conds::own ? "own" : "pthread");
   }
+  if (config.automatic) put_auto_reason(text << ", auto as ", kAutoRwlock);
+  if (config.automatic_mutex) put_auto_reason(text << ", mutex auto as ", kAutoMutex);
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
   say(line);
 }

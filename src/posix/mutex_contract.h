@@ -34,6 +34,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/adoption.h"
+#include "posix/count_line.h"
 #include "posix/polling.h"
 
 namespace lockswap {
@@ -256,6 +257,7 @@ class MutexContract {
   static void own(Frame& f, std::uint32_t me) noexcept {
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
     Count::on(&f, Event::mutex_lock);
+    count_line<P, Count, Event::mutex_hand_off>(&f);
   }
   static bool is_mine(const Frame& f, std::uint32_t me) noexcept {
     return f.owner.load(relaxed) == me;  // only this thread can have stored its own id

@@ -53,6 +53,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "posix/count_line.h"
 #include "posix/extra_holds.h"
 #include "posix/generations.h"
 #include "posix/guests.h"
@@ -271,6 +272,7 @@ class RwContract {
       }
     }
     remember(f, holds, Lock::token_of(a));
+    count_line<P, Count>(&f);  // of the lanes of a gcr lock
     return 0;
   }
 

@@ -17,6 +17,7 @@
 #include "locks/common/events.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
+#include "posix/count_line.h"
 #include "posix/guests.h"
 #include "posix/patience.h"
 #include "posix/rw_word.h"
@@ -64,6 +65,7 @@ class RwWriter {
     if ((f.contract.load(relaxed) & Word::kActive) != 0) [[unlikely]]
       open(f);
     f.core.write_unlock();
+    count_line<P, Count>(&f);
   }
 
   // Whether the hold that a thread without a record releases is a write hold. A core that names its
@@ -100,6 +102,7 @@ class RwWriter {
     }
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
     Count::on(&f, Event::write);
+    count_line<P, Count>(&f);
     return 0;
   }
 

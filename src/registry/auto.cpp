@@ -11,7 +11,7 @@ namespace {
 const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
   Native::set_pretence(config.topology);
   Native::prepare_topology();
-  return topology.allowed == 1 ? choice.one_cpu : choice.several_cpus;
+  return choice.on({.allowed = topology.allowed});
 }
 
 }  // namespace
@@ -19,6 +19,15 @@ const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
 const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlock, config); }
 const char* auto_rwlock_of_ours() noexcept { return kAutoRwlock.several_cpus; }
 const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
+
+void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {
+  if (same_name(choice.one_cpu, choice.several_cpus)) {
+    out << "a running thread takes it, and nobody waits for ever";
+  } else {
+    out << "the process may use " << topology.allowed
+        << (topology.allowed == 1 ? " processor" : " processors");
+  }
+}
 
 void resolve_auto(Config& config) noexcept {
   const RwLockInfo& rwlock = rwlock_of(config);

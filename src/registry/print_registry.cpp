@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "platform/text.h"
+#include "registry/auto.h"
 #include "registry/config.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
@@ -50,12 +51,17 @@ void list(const char* name, const char* const* values) {
 
 // What rwlocks and mutexes have in common.
 template <class Info>
-void print_common(const Info& lock, const lockswap::Config& config) {
+void print_common(const Info& lock, const lockswap::Config& config,
+                  const lockswap::AutoChoice& automatic) {
   list("aliases", lock.info.aliases);
   char summary[256];
   lockswap::Text text(summary, sizeof summary);
   text << lock.info.summary;
-  if (lock.chosen != nullptr) text << "; here " << lock.chosen(config);
+  if (lock.chosen != nullptr) {
+    const char* const here = lock.chosen(config);
+    put_auto_reason(text << "; ", automatic);
+    text << "; here " << here;
+  }
   field("summary", summary);
   field("source", lock.info.source);
   field("fairness", lock.info.fairness);
@@ -71,7 +77,7 @@ void print_common(const Info& lock, const lockswap::Config& config) {
 }
 
 void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
-  print_common(lock, config);
+  print_common(lock, config, lockswap::kAutoRwlock);
   flag("biased", lock.biased);
   flag("asymmetric", lock.asymmetric);
   flag("readers_overtake", lock.info.readers_overtake);
@@ -83,17 +89,18 @@ void print(const lockswap::RwLockInfo& lock, const lockswap::Config& config) {
   list("capabilities", lock.reads_recursively ? with : without);
   field("kinds", lock.info.kinds);
   // What exploration holds the lock to: locks/common/claims.h.
-  const char* claims[5] = {};
+  const char* claims[6] = {};
   int n = 0;
   if (lock.claims.phase_fair) claims[n++] = "phase-fair";
   if (lock.claims.fifo_writers) claims[n++] = "fifo-writers";
   if (lock.claims.readers_exclude) claims[n++] = "readers-exclude";
   if (lock.claims.sleepers_in_order) claims[n++] = "sleepers-in-order";
+  if (lock.claims.sleeping_readers_next) claims[n++] = "sleeping-readers-next";
   list("claims", claims);
 }
 
 void print(const lockswap::MutexInfo& mutex, const lockswap::Config& config) {
-  print_common(mutex, config);
+  print_common(mutex, config, lockswap::kAutoMutex);
   flag("biased", false);
   flag("asymmetric", false);
   field_or_null("under", nullptr);

@@ -3,6 +3,7 @@
 #include <span>
 #include <unistd.h>
 
+#include "registry/auto.h"
 #include "registry/stats_forms.h"
 
 namespace lockswap {
@@ -44,6 +45,17 @@ void put_json_string(Text& out, const char* s) noexcept {
 
 namespace {
 
+// Why `auto` took that lock.
+void put_json_reason(Text& out, bool automatic, const AutoChoice& choice) noexcept {
+  out << "\"auto_reason\":";
+  if (automatic) {
+    put_auto_reason(out << "\"", choice);
+    out << "\"";
+  } else {
+    out << "null";
+  }
+}
+
 void put_json_bypasses(Text& out, const Bypasses* found) noexcept {
   if (found == nullptr) {
     out << "\"bypasses\":null,\"bypassed_by\":null";
@@ -80,8 +92,9 @@ void put_json_mutexes(Text& out, const Config& config, const Totals& t,
   }
   const auto total = [&t](Event e) { return t[e]; };
   out << "\"mutexes\":{\"mutex\":\"" << name_of_mutex(config)
-      << "\",\"auto\":" << (config.automatic_mutex ? "true" : "false")
-      << ",\"calls\":" << t[Event::mutex_call] << ",\"locks\":" << t.mutexes << ",\n\"totals\":{";
+      << "\",\"auto\":" << (config.automatic_mutex ? "true" : "false") << ",";
+  put_json_reason(out, config.automatic_mutex, kAutoMutex);
+  out << ",\"calls\":" << t[Event::mutex_call] << ",\"locks\":" << t.mutexes << ",\n\"totals\":{";
   put_json_counts(out, kMutexFields, total);
   out << "},\n";
   put_json_busiest(out, top, [&out](const Counts& c) {
@@ -110,8 +123,10 @@ void put_json(Text& out, const Config& config, const Totals& t, const Busiest& t
       << static_cast<std::uint64_t>(getpid()) << ",\"program\":";
   put_json_string(out, program_invocation_short_name);
   out << ",\"rwlock\":\"" << name_of_lock(config)
-      << "\",\"auto\":" << (config.automatic ? "true" : "false") << ",\"wait\":\"" << config.wait
-      << "\",\"calls\":" << t[Event::call] << ",\"locks\":" << t.locks << ",";
+      << "\",\"auto\":" << (config.automatic ? "true" : "false") << ",";
+  put_json_reason(out, config.automatic, kAutoRwlock);
+  out << ",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
+      << ",\"locks\":" << t.locks << ",";
   put_json_bypasses(out, bypasses);
   out << ",\n\"totals\":{";
   put_json_counts(out, kFields, total);

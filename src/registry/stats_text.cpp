@@ -3,6 +3,7 @@
 #include <span>
 #include <unistd.h>
 
+#include "registry/auto.h"
 #include "registry/stats_forms.h"
 
 namespace lockswap {
@@ -19,6 +20,13 @@ void put_text_counts(Text& out, std::span<const Field> fields, const Totals& t) 
   for (const Field& f : fields) {
     if (t[f.event] != 0) out << "  " << f.name << " " << t[f.event] << "\n";
   }
+}
+
+// Why `auto` took that lock.
+void put_reason(Text& out, bool automatic, const AutoChoice& choice) noexcept {
+  if (!automatic) return;
+  put_auto_reason(out << "  auto, as ", choice);
+  out << "\n";
 }
 
 bool saw_conds(const Totals& t) noexcept {
@@ -51,6 +59,7 @@ void put_text_mutexes(Text& out, const Config& config, const Totals& t,
   if (!counts_mutexes(config)) return;
   out << "lockswap: mutex " << name_of_mutex(config) << (config.automatic_mutex ? " (auto)" : "")
       << ": " << t[Event::mutex_call] << " calls seen, " << t.mutexes << " mutexes\n";
+  put_reason(out, config.automatic_mutex, kAutoMutex);
   put_text_counts(out, kMutexFields, t);
   for (std::size_t i = 0; i < top.count; ++i) {
     out << "  mutex ";
@@ -65,6 +74,7 @@ void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
       << static_cast<std::uint64_t>(getpid()) << "), rwlock " << name_of_lock(config)
       << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": " << t[Event::call]
       << " calls seen, " << t.locks << " locks\n";
+  put_reason(out, config.automatic, kAutoRwlock);
   if (t[Event::call] == 0) {
     out << (is_shell(program_invocation_short_name)
                 ? "  This is a shell: what it starts reports for itself, if it calls a lock.\n"

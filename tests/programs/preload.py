@@ -115,17 +115,21 @@ def test_auto_says_what_it_took() -> None:
     taken = set()
     for topology in ("1x1x1", "1x8x2", "2x8x2"):  # how many nodes there are makes no difference
         listed = json.loads(run([registry], preload="", TOPOLOGY=topology).stdout)["rwlocks"]
-        lock = next(row["summary"].rpartition("; here ")[2] for row in listed if row["chooses"])
+        summary, _, lock = next(row["summary"].rpartition("; here ") for row in listed if row["chooses"])
+        why = summary.rpartition("; ")[2]
+        need(re.fullmatch(r"the process may use \d+ processors?", why) is not None, f"{topology}: {summary!r}")
         taken.add(lock)
         chosen = {"RWLOCK": "AUTO", "TOPOLOGY": topology}
         result = run([folder / "known_counts"], VERBOSE=1, **chosen)
         need(result.stdout == "done\n" and f"rwlock {lock} (auto)" in result.stderr, f"{topology}: {result.stderr!r}")
+        need(f", auto as {why}, pid" in result.stderr, f"{topology}: {result.stderr!r}")
         result = run([folder / "known_counts"], STATS=1, **chosen)
         need(f"rwlock {lock} (auto)" in result.stderr, f"{topology}: {result.stderr!r}")
+        need(f"\n  auto, as {why}\n" in result.stderr, f"{topology}: {result.stderr!r}")
         with tempfile.TemporaryDirectory() as tmp:
             run([folder / "known_counts"], STATS=f"{tmp}/stats", **chosen)
             (stats,) = (json.loads(f.read_text()) for f in Path(tmp).iterdir())
-            need(stats["rwlock"] == lock and stats["auto"], str(stats))
+            need(stats["rwlock"] == lock and stats["auto"] and stats["auto_reason"] == why, str(stats))
     need(len(taken) == 2, f"auto took {taken}")
 
 
@@ -198,7 +202,7 @@ def test_a_shell_substitution_stays_clean() -> None:
 
 TOTALS = {
     "reads", "fast_reads", "slow_reads_bias_off", "slow_reads_collision", "recursive_reads", "patience_reads", "writes",
-    "revocations", "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "to_glibc",
+    "revocations", "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "hand_offs", "phases", "to_glibc",
 }  # fmt: skip
 
 

@@ -203,6 +203,9 @@ TEST_F(ConfigTest, AutoIsALockOfTheTable) {
   EXPECT_EQ(choice("1x64x2"), kAutoRwlock.several_cpus);
   EXPECT_EQ(choice("2x1x1"), kAutoRwlock.several_cpus);
   EXPECT_EQ(choice("4x18x2"), kAutoRwlock.several_cpus);
+  // A quota does not keep threads from running at once.
+  EXPECT_EQ(kAutoRwlock.on({.allowed = 2, .quota_percent = 50}), kAutoRwlock.several_cpus);
+  EXPECT_EQ(kAutoRwlock.on({.allowed = 1, .quota_percent = 50}), kAutoRwlock.one_cpu);
   // What is named is what runs.
   setenv("LOCKSWAP_RWLOCK", "ba", 1);
   ASSERT_TRUE(read());

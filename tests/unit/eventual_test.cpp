@@ -2,14 +2,20 @@
 // each hand-off, though a thread that runs takes the lock again and again.
 #include "locks/mutex/eventual.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
 
+#include "locks/common/events.h"
 #include "locks/rw/eventual.h"
+#include "locks/rw/unbiased.h"
 #include "platform/native.h"
+#include "posix/mutex_contract.h"
+#include "posix/rw_contract.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -123,6 +129,62 @@ TEST(EventualReaders, PatienceBeginsAnewWhenTheWriterWasIn) {
     writer.join();
   }
   EXPECT_TRUE(lock.idle());
+  Native::set_hand_off_after(500'000);
+}
+
+// Counts the events of all locks that it is given to.
+struct Counter {
+  static inline std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Event::kCount)> n{};
+  static void on(const void*, Event e, std::uint64_t by = 1) noexcept { of(e) += by; }
+  static std::atomic<std::uint64_t>& of(Event e) noexcept { return n[static_cast<std::size_t>(e)]; }
+};
+
+// A hand-off is counted by the thread that has got the lock, a phase by the writer that has left.
+TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
+  using W = Park<Native>;
+  using Mutex = MutexContract<Native, EventualMutex<Native, W>, Counter>;
+  using RwLock = RwContract<Native, W, Unbiased<Native, EventualRw<Native, W>, Counter>, Counter>;
+  Native::set_hand_off_after(0);
+  const auto until_asleep = [] { std::this_thread::sleep_for(milliseconds(20)); };
+
+  Mutex::Frame mutex{};
+  Mutex::begin(mutex);
+  const auto pass = [&mutex] {
+    Mutex::lock(mutex);
+    Mutex::unlock(mutex);
+  };
+  pass();
+  EXPECT_EQ(0u, Counter::of(Event::mutex_hand_off));
+  Mutex::lock(mutex);
+  std::thread waiter(pass);
+  until_asleep();
+  Mutex::unlock(mutex);
+  waiter.join();
+  EXPECT_EQ(1u, Counter::of(Event::mutex_hand_off));
+
+  RwLock::prepare();
+  RwLock::Frame lock{};
+  RwLock::begin(lock);
+  RwLock::write_lock(lock);
+  std::thread reader([&lock] {
+    RwLock::read_lock(lock, {});
+    RwLock::slow_unlock(lock);
+  });
+  until_asleep();
+  RwLock::write_unlock(lock);
+  reader.join();
+  EXPECT_EQ(1u, Counter::of(Event::phase));
+  EXPECT_EQ(0u, Counter::of(Event::hand_off));
+  RwLock::read_lock(lock, {});
+  std::thread writer([&lock] {
+    RwLock::write_lock(lock);
+    RwLock::write_unlock(lock);
+  });
+  until_asleep();
+  RwLock::slow_unlock(lock);
+  writer.join();
+  EXPECT_EQ(1u, Counter::of(Event::hand_off));
+  EXPECT_EQ(1u, Counter::of(Event::phase));
   Native::set_hand_off_after(500'000);
 }
 

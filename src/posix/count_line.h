@@ -1,0 +1,27 @@
+// Counts what the calling thread did at a lock that rations hand-offs.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "locks/common/events.h"
+#include "platform/concept.h"
+#include "platform/line_events.h"
+
+namespace lockswap {
+
+// At the end of a stage that may have been a slow one. The lock may be gone: its address alone is
+// used. A signal handler that comes before it, and counts, has these events for its own lock.
+template <Platform P, EventCounter Count, Event kHandOff = Event::hand_off>
+void count_line([[maybe_unused]] const void* lock) noexcept {
+  if constexpr (!std::is_same_v<Count, CountNothing>) {
+    LineEvents& events = P::template local<LineEvents>();
+    if (const std::uint32_t n = std::exchange(events.hand_offs, 0); n != 0)
+      Count::on(lock, kHandOff, n);
+    if (const std::uint32_t n = std::exchange(events.phases, 0); n != 0)
+      Count::on(lock, Event::phase, n);
+  }
+}
+
+}  // namespace lockswap
