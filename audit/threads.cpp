@@ -1,6 +1,7 @@
 #include "audit/threads.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "platform/memory.h"
 
@@ -36,6 +37,13 @@ ThreadRecord* Threads::take(const Me& m) noexcept {
   r->tid.store(m.tid, relaxed);
   r->handle.store(pthread_self(), relaxed);
   r->signals.store(0, relaxed);
+  for (MutexOfThread& one : r->mutex)
+    one.address.store(0, relaxed);
+  if (r->unwinding != nullptr) {
+    std::memset(r->unwinding, 0, sizeof(Unwinding));
+  } else {
+    r->unwinding = static_cast<Unwinding*>(map_pages(sizeof(Unwinding)));
+  }
   r->serial.store(m.serial, relaxed);
   return r;
 }
@@ -64,13 +72,20 @@ void Threads::sent(pthread_t thread, unsigned signal) noexcept {
   }
 }
 
-void Threads::took_mutex_from(std::uint32_t tid) noexcept {
+TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
     if (r->serial.load(relaxed) == 0 || r->tid.load(relaxed) != tid) continue;
     lower(r->mutexes);
-    return;
+    for (MutexOfThread& one : r->mutex) {
+      if (one.address.load(acquire) != address) continue;  // pairs with remember
+      const TakenFrom taken{one.site.load(relaxed), one.stack.load(relaxed)};
+      one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
+      return taken;
+    }
+    break;
   }
+  return {};
 }
 
 }  // namespace lockswap::audit
