@@ -28,7 +28,7 @@ class Conds {
     std::uint64_t site{};
     std::uint32_t stack{};
     std::uint32_t tid{};
-    std::uint32_t waiting{};  // at most: who leaves by a deadline is still counted
+    std::uint32_t waiting{};  // at most: waiters that a deadline ended are still in it
     bool changes_said{};
   };
   static constexpr std::size_t kUses = 8, kSets = 512;

@@ -12,10 +12,19 @@ namespace lockswap::audit {
 
 // What a thread has unwound, and which orders it has seen.
 struct Unwinding {
-  static constexpr std::size_t kKnown = 32, kOrders = 1024;
+  static constexpr std::size_t kKnown = 128, kOrders = 1024;
   std::uint64_t begun, spent_ns;
   profile::KnownStack known[kKnown];
   std::uint64_t orders[kOrders];
+
+  // For another thread.
+  void forget() noexcept {
+    begun = spent_ns = 0;
+    for (profile::KnownStack& one : known)
+      one.count = 0;
+    for (std::uint64_t& one : orders)
+      one = 0;
+  }
 };
 
 // A mutex that a thread holds, for the one that releases it in its place.

@@ -1,4 +1,5 @@
-// Mutexes: what they are, in which order they are taken, and who releases them. They stay glibc's.
+// Mutexes: what they are, in which order they are taken, which thread releases them. They stay
+// glibc's.
 #include "audit/mutex.h"
 
 #include <cerrno>

@@ -114,7 +114,7 @@ bool Orders::look_for_pairs(std::uint32_t index) noexcept {
   return found;
 }
 
-// How many orders lead from what this one asks for to that lock, whoever holds what. 0: none, or
+// How many orders lead from what this one asks for to that lock by any threads. 0: none, or
 // the search was given up.
 std::uint32_t Orders::distance(std::uint32_t from, std::uint64_t to) noexcept {
   ++visits_;

@@ -139,7 +139,7 @@ struct Example {
   std::uint32_t other_thread;  // of the one that held the lock; 0 = none is meant
   Place place;
   Place other_place;                 // where the hold was taken; for a library, its name
-  std::uint64_t key;                 // of its stacks, where they tell examples apart
+  std::uint64_t key;                 // of its stacks, where examples differ by them
   std::uint32_t stack, other_stack;  // of the two places: in the record, plus 1; 0 = not known
 };
 

@@ -74,8 +74,7 @@ void fill_in(Record& r) noexcept {
   r.exe[n > 0 ? n : 0] = 0;
 }
 
-// Wrappers of locks have one place for all their users, so circles are told apart by what is
-// around it.
+// Wrappers of locks have one place for all their users, so circles differ by what is around it.
 std::uint64_t key_of(const Noted& noted) noexcept {
   if (noted.circle == nullptr) return 0;
   std::uint64_t key = 0;

@@ -118,8 +118,8 @@ Frame object_at(std::uint64_t address) noexcept { return place_of(address, addre
   Unwinding& mine = *m.record->unwinding;
   const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   const std::uint64_t hash = (site ^ pointer >> 4) * 0x9e3779b97f4a7c15u;
-  profile::KnownStack& known = mine.known[hash >> 59];
-  static_assert(Unwinding::kKnown == 1u << (64 - 59));
+  profile::KnownStack& known = mine.known[hash >> 57];
+  static_assert(Unwinding::kKnown == 1u << (64 - 57));
   if (known.count != 0 && known.caller == site && known.pointer == pointer && still_stands(known))
     return known.stack;
   if (const std::uint32_t stack = unwind_anew(mine, known, site, pointer)) return stack;
@@ -177,7 +177,7 @@ std::uint32_t Stacks::in_record(std::uint32_t stack) noexcept {
 }
 
 std::uint64_t Stacks::innermost(std::uint32_t stack) const noexcept {
-  constexpr std::uint32_t kInnermost = 3;  // a wrapper, its user, and who called that
+  constexpr std::uint32_t kInnermost = 3;  // a wrapper, its user, and the caller of that
   return hash_of(all_[stack].frame, std::min(all_[stack].count, kInnermost));
 }
 

@@ -1,7 +1,6 @@
 #include "audit/threads.h"
 
 #include <cstddef>
-#include <cstring>
 
 #include "platform/memory.h"
 
@@ -40,7 +39,7 @@ ThreadRecord* Threads::take(const Me& m) noexcept {
   for (MutexOfThread& one : r->mutex)
     one.address.store(0, relaxed);
   if (r->unwinding != nullptr) {
-    std::memset(r->unwinding, 0, sizeof(Unwinding));
+    r->unwinding->forget();
   } else {
     r->unwinding = static_cast<Unwinding*>(map_pages(sizeof(Unwinding)));
   }

@@ -58,12 +58,4 @@ inline void capture(Frame& f) noexcept {
   }
 }
 
-bool still_stands(const KnownStack& k) noexcept {
-  for (std::uint32_t i = 0; i < k.count; ++i) {
-    const auto* at = reinterpret_cast<const std::uint64_t*>(k.pc_at[i]);
-    if (*at != k.pc[i]) return false;
-  }
-  return true;
-}
-
 }  // namespace lockswap::profile

@@ -1,5 +1,5 @@
-// The return addresses on the calling thread's stack, by the tables for exceptions (cfi.h). No lock is
-// taken, and no memory.
+// The return addresses on the calling thread's stack, by the tables for exceptions (cfi.h). It takes
+// no lock and no memory.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,12 @@ struct KnownStack {
   std::uint64_t pc_at[kMostFrames];
 };
 
-bool still_stands(const KnownStack& k) noexcept;
+inline bool still_stands(const KnownStack& k) noexcept {
+  for (std::uint32_t i = 0; i < k.count; ++i) {
+    const auto* at = reinterpret_cast<const std::uint64_t*>(k.pc_at[i]);
+    if (*at != k.pc[i]) return false;
+  }
+  return true;
+}
 
 }  // namespace lockswap::profile

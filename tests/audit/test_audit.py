@@ -46,7 +46,7 @@ def audit(tmp_path):
         assert done.returncode == status, done
         assert stdout is None or done.stdout == stdout
         report = json.loads(out.read_text())
-        assert report["schema"] == 3 and report["safe"] == (not report["look_at"])
+        assert report["schema"] == 4 and report["safe"] == (not report["look_at"])
         assert report["verdict"].startswith("safe: " if report["safe"] else "look at: ")
         assert report["verdict"] in done.stderr
         return report
