@@ -124,10 +124,10 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   return arrival;
 }
 
-void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site) noexcept {
+void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site,
+          std::uint32_t stack) noexcept {
   Hold* mine = Shard::hold_of(entry, m.serial);
   if (mine == nullptr) {
-    const std::uint32_t stack = entry.shared == 0 ? take_stack(m, site) : 0;
     mine = shard.add_hold(entry, m, site, stack);
     if (mine == nullptr) {
       count(Count::unrecorded);
@@ -180,13 +180,14 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
 template <Mode kMode, Form kForm>
 void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
           std::uint64_t site) noexcept {
+  const std::uint32_t stack = error == 0 && !arrival.recursive ? take_stack(m, site) : 0;
   {
     Shard& shard = shard_of(l);
     const Section section(shard.guard);
     LockEntry* entry = shard.find(address_of(l));
     if (entry != nullptr && kForm != Form::attempt)
       shard.stop_waiting(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
-    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site);
+    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site, stack);
   }
   if (error != 0) {
     count_error(l, error, site);

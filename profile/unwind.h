@@ -1,5 +1,5 @@
-// The return addresses on the calling thread's stack, by the tables for exceptions (cfi.h). It takes
-// no lock and no memory.
+// The return addresses on the calling thread's stack, by the tables for exceptions (cfi.h). No lock
+// is taken, and no memory.
 #pragma once
 
 #include <cstdint>
