@@ -73,18 +73,19 @@ void Threads::sent(pthread_t thread, unsigned signal) noexcept {
 
 TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
+  TakenFrom taken;
+  // A thread that has ended counts nothing any more; what it held stands in its record until the
+  // next thread has that.
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
-    if (r->serial.load(relaxed) == 0 || r->tid.load(relaxed) != tid) continue;
-    lower(r->mutexes);
+    if (r->tid.load(relaxed) != tid) continue;
+    if (r->serial.load(relaxed) != 0) lower(r->mutexes);
     for (MutexOfThread& one : r->mutex) {
-      if (one.address.load(acquire) != address) continue;  // pairs with remember
-      const TakenFrom taken{one.site.load(relaxed), one.stack.load(relaxed)};
+      if (one.address.load(acquire) != address) continue;  // pairs with remember_mutex
+      taken = {one.site.load(relaxed), one.stack.load(relaxed)};
       one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
-      return taken;
     }
-    break;
   }
-  return {};
+  return taken;
 }
 
 }  // namespace lockswap::audit
