@@ -1,5 +1,6 @@
 #include "audit/threads.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "platform/memory.h"
@@ -16,11 +17,18 @@ void Threads::add_records() noexcept {
   }
 }
 
+// Those of threads that ended with a mutex come last: another thread may release it yet.
 ThreadRecord* Threads::free_record() noexcept {
+  ThreadRecord* last = nullptr;
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
-    if (r->serial.load(relaxed) == 0) return r;
+    if (r->serial.load(relaxed) != 0) continue;
+    const bool has_mutex = std::any_of(r->mutex, r->mutex + kMostHeld, [](const auto& one) {
+      return one.address.load(relaxed) != 0;  // relaxed: a hint
+    });
+    if (!has_mutex) return r;
+    last = r;
   }
-  return nullptr;
+  return last;
 }
 
 ThreadRecord* Threads::take(const Me& m) noexcept {
