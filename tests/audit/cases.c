@@ -368,8 +368,8 @@ static void orders_apart(void) {
   both_locks_anew();
   run(read_and_read_back, NULL);
 }
-// A gate that is not always taken, or by one of two threads alone, is none. One that is taken between
-// the two keeps them apart, but makes an opposite order with each.
+// A gate that is not always taken, or by one of two threads alone, is none. One that is taken
+// between the two keeps them apart, but makes an opposite order with each.
 static void no_gate(void) {
   run(behind_a_mutex, NULL);
   run(write_and_read_back, NULL);
