@@ -82,12 +82,16 @@ Hold* Shard::hold_of(LockEntry& lock, std::uint64_t serial) noexcept {
   return nullptr;
 }
 
-Hold* Shard::add_hold(LockEntry& lock, Me& m, std::uint64_t site) noexcept {
+Hold* Shard::add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept {
   Hold* h = pop(free_holds_);
   if (h == nullptr) h = static_cast<Hold*>(take(sizeof(Hold)));
   if (h == nullptr) return nullptr;
-  *h = Hold{
-      .serial = m.serial, .record = m.record, .since = monotonic_ns(), .site = site, .tid = m.tid};
+  *h = Hold{.serial = m.serial,
+            .record = m.record,
+            .since = monotonic_ns(),
+            .site = site,
+            .stack = stack,
+            .tid = m.tid};
   push(lock.holds, h);
   ++holds_;
   return h;
@@ -137,6 +141,31 @@ void* Shard::take(std::size_t bytes) noexcept {
   chunk_ += bytes;
   left_ -= bytes;
   return p;
+}
+
+std::uint64_t number_of_mutex(std::uint64_t address) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  const Section section(shard.guard);
+  LockEntry* entry = shard.find(address);
+  if (entry != nullptr && !entry->is_mutex) {  // a rwlock was here, and was left behind
+    shard.remove(address);
+    entry = nullptr;
+  }
+  if (entry == nullptr) {
+    entry = shard.add(address);
+    if (entry == nullptr) return 0;
+    entry->is_mutex = true;
+  }
+  return entry->number;
+}
+
+void forget_mutex(std::uint64_t address) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  Shard& shard = shard_of(reinterpret_cast<const void*>(address));
+  const Section section(shard.guard);
+  if (const LockEntry* entry = shard.find(address); entry != nullptr && entry->is_mutex)
+    shard.remove(address);
 }
 
 }  // namespace lockswap::audit

@@ -20,6 +20,7 @@ struct Hold {
   ThreadRecord* record{};    // may be nullptr, or another thread's by now
   std::uint64_t since{};     // CLOCK_MONOTONIC, ns, of the first of them
   std::uint64_t site{};      // where the first was taken
+  std::uint32_t stack{};     // there
   std::uint64_t waits_at{};  // while its thread waits for other threads: where; 0 = it does not
   std::uint32_t tid{};
   std::uint32_t reads{};
@@ -36,6 +37,7 @@ struct LockEntry {
   std::uint64_t writer_site{};  // where a writer last asked and was to wait
   std::uint32_t kind{};
   std::uint32_t shared{};
+  bool is_mutex{};         // one that was held together with others; glibc knows its owner
   std::uint32_t known{1};  // 0: a thread may hold it that is not in the book
 };
 
@@ -50,7 +52,7 @@ class Shard {
 
   static Hold* hold_of(LockEntry& lock, std::uint64_t serial) noexcept;
   // A new hold; nullptr: no memory.
-  Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site) noexcept;
+  Hold* add_hold(LockEntry& lock, Me& m, std::uint64_t site, std::uint32_t stack) noexcept;
   // The thread's count of holds becomes smaller as well.
   void remove_hold(LockEntry& lock, Hold* hold) noexcept;
   void remove_holds(LockEntry& lock) noexcept;
@@ -94,6 +96,11 @@ class Shard {
 inline constexpr std::size_t kShards = 64;
 
 Shard& shard_of(const void* lock) noexcept;
+
+// A mutex's number; 0: no memory.
+std::uint64_t number_of_mutex(std::uint64_t address) noexcept;
+// It begins or ends.
+void forget_mutex(std::uint64_t address) noexcept;
 
 // For a lock that is seen for the first time, or was replaced by another.
 std::uint64_t new_lock_number() noexcept;

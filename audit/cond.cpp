@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "audit/entry.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/waits.h"
 #include "audit/world.h"
@@ -22,6 +23,7 @@ constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0
 
 struct New {
   static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
+  static constexpr unsigned kWaiters = 3;  // bits below the number of threads that wait
   static const CondOps& system() noexcept { return system_cond; }
 };
 struct Old {
@@ -41,21 +43,27 @@ bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
   return owner == m.tid || (owner != 0 && owner == m.tid_before);
 }
 
+std::uint64_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+
 [[gnu::noinline]] void note_wait(Finding what, const pthread_cond_t* c, std::uint64_t site,
                                  std::uint32_t other_thread) noexcept {
   note(what, {.lock = c, .site = site, .other_thread = other_thread});
 }
 
-void count_wait(unsigned flags, const pthread_cond_t* c, const pthread_mutex_t* m,
-                std::uint64_t site) noexcept {
+void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
+                const pthread_mutex_t* m, std::uint64_t site) noexcept {
   count(Count::cond_waits);
   if ((flags & kShared) != 0) count(Count::cond_waits_process_shared);
   if (me().busy) {  // a signal handler that interrupted the bookkeeping
     count(Count::unrecorded);
     return;
   }
-  if (const Me& mine = known_me(); !is_held_by(mine, m))
+  Me& mine = known_me();
+  if (!is_held_by(mine, m))
     note_wait(Finding::cond_wait_unheld, c, site, static_cast<std::uint32_t>(m->__data.__owner));
+  takes_again(mine, address_of(m), site);
+  if (layout_is_new && (flags & kShared) == 0)
+    world().conds.waits(mine, address_of(c), address_of(m), site, flags >> New::kWaiters);
   if ((flags & kShared) != 0 && would_be_swapped(m))
     note_wait(Finding::cond_shared_mutex_private, c, site, 0);
 }
@@ -79,18 +87,22 @@ void count_attributes(const pthread_condattr_t* attributes) noexcept {
 
 template <class Layout>
 struct Ops {
+  static constexpr bool kIsNew = std::is_same_v<Layout, New>;
+
   static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
     count(Count::cond_init);
-    if constexpr (std::is_same_v<Layout, New>) count_attributes(attributes);
+    if (kIsNew && !me().busy) world().conds.forget(address_of(c));
+    if constexpr (kIsNew) count_attributes(attributes);
     return Layout::system().init(c, attributes);
   }
   static int destroy(pthread_cond_t* c) noexcept {
     count(Count::cond_destroy);
+    if (kIsNew && !me().busy) world().conds.forget(address_of(c));
     return Layout::system().destroy(c);
   }
   static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
     const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    count_wait(Layout::flags(c), c, m, site);
+    count_wait(kIsNew, Layout::flags(c), c, m, site);
     if (holds_locks()) [[unlikely]]
       return while_waiting(site, [=] { return Layout::system().wait(c, m); });
     return Layout::system().wait(c, m);
@@ -98,7 +110,7 @@ struct Ops {
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
     const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
     const unsigned flags = Layout::flags(c);
-    count_wait(flags, c, m, site);
+    count_wait(kIsNew, flags, c, m, site);
     count_clock((flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
     if (holds_locks()) [[unlikely]]
       return while_waiting(site, [=] { return Layout::system().timedwait(c, m, at); });
@@ -107,7 +119,7 @@ struct Ops {
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                        const timespec* at) noexcept {
     const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    count_wait(Layout::flags(c), c, m, site);
+    count_wait(kIsNew, Layout::flags(c), c, m, site);
     count_clock(clock);
     if (holds_locks()) [[unlikely]]
       return while_waiting(site, [=] { return Layout::system().clockwait(c, m, clock, at); });
@@ -116,11 +128,13 @@ struct Ops {
   static int signal(pthread_cond_t* c) noexcept {
     const Entry entry(c, LOCKSWAP_AUDIT_SITE);
     count(Count::cond_signal);
+    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), false);
     return Layout::system().signal(c);
   }
   static int broadcast(pthread_cond_t* c) noexcept {
     const Entry entry(c, LOCKSWAP_AUDIT_SITE);
     count(Count::cond_broadcast);
+    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), true);
     return Layout::system().broadcast(c);
   }
 

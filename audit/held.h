@@ -11,15 +11,13 @@ namespace lockswap::audit {
 // Acquisitions are numbered in each thread, so that it is known which came first.
 struct HeldLock {
   std::uint64_t address;
-  std::uint64_t number;  // LockEntry's
+  std::uint64_t number;  // LockEntry's; 0: of a mutex that was not asked for it yet
   std::uint64_t site;    // where it was taken
   std::uint64_t step;
+  std::uint32_t stack;
+  std::uint32_t place;  // of a mutex: in the thread's record
   bool writes;
-};
-
-struct HeldMutex {
-  std::uint64_t address;
-  std::uint64_t step;
+  bool is_mutex;
 };
 
 // The first ones that a thread has taken. More than there is room for are not remembered.
@@ -32,9 +30,12 @@ class Few {
   bool empty() const noexcept { return count_ == 0; }
   void clear() noexcept { count_ = 0; }
 
+  bool is_full() const noexcept { return count_ == kMost; }
   void add(const One& one) noexcept {
     if (count_ < kMost) all_[count_++] = one;
   }
+  One* begin() noexcept { return all_; }
+  One* end() noexcept { return all_ + count_; }
   // The last one of which is(one) is true. The others keep their order.
   template <class Is>
   void remove(Is is) noexcept {
@@ -52,10 +53,12 @@ class Few {
   One all_[kMost];
 };
 
+inline constexpr std::size_t kMostHeld = 12;  // of each kind
+
 // All zero in a new thread.
 struct Held {
-  Few<HeldLock, 12> locks;
-  Few<HeldMutex, 12> mutexes;
+  Few<HeldLock, kMostHeld> locks;
+  Few<HeldLock, kMostHeld> mutexes;
   std::uint64_t steps;  // acquisitions so far
 };
 

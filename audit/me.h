@@ -6,8 +6,33 @@
 #include "audit/held.h"
 #include "platform/atomic.h"
 #include "platform/thread.h"
+#include "profile/unwind.h"
 
 namespace lockswap::audit {
+
+// What a thread has unwound, and which orders it has seen.
+struct Unwinding {
+  static constexpr std::size_t kKnown = 128, kOrders = 1024;
+  std::uint64_t begun, spent_ns;
+  profile::KnownStack known[kKnown];
+  std::uint64_t orders[kOrders];
+
+  // For another thread.
+  void forget() noexcept {
+    begun = spent_ns = 0;
+    for (profile::KnownStack& one : known)
+      one.count = 0;
+    for (std::uint64_t& one : orders)
+      one = 0;
+  }
+};
+
+// A mutex that a thread holds, for the one that releases it in its place.
+struct MutexOfThread {
+  NativeAtomic<std::uint64_t> address;  // 0: none
+  NativeAtomic<std::uint64_t> site;     // where it was taken
+  NativeAtomic<std::uint32_t> stack;
+};
 
 // How many locks a thread holds. Outside the thread, since another thread may release its locks.
 // Type-stable: a record is reused for another thread, and never unmapped.
@@ -18,7 +43,9 @@ struct ThreadRecord {
   NativeAtomic<std::uint64_t> signals;  // bit n - 1: a thread of this process sent it signal n
   NativeAtomic<std::uint64_t> rwlocks;  // held now
   NativeAtomic<std::uint64_t> mutexes;
-  ThreadRecord* next;  // of all records
+  MutexOfThread mutex[kMostHeld];
+  Unwinding* unwinding;  // nullptr: no memory
+  ThreadRecord* next;    // of all records
 };
 
 struct SavedHolds;

@@ -1,11 +1,15 @@
-// Mutexes, counted: what they are, and how they are used. They stay glibc's.
+// Mutexes: what they are, in which order they are taken, which thread releases them. They stay
+// glibc's.
 #include "audit/mutex.h"
 
 #include <cerrno>
 #include <cstdint>
 
+#include "audit/book.h"
 #include "audit/entry.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/stacks.h"
 #include "audit/world.h"
 
 namespace lockswap::audit {
@@ -35,13 +39,22 @@ bool is_inner_lock(const pthread_mutex_t* m) noexcept {
   return (kind_bits(m) & kType) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
 }
 
-// After the count, which another thread's release may have made less than what is remembered.
-void remember(Me& me, const pthread_mutex_t* m, std::uint64_t held) noexcept {
-  if (me.held.mutexes.size() >= held) me.held.mutexes.clear();
-  me.held.mutexes.add({address_of(m), ++me.held.steps});
+bool is_process_shared(const pthread_mutex_t* m) noexcept { return (kind_bits(m) & kShared) != 0; }
+
+// The thread has it already: it is recursive, or fails, or waits for itself.
+bool is_mine(const pthread_mutex_t* m, const Me& me) noexcept {
+  const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
+  return owner != 0 && (owner == me.tid || owner == me.tid_before);
 }
 
-void count_result(const pthread_mutex_t* m, Me& me, int error) noexcept {
+// The thread of a deadline goes on some day: no such wait is part of a deadlock.
+template <class... Args>
+void look_at_order(Me& m, const pthread_mutex_t* l, std::uint64_t site) noexcept {
+  if (sizeof...(Args) != 0 || !holds_any(m) || is_process_shared(l) || is_mine(l, m)) return;
+  look_at_order_of_mutex(m, address_of(l), site);
+}
+
+void count_result(const pthread_mutex_t* m, Me& me, int error, std::uint64_t site) noexcept {
   switch (error) {
     case EOWNERDEAD:
       count(Count::mutex_owner_dead);
@@ -51,7 +64,7 @@ void count_result(const pthread_mutex_t* m, Me& me, int error) noexcept {
       if (me.record != nullptr && !is_inner_lock(m)) {
         const std::uint64_t held = me.record->mutexes.fetch_add(1, relaxed) + 1;
         raise_to(record().most_mutexes_held, held);
-        remember(me, m, held);
+        if (!is_process_shared(m)) remember_mutex(me, address_of(m), site);
       }
       break;
     case EBUSY:
@@ -82,23 +95,28 @@ struct Acquire;
 template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...), Count kCall>
 struct Acquire<kMember, kCall> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
-    const Entry entry(m, LOCKSWAP_AUDIT_SITE);
+    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+    const Entry entry(m, site);
     count(kCall);
     count_clock(args...);
+    if (!entry.recorded()) return (system_mutex.*kMember)(m, args...);
+    if (kCall != Count::mutex_trylock) look_at_order<Args...>(entry.me(), m, site);
     const int error = (system_mutex.*kMember)(m, args...);
     if (error == 0 || error == EOWNERDEAD) count_kind(m);
-    count_result(m, entry.me(), error);
+    count_result(m, entry.me(), error, site);
     return error;
   }
 };
 
 int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
   count(Count::mutex_init);
+  if (!me().busy) forget_mutex(address_of(m));
   return system_mutex.init(m, attributes);
 }
 
 int destroy(pthread_mutex_t* m) noexcept {
   count(Count::mutex_destroy);
+  if (!me().busy) forget_mutex(address_of(m));
   return system_mutex.destroy(m);
 }
 
@@ -116,12 +134,16 @@ int unlock(pthread_mutex_t* m) noexcept {
   const int error = system_mutex.unlock(m);
   if (error != 0 || inner || !entry.recorded()) return error;
   if (foreign) {
-    note(Finding::foreign_mutex_release, {.lock = m, .site = site, .other_thread = owner});
-    world().threads.took_mutex_from(owner);
+    const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+    note(Finding::foreign_mutex_release, {.lock = m,
+                                          .site = site,
+                                          .other_thread = owner,
+                                          .other_site = taken.site,
+                                          .stack = take_stack(entry.me(), site),
+                                          .other_stack = taken.stack});
   } else if (ThreadRecord* r = entry.me().record; r != nullptr) {
     lower(r->mutexes);
-    entry.me().held.mutexes.remove(
-        [&](const HeldMutex& one) { return one.address == address_of(m); });
+    forget_held_mutex(entry.me(), address_of(m));
   }
   return error;
 }

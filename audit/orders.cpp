@@ -3,58 +3,36 @@
 #include <algorithm>
 
 #include "audit/book.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/stacks.h"
 #include "audit/world.h"
 
 namespace lockswap::audit {
 namespace {
 
+constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u;
+
 const void* pointer(std::uint64_t address) noexcept {
   return reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-unsigned modes_of(const Order& o) noexcept {
-  return (o.holds_to_write ? 1u : 0u) | (o.asks_to_write ? 2u : 0u);
-}
-
 bool is_same(const Order& a, const Order& b) noexcept {
-  return a.held == b.held && a.asked == b.asked && modes_of(a) == modes_of(b);
-}
-bool is_opposite(const Order& a, const Order& b) noexcept {
-  return a.held == b.asked && a.asked == b.held;
+  return a.held == b.held && a.asked == b.asked && a.holds_to_write == b.holds_to_write &&
+         a.asks_to_write == b.asks_to_write;
 }
 
-// A thread in the one order and a thread in the other stop each other for certain where each asks
-// for what the other does not share. A lock that both read stops them only while a writer waits.
-Finding finding_of(const Order& a, const Order& b) noexcept {
-  const bool first = a.holds_to_write || b.asks_to_write,
-             second = b.holds_to_write || a.asks_to_write;
-  if (first && second) return Finding::opposite_orders;
-  return first || second ? Finding::opposite_mixed_orders : Finding::opposite_read_orders;
-}
-
-bool has_gate(const Order& o, std::uint64_t gate) noexcept {
-  return std::find(o.gates, o.gates + Order::kGates, gate) != o.gates + Order::kGates;
-}
-bool have_common_gate(const Order& a, const Order& b) noexcept {
-  return std::any_of(a.gates, a.gates + Order::kGates,
-                     [&](std::uint64_t gate) { return gate != 0 && has_gate(b, gate); });
-}
-void keep_common_gates(Order& o, const Order& seen) noexcept {
+// False: all of them are there still.
+bool keep_common_gates(Order& o, const Order& seen) noexcept {
+  bool changed = false;
   for (std::uint64_t& gate : o.gates) {
-    if (!has_gate(seen, gate)) gate = 0;
+    if (gate == 0 ||
+        std::find(seen.gates, seen.gates + Order::kGates, gate) != seen.gates + Order::kGates)
+      continue;
+    gate = 0;
+    changed = true;
   }
-}
-
-// Numbers are small and addresses are not, so one cannot be taken for the other.
-void fill_in_gates(Order& o, const Held& all, std::uint64_t before) noexcept {
-  std::size_t n = 0;
-  for (const HeldLock& l : all.locks) {
-    if (l.writes && l.step < before && n < Order::kGates) o.gates[n++] = l.number;
-  }
-  for (const HeldMutex& m : all.mutexes) {
-    if (m.step < before && n < Order::kGates) o.gates[n++] = m.address;
-  }
+  return changed;
 }
 
 // Asks the book.
@@ -65,6 +43,7 @@ bool is_there(std::uint64_t address, std::uint64_t number) noexcept {
   return entry != nullptr && entry->number == number;
 }
 bool is_held(const Me& m, const HeldLock& held) noexcept {
+  if (held.is_mutex) return is_there(held.address, held.number);
   Shard& shard = shard_of(pointer(held.address));
   const Section section(shard.guard);
   LockEntry* entry = shard.find(held.address);
@@ -72,68 +51,178 @@ bool is_held(const Me& m, const HeldLock& held) noexcept {
          Shard::hold_of(*entry, m.serial) != nullptr;
 }
 
-bool is_gone(const Order& o) noexcept {
-  return !is_there(o.held_address, o.held) || !is_there(o.asked_address, o.asked);
+// What a thread holds, in the order in which it took it.
+struct All {
+  std::size_t count = 0;
+  HeldLock one[2 * kMostHeld];
+
+  void add(const HeldLock& l) noexcept {
+    std::size_t i = count++;
+    for (; i != 0 && one[i - 1].step > l.step; --i)
+      one[i] = one[i - 1];
+    one[i] = l;
+  }
+};
+
+void fill_in_gates(Order& o, const All& all) noexcept {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < all.count && n < Order::kGates; ++i) {
+    const HeldLock& l = all.one[i];
+    if (l.writes && l.number != o.held && l.number != o.asked) o.gates[n++] = l.number;
+  }
 }
 
-void say(const Order& now, const Order& before) noexcept {
-  note(finding_of(now, before), {.lock = pointer(now.asked_address),
-                                 .site = now.asked_site,
-                                 .other_thread = before.tid,
-                                 .other_site = before.asked_site,
-                                 .more_sites = {now.held_site, before.held_site}});
+std::uint64_t fingerprint(const Order& o, std::uint64_t more) noexcept {
+  std::uint64_t h = more;
+  const auto mix = [&h](std::uint64_t value) {
+    h = (h ^ value) * kFactor;
+    h ^= h >> 29;
+  };
+  mix(o.held);
+  mix(o.asked);
+  mix((o.holds_to_write ? 1u : 0u) | (o.asks_to_write ? 2u : 0u));
+  for (const std::uint64_t gate : o.gates)
+    mix(gate);
+  return h | 1;  // 0 is none
+}
+
+void forget(Me& m, const HeldLock& gone) noexcept {
+  if (gone.is_mutex) {
+    forget_held_mutex(m, gone.address);
+  } else {
+    m.held.locks.remove([&](const HeldLock& l) { return l.number == gone.number; });
+  }
 }
 
 }  // namespace
 
-bool Orders::see(const Me& m, const HeldLock& held, const Asked& asked) noexcept {
-  Order now{.held = held.number,
-            .asked = asked.number,
-            .held_address = held.address,
-            .asked_address = asked.address,
-            .held_site = held.site,
-            .asked_site = asked.site,
-            .tid = m.tid,
-            .holds_to_write = held.writes,
-            .asks_to_write = asked.writes};
-  fill_in_gates(now, m.held, held.step);
-  const auto [low, high] = std::minmax(held.number, asked.number);
-  Set& set = sets_[(low * 0x9E3779B97F4A7C15u + high) * 0x9E3779B97F4A7C15u >> 54];
-  static_assert(kSets == 1u << (64 - 54));
-  const Section section(set.guard);
-  Order* const end = set.order + kOrders;
-  Order* mine = std::find_if(set.order, end, [&](const Order& o) { return is_same(o, now); });
-  if (mine != end) {
-    keep_common_gates(*mine, now);
+std::uint32_t* Orders::bucket_of_pair(std::uint64_t held, std::uint64_t asked) noexcept {
+  return &of_pair_[(held * kFactor + asked) * kFactor >> 50];
+}
+std::uint32_t* Orders::bucket_of_held(std::uint64_t held) noexcept {
+  static_assert(kBuckets == 1u << (64 - 50));
+  return &of_held_[held * kFactor >> 50];
+}
+
+std::uint32_t Orders::find(const Order& o) noexcept {
+  std::uint32_t i = *bucket_of_pair(o.held, o.asked);
+  while (i != 0 && !is_same(all_[i], o))
+    i = all_[i].next_of_pair;
+  return i;
+}
+
+std::uint32_t Orders::add(const Order& o) noexcept {
+  if (free_ == 0 && count_ + 1 == kOrders) make_room();
+  std::uint32_t i = free_;
+  if (i != 0) {
+    free_ = all_[i].next_of_pair;
+  } else {
+    i = ++count_;
+  }
+  std::uint32_t* pair = bucket_of_pair(o.held, o.asked);
+  std::uint32_t* from = bucket_of_held(o.held);
+  all_[i] = o;
+  all_[i].next_of_pair = *pair;
+  all_[i].next_of_held = *from;
+  *pair = *from = i;
+  return i;
+}
+
+void Orders::drop(std::uint32_t index) noexcept {
+  Order& o = all_[index];
+  std::uint32_t* at = bucket_of_pair(o.held, o.asked);
+  while (*at != index)
+    at = &all_[*at].next_of_pair;
+  *at = o.next_of_pair;
+  at = bucket_of_held(o.held);
+  while (*at != index)
+    at = &all_[*at].next_of_held;
+  *at = o.next_of_held;
+  o = {};
+  o.next_of_pair = free_;
+  free_ = index;
+}
+
+// Threads that saw one of those that go look it up again.
+void Orders::make_room() noexcept {
+  for (std::uint32_t i = 1; i < kOrders; ++i) {
+    const Order& o = all_[i];
+    if (!is_there(o.held_address, o.held) || !is_there(o.asked_address, o.asked)) drop(i);
+  }
+  if (free_ == 0) {
+    constexpr std::uint32_t kAtOnce = kOrders / 16;
+    count(Count::orders_forgotten, kAtOnce);
+    for (std::uint32_t i = 0; i < kAtOnce; ++i)
+      drop(1 + oldest_++ % (kOrders - 1));
+  }
+  dropped_.fetch_add(1, relaxed);  // relaxed: a thread that does not see it yet misses one order
+}
+
+bool Orders::see(const Me& m, const HeldLock& held, const Asked& asked, const Order& now) noexcept {
+  const bool alone = now.alone;
+  const Section section(guard_);
+  std::uint32_t i = find(now);
+  bool changed = false;
+  if (i != 0) {
+    changed = keep_common_gates(all_[i], now);
+    changed = changed || (all_[i].alone && !alone);
+    if (all_[i].alone && !alone) {
+      all_[i].serial = now.serial;
+      all_[i].tid = now.tid;
+    }
+    all_[i].alone = all_[i].alone && alone;
   } else {
     if (!is_held(m, held)) return false;
-    mine = std::find_if(set.order, end, [](const Order& o) { return o.held == 0; });
-    if (mine == end) mine = std::find_if(set.order, end, is_gone);
-    if (mine == end) {
-      count(Count::orders_forgotten);
-      mine = &set.order[set.oldest++ % kOrders];
-    }
-    *mine = now;
+    i = add(now);
+    all_[i].asked_stack = take_stack(m, asked.site);
+    changed = true;
   }
-  if (!has_had_threads()) return true;
-  for (Order& o : set.order) {
-    if (!is_opposite(o, *mine) || have_common_gate(o, *mine)) continue;
-    if ((mine->said >> modes_of(o) & 1) != 0 && (o.said >> modes_of(*mine) & 1) != 0) continue;
-    mine->said |= 1u << modes_of(o);
-    o.said |= 1u << modes_of(*mine);
-    say(*mine, o);
-  }
+  if (changed && !alone) look_for_circles(i);
   return true;
 }
 
 void Orders::note_all(Me& m, const Asked& asked) noexcept {
+  if (m.record == nullptr || m.record->unwinding == nullptr || asked.number == 0) return;
   const Busy busy;
-  const auto held = m.held.locks;  // by value: those that are gone are taken out meanwhile
-  for (const HeldLock& one : held) {
-    if (one.number == asked.number) continue;
+  forget_taken_mutexes(m);
+  All all;
+  for (const HeldLock& one : m.held.locks)
+    all.add(one);
+  for (HeldLock& one : m.held.mutexes) {
+    if (one.number == 0) one.number = number_of_mutex(one.address);
+    all.add(one);
+  }
+  const bool alone = is_alone(m);
+  // Relaxed: see make_room.
+  const std::uint64_t era = 2 * dropped_.load(relaxed) + (alone ? 1 : 0);
+  for (std::size_t i = 0; i < all.count; ++i) {
+    const HeldLock& one = all.one[i];
+    if (one.number == asked.number || one.number == 0) continue;
     if (!asked.for_ever && (one.writes || asked.writes)) continue;
-    if (see(m, one, asked)) continue;
-    m.held.locks.remove([&](const HeldLock& l) { return l.number == one.number; });
+    Order now{.held = one.number,
+              .asked = asked.number,
+              .held_address = one.address,
+              .asked_address = asked.address,
+              .held_site = one.site,
+              .asked_site = asked.site,
+              .serial = m.serial,
+              .held_stack = one.stack,
+              .tid = m.tid,
+              .holds_to_write = one.writes,
+              .asks_to_write = asked.writes,
+              .held_is_mutex = one.is_mutex,
+              .asked_is_mutex = asked.is_mutex,
+              .alone = alone};
+    fill_in_gates(now, all);
+    const std::uint64_t print = fingerprint(now, era);
+    std::uint64_t& seen = m.record->unwinding->orders[print >> 54];
+    static_assert(Unwinding::kOrders == 1u << (64 - 54));
+    if (seen == print) continue;
+    if (!see(m, one, asked, now)) {
+      forget(m, one);
+      continue;
+    }
+    seen = print;
   }
 }
 

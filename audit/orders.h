@@ -1,6 +1,7 @@
-// In which order threads take two reader-writer locks: taking one while holding another is an order
-// of the two, and the opposite one is looked for. A table of fixed size; the orders of locks that
-// are gone make room first, then the oldest, which is counted.
+// In which order threads take locks: taking one while holding another is an order of the two. Where
+// orders make a circle, each of its threads can hold what the one before it asks for, and then
+// none of them goes on. A table of fixed size; the orders of locks that are gone make room first,
+// then the oldest, which are counted.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include "audit/guard.h"
 #include "audit/held.h"
 #include "audit/me.h"
+#include "audit/record.h"
+#include "platform/atomic.h"
 
 namespace lockswap::audit {
 
@@ -19,6 +22,7 @@ struct Asked {
   std::uint64_t site;
   bool writes;
   bool for_ever;  // without a deadline
+  bool is_mutex;
 };
 
 // One lock taken while another was held, for the first time.
@@ -26,12 +30,17 @@ struct Order {
   std::uint64_t held{}, asked{};  // the locks' numbers; 0 = empty
   std::uint64_t held_address{}, asked_address{};
   std::uint64_t held_site{}, asked_site{};
+  std::uint64_t serial{};  // of the thread
+  std::uint32_t held_stack{}, asked_stack{};
   std::uint32_t tid{};
+  std::uint32_t next_of_pair{}, next_of_held{};  // orders with the same hash
+  std::uint32_t visit{};                         // the last search that came here
   bool holds_to_write{}, asks_to_write{};
-  std::uint8_t said{};  // opposite orders that were noted, by their modes
-  // Write holds and mutexes that every thread had before it took the first of the two: threads
-  // that take them in opposite orders behind a common one never meet. 0 = none.
-  static constexpr std::size_t kGates = 4;
+  bool held_is_mutex{}, asked_is_mutex{};
+  bool alone{};  // seen only while there was one thread
+  // Mutexes, and locks held to write, that every thread had besides when it asked: two threads
+  // that have one of them in common never meet. 0 = none.
+  static constexpr std::size_t kGates = 6;
   std::uint64_t gates[kGates]{};
 };
 
@@ -41,20 +50,46 @@ class Orders {
   void note_all(Me& m, const Asked& asked) noexcept;
 
  private:
-  static constexpr std::size_t kOrders = 8;  // of a set
-  static constexpr std::size_t kSets = 1024;
+  static constexpr std::uint32_t kOrders = 1u << 15, kBuckets = 1u << 14;
+  static constexpr std::uint32_t kQueue = 4096;  // orders that one search looks at
+  static constexpr std::uint32_t kSaid = 1u << 12;
 
-  // Both orders of two locks are in the same set.
-  struct Set {
-    Guard guard;
-    std::uint32_t oldest{};
-    Order order[kOrders]{};
+  // A path of orders, each from the lock that the one before it asks for.
+  struct Path {
+    std::uint32_t count{};
+    std::uint32_t order[kLocksOfCircle]{};
   };
 
   // False: the thread does not hold it any more.
-  bool see(const Me& m, const HeldLock& held, const Asked& asked) noexcept;
+  bool see(const Me& m, const HeldLock& held, const Asked& asked, const Order& now) noexcept;
+  std::uint32_t find(const Order& o) noexcept;
+  std::uint32_t add(const Order& o) noexcept;
+  void drop(std::uint32_t index) noexcept;
+  void make_room() noexcept;
 
-  Set sets_[kSets]{};
+  // From here on: orders_search.cpp. All circles of two with this order, else the shortest one.
+  void look_for_circles(std::uint32_t index) noexcept;
+  bool look_for_pairs(std::uint32_t index) noexcept;
+  std::uint32_t distance(std::uint32_t from, std::uint64_t to) noexcept;
+  bool extend(Path& path, std::uint32_t length, bool certain, std::uint32_t& steps) noexcept;
+  bool fits(const Path& path, const Order& next, bool closes, bool certain) const noexcept;
+  bool is_whole(const Path& path) noexcept;
+  void say(const Path& path) noexcept;
+
+  std::uint32_t* bucket_of_pair(std::uint64_t held, std::uint64_t asked) noexcept;
+  std::uint32_t* bucket_of_held(std::uint64_t held) noexcept;
+  std::uint32_t first_from(std::uint64_t held) noexcept;
+
+  Guard guard_;
+  std::uint32_t count_{};   // places used so far
+  std::uint32_t free_{};    // a list of places, by next_of_pair
+  std::uint32_t oldest_{};  // where the next one is looked for that has to go
+  std::uint32_t visits_{};
+  NativeAtomic<std::uint32_t> dropped_{};  // changes whenever threads must look again
+  std::uint32_t of_pair_[kBuckets]{}, of_held_[kBuckets]{};
+  std::uint32_t queue_[kQueue]{};
+  std::uint64_t said_[kSaid]{};
+  Order all_[kOrders]{};  // the first one is none
 };
 
 }  // namespace lockswap::audit

@@ -1,6 +1,7 @@
 // lockswap-audit-read FILE...: prints the records that audited processes left, as JSON on stdout.
 // Exit status 2 if a file is no record of this version.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -36,11 +37,85 @@ void place(const Place& p) {
   std::printf("}");
 }
 
-// more: nullptr for findings that have two places.
-void example(const Example& e, const MorePlaces* more) {
+void frame(Frame f) {
+  const unsigned long long module = f >> kModuleShift;
+  constexpr Frame kAddress = (Frame{1} << kModuleShift) - 1;
+  std::printf("[%lld,%llu]", module == 0xffff ? -1 : static_cast<long long>(module),
+              static_cast<unsigned long long>(f & kAddress));
+}
+
+void modules(const Record& r) {
+  std::printf(",\n\"modules\":[");
+  const auto count = std::min<std::size_t>(r.modules.load(relaxed), kModules);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Module& m = r.module[i];
+    std::printf("%s{\"path\":", i == 0 ? "" : ",");
+    string(m.path[0] == 0 ? r.exe : m.path);
+    std::printf(",\"build_id\":\"");
+    for (std::size_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
+      std::printf("%02x", m.build_id[b]);
+    std::printf("\"}");
+  }
+  std::printf("]");
+}
+
+void stacks(const Record& r) {
+  std::printf(",\n\"stacks\":[");
+  const auto count = std::min<std::size_t>(r.stacks.load(relaxed), kStacks);
+  for (std::size_t i = 0; i < count; ++i) {
+    const RecordedStack& s = r.stack[i];
+    std::printf("%s{\"cut\":%s,\"frames\":[", i == 0 ? "" : ",", s.cut != 0 ? "true" : "false");
+    for (std::size_t f = 0; f < std::min(s.count, kFrames); ++f) {
+      if (f != 0) std::putchar(',');
+      frame(s.frame[f]);
+    }
+    std::printf("]}");
+  }
+  std::printf("]");
+}
+
+void stack_number(const char* name, std::uint32_t stack) {
+  if (stack == 0) {
+    std::printf(",\"%s\":null", name);
+  } else {
+    std::printf(",\"%s\":%u", name, stack - 1);
+  }
+}
+
+void lock(const char* name, std::uint64_t address, Frame object, bool is_mutex) {
+  std::printf(",\"%s\":{\"address\":\"0x%llx\",\"kind\":\"%s\",\"object\":", name,
+              static_cast<unsigned long long>(address), is_mutex ? "mutex" : "rwlock");
+  if (object >> kModuleShift == 0xffff) {
+    std::printf("null}");
+  } else {
+    frame(object);
+    std::printf("}");
+  }
+}
+
+void circle(const Circle& c) {
+  std::printf(",\"one_thread\":%s,\"circle\":[", c.one_thread != 0 ? "true" : "false");
+  for (std::uint32_t i = 0; i < c.count && i < kLocksOfCircle; ++i) {
+    const Part& p = c.part[i];
+    std::printf("%s{\"thread\":%u,\"holds_to\":\"%s\",\"asks_to\":\"%s\"", i == 0 ? "" : ",",
+                p.thread, p.holds_to_write != 0 ? "write" : "read",
+                p.asks_to_write != 0 ? "write" : "read");
+    lock("held", p.held, p.held_object, p.held_is_mutex != 0);
+    lock("asked", p.asked, p.asked_object, p.asked_is_mutex != 0);
+    stack_number("held_stack", p.held_stack);
+    stack_number("asked_stack", p.asked_stack);
+    std::printf("}");
+  }
+  std::printf("]");
+}
+
+// more: nullptr for findings that have two places; c: for those that are no circle.
+void example(const Example& e, const MorePlaces* more, const Circle* c) {
   std::printf("{\"times\":%llu,\"lock\":\"0x%llx\",\"thread\":%u,\"other_thread\":%u",
               static_cast<unsigned long long>(e.times), static_cast<unsigned long long>(e.lock),
               e.thread, e.other_thread);
+  stack_number("stack", e.stack);
+  stack_number("other_stack", e.other_stack);
   std::printf(",\"place\":");
   place(e.place);
   std::printf(",\"other_place\":");
@@ -52,6 +127,7 @@ void example(const Example& e, const MorePlaces* more) {
     place(more->place[1]);
     std::printf("]");
   }
+  if (c != nullptr) circle(*c);
   std::printf("}");
 }
 
@@ -69,12 +145,19 @@ void findings(const Record& r) {
   for (std::size_t f = 0; f < kFindings; ++f) {
     const FindingRecord& found = r.findings[f];
     if (number(found.times) == 0) continue;
-    std::printf("%s\n{\"name\":\"%s\",\"times\":%llu,\"examples\":[", separator, kFindingNames[f],
+    std::printf("%s\n{\"name\":\"%s\",\"times\":%llu", separator, kFindingNames[f],
                 number(found.times));
+    const unsigned long long kinds = number(found.kinds);
+    std::printf(",\"rwlocks\":%s,\"mutexes\":%s,\"examples\":[",
+                (kinds & kOfRwlocks) != 0 ? "true" : "false",
+                (kinds & kOfMutexes) != 0 ? "true" : "false");
     separator = ",";
     for (std::size_t i = 0; i < number(found.examples) && i < kExamples; ++i) {
       if (i != 0) std::putchar(',');
-      example(found.example[i], f < kFirstWithMore ? nullptr : &r.more[f - kFirstWithMore][i]);
+      const bool has_more = f >= kFirstWithMore;
+      const std::size_t n = has_more ? f - kFirstWithMore : 0;
+      example(found.example[i], has_more ? &r.more[n][i] : nullptr,
+              has_more && n < kCircles ? &r.circle[n][i] : nullptr);
     }
     std::printf("]}");
   }
@@ -91,7 +174,10 @@ void process(const Record& r) {
   std::printf(",\"longest_read_ns\":%llu,\"longest_write_ns\":%llu,\n\"counts\":{",
               number(r.longest_read_ns), number(r.longest_write_ns));
   counts(r);
-  std::printf("},\n\"findings\":[");
+  std::printf("}");
+  modules(r);
+  stacks(r);
+  std::printf(",\n\"findings\":[");
   findings(r);
   std::printf("]}");
 }

@@ -27,6 +27,12 @@ namespace lockswap::audit {
   X(rw_calls_shared) X(unrecorded)                                                          \
   /* orders of two locks that were forgotten, the table being full */                       \
   X(orders_forgotten)                                                                       \
+  /* locks taken by a thread that holds more than are compared; searches for circles that   \
+     were given up; circles of more locks than the record has room for */                   \
+  X(holds_left_out) X(searches_given_up) X(circles_too_long)                                \
+  /* acquisitions without a stack, to save time; stacks and condition variables that found  \
+     no room */                                                                             \
+  X(stacks_left_out) X(stacks_forgotten) X(conds_forgotten)                                 \
   /* calls of mutexes and what came of them */                                              \
   X(mutex_init) X(mutex_destroy) X(mutex_lock) X(mutex_trylock) X(mutex_timedlock)          \
   X(mutex_clocklock) X(mutex_unlock)                                                        \
@@ -61,12 +67,16 @@ namespace lockswap::audit {
   X(fork_with_waiters)       /* a thread was waiting for a lock, or about to */             \
   X(foreign_mutex_release)   /* a mutex released by another thread than its owner */        \
   X(cond_wait_unheld)        /* a wait with a mutex that the thread does not hold */        \
+  X(cond_two_mutexes)        /* threads wait for it with two mutexes at the same time */    \
+  X(cond_changes_mutex)      /* the same, one after the other */                            \
   X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
   X(stopped_in_lock_call)    /* a handler waited in sigsuspend, its thread in such a call */\
   X(stopped_by_signal)       /* the same, its thread outside such a call */                 \
   X(real_time_thread)        /* a thread with a real-time policy */                         \
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
-  /* Two locks taken in opposite orders, once for each pair of locks. */                    \
+  /* Locks taken in orders that make a circle, once for each one. */                        \
+  X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \
+  X(circle_of_orders)        /* of three or more: a deadlock under any lock */              \
   X(opposite_read_orders)    /* both read, in both orders */                                \
   X(opposite_mixed_orders)   /* one of them read in both orders, the other not */           \
   X(opposite_orders)         /* else: a deadlock under any lock */                          \
@@ -88,9 +98,32 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 3;
+inline constexpr std::uint32_t kSchema = 4;
+
+inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
+inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;
 
 using Word = NativeAtomic<std::uint64_t>;
+
+// A place in a stack: the module's number above, an address in the module's file below. 0xffff:
+// none, and the address is one of the process.
+using Frame = std::uint64_t;
+inline constexpr unsigned kModuleShift = 48;
+inline constexpr std::uint32_t kFrames = 16;   // of a stack, the innermost
+inline constexpr std::uint32_t kStacks = 256;  // in the record
+inline constexpr std::uint32_t kModules = 128;
+
+struct RecordedStack {
+  std::uint32_t count;
+  std::uint32_t cut;  // 1: there are more frames
+  Frame frame[kFrames];
+};
+struct Module {
+  std::uint64_t begin;
+  std::uint32_t build_id_size;
+  std::uint8_t build_id[20];
+  char path[256];  // empty: the program
+};
 
 // Where a call came from: an address, and the file that is mapped there, if there is one.
 struct Place {
@@ -105,13 +138,17 @@ struct Example {
   std::uint32_t thread;        // kernel's id of the thread that did it
   std::uint32_t other_thread;  // of the one that held the lock; 0 = none is meant
   Place place;
-  Place other_place;  // where the hold was taken; for a library, its name
+  Place other_place;                 // where the hold was taken; for a library, its name
+  std::uint64_t key;                 // of its stacks, where examples differ by them
+  std::uint32_t stack, other_stack;  // of the two places: in the record, plus 1; 0 = not known
 };
 
 // The findings from this one on have two places more.
-inline constexpr std::size_t kFirstWithMore =
-    static_cast<std::size_t>(Finding::opposite_read_orders);
+inline constexpr std::size_t kFirstWithMore = static_cast<std::size_t>(Finding::circle_with_reads);
 inline constexpr std::size_t kWithMore = kFindings - kFirstWithMore;
+// Of these, all but the last one are circles.
+inline constexpr std::size_t kCircles = kWithMore - 1;
+static_assert(kFirstWithMore + kCircles == static_cast<std::size_t>(Finding::wait_while_reading));
 
 // Of opposite orders: where each thread had taken the lock that it held. Of a wait: where the
 // writer asked, and nothing.
@@ -119,8 +156,24 @@ struct MorePlaces {
   Place place[2];
 };
 
+// One thread's part in a circle of orders: it holds one lock and asks for the next.
+struct Part {
+  std::uint64_t held, asked;                // addresses
+  std::uint64_t held_object, asked_object;  // Frames: where they lie, if in a file
+  std::uint32_t held_stack, asked_stack;    // in the record, plus 1
+  std::uint32_t thread;
+  std::uint8_t holds_to_write, asks_to_write;
+  std::uint8_t held_is_mutex, asked_is_mutex;
+};
+struct Circle {
+  std::uint32_t count{};
+  std::uint32_t one_thread{};  // all of it was done by a single one, at different times
+  Part part[kLocksOfCircle]{};
+};
+
 struct FindingRecord {
   Word times;
+  Word kinds;     // kOfRwlocks, kOfMutexes, of orders; 0 = as always
   Word examples;  // filled in; written after the example
   Example example[kExamples];
 };
@@ -141,6 +194,11 @@ struct Record {
   Word counts[kStripes][kCounts];
   FindingRecord findings[kFindings];
   MorePlaces more[kWithMore][kExamples];
+  Circle circle[kCircles][kExamples];  // of the findings from kFirstWithMore on
+  NativeAtomic<std::uint32_t> modules;
+  NativeAtomic<std::uint32_t> stacks;
+  Module module[kModules];
+  RecordedStack stack[kStacks];
 };
 
 }  // namespace lockswap::audit

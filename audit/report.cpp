@@ -74,6 +74,18 @@ void fill_in(Record& r) noexcept {
   r.exe[n > 0 ? n : 0] = 0;
 }
 
+// Wrappers of locks have one place for all their users, so circles differ by what is around it.
+std::uint64_t key_of(const Noted& noted) noexcept {
+  if (noted.circle == nullptr) return 0;
+  std::uint64_t key = 0;
+  for (std::uint32_t i = 0; i < noted.circle->count; ++i) {
+    const Part& p = noted.circle->part[i];
+    for (const std::uint32_t stack : {p.held_stack, p.asked_stack})
+      key = (key ^ world().stacks.innermost(stack)) * 0x9e3779b97f4a7c15u;
+  }
+  return key;
+}
+
 Example* find_example(FindingRecord& finding, const Noted& noted) noexcept {
   const std::uint64_t n = finding.examples.load(relaxed);
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -81,7 +93,7 @@ Example* find_example(FindingRecord& finding, const Noted& noted) noexcept {
     const bool same_other = noted.name != nullptr ? std::strncmp(e.other_place.file, noted.name,
                                                                  sizeof e.other_place.file - 1) == 0
                                                   : e.other_place.address == noted.other_site;
-    if (e.place.address == noted.site && same_other) return &e;
+    if (e.place.address == noted.site && same_other && e.key == key_of(noted)) return &e;
   }
   return nullptr;
 }
@@ -92,6 +104,14 @@ void locate_more(Finding what, std::uint64_t n, const Noted& noted) noexcept {
   MorePlaces& more = mapped->more[index - kFirstWithMore][n];
   for (std::size_t i = 0; i < 2; ++i)
     locate(noted.more_sites[i], more.place[i]);
+  if (noted.circle == nullptr) return;
+  Circle& circle = mapped->circle[index - kFirstWithMore][n];
+  circle = *noted.circle;
+  for (std::uint32_t i = 0; i < circle.count; ++i) {
+    Part& p = circle.part[i];
+    p.held_stack = world().stacks.in_record(p.held_stack);
+    p.asked_stack = world().stacks.in_record(p.asked_stack);
+  }
 }
 
 void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexcept {
@@ -102,6 +122,9 @@ void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexc
   e.lock = reinterpret_cast<std::uintptr_t>(noted.lock);
   e.thread = noted.thread != 0 ? noted.thread : me().tid;
   e.other_thread = noted.other_thread;
+  e.key = key_of(noted);
+  e.stack = world().stacks.in_record(noted.stack);
+  e.other_stack = world().stacks.in_record(noted.other_stack);
   locate(noted.site, e.place);
   if (noted.name != nullptr) {
     Text(e.other_place.file, sizeof e.other_place.file) << noted.name;
@@ -110,6 +133,13 @@ void add_example(Finding what, FindingRecord& finding, const Noted& noted) noexc
   }
   locate_more(what, n, noted);
   finding.examples.store(n + 1, release);
+}
+
+std::uint64_t kinds_of(const Circle& circle) noexcept {
+  std::uint64_t kinds = 0;
+  for (std::uint32_t i = 0; i < circle.count; ++i)
+    kinds |= circle.part[i].held_is_mutex != 0 ? kOfMutexes : kOfRwlocks;
+  return kinds;
 }
 
 }  // namespace
@@ -154,6 +184,7 @@ void count(Count what, std::uint64_t n) noexcept {
 void note(Finding what, const Noted& noted) noexcept {
   FindingRecord& finding = mapped->findings[static_cast<std::size_t>(what)];
   finding.times.fetch_add(1, relaxed);
+  if (noted.circle != nullptr) finding.kinds.fetch_or(kinds_of(*noted.circle), relaxed);
   const Section section(world().report);
   if (Example* e = find_example(finding, noted)) {
     ++e->times;

@@ -29,6 +29,8 @@ struct Noted {
   const char* name = nullptr;  // of a library, instead of the other site
   std::uint32_t thread = 0;    // whose doing it is; 0 = the caller
   std::uint64_t more_sites[2] = {};
+  std::uint32_t stack = 0, other_stack = 0;  // of the two sites; 0 = not known
+  const Circle* circle = nullptr;            // of stacks that are not in the record yet
 };
 // By a thread that is known. Async-signal-safe, unless the handler has interrupted a Section.
 void note(Finding what, const Noted& noted) noexcept;

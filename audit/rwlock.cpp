@@ -6,7 +6,9 @@
 
 #include "audit/book.h"
 #include "audit/entry.h"
+#include "audit/mutex_holds.h"
 #include "audit/report.h"
+#include "audit/stacks.h"
 #include "audit/waits.h"
 #include "audit/world.h"
 #include "platform/clock.h"
@@ -23,7 +25,11 @@ std::uint64_t address_of(const pthread_rwlock_t* l) noexcept {
 
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
-  return {.lock = l, .site = site, .other_thread = hold->tid, .other_site = hold->site};
+  return {.lock = l,
+          .site = site,
+          .other_thread = hold->tid,
+          .other_site = hold->site,
+          .other_stack = hold->stack};
 }
 
 void count_object(const LockEntry& entry) noexcept {
@@ -50,6 +56,10 @@ LockEntry* add_entry(Shard& shard, const pthread_rwlock_t* l) noexcept {
 // The entry of a lock in use. Looks at the lock's bytes when they can show something.
 LockEntry* see(Shard& shard, const pthread_rwlock_t* l, std::uint64_t site) noexcept {
   LockEntry* entry = shard.find(address_of(l));
+  if (entry != nullptr && entry->is_mutex) {  // it was left behind
+    shard.remove(address_of(l));
+    entry = nullptr;
+  }
   if (entry == nullptr) {
     entry = add_entry(shard, l);
     if (entry != nullptr && entry->shared == 0 && !looks_fresh(l)) {
@@ -78,12 +88,13 @@ struct Arrival {
 template <Mode kMode, Form kForm>
 void look_at_order(Me& m, const pthread_rwlock_t* l, std::uint64_t number,
                    std::uint64_t site) noexcept {
-  if (kForm == Form::attempt || number == 0 || m.held.locks.empty()) return;
+  if (kForm == Form::attempt || number == 0 || !holds_any(m)) return;
   world().orders.note_all(m, {.address = address_of(l),
                               .number = number,
                               .site = site,
                               .writes = kMode == Mode::write,
-                              .for_ever = kForm == Form::plain});
+                              .for_ever = kForm == Form::plain,
+                              .is_mutex = false});
 }
 
 template <Mode kMode, Form kForm>
@@ -113,18 +124,28 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   return arrival;
 }
 
-void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site) noexcept {
+void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site,
+          std::uint32_t stack) noexcept {
   Hold* mine = Shard::hold_of(entry, m.serial);
   if (mine == nullptr) {
-    mine = shard.add_hold(entry, m, site);
+    mine = shard.add_hold(entry, m, site, stack);
     if (mine == nullptr) {
       count(Count::unrecorded);
       return;
     }
     if (m.record != nullptr)
       raise_to(record().most_rwlocks_held, m.record->rwlocks.fetch_add(1, relaxed) + 1);
-    if (entry.shared == 0)
-      m.held.locks.add({entry.address, entry.number, site, ++m.held.steps, mode == Mode::write});
+    if (entry.shared == 0) {
+      if (m.held.locks.is_full()) count(Count::holds_left_out);
+      m.held.locks.add({.address = entry.address,
+                        .number = entry.number,
+                        .site = site,
+                        .step = ++m.held.steps,
+                        .stack = stack,
+                        .place = 0,
+                        .writes = mode == Mode::write,
+                        .is_mutex = false});
+    }
   }
   if (mode == Mode::read) {
     ++mine->reads;
@@ -159,13 +180,14 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
 template <Mode kMode, Form kForm>
 void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
           std::uint64_t site) noexcept {
+  const std::uint32_t stack = error == 0 && !arrival.recursive ? take_stack(m, site) : 0;
   {
     Shard& shard = shard_of(l);
     const Section section(shard.guard);
     LockEntry* entry = shard.find(address_of(l));
     if (entry != nullptr && kForm != Form::attempt)
       shard.stop_waiting(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
-    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site);
+    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site, stack);
   }
   if (error != 0) {
     count_error(l, error, site);
@@ -248,8 +270,10 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Hold* other = somebodys(*entry);
   if (other != nullptr) {
     if (entry->shared == 0) {
+      Noted noted = against(l, site, other);
+      noted.stack = take_stack(m, site);
       note(other->writes != 0 ? Finding::foreign_write_release : Finding::foreign_read_release,
-           against(l, site, other));
+           noted);
     }
     release_one(shard, *entry, other, m);
   } else if (entry->shared == 0 && entry->known != 0) {  // else another process may hold it

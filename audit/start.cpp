@@ -11,8 +11,10 @@
 #include "audit/world.h"
 #include "interpose/bypasses.h"
 #include "interpose/first_call.h"
+#include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/text.h"
+#include "profile/modules.h"
 #include "registry/environment.h"
 #include "registry/say.h"
 
@@ -26,6 +28,7 @@ void start() noexcept {
         << "lockswap audit: glibc 2.30 or newer is needed: this C library has no " << missing;
     refuse(line);
   }
+  profile::modules = functions_for_profile();
   prepare_world();
   static constinit char path[4200];
   if (!open_record(environment_value("LOCKSWAP_AUDIT"), path, sizeof path)) {

@@ -1,5 +1,6 @@
 #include "audit/threads.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "platform/memory.h"
@@ -16,11 +17,18 @@ void Threads::add_records() noexcept {
   }
 }
 
+// Those of threads that ended with a mutex come last: another thread may release it yet.
 ThreadRecord* Threads::free_record() noexcept {
+  ThreadRecord* last = nullptr;
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
-    if (r->serial.load(relaxed) == 0) return r;
+    if (r->serial.load(relaxed) != 0) continue;
+    const bool has_mutex = std::any_of(r->mutex, r->mutex + kMostHeld, [](const auto& one) {
+      return one.address.load(relaxed) != 0;  // relaxed: a hint
+    });
+    if (!has_mutex) return r;
+    last = r;
   }
-  return nullptr;
+  return last;
 }
 
 ThreadRecord* Threads::take(const Me& m) noexcept {
@@ -36,6 +44,13 @@ ThreadRecord* Threads::take(const Me& m) noexcept {
   r->tid.store(m.tid, relaxed);
   r->handle.store(pthread_self(), relaxed);
   r->signals.store(0, relaxed);
+  for (MutexOfThread& one : r->mutex)
+    one.address.store(0, relaxed);
+  if (r->unwinding != nullptr) {
+    r->unwinding->forget();
+  } else {
+    r->unwinding = static_cast<Unwinding*>(map_pages(sizeof(Unwinding)));
+  }
   r->serial.store(m.serial, relaxed);
   return r;
 }
@@ -64,13 +79,21 @@ void Threads::sent(pthread_t thread, unsigned signal) noexcept {
   }
 }
 
-void Threads::took_mutex_from(std::uint32_t tid) noexcept {
+TakenFrom Threads::took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept {
   const Section section(guard_);
+  TakenFrom taken;
+  // A thread that has ended counts nothing any more; what it held stands in its record until the
+  // next thread has that.
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
-    if (r->serial.load(relaxed) == 0 || r->tid.load(relaxed) != tid) continue;
-    lower(r->mutexes);
-    return;
+    if (r->tid.load(relaxed) != tid) continue;
+    if (r->serial.load(relaxed) != 0) lower(r->mutexes);
+    for (MutexOfThread& one : r->mutex) {
+      if (one.address.load(acquire) != address) continue;  // pairs with remember_mutex
+      taken = {one.site.load(relaxed), one.stack.load(relaxed)};
+      one.address.store(0, relaxed);  // relaxed: the owner only asks whether it is there
+    }
   }
+  return taken;
 }
 
 }  // namespace lockswap::audit

@@ -9,6 +9,12 @@
 
 namespace lockswap::audit {
 
+// Where a mutex was taken that another thread has released.
+struct TakenFrom {
+  std::uint64_t site = 0;
+  std::uint32_t stack = 0;
+};
+
 class Threads {
  public:
   // A record for the calling thread; nullptr: no memory.
@@ -17,7 +23,7 @@ class Threads {
 
   // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.
   void took_rwlock_from(ThreadRecord* record, std::uint64_t serial) noexcept;
-  void took_mutex_from(std::uint32_t tid) noexcept;
+  TakenFrom took_mutex_from(std::uint32_t tid, std::uint64_t address) noexcept;
 
   // A thread of this process sends it this signal, 1 to 64. Before it does.
   void sent(pthread_t thread, unsigned signal) noexcept;

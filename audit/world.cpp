@@ -7,6 +7,7 @@
 
 #include "audit/fork.h"
 #include "audit/report.h"
+#include "platform/alone.h"
 #include "platform/memory.h"
 #include "platform/real_time.h"
 #include "platform/syscall.h"
@@ -41,6 +42,14 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   }
 }
 
+// In a child what the thread holds is known by address alone: its stacks and the mutexes' numbers
+// were the parent's.
+void forget_stacks(Me& m) noexcept {
+  for (HeldLock& one : m.held.locks)
+    one.stack = 0;
+  m.held.mutexes.clear();
+}
+
 [[gnu::noinline]] void make_known(World& w, Me& m, std::uint64_t site) noexcept {
   const Busy busy;
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
@@ -48,6 +57,7 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
   m.tid = system_thread_id();
   m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
   m.process = w.number;
+  if (m.tid_before != 0) forget_stacks(m);
   if (m.saved != nullptr) restore_holds(m);
   if (has_real_time_policy()) note_real_time(pthread_self(), site);
 }
@@ -64,6 +74,7 @@ void on_thread_exit() noexcept {
 World& world() noexcept { return *current; }
 
 void prepare_world() noexcept {
+  Alone::prepare();
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   void* p = map_pages(sizeof(World));
@@ -72,7 +83,9 @@ void prepare_world() noexcept {
   current = static_cast<World*>(p);
 }
 
-bool has_had_threads() noexcept { return serials.load(relaxed) > 1; }
+bool is_alone(const Me& m) noexcept {
+  return Alone::is() || (serials.load(relaxed) == 1 && m.tid == world().pid);
+}
 
 Me& known_me(std::uint64_t site) noexcept {
   World& w = world();

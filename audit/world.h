@@ -9,8 +9,10 @@
 #include <pthread.h>
 
 #include "audit/book.h"
+#include "audit/conds.h"
 #include "audit/guard.h"
 #include "audit/orders.h"
+#include "audit/stacks.h"
 #include "audit/threads.h"
 #include "platform/atomic.h"
 
@@ -20,10 +22,13 @@ struct World {
   NativeAtomic<std::uint32_t> state;  // 0: no thread has been here in this process
   std::uint32_t number;               // 1, and one more in each generation of children
   std::uint32_t pid;
-  Guard report;  // of the examples
+  Guard report;   // of the examples
+  Guard modules;  // of those in the record
   Threads threads;
   Shard shards[kShards];
   Orders orders;
+  Conds conds;
+  Stacks stacks;
 };
 
 World& world() noexcept;
@@ -39,8 +44,8 @@ inline bool has_begun() noexcept { return world().state.load(acquire) != 0; }
 // where that call is.
 Me& known_me(std::uint64_t site = 0) noexcept;
 
-// Whether there was more than one thread.
-bool has_had_threads() noexcept;
+// Whether no other thread exists, or none but the first one has locked anything so far.
+bool is_alone(const Me& m) noexcept;
 
 // Locks in a child whose past is the parent's: their bytes may show holds that are not in the book.
 inline bool is_forked() noexcept { return world().number > 1; }

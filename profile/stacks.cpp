@@ -5,9 +5,9 @@
 
 #include "platform/text.h"
 #include "platform/ticks.h"
-#include "profile/cfi.h"
 #include "profile/file.h"
 #include "profile/modules.h"
+#include "profile/unwind.h"
 
 namespace lockswap::profile {
 namespace {
@@ -58,66 +58,6 @@ Place place_in(const Loaded& l, std::uint64_t address) noexcept {
   const std::uint64_t module = l.object == nullptr ? kNoModule : note_module(l);
   if (module == kNoModule) return kNoModule << kPlaceShift | (address & kMask);
   return module << kPlaceShift | ((address - l.base) & kMask);
-}
-
-// --- unwinding
-
-struct Unwound {
-  std::uint32_t count = 0;
-  bool cut = false;
-  std::uint64_t pc[kMostFrames];
-  std::uint64_t pc_at[kMostFrames];
-};
-
-inline void capture(Frame& f) noexcept {
-#if defined(__x86_64__)
-  asm volatile(
-      "leaq 0f(%%rip), %%rax\n0:\n\t"
-      "movq %%rax, 128(%0)\n\t"
-      "movq %%rbx, 24(%0)\n\t"
-      "movq %%rbp, 48(%0)\n\t"
-      "movq %%rsp, 56(%0)\n\t"
-      "movq %%r12, 96(%0)\n\t"
-      "movq %%r13, 104(%0)\n\t"
-      "movq %%r14, 112(%0)\n\t"
-      "movq %%r15, 120(%0)"
-      :
-      : "r"(f.reg)
-      : "rax", "memory");
-  f.pc = f.reg[16];
-#elif defined(__aarch64__)
-  asm volatile(
-      "stp x18, x19, [%0, 144]\n\tstp x20, x21, [%0, 160]\n\tstp x22, x23, [%0, 176]\n\t"
-      "stp x24, x25, [%0, 192]\n\tstp x26, x27, [%0, 208]\n\tstp x28, x29, [%0, 224]\n\t"
-      "mov x9, sp\n\tadr x10, 0f\n0:\n\tstp x30, x9, [%0, 240]\n\tstr x10, [%1]"
-      :
-      : "r"(f.reg), "r"(&f.pc)
-      : "x9", "x10", "memory");
-#endif
-  f.interrupted = true;  // the pc is of an instruction here
-}
-
-[[gnu::noinline]] void unwind(Unwound& into) noexcept {
-  Frame f{};
-  capture(f);
-  const auto own = number_of(modules.own);
-  Loaded at = modules.at(reinterpret_cast<const void*>(f.pc));
-  constexpr int kMostOfOurs = 16;  // frames of this library, which the stack begins with
-  for (int ours = 0; step(f, at);) {
-    const std::uint64_t inside = f.interrupted ? f.pc : f.pc - 1;
-    at = modules.at(reinterpret_cast<const void*>(inside));
-    if (number_of(at.object) == own && into.count == 0) {
-      if (++ours > kMostOfOurs) return;
-      continue;
-    }
-    if (into.count == kMostFrames) {
-      into.cut = true;
-      return;
-    }
-    into.pc[into.count] = f.pc;
-    into.pc_at[into.count++] = f.pc_at;
-    if (at.object == nullptr) return;  // made at run time: nothing describes it
-  }
 }
 
 // --- stacks in the file
@@ -175,19 +115,11 @@ std::uint32_t keep(const Place* frame, std::uint32_t count, bool cut) noexcept {
   return at;
 }
 
-bool still_stands(const KnownStack& k) noexcept {
-  for (std::uint32_t i = 0; i < k.count; ++i) {
-    const auto* at = reinterpret_cast<const std::uint64_t*>(k.pc_at[i]);
-    if (*at != k.pc[i]) return false;
-  }
-  return true;
-}
-
 [[gnu::noinline]] std::uint32_t unwind_anew(KnownStack& known, const void* caller,
                                             std::uint64_t pointer) noexcept {
   const std::uint64_t begin = Ticks::now();
   Unwound u;
-  unwind(u);
+  unwind(u, kMostFrames);
   Record& r = record();
   Place frame[kMostFrames];
   bool in_memory = true;
@@ -247,7 +179,7 @@ std::uint32_t outermost_frames() noexcept {
   constexpr std::uint32_t kFramesOfRoot = 6;
   const std::uint64_t begin = Ticks::now();
   Unwound u;
-  unwind(u);
+  unwind(u, kMostFrames);
   const std::uint32_t count = std::min(u.count, kFramesOfRoot);
   Place frame[kFramesOfRoot];
   for (std::uint32_t i = 0; i < count; ++i)

@@ -10,6 +10,7 @@
 #include "platform/guard.h"
 #include "platform/thread.h"
 #include "profile/record.h"
+#include "profile/unwind.h"
 
 namespace lockswap::profile {
 
@@ -59,16 +60,6 @@ struct Release {
 inline constexpr std::uint32_t kNotYet = ~0u;  // of Release::stack: it is being unwound
 inline constexpr unsigned kRefShift = 48;  // of a Ref: the thread's place above, the number below
 using Ref = std::uint64_t;
-
-// A stack that this thread has had. It has it again if its return addresses still stand where they
-// were found: that costs a load for each frame, and no unwinding.
-struct KnownStack {
-  std::uint64_t caller, pointer;  // the exported function's caller, and a place on the stack
-  std::uint32_t stack;
-  std::uint32_t count;
-  std::uint64_t pc[kMostFrames];
-  std::uint64_t pc_at[kMostFrames];
-};
 
 // The longest wait of a thread while it held locks: what it keeps others waiting for, in part.
 struct Cause {

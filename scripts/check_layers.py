@@ -37,7 +37,7 @@ OTHERS = {
     "profile": ["src/platform"],
     "interpose": ["src/platform", "src/registry", "profile"],
     # A preload library of its own, made of the same symbols.
-    "audit": ["src/platform", "src/registry", "interpose"],
+    "audit": ["src/platform", "src/registry", "interpose", "profile"],
     # Another one.
     "fuzz": ["src/platform", "src/registry", "interpose"],
     # What programs include: it is installed without src/.

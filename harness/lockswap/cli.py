@@ -238,7 +238,9 @@ def audit_command(
     command: tuple[str, ...],
 ) -> int:
     """Run a program on glibc's own locks, and say what matters before they are swapped. It ends with "safe", or with
-    what to look at; rwlocks, mutexes and condition variables have a verdict each. The exit status is the program's own.
+    what to look at; rwlocks, mutexes and condition variables have a verdict each. What can hang is found without a
+    hang: mutexes and rwlocks that are taken in orders that make a circle, with the stacks of all threads in it. The
+    exit status is the program's own.
 
     \b
     lockswap audit -- ./server --port 8080

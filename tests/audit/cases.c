@@ -368,7 +368,8 @@ static void orders_apart(void) {
   both_locks_anew();
   run(read_and_read_back, NULL);
 }
-// A gate that is taken between the two, or not always, or by one of two threads alone, is none.
+// A gate that is not always taken, or by one of two threads alone, is none. One that is taken
+// between the two keeps them apart, but makes an opposite order with each.
 static void no_gate(void) {
   run(behind_a_mutex, NULL);
   run(write_and_read_back, NULL);
@@ -408,7 +409,7 @@ static void order_released(void) {
 }
 // More orders than the table has room for; and as many of locks that come and go.
 static void orders_full(void) {
-  enum { kLocks = 200 };
+  enum { kLocks = 300 };
   static pthread_rwlock_t all[kLocks];
   for (int i = 0; i < kLocks; ++i) {
     for (int j = i + 1; j < kLocks; ++j)
@@ -644,8 +645,8 @@ static void cond_cancelled(void) {
 // A thread that holds the lock waits for another, and goes on holding it until turn is 3.
 static volatile int is_past_wait;
 static void wait_while_holding(Take take, int with_deadline) {
-  EXPECT(0, pthread_mutex_lock(&turn_mutex));
   EXPECT(0, take(&lock));
+  EXPECT(0, pthread_mutex_lock(&turn_mutex));
   turn = 1;
   while (turn != 2) {
     struct timespec later = {2000000000, 0};

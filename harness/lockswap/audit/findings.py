@@ -40,6 +40,19 @@ MEANINGS = {
         "other. Take the two in one order everywhere. It is harmless only if the two threads never run at the same "
         "time.",
     ),
+    "circle_of_orders": Meaning(
+        LOOK,
+        "locks taken in orders that make a circle",
+        "Each thread takes a lock and then the next one's, and the last thread's second lock is the first thread's "
+        "first. If each has its first lock, all wait for each other for ever, under each lock. "
+        "Take them in one order everywhere. It is harmless only if these threads never run at the same time.",
+    ),
+    "circle_with_reads": Meaning(
+        LOOK,
+        "locks taken in orders that make a circle, some of them only read",
+        "As a circle of orders, but at a lock that two of the threads only read, a further thread has to wait to write "
+        f"it: {_PATIENCE} Take the locks in one order everywhere.",
+    ),
     "opposite_mixed_orders": Meaning(
         LOOK,
         "two locks taken in opposite orders, one of them only read",
@@ -176,8 +189,23 @@ MEANINGS = {
     "foreign_mutex_release": Meaning(
         NOTE,
         "mutexes released by another thread",
-        "The mutexes of lockswap admit it for normal mutexes, as glibc's do.",
+        "POSIX leaves that undefined. For normal mutexes glibc admits it, and so do the mutexes of lockswap; another C "
+        "library need not. Let the thread that locked it release it, or take a semaphore.",
         (MUTEXES,),
+    ),
+    "cond_two_mutexes": Meaning(
+        LOOK,
+        "condition variable with two mutexes at the same time",
+        "Undefined: all threads that wait for it at a time must wait with the same mutex. Neither mutex protects what "
+        "they wait for from the other's threads, so a wake-up can come before the wait and be lost. Give each mutex a "
+        "condition variable of its own.",
+        (CONDVARS,),
+    ),
+    "cond_changes_mutex": Meaning(
+        NOTE,
+        "condition variables with one mutex and later with another",
+        "POSIX allows that while nobody waits. If a thread waits at that time, it is undefined.",
+        (CONDVARS,),
     ),
     "cond_shared_mutex_private": Meaning(
         NOTE,
@@ -196,7 +224,13 @@ class Found:
     name: str
     meaning: Meaning
     times: int = 0
-    examples: list[dict] = field(default_factory=list)  # as in the records, with "program" and "pid"
+    examples: list[dict] = field(default_factory=list)  # as in the records, with "program", "pid" and "process"
+    of: set[str] = field(default_factory=set)  # which kinds of locks it is about, if that differs
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which swaps it concerns."""
+        return tuple(self.of) or self.meaning.kinds
 
 
 @dataclass
@@ -237,11 +271,13 @@ class Audit:
     def findings(self) -> list[Found]:
         """Grave ones first, then as in MEANINGS."""
         found: dict[str, Found] = {}
-        for process in self.processes:
+        for number, process in enumerate(self.processes):
+            more = {"program": process["program"], "pid": process["pid"], "process": number}
             for one in process["findings"]:
                 into = found.setdefault(one["name"], Found(one["name"], MEANINGS[one["name"]]))
                 into.times += one["times"]
-                into.examples += [e | {"program": process["program"], "pid": process["pid"]} for e in one["examples"]]
+                into.of |= {kind for kind in (RWLOCKS, MUTEXES) if one[kind]}
+                into.examples += [example | more for example in one["examples"]]
         order = list(MEANINGS)
         return sorted(found.values(), key=lambda f: (f.meaning.level != LOOK, order.index(f.name)))
 
@@ -271,6 +307,24 @@ class Audit:
                 f"The table of the orders in which locks are taken was full, and {plural(forgotten, 'order')} left it: "
                 "an opposite order may have been missed."
             )
+        if left := c["holds_left_out"]:
+            notes.append(
+                f"{plural(left, 'time')} a thread that held 12 locks of a kind took another one: the order of what it "
+                "took then and what it took from there on was not looked at."
+            )
+        if given_up := c["searches_given_up"] + c["circles_too_long"]:
+            notes.append(
+                f"{plural(given_up, 'time')} a search for circles of orders ended early, at too many orders or at a "
+                "circle of more than 12 locks: one may have been missed."
+            )
+        left = c["stacks_left_out"] + c["stacks_forgotten"]
+        if left and self.findings:
+            notes.append(
+                f"Of {plural(left, 'acquisition')} the stack was left out, to save time or room: where one of "
+                "these is named, it is by its call alone."
+            )
+        if forgotten := c["conds_forgotten"]:
+            notes.append(f"{plural(forgotten, 'condition variable')} found no room: two mutexes may have been missed.")
         if lost := c["unrecorded"]:
             notes.append(f"{plural(lost, 'call')} in signal handlers or without memory went unrecorded.")
         return notes

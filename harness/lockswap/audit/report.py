@@ -5,6 +5,7 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import asdict
+from itertools import islice
 
 from rich.console import Console
 from rich.table import Table
@@ -13,17 +14,18 @@ from rich.text import Text
 from lockswap.audit import verdict
 from lockswap.audit.findings import LOOK, Audit, Found
 from lockswap.audit.places import Places
+from lockswap.audit.stacks import Stacks, letters
 from lockswap.base.text import plural, share
 from lockswap.report.console import listed, open_console
 
-SCHEMA = 3
+SCHEMA = 4
 _SHOWN = 3  # examples of a finding
 # One of the first four, and any of the others.
 _MUTEX_KINDS = ("normal", "recursive", "errorcheck", "adaptive", "robust", "inherit", "protect", "process_shared")
 
 
 def as_json(audit: Audit) -> str:
-    places = Places(_places(audit))
+    texts = _Texts(audit)
     return (
         json.dumps(
             {
@@ -47,12 +49,7 @@ def as_json(audit: Audit) -> str:
                         "times": found.times,
                         "title": found.meaning.title,
                         "says": found.meaning.says,
-                        "examples": [
-                            example
-                            | {"at": places.text(example["place"]), "other_at": places.text(example["other_place"])}
-                            | {"more_at": [places.text(place) for place in example.get("more_places", [])]}
-                            for example in found.examples
-                        ],
+                        "examples": [texts.of(example) for example in found.examples],
                     }
                     for found in audit.findings
                 ],
@@ -72,11 +69,11 @@ def as_text(audit: Audit, plain: bool) -> str:
     )
     console.print(Text(f"lockswap audit: {shlex.join(audit.command)}", style="bold"), soft_wrap=True)
     console.print(_figures(audit))
-    places = Places(_places(audit))
+    texts = _Texts(audit)
     for found in audit.findings:
         console.print()
         console.print(_heading(found))
-        console.print(listed(" ", [found.meaning.says, *_examples(found, places)]))
+        console.print(listed(" ", [found.meaning.says, *_examples(found, texts)]))
     for mark, lines in (("!", audit.hindrances), ("•", audit.notes)):
         if lines:
             console.print()
@@ -86,6 +83,39 @@ def as_text(audit: Audit, plain: bool) -> str:
     console.print()
     console.print(Text(verdict.summary(audit), style="bold yellow" if audit.look else "bold green"), soft_wrap=True)
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+
+
+class _Texts:
+    """Names for the places, stacks and locks of examples."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._places, self._stacks = Places(_places(audit)), Stacks(audit.processes)
+
+    def of(self, example: dict) -> dict:
+        """The example, and what it says for people."""
+        process, stacks = example["process"], self._stacks
+        named = example | {
+            "at": stacks.user(process, example["stack"]) or self._places.text(example["place"]),
+            "other_at": stacks.user(process, example["other_stack"]) or self._places.text(example["other_place"]),
+            "more_at": [self._places.text(place) for place in example.get("more_places", [])],
+            "stack_at": stacks.frames(process, example["stack"]),
+            "other_stack_at": stacks.frames(process, example["other_stack"]),
+        }
+        if "circle" not in example:
+            return named
+        circle = [
+            part
+            | {f"{what}_at": stacks.frames(process, part[f"{what}_stack"]) for what in ("held", "asked")}
+            | {f"{what}_user": stacks.user(process, part[f"{what}_stack"]) for what in ("held", "asked")}
+            | {"lock": stacks.lock(process, part["held"])}
+            for part in example["circle"]
+        ]
+        # Of the first two, as for findings that are no circles.
+        held = [part["held_user"] or other for part, other in zip(circle, named["more_at"], strict=False)]
+        return named | {"circle": circle, "more_at": held}
+
+    def stack(self, example: dict, number: int | None) -> str:
+        return self._stacks.line(example["process"], number)
 
 
 def _places(audit: Audit) -> list[dict]:
@@ -100,48 +130,80 @@ def _heading(found: Found) -> Text:
     return mark + Text(f"{found.meaning.title}: {plural(found.times, 'time')}", style="bold" if grave else "")
 
 
-def _examples(found: Found, places: Places) -> list[str]:
+def _examples(found: Found, texts: _Texts) -> list[str]:
     says = _EXAMPLES.get(found.name, _example)
-    lines = [says(example, places) for example in found.examples[:_SHOWN]]
+    lines = [line for example in found.examples[:_SHOWN] for line in says(texts.of(example), texts)]
     if more := len(found.examples) - _SHOWN:
         lines += [f"and {plural(more, 'other place')}: --json has them"] if more > 0 else []
     return lines
 
 
-def _example(example: dict, places: Places) -> str:
-    at, other = places.text(example["place"]), places.text(example["other_place"])
+def _example(example: dict, texts: _Texts) -> list[str]:
+    at, other = example["at"], example["other_at"]
     if not int(example["other_place"]["address"], 16) and example["other_place"]["file"]:
         other = example["other_place"]["file"]  # a library's name
     words = [_times(example)]
     words += [f"at {at}"] if at else []
-    if example["other_thread"] not in (0, example["thread"]):
+    is_held = example["other_thread"] not in (0, example["thread"])
+    if is_held:
         words.append(f"held by thread {example['other_thread']}" + (f", which took it at {other}" if other else ""))
     elif other:
         words.append(f"taken before at {other}" if example["lock"] != "0x0" else other)
-    return ", ".join(words)
+    return [", ".join(words), *_both_stacks(example, texts, "took it" if is_held else "")]
 
 
-def _orders(example: dict, places: Places) -> str:
-    at, other = places.text(example["place"]), places.text(example["other_place"])
-    held, other_held = (places.text(place) for place in example["more_places"])
-    thread, second = example["thread"], example["other_thread"]
-    whose = f"thread {second}" if second != thread else "the same thread"
-    return (
-        f"{_times(example)}: thread {thread} takes A at {held}, then B at {at}; "
-        f"{whose} takes B at {other_held}, then A at {other}"
-    )
+def _both_stacks(example: dict, texts: _Texts, other_did: str) -> list[str]:
+    sides = [(example["stack"], f"thread {example['thread']}")]
+    sides.append((example["other_stack"], f"thread {example['other_thread']} {other_did}".rstrip()))
+    return [f"  {who}: {texts.stack(example, number)}" for number, who in sides if number is not None and other_did]
 
 
-def _wait(example: dict, places: Places) -> str:
-    at, held = places.text(example["place"]), places.text(example["other_place"])
-    writer = places.text(example["more_places"][0])
-    return f"{_times(example)}, thread {example['thread']} waits at {at}, reads since {held}; a writer asks at {writer}"
+def _two_mutexes(example: dict, texts: _Texts) -> list[str]:
+    waits = f"thread {example['thread']} waits at {example['at']}"
+    other = f"thread {example['other_thread']} waits with another mutex at {example['other_at']}"
+    return [f"{_times(example)}: {waits}; {other}", *_both_stacks(example, texts, "waits")]
+
+
+def _orders(example: dict, texts: _Texts) -> list[str]:
+    circle = example["circle"]
+    names = list(islice(letters(), len(circle)))
+    nexts = names[1:] + names[:1]
+    parts, stacks = [], []
+    for n, part in enumerate(circle):
+        held = part["held_user"] or _nth(example["more_at"], n)
+        asked = part["asked_user"] or _nth([example["at"], example["other_at"]], n)
+        who = f"thread {part['thread']}" if n == 0 or not example["one_thread"] else "the same thread"
+        parts.append(f"{who} takes {names[n]} at {held}, then {nexts[n]} at {asked}")
+        for what, name, mode in (("held", names[n], "holds_to"), ("asked", nexts[n], "asks_to")):
+            does = "takes" if part[what]["kind"] == "mutex" else f"{part[mode]}s"
+            if number := texts.stack(example, part[f"{what}_stack"]):
+                stacks.append(f"  thread {part['thread']} {does} {name}: {number}")
+    locks = ", ".join(f"{name} is {part['lock']}" for name, part in zip(names, circle, strict=True))
+    if any(part["held"]["object"] is None for part in circle):
+        locks += ". A lock that is left behind without its destroy, as std::mutex is, can't be told from a later one "
+        locks += "at its address: make sure that one address is one lock"
+    return [f"{_times(example)}: {'; '.join(parts)}", f"  {locks}", *stacks]
+
+
+def _nth(texts: list[str], n: int) -> str:
+    return texts[n] if n < len(texts) and texts[n] else "a place that is not known"
+
+
+def _wait(example: dict, _texts: _Texts) -> list[str]:
+    at, held, writer = example["at"], example["other_at"], example["more_at"][0]
+    return [
+        f"{_times(example)}, thread {example['thread']} waits at {at}, reads since {held}; a writer asks at {writer}"
+    ]
 
 
 _EXAMPLES = {
+    "circle_of_orders": _orders,
+    "circle_with_reads": _orders,
     "opposite_orders": _orders,
     "opposite_mixed_orders": _orders,
     "opposite_read_orders": _orders,
+    "cond_two_mutexes": _two_mutexes,
+    "cond_changes_mutex": _two_mutexes,
     "wait_while_reading": _wait,
 }
 

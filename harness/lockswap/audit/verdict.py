@@ -37,7 +37,7 @@ def of_each(audit: Audit) -> dict[str, Verdict]:
         look = [
             f"{f.meaning.title} ({plural(f.times, 'time')})"
             for f in audit.findings
-            if f.meaning.level == LOOK and kind in f.meaning.kinds and found[kind].level != UNUSED
+            if f.meaning.level == LOOK and kind in f.kinds and found[kind].level != UNUSED
         ]
         if look:
             found[kind] = Verdict(LOOK, f"look at: {'; '.join(look)}")

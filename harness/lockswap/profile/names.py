@@ -37,7 +37,7 @@ _WRAPPERS = re.compile(
 # What threads begin with, before the function that the program gave.
 _STARTS = re.compile(
     r"""^(
-      clone|__clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so
+      clone|__clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so|libstdc\+\+\.so
     | \[no\ file\]
     | (\w+\ )?std::(thread|__invoke|_Bind|function)|std::error_code\ |boost::(\(anonymous\ namespace\)::)?thread_proxy
     | boost::detail::
@@ -108,7 +108,17 @@ class Names:
 
 def site(stack: list[Function]) -> Function | None:
     """The lock's user: the innermost function that is no wrapper."""
-    return next((one for one in stack if not _WRAPPERS.match(one.name)), stack[0] if stack else None)
+    return next((one for one in stack if not is_wrapper(one)), stack[0] if stack else None)
+
+
+def is_wrapper(function: Function) -> bool:
+    return _WRAPPERS.match(function.name) is not None
+
+
+def without_starts(stack: list[Function]) -> list[Function]:
+    """Without the frames that all threads begin with; whole, if there are no others."""
+    own = next((n for n, one in enumerate(reversed(stack)) if not _STARTS.match(one.name)), 0)
+    return stack[: len(stack) - own]
 
 
 def start(stack: list[Function]) -> Function | None:

@@ -1,0 +1,83 @@
+#include "audit/mutex_holds.h"
+
+#include <algorithm>
+
+#include "audit/book.h"
+#include "audit/guard.h"
+#include "audit/report.h"
+#include "audit/stacks.h"
+#include "audit/world.h"
+
+namespace lockswap::audit {
+namespace {
+
+// Relaxed, all of them: the thread's own stores, or one of another thread that is seen some day.
+bool is_taken(const Me& m, const HeldLock& one) noexcept {
+  return m.record->mutex[one.place].address.load(relaxed) != one.address;
+}
+
+}  // namespace
+
+void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
+  const Busy busy;
+  forget_held_mutex(m, address);  // its memory was used again while this thread held it
+  const auto* end = m.record->mutex + kMostHeld;
+  auto* place = std::find_if(m.record->mutex, m.record->mutex + kMostHeld,
+                             [](const auto& one) { return one.address.load(relaxed) == 0; });
+  if (place == end) forget_taken_mutexes(m);
+  if (place == end || m.held.mutexes.is_full()) {
+    count(Count::holds_left_out);
+    return;
+  }
+  const std::uint32_t stack = take_stack(m, site);
+  place->site.store(site, relaxed);  // relaxed: the address comes last
+  place->stack.store(stack, relaxed);
+  place->address.store(address, release);  // pairs with took_mutex_from
+  m.held.mutexes.add({.address = address,
+                      .number = 0,
+                      .site = site,
+                      .step = ++m.held.steps,
+                      .stack = stack,
+                      .place = static_cast<std::uint32_t>(place - m.record->mutex),
+                      .writes = true,
+                      .is_mutex = true});
+}
+
+void forget_held_mutex(Me& m, std::uint64_t address) noexcept {
+  const Busy busy;
+  m.held.mutexes.remove([&](const HeldLock& one) {
+    if (one.address != address) return false;
+    if (!is_taken(m, one)) m.record->mutex[one.place].address.store(0, relaxed);
+    return true;
+  });
+}
+
+void forget_taken_mutexes(Me& m) noexcept {
+  const auto taken = [&](const HeldLock& one) { return is_taken(m, one); };
+  while (std::any_of(m.held.mutexes.begin(), m.held.mutexes.end(), taken))
+    m.held.mutexes.remove(taken);
+}
+
+void look_at_order_of_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
+  const Busy busy;
+  forget_taken_mutexes(m);
+  if (!holds_any(m)) return;
+  world().orders.note_all(m, {.address = address,
+                              .number = number_of_mutex(address),
+                              .site = site,
+                              .writes = true,
+                              .for_ever = true,
+                              .is_mutex = true});
+}
+
+void takes_again(Me& m, std::uint64_t address, std::uint64_t site) noexcept {
+  if (m.record == nullptr) return;
+  const Busy busy;
+  auto* const one = std::find_if(m.held.mutexes.begin(), m.held.mutexes.end(),
+                                 [&](const HeldLock& l) { return l.address == address; });
+  if (one == m.held.mutexes.end()) return;
+  if (m.held.mutexes.size() + m.held.locks.size() > 1) look_at_order_of_mutex(m, address, site);
+  remember_mutex(m, address, site);
+}
+
+}  // namespace lockswap::audit

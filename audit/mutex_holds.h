@@ -1,0 +1,26 @@
+// The mutexes that a thread holds, as it remembers them itself.
+#pragma once
+
+#include <cstdint>
+
+#include "audit/me.h"
+
+namespace lockswap::audit {
+
+void remember_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept;
+void forget_held_mutex(Me& m, std::uint64_t address) noexcept;
+
+// A wait for a condition variable releases this one, and takes it again before it returns,
+// whatever the thread holds besides. The thread is about to do that.
+void takes_again(Me& m, std::uint64_t address, std::uint64_t site) noexcept;
+
+// Those that other threads have released in its place are forgotten.
+void forget_taken_mutexes(Me& m) noexcept;
+
+inline bool holds_any(const Me& m) noexcept {
+  return !m.held.locks.empty() || !m.held.mutexes.empty();
+}
+
+void look_at_order_of_mutex(Me& m, std::uint64_t address, std::uint64_t site) noexcept;
+
+}  // namespace lockswap::audit
