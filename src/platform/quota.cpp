@@ -174,7 +174,7 @@ void KeptFile::close() noexcept {
 }
 
 bool KeptFile::find_out(std::uint64_t& device, std::uint64_t& inode) const noexcept {
-  struct stat found;  // as the kernel has it, too, where we run
+  struct stat found {};  // as the kernel has it, too, where we run
   if (raw_syscall(SYS_fstat, fd_, reinterpret_cast<long>(&found)) != 0) return false;
   device = found.st_dev;
   inode = found.st_ino;
@@ -202,7 +202,7 @@ bool KeptFile::read(char* text, std::size_t size) const noexcept {
 }
 
 bool QuotaFiles::read(std::uint64_t& value) const noexcept {
-  char text[kLongestText], period_text[kLongestText];
+  char text[kLongestText] = {}, period_text[kLongestText] = {};
   if (!quota.read(text, sizeof text)) return false;
   if (is_v1) {
     return period.read(period_text, sizeof period_text) && percent_v1(text, period_text, value);

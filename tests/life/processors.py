@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from quota_group import NoGroup, QuotaGroup
 
 under = under_test("LIBRARY REGISTRY FOLDER")
-# Each turn is a sleep or two. The affinity of the last 16 readings counts, and there is one in 251 sleeps.
-TURNS = 20_000
+# Each turn is a sleep. The affinity of the last 16 readings counts, and there is one in 251 sleeps.
+TURNS = 6_000
 
 
 def group_of(percent: int | None) -> QuotaGroup:
@@ -82,18 +82,18 @@ def test_half_a_processor_by_quota() -> None:
 
 def test_a_quota_that_changes_while_the_program_runs() -> None:
     with group_of(50) as group:
-        said = sleepers(group.enter, [(lambda: group.set(300), "")], turns=4000)
+        said = sleepers(group.enter, [(lambda: group.set(300), "")], turns=1000)
         need(at_end(said).endswith(", 300 % of one by quota"), said)
     with group_of(None) as group:
-        said = sleepers(group.enter, [(lambda: group.set(150), "")], turns=4000)
+        said = sleepers(group.enter, [(lambda: group.set(150), "")], turns=1000)
         need("quota" not in at_start(said) and at_end(said).endswith(", 150 % of one by quota"), said)
-        said = sleepers(group.enter, [(lambda: group.set(None), "")], turns=4000)
+        said = sleepers(group.enter, [(lambda: group.set(None), "")], turns=1000)
         need("150 %" in at_start(said) and at_end(said) != "" and "quota" not in at_end(said), said)
 
 
 def test_nothing_is_read_again_where_nobody_spins() -> None:
     with group_of(50) as group:
-        said = sleepers(group.enter, [(lambda: group.set(300), "")], turns=4000, LOCKSWAP_SPIN="0")
+        said = sleepers(group.enter, [(lambda: group.set(300), "")], turns=1000, LOCKSWAP_SPIN="0")
     need("processor" not in said, said)
 
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -31,6 +32,10 @@ static void* takes_turns(void* which) {
   pthread_mutex_lock(&mutex);
   while (turns < until) {
     if (turns % 2 == (long)which) {
+      // Longer than anybody spins: the other one sleeps.
+      pthread_mutex_unlock(&mutex);
+      usleep(50);
+      pthread_mutex_lock(&mutex);
       ++turns;
       pthread_cond_signal(&changed);
     } else {
