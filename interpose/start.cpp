@@ -18,6 +18,8 @@
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
 #include "platform/process.h"
+#include "platform/processors.h"
+#include "platform/rereading.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
@@ -51,6 +53,12 @@ bool swaps_rwlocks() noexcept {
 
 Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
 
+// "2 processors", "2 processors, 50 % of one by quota"
+void say_processors(Text& text, const Processors& p) noexcept {
+  text << std::uint64_t{p.allowed} << (p.allowed == 1 ? " processor" : " processors");
+  if (p.quota_percent != kNoQuota) text << ", " << p.quota_percent << " % of one by quota";
+}
+
 void announce() noexcept {
   char line[512];
   Text text(line, sizeof line);
@@ -75,7 +83,20 @@ void announce() noexcept {
   }
   if (config.automatic) put_auto_reason(text << ", auto as ", kAutoRwlock);
   if (config.automatic_mutex) put_auto_reason(text << ", mutex auto as ", kAutoMutex);
+  if (config.spin != 0) say_processors(text << ", ", processors_at_start(true));
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
+  say(line);
+}
+
+// What was read at start-up, if something else was found since.
+void say_changed_processors() noexcept {
+  const Processors now = Rereading::known();
+  if (!Rereading::is_prepared() || now == processors_at_start(true)) return;
+  char line[160];
+  Text text(line, sizeof line);
+  say_processors(text << "lockswap: at the end ", now);
+  say_processors(text << "; at the start ", processors_at_start(true));
+  text << "\n";
   say(line);
 }
 
@@ -203,6 +224,7 @@ __attribute__((constructor)) void on_load() {
 __attribute__((destructor)) void on_exit() {
   profile::end();
   if (delay() != nullptr && config.verbose) delayed::report();
+  if (config.verbose) say_changed_processors();
   if (config.stats == nullptr && !config.verbose) return;
   static constinit Bypasses bypasses{};
   find_bypasses(bypasses, swapped());

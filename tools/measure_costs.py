@@ -1,7 +1,7 @@
 """What a lock costs where one can measure it closely: one thread, two live readers, starved writers, mutexes and
 wake-ups, start-up.
 
-usage: PYTHONPATH=harness python tools/measure_costs.py [--rounds N] [--locks A,B] [--out DIR] [WHAT ...]
+usage: PYTHONPATH=harness python tools/measure_costs.py [--rounds N] [--locks A,B] [--pairs N] [--out DIR] [WHAT ...]
 
 WHAT: time, instructions, readers, writers, share, mutexes, wakeups, startup (default: all). Every comparison is
 paired: each round runs glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md
@@ -32,17 +32,23 @@ LIBRARY = BUILD / "liblockswap.so"
 APPS = BUILD / "apps"
 GLIBC = "glibc"
 LOCKS = ["pthread", "pf-t", "ba", "cohort", "per-cpu", "rlu", "rlu-asym", "bravo-pthread", "bravo-pf-t", "bravo-ba"]
-LOCKS += ["bravo-asym-ba"]
-MUTEXES = [f"mutex:{name}" for name in ("pthread", "ticket", "mcs", "clh", "cohort", "per-cpu")]
+LOCKS += ["bravo-asym-ba", "eventual", "bravo-eventual", "auto"]
+MUTEXES = [f"mutex:{name}" for name in ("pthread", "ticket", "mcs", "clh", "cohort", "per-cpu", "eventual", "auto")]
+# Condition variables of ours, with glibc's mutexes.
+OWN_CONDS = "cond:own"
 # The figures that are asked for: at most these, as ratios to plain glibc, or as instructions.
 READ_TIME = {"pthread": 1.08, "pf-t": 0.95, "ba": 0.95, "bravo-pthread": 0.95, "bravo-pf-t": 0.95, "bravo-ba": 0.95}
-READ_TIME |= {"cohort": 1.2, "per-cpu": 1.3, "rlu": 1.0}
+READ_TIME |= {"cohort": 1.2, "per-cpu": 1.3, "rlu": 1.0, "eventual": 0.9, "bravo-eventual": 0.95}
 READ_INSTRUCTIONS = {"pthread": 75, "pf-t": 45, "ba": 45, "bravo-pthread": 60, "bravo-pf-t": 60, "bravo-ba": 60}
-WRITE_TIME = {"pf-t": 1.4, "ba": 2.0, "bravo-pthread": 1.1, "bravo-pf-t": 1.5, "bravo-ba": 2.1}
+WRITE_TIME = {"pf-t": 1.4, "ba": 2.0, "bravo-pthread": 1.1, "bravo-pf-t": 1.5, "bravo-ba": 2.1, "eventual": 1.0}
 LIVE_READERS = {"pf-t": 0.9, "ba": 0.9, "bravo-ba": 0.2, "cohort": 0.9, "per-cpu": 0.35, "rlu": 0.22}
 LIVE_READERS |= {"rlu-asym": 0.18, "bravo-asym-ba": 0.18}
-MUTEX_TIME = {f"mutex:{name}": 1.2 for name in ("ticket", "mcs", "clh")}
-WAKEUPS = {f"mutex:{name}": 0.9 for name in ("ticket", "mcs", "clh")}
+# By the mode of apps/uncontended, and whether there is a second thread, which sleeps.
+MUTEX_TIME = {
+    ("mutex", 1): {f"mutex:{name}": 1.1 for name in ("eventual", "ticket", "mcs")},
+    ("mutex", 2): {f"mutex:{name}": 1.05 for name in ("eventual", "ticket", "mcs")},
+}
+WAKEUPS = {f"mutex:{name}": 0.9 for name in ("ticket", "mcs", "clh")} | {OWN_CONDS: 2.0}
 
 
 def record_machine(out: Path) -> None:
@@ -56,9 +62,10 @@ def record_machine(out: Path) -> None:
 
 def environment(lock: str, **more: str) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
-    kind = "LOCKSWAP_MUTEX" if lock.startswith("mutex:") else "LOCKSWAP_RWLOCK"
+    kind, _, name = lock.rpartition(":")
+    variable = {"mutex": "LOCKSWAP_MUTEX", "cond": "LOCKSWAP_COND"}.get(kind, "LOCKSWAP_RWLOCK")
     if lock != GLIBC:
-        env |= {"LD_PRELOAD": str(LIBRARY), kind: lock.removeprefix("mutex:")} | more
+        env |= {"LD_PRELOAD": str(LIBRARY), variable: name} | more
     return env
 
 
@@ -97,13 +104,14 @@ def compared(
     return {"title": title, "unit": unit, "rows": rows, "more_is_better": more_is_better}
 
 
-def one_thread(mode: str, rounds: int, locks: list[str]) -> dict:
+def one_thread(mode: str, rounds: int, locks: list[str], pairs: int, threads: int = 1) -> dict:
     def measure(lock: str) -> float:
-        lines = output([str(APPS / "uncontended"), mode, "300000", "5"], lock).splitlines()
+        lines = output([str(APPS / "uncontended"), mode, str(pairs), "5", str(threads)], lock).splitlines()
         return min(float(line.split()[0]) for line in lines)
 
-    title = f"One thread, {mode} acquire + release through the preload (thread CPU time)"
-    targets = {"read": READ_TIME, "write": WRITE_TIME}.get(mode, MUTEX_TIME)
+    who = "One thread" if threads == 1 else "One thread, beside one that sleeps"
+    title = f"{who}, {mode} acquire + release through the preload (thread CPU time)"
+    targets = {"read": READ_TIME, "write": WRITE_TIME}.get(mode) or MUTEX_TIME.get((mode, threads), {})
     return compared(title, "ns", rounds_of(rounds, [GLIBC, *locks], measure), targets)
 
 
@@ -168,23 +176,25 @@ def fast_share() -> dict:
     return {"title": title, "unit": "%", "rows": rows, "more_is_better": True}
 
 
-def wakeups(rounds: int) -> list[dict]:
+def wakeups(rounds: int, times: int) -> list[dict]:
     """What condition variables and the mutexes beside them do in a second."""
 
     def pingpong(lock: str) -> float:
-        return float(re.search(r"handovers_s (\d+)", output([str(APPS / "pingpong"), "2", "20000"], lock)).group(1))
+        return float(
+            re.search(r"handovers_s (\d+)", output([str(APPS / "pingpong"), "2", str(4 * times)], lock)).group(1)
+        )
 
     def kcutiltest(lock: str) -> float:
-        text = output(["kcutiltest", "cond", "-th", "4", "5000"], lock)
+        text = output(["kcutiltest", "cond", "-th", "4", str(times)], lock)
         seconds = re.search(r"^conditon variable:\n(?:.*\n)*?time: ([0-9.]+)", text, re.MULTILINE).group(1)
-        return 4 * 5000 / float(seconds)
+        return 4 * times / float(seconds)
 
     measured = (
         ("Two threads play ping-pong with condition variables", "hand-overs/s", pingpong),
         ("kcutiltest cond, 4 threads that wait", "waits/s", kcutiltest),
     )
     return [
-        compared(title, unit, rounds_of(rounds, [GLIBC, *MUTEXES], measure), WAKEUPS, more_is_better=True)
+        compared(title, unit, rounds_of(rounds, [GLIBC, *MUTEXES, OWN_CONDS], measure), WAKEUPS, more_is_better=True)
         for title, unit, measure in measured
     ]
 
@@ -233,14 +243,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="What a lock costs, closely measured.")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--locks", type=lambda names: names.split(","), default=LOCKS)
+    parser.add_argument("--pairs", type=int, default=300_000, help="of acquire and release; wake-ups: a sixtieth")
     parser.add_argument("--out", type=Path, default=BUILD / "costs")
     names = ["time", "instructions", "readers", "writers", "share", "mutexes", "wakeups", "startup"]
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"of {', '.join(names)} (default: all)")
     args = parser.parse_args()
     unknown = [w for w in args.what if w not in names]
-    if unknown or args.rounds < 6:
+    if unknown or args.rounds < 6 or args.pairs < 1:
         print(
-            f"measure_costs: unknown {unknown[0]!r}" if unknown else "measure_costs: --rounds is at least 6",
+            f"measure_costs: unknown {unknown[0]!r}"
+            if unknown
+            else "measure_costs: --rounds is at least 6, --pairs at least 1",
             file=sys.stderr,
         )
         return 2
@@ -256,16 +269,16 @@ def main() -> int:
     record_machine(args.out)
     wanted = args.what or names
     steps = {
-        "time": lambda: [one_thread(mode, args.rounds, args.locks) for mode in ("read", "write")],
+        "time": lambda: [one_thread(mode, args.rounds, args.locks, args.pairs) for mode in ("read", "write")],
         "instructions": lambda: [instructions(mode, args.locks) for mode in ("read", "write")],
         "readers": lambda: [live_readers(args.rounds, args.locks)],
         "writers": lambda: [writers()],
         "share": lambda: [fast_share()],
         "mutexes": lambda: [
-            *(one_thread(mode, args.rounds, MUTEXES) for mode in ("mutex", "recursive")),
+            *(one_thread(m, args.rounds, MUTEXES, args.pairs, n) for m in ("mutex", "recursive") for n in (1, 2)),
             instructions("mutex", MUTEXES),
         ],
-        "wakeups": lambda: wakeups(args.rounds),
+        "wakeups": lambda: wakeups(args.rounds, max(1, args.pairs // 60)),
         "startup": lambda: [startup(args.rounds)],
     }
     results = [result for name in wanted for result in steps[name]()]

@@ -18,6 +18,7 @@
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/real_time.h"
+#include "platform/rereading.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
 #include "platform/spins.h"
@@ -117,9 +118,14 @@ struct Native {
 
   // --- waiting
   using Spins = lockswap::Spins;
-  // At start-up, by one thread: how long threads spin at most before they sleep.
-  static void set_most_pauses(std::uint32_t pauses, const Processors& p) noexcept {
+  // At start-up, by one thread: how long threads spin at most before they sleep, with how many
+  // processors, and how to find that out again. Once that is known, further calls do nothing: other
+  // locks are in use already when a lock inside of a range lock is made ready.
+  static void set_most_pauses(std::uint32_t pauses, const Processors& p,
+                              Rereading::Again again = nullptr) noexcept {
+    if (Rereading::is_prepared()) return;
     Spins::prepare(pauses, p);
+    Rereading::prepare(pauses == 0 ? nullptr : again, p);
   }
 
   static void relax() noexcept {
@@ -172,6 +178,7 @@ struct Native {
   static Parked park(const A& atom, std::uint32_t low_half, std::uint32_t channels,
                      const Deadline* deadline) noexcept {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    Rereading::before_sleep();
     return futex_wait(&atom, low_half, channels, deadline);
   }
   template <class A>

@@ -1,14 +1,16 @@
-// How much of the machine this process really has: the processors that its thread may use, and the
-// quota of its cgroup, when it starts.
+// How much of the machine this process really has: the processors that its threads may use, and the
+// quota of its cgroup. Both are read at start-up, and again now and then (rereading.h).
 #pragma once
 
 #include <cstdint>
 
+#include "platform/quota.h"
+
 namespace lockswap {
 
 struct Processors {
-  std::uint32_t allowed = 1;         // by the calling thread's affinity
-  std::uint64_t quota_percent = ~0;  // of one processor; all ones: there is no quota
+  std::uint32_t allowed = 1;               // by affinity
+  std::uint64_t quota_percent = kNoQuota;  // of one processor
 
   bool operator==(const Processors&) const = default;
 
@@ -24,14 +26,36 @@ constexpr std::uint32_t worth_spinning(std::uint32_t pauses, const Processors& p
   return p.whole() < 2 ? 0 : pauses;
 }
 
-// At start-up: some tens of microseconds. What the system refuses to say keeps its value in `last`.
-// The quota is the smallest among the process's own cgroup and those above it, as far as they can
-// be seen from here, under version 2 (`cpu.max`) and version 1 (`cpu.cfs_quota_us`). It allocates
-// nothing, leaves errno alone, and is async-signal-safe.
-// `root` is for tests: the folder in which /proc and /sys/fs/cgroup are.
-Processors read_processors(const Processors& last, const char* root = "") noexcept;
+// Where the threads may run that have asked. Threads may be bound to one processor each, so what
+// counts is what the last few of them may use together. The kernel says it of one thread.
+class Affinity {
+ public:
+  static constexpr std::uint32_t kWindow = 8;
 
-// The same, read once: by one thread, at start-up.
-const Processors& processors_at_start() noexcept;
+  // Of the calling thread, and those that asked before: of at least the last kWindow times, and at
+  // most twice as many. `last`: the system refuses to say.
+  std::uint32_t together(std::uint32_t last) noexcept;
+  // Of the calling thread alone; what was found before is forgotten.
+  std::uint32_t alone(std::uint32_t last) noexcept;
+
+ private:
+  static constexpr std::uint32_t kWords = 8192 / 64;
+  std::uint64_t now_[kWords] = {};
+  std::uint64_t before_[kWords] = {};
+  std::uint32_t asked_ = 0;
+};
+
+// At start-up: some tens of microseconds. What the system refuses to say keeps its value in `last`.
+// It allocates nothing, leaves errno alone, and is async-signal-safe. `root` is as for read_quota.
+Processors read_processors(const Processors& last, const char* root = "",
+                           KeptQuota* keeps = nullptr) noexcept;
+
+// The same, read once: by one thread, at start-up. It keeps the files of the quota, unless nothing
+// is to be read again.
+const Processors& processors_at_start(bool again) noexcept;
+
+// What has changed since: a microsecond or two, and no file is opened. One thread calls it at a
+// time.
+Processors processors_again(const Processors& last) noexcept;
 
 }  // namespace lockswap

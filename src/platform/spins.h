@@ -7,6 +7,8 @@
 // slow hand-offs teach long spins. Where fewer do, it spins for kFewest, and now and then for the
 // whole budget, since times change. Nobody spins on one processor.
 //
+// The processors may change while the program runs: rereading.h.
+//
 // A spin that lasts is counted: not more threads of the process spin than the processors that are
 // left beside a holder. Short ones are not, as the count is a word that all of them write to.
 //
@@ -34,22 +36,27 @@ class Spins {
 
   // At start-up, by one thread.
   static void prepare(std::uint32_t most, const Processors& p) noexcept {
-    most_ = worth_spinning(most, p);
-    beside_ = std::max<std::uint32_t>(p.whole(), 2) - 1;
+    asked_ = most;
+    adapt(p);
   }
-  static std::uint32_t most() noexcept { return most_; }
+  // By any thread, one at a time. relaxed: threads that spin meanwhile do so by either value.
+  static void adapt(const Processors& p) noexcept {
+    most_.store(worth_spinning(asked_, p), relaxed);
+    beside_.store(std::max<std::uint32_t>(p.whole(), 2) - 1, relaxed);
+  }
+  static std::uint32_t most() noexcept { return most_.load(relaxed); }
 
-  explicit Spins(const void* at) noexcept : cell_(cell_of(at)) {
-    if (most_ == 0) return;
+  explicit Spins(const void* at) noexcept : cell_(cell_of(at)), may_(most()) {
+    if (may_ == 0) return;
     const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
     tries_all_ = turn_in(v) == 0;
-    left_ = tries_all_                ? most_
-            : rate_in(v) < kLeastRate ? std::min(most_, kFewest)
-                                      : std::min(most_, std::max(kUsual, 2 * mean_in(v)));
+    left_ = tries_all_                ? may_
+            : rate_in(v) < kLeastRate ? std::min(may_, kFewest)
+                                      : std::min(may_, std::max(kUsual, 2 * mean_in(v)));
   }
   ~Spins() noexcept {
     if (counted_) leave();
-    if (most_ != 0) learn();
+    if (may_ != 0) learn();
   }
   Spins(const Spins&) = delete;
   Spins& operator=(const Spins&) = delete;
@@ -116,7 +123,7 @@ class Spins {
     const std::uint64_t mark = Process::mark() & ~kCount;
     std::uint64_t v = spinning_.load(relaxed);
     do {
-      if (count_in(v, mark) >= beside_) return false;
+      if (count_in(v, mark) >= beside_.load(relaxed)) return false;
     } while (!spinning_.compare_exchange(v, mark | (count_in(v, mark) + 1), relaxed));
     counted_ = true;
     return true;
@@ -127,12 +134,14 @@ class Spins {
     while (count_in(v, mark) != 0 && !spinning_.compare_exchange(v, v - 1, relaxed)) {}
   }
 
-  static inline constinit std::uint32_t most_ = 0;
-  static inline constinit std::uint32_t beside_ = 1;
+  static inline constinit std::uint32_t asked_ = 0;             // LOCKSWAP_SPIN
+  static inline constinit NativeAtomic<std::uint32_t> most_{};  // of that, with these processors
+  static inline constinit NativeAtomic<std::uint32_t> beside_{1};
   alignas(64) static inline constinit std::array<Cell, kCells> cells_{};
   alignas(64) static inline constinit NativeAtomic<std::uint64_t> spinning_{};
 
   Cell& cell_;
+  const std::uint32_t may_;  // pauses at most
   std::uint32_t left_ = 0;
   std::uint32_t done_ = 0;
   bool tries_all_ = false;

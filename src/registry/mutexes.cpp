@@ -7,7 +7,6 @@
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
 #include "platform/native.h"
-#include "platform/processors.h"
 #include "platform/text.h"
 #include "registry/auto.h"
 #include "registry/cond_ops.h"
@@ -19,6 +18,7 @@
 #include "registry/named_rows.h"
 #include "registry/policy.h"
 #include "registry/policy_ops.h"
+#include "registry/prepare_spins.h"
 #include "registry/waits.h"
 #include "wait/park.h"
 
@@ -163,7 +163,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   choice = {&system_mutex, &system_cond, &system_old_cond};
   if (is_ours || swaps_conds(config)) {
-    Native::set_most_pauses(config.spin, processors_at_start());
+    prepare_spins(config);
     Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
     Native::set_pretence(config.topology);
   }

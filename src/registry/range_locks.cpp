@@ -7,11 +7,11 @@
 
 #include "locks/common/lock_info.h"
 #include "platform/native.h"
-#include "platform/processors.h"
 #include "platform/text.h"
 #include "range/concept.h"
 #include "range/spin_lock.h"
 #include "registry/auto.h"
+#include "registry/prepare_spins.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
 #include "registry/range_ops.h"
 #include "registry/rwlocks.h"
@@ -139,7 +139,7 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 
 const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
-  Native::set_most_pauses(config.spin, processors_at_start());
+  prepare_spins(config);
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   active_range.ops = kOpsByWait[AllWaits::number_of(config.wait)]->data();
   inner.config = config;

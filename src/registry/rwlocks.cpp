@@ -10,7 +10,6 @@
 #include "locks/concept.h"
 #include "platform/memory.h"
 #include "platform/native.h"
-#include "platform/processors.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "readers/readers_table.h"
@@ -19,6 +18,7 @@
 #include "registry/list_words.h"
 #include "registry/named_rows.h"
 #include "registry/policy_ops.h"
+#include "registry/prepare_spins.h"
 #include "registry/rw_forms.h"
 #include "registry/rw_list_headers.h"  // written by lists.cmake
 #include "registry/rw_rows.h"
@@ -162,7 +162,7 @@ const RwOps* prepare_own(const RwLockInfo& lock, const Config& config, bool coun
     why = "the kernel refuses membarrier, which the asymmetric locks need; choose one without asym";
     return nullptr;
   }
-  Native::set_most_pauses(config.spin, processors_at_start());
+  prepare_spins(config);
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   Native::set_reader_patience(std::uint64_t{config.reader_patience_us} * 1000);
   Native::set_pretence(config.topology);

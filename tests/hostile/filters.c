@@ -32,6 +32,8 @@ static const struct {
     {"sched_getaffinity", SYS_sched_getaffinity},
     {"rt_sigprocmask", SYS_rt_sigprocmask},
     {"openat", SYS_openat},
+    {"fstat", SYS_fstat},
+    {"pread64", SYS_pread64},
 };
 
 static unsigned number_of(const char* name) {

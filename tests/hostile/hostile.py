@@ -149,7 +149,7 @@ def test_many_locks_are_alive_at_once() -> None:
 
 CALLS = ("gettid", "madvise", "membarrier", "sched_yield", "nanosleep", "sched_getattr", "sched_getaffinity", "prctl")
 # The loader cannot do without the others.
-LATE_CALLS = (*CALLS, "mprotect", "openat", "rt_sigprocmask")
+LATE_CALLS = (*CALLS, "mprotect", "openat", "rt_sigprocmask", "fstat", "pread64")
 
 
 def fits(call: str, when: str, variables: dict[str, str]) -> bool:
