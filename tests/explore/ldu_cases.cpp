@@ -15,7 +15,7 @@
 //   +1 ?1        sets event 1; waits for it
 //   new leave    the thread gets its place only now; gives it up
 //   fork         with before_fork() and what follows it; the words after `|` are what new threads do
-//                in the child, beside the rest of this thread's
+//                in the first child, beside the rest of this thread's
 //   u1           updates object 1 of the first structure as it is found there: in, or out
 #include <algorithm>
 #include <array>
@@ -360,7 +360,7 @@ Scenario scenario(const Script& script) {
   s.setup = [world, words, &script] { world->setup(*words, script.limit); };
   s.body = [world, words](int i) { world->body(i, (*words)[static_cast<std::size_t>(i)]); };
   s.after_fork = [world, in_child](int i) {
-    world->body(i, (*in_child)[static_cast<std::size_t>(i)]);
+    if (machine.process() == 1) world->body(i, (*in_child)[static_cast<std::size_t>(i)]);
   };
   s.finish = [world] { world->finish(); };
   return s;
