@@ -328,7 +328,11 @@ class ldu final : ldu_parts::owner<P> {
     // seq_cst: the fork's second step. After the log, which grows only: nobody else takes from it.
     return own_length_.load(std::memory_order_seq_cst) == added;
   }
-  void renew() override { new (&lock_) Lock{}; }
+  void renew() override {
+    // Relaxed: one thread. Others may have been turning back at the gate.
+    own_length_.store(chain::length(own_.head()), std::memory_order_relaxed);
+    new (&lock_) Lock{};
+  }
 
   static constexpr std::uint64_t kMinusOne = ~std::uint64_t{0};
 

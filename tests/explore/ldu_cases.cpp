@@ -441,6 +441,7 @@ const Script kForks[] = {
 const Script kForksOfLogs[] = {
     {"fork-slot", {"fork u1 get", "i11 i1 r1"}},
     {"fork-own", {"fork u1 get", "si1 sr1"}},
+    {"fork-own-twice", {"fork u1 fork u1 get", "si1"}},
     {"fork-own-full", {"fork u1 get", "si1 si2"}, 1},
     // A thread that holds one structure's lock, and waits for another's.
     {"fork-two-locks", {"fork get getB", "both ex"}},

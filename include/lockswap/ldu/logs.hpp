@@ -199,7 +199,9 @@ class basic_ldu_logs {
     guard_.store(0, std::memory_order_relaxed);
     for (std::size_t i = 0; i < P::kThreads; ++i) {
       row* const r = row_at(i);
-      if (r != nullptr && i != mine) r->used.store(0, std::memory_order_relaxed);
+      if (r == nullptr) continue;
+      r->passed.store(0, std::memory_order_relaxed);  // one may have been turning back at the gate
+      if (i != mine) r->used.store(0, std::memory_order_relaxed);
     }
   }
   // In a child: whether the parent's other threads were elsewhere.
