@@ -48,13 +48,6 @@ struct MapEntrant {
   std::unique_ptr<MapContestant> (*make)(const MapSetup& setup);
 };
 std::vector<MapEntrant> map_contest();
-// How long a look takes that must see so many updates at first, in microseconds: inserts; inserts
-// that were all taken back.
-struct LateRead {
-  double inserts = 0;
-  double absorbed = 0;
-};
-LateRead late_read(std::size_t updates);
 // When all contestants were checked: ends the program if one has not freed a mapping.
 void check_all_gone();
 

@@ -17,6 +17,7 @@ template <class Structure, class Lock, Logs kLogs>
 class DeferredIndex {
  public:
   static constexpr bool kReuses = true;
+  static constexpr bool kAbsorbs = kLogs != Logs::stamped;
   struct Mapping : Structure::Node {
     lockswap::ldu_hook hook;
   };
@@ -67,6 +68,8 @@ class DeferredIndex {
     });
   }
   void set_limit(std::uint32_t objects) { set_.set_limit(objects); }
+  // Of all updates that were applied.
+  lockswap::ldu_counts counts() { return set_.counts(); }
 
  private:
   std::conditional_t<kLogs == Logs::stamped, lockswap::ldu_stamped<Behind, Lock>,

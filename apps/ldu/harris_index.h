@@ -21,6 +21,7 @@ template <bool kSorted>
 class HarrisIndex {
  public:
   static constexpr bool kReuses = false;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Counted, rcu_head {
     Pages pages;
 

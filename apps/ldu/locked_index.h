@@ -14,6 +14,7 @@ template <class Structure, class Lock>
 class LockedIndex {
  public:
   static constexpr bool kReuses = true;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Structure::Node {};
   struct Shared {};
   struct Hand {

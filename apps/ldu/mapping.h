@@ -3,6 +3,7 @@
 //
 // An index is a class with
 //   Mapping                        an object, with its `pages`
+//   kReuses, kAbsorbs              it has remove(), below; it has counts(), of updates taken back
 //   Shared                         what all indexes of a contestant have in common
 //   Hand(Shared&)                  a thread's
 //   Index(Shared&)

@@ -22,6 +22,7 @@
 #include "common/report.h"
 #include "ldu/mapping.h"
 #include "ldu/memory.h"
+#include "lockswap/ldu/chain.hpp"
 
 namespace bench {
 
@@ -171,6 +172,16 @@ class Processes {
   Process first;
   FileIndex& library() { return *files_[0]; }
   typename FileIndex::Shared& file_shared() { return file_shared_; }
+  lockswap::ldu_counts file_counts() {
+    lockswap::ldu_counts sum;
+    for (auto& file : files_) {
+      const lockswap::ldu_counts one = file->counts();
+      sum.updates += one.updates;
+      sum.absorbed += one.absorbed;
+      sum.logged += one.logged;
+    }
+    return sum;
+  }
 
  private:
   static constexpr std::uint32_t kRegionPages = 32;

@@ -15,6 +15,7 @@ template <LockClass kClass>
 class RcuIndex {
  public:
   static constexpr bool kReuses = false;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Counted, cds_list_head, rcu_head {
     Pages pages;
   };
