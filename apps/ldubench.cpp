@@ -9,7 +9,8 @@
 // programs and end them, as --mix says, and --reads of the operations look for the mappings of a
 // page. One operation is one mapping that is inserted or removed, or one such look.
 // --memory: each process also has an address space, of the model that address_space runs; it maps,
-// forks, writes and unmaps there as well, so the maps are a part of what a fork costs.
+// forks, writes and unmaps there as well, so the maps are a part of what a fork costs. What a look
+// finds loses the page, or all from that page on: NAME_taken_s, such pages in a second.
 //   aim7      each thread has up to 8 processes, which fork, run programs and end in any order
 //   exim      a connection's process forks one that runs a program; both end
 //   lmbench   100 processes in all fork; each child ends at once
@@ -29,8 +30,8 @@
 // Instead of all that, for one thread and one map, with _low and _high:
 // --late: how long the first look takes, in us, that finds so many updates pending. The log's limit
 // is raised to 2^30 for that. NAME_late_N_us, all inserts; NAME_late_N_absorbed_us, all taken back.
-// --inserts: NAME_inserts_N_to_mutex, the time of N inserts of distinct objects, made before, and of
-// the look that sees them, to direct inserts under a mutex.
+// --inserts: NAME_inserts_N_to_mutex, the time of N inserts of distinct objects, made before, and
+// of the look that sees them, to direct inserts under a mutex.
 // Exit status 1: a map is not what the operations made of it. --help shows the options.
 #include <algorithm>
 #include <cstdint>
@@ -65,7 +66,7 @@ struct KeptMaps {
   std::unique_ptr<MapContestant> with_fewer;  // threads
   Rounds figures;
   Rounds figures_with_fewer;
-  std::vector<double> user, system, idle;
+  std::vector<double> user, system, idle, taken;
 
   static Round round_of(const MapRound& r) {
     return {r.phase, r.user_seconds + r.system_seconds, r.seconds, 0};
@@ -77,6 +78,7 @@ struct KeptMaps {
   void add(const MapRound& r) {
     figures.add(round_of(r));
     const double all = r.seconds * processors();
+    taken.push_back(static_cast<double>(r.taken) / r.seconds);
     user.push_back(r.user_seconds / all);
     system.push_back(r.system_seconds / all);
     idle.push_back(std::max(0.0, all - r.user_seconds - r.system_seconds) / all);
@@ -163,7 +165,7 @@ int main(int argc, char** argv) {
   bool waits = false;
   bool late = false;
   bool inserts = false;
-  int beside = 0;
+  int fewer_threads = 0;
   std::string file;
   Options options("ldubench", "Reverse maps by deferred updates and others, side by side.");
   std::vector<std::string> mixes;
@@ -178,7 +180,7 @@ int main(int argc, char** argv) {
   options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
   options.text("--trace", file, "a recorded program: lockswap trace-vm --processes");
   options.flag("--memory", setup.memory, "each process has an address space, too");
-  options.number("--beside-threads", beside, 0, 1024,
+  options.number("--beside-threads", fewer_threads, 0, 1024,
                  "also so many threads, in the same rounds; 0: no");
   options.flag("--late", late, "time the first look at many pending updates, and nothing else");
   options.flag("--inserts", inserts, "time inserts and the look that sees them, and nothing else");
@@ -210,10 +212,10 @@ int main(int argc, char** argv) {
   const std::vector<MapEntrant> contest = map_contest();
   std::vector<KeptMaps> maps;
   for (const MapEntrant* e : named_by_with(with, contest, options))
-    maps.push_back({e, e->make(setup), nullptr, {}, {}, {}, {}, {}});
-  if (beside != 0) {
+    maps.push_back({e, e->make(setup), nullptr, {}, {}, {}, {}, {}, {}});
+  if (fewer_threads != 0) {
     MapSetup fewer = setup;
-    fewer.plan.threads = beside;
+    fewer.plan.threads = fewer_threads;
     for (KeptMaps& k : maps)
       k.with_fewer = k.entrant->make(fewer);
   }
@@ -228,6 +230,8 @@ int main(int argc, char** argv) {
     print_rounds(k.entrant->name, k.figures);
     print_times(k);
     if (waits) print_waits(k, rounds + 1, setup.plan.threads);
+    if (setup.memory)
+      std::printf("%s_taken_s %.0f\n", shown(k.entrant->name).c_str(), median(k.taken));
     if (k.with_fewer) print_fewer(k);
   }
   for (std::size_t i = 1; i < maps.size(); ++i)

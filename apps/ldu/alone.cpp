@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "common/clock.h"
+#include "common/random.h"
 #include "common/report.h"
 #include "ldu/deferred_index.h"
 #include "ldu/interval_tree.h"

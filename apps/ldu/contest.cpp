@@ -35,6 +35,7 @@ class alignas(128) MapWorker {
  public:
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
+  std::uint64_t taken = 0;
   std::array<std::uint64_t, 2> wait_ticks{};
 
   MapWorker(Crowd& crowd, const MapSetup& setup, unsigned number, bool waits)
@@ -60,6 +61,14 @@ class alignas(128) MapWorker {
       wait_ticks[i] += waits.ticks[i];
     reads = hand_->counts.walks;
     writes = hand_->counts.updates;
+    taken = hand_->counts.taken;
+  }
+  template <class F>
+  void each_living(F f) {
+    for (Process& p : living_)
+      f(p);
+    for (Traced& t : traced_)
+      f(t.process);
   }
   // Ends what lives, when its thread is gone.
   void end(typename Crowd::Hand& hand) {
@@ -276,10 +285,17 @@ class MapContestantOf : public MapContestant {
     r.user_seconds = seconds(after.ru_utime) - seconds(before.ru_utime);
     r.system_seconds = seconds(after.ru_stime) - seconds(before.ru_stime);
     alone([&](typename Crowd::Hand& hand) {
+      if (setup_.memory) {
+        crowd_->check_truncate(hand, [&](auto check) {
+          for (Worker& w : workers)
+            w.each_living(check);
+        });
+      }
       for (Worker& w : workers)
         w.end(hand);
     });
     for (Worker& w : workers) {
+      r.taken += w.taken;
       for (std::size_t i = 0; i < 2; ++i)
         r.wait_seconds[i] += static_cast<double>(w.wait_ticks[i]) / ticks_per_second;
     }

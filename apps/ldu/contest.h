@@ -27,6 +27,7 @@ struct MapRound {
   double seconds = 0;
   double user_seconds = 0;  // of the process
   double system_seconds = 0;
+  std::uint64_t taken = 0;               // pages that walks took from processes
   std::array<double, 2> wait_seconds{};  // by class of locks; in a round that looks at it
 };
 

@@ -60,10 +60,11 @@ class DeferredIndex {
   }
   // It was removed.
   void free(Hand& hand, Mapping& m) { set_.free(hand.me, m); }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
-    return set_.read([page](const Behind& b) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
+    return set_.read([page, &f](const Behind& b) {
       std::uint64_t found = 0;
-      b.all.walk(page, [&found](const auto&) { ++found; });
+      b.all.walk(page, [&](const auto& m) { f(m), ++found; });
       return found;
     });
   }

@@ -35,9 +35,10 @@ class LockedIndex {
     remove(hand, m);
     delete &m;
   }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
     std::uint64_t found = 0;
-    const auto count = [&found](const auto&) { ++found; };
+    const auto count = [&](const auto& m) { f(m), ++found; };
     if constexpr (requires { lock_.lock_shared(); }) {
       const std::shared_lock hold(lock_);
       all_.walk(page, count);

@@ -323,7 +323,7 @@ class ldu final : ldu_parts::owner<P> {
   bool try_hold() override { return lock_.try_lock(); }
   void hold() override { lock_.lock(); }
   void let_go() override { lock_.unlock(); }
-  bool is_settled() override {
+  bool is_whole() override {
     const std::uint64_t added = chain::length(own_.head());
     // seq_cst: the fork's second step. After the log, which grows only: nobody else takes from it.
     return own_length_.load(std::memory_order_seq_cst) == added;

@@ -201,7 +201,7 @@ class ldu_stamped final : ldu_parts::member<P> {
   bool try_hold() override { return lock_.try_lock(); }
   void hold() override { lock_.lock(); }
   void let_go() override { lock_.unlock(); }
-  bool is_settled() override { return true; }
+  bool is_whole() override { return true; }
   void renew() override { new (&lock_) Lock{}; }
 
   logs& logs_;

@@ -14,8 +14,8 @@
 //   endB         ends the second structure
 //   +1 ?1        sets event 1; waits for it
 //   new leave    the thread gets its place only now; gives it up
-//   fork         with before_fork() and what follows it; the words after `|` are what new threads do
-//                in the first child, beside the rest of this thread's
+//   fork         with before_fork() and what follows it; the words after `|` are what new threads
+//                do in the first child, beside the rest of this thread's
 //   u1           updates object 1 of the first structure as it is found there: in, or out
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// How much pends at most, where nobody reads and where a reader stays for long; and what is counted.
+// How much pends at most, where nobody reads and where a reader stays for long; and what is
+// counted.
 #include <array>
 #include <atomic>
 #include <chrono>

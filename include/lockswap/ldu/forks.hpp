@@ -12,8 +12,8 @@
 //   no lock is held. An update that waited at the gate has not begun there.
 // The locks are made anew in the child: a lock that was taken in the parent can't be released by
 //   every kind of lock there (glibc's rwlocks compare thread ids).
-// Deadlocks: the locks are taken as std::lock does it, so threads that hold one and wait for another
-//   one don't meet the fork half-way. Between mark and log nobody waits for a lock.
+// Deadlocks: the locks are taken as std::lock does it, so threads that hold one and wait for
+//   another one don't meet the fork half-way. Between mark and log nobody waits for a lock.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class member {
   virtual void hold() = 0;
   virtual void let_go() = 0;
   // With the lock. False: a thread is on its way into the structure's own log.
-  virtual bool is_settled() = 0;
+  virtual bool is_whole() = 0;
   // In a child whose thread held the lock: a new one, that nobody holds.
   virtual void renew() = 0;
 
@@ -86,9 +86,9 @@ class members {
   void let_all_go() {
     each([](member<P>& m) { m.let_go(); });
   }
-  void settle() {
+  void wait_for_all() {
     each([](member<P>& m) {
-      while (!m.is_settled())
+      while (!m.is_whole())
         P::step_aside();
     });
   }
@@ -100,7 +100,7 @@ class members {
     bool idle = true;
     each([&idle](member<P>& m) {
       const bool held = m.try_hold();
-      idle = idle && held && m.is_settled();
+      idle = idle && held && m.is_whole();
       if (held) m.let_go();
     });
     return idle;

@@ -54,9 +54,9 @@ class basic_ldu_hook {
   template <class, class>
   friend class ldu_parts::chain;
 
-  // Marks an update, or takes its opposite back; `last` is kDead or 0. Calls enter() before it marks
-  // an object that stands in no log: from then on no fork comes until it does. That is once at most,
-  // since updates of one object come one after the other.
+  // Marks an update, or takes its opposite back; `last` is kDead or 0. Calls enter() before it
+  // marks an object that stands in no log: from then on no fork comes until it does. That is once
+  // at most, since updates of one object come one after the other.
   template <class Enter>
   ldu_parts::marked mark(std::uint64_t update, std::uint64_t last, Enter enter) {
     using namespace ldu_parts;

@@ -168,7 +168,7 @@ class basic_ldu_logs {
       while (r != nullptr && r->passed.load(std::memory_order_seq_cst) != 0)
         P::step_aside();
     }
-    members_.settle();
+    members_.wait_for_all();
   }
   void after_fork() {
     gate_.open();
