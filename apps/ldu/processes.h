@@ -31,7 +31,7 @@ namespace bench {
 struct MapCounts {
   std::uint64_t updates = 0;
   std::uint64_t walks = 0;
-  std::uint64_t taken = 0;  // pages that reclaim and truncate took from a process
+  std::uint64_t taken = 0;  // pages that reclaim and truncate took from processes, or found gone
 };
 
 template <class FileIndex, class AnonIndex>
@@ -145,7 +145,7 @@ class Processes {
     });
   }
   // When nobody else does anything: nothing that was truncated can be accessed by these processes,
-  // and what lies before it can. Each file's last region loses its second half, for all.
+  // whether a walk has found them or not. Each file's last region loses its second half, for all.
   template <class Living>
   void check_truncate(Hand& hand, Living each_living) {
     constexpr std::uint32_t kPage = kRegionPages * 2 + kRegionPages / 2;
