@@ -475,7 +475,6 @@ void add_ldu_cases(std::vector<Case>& cases) {
   add_table<Shares, P, false>(cases, "logs", kLogs);
   add_table<Shares, P, false>(cases, "logs", kForks);
   add_table<Shares, P, false>(cases, "logs", kForksOfLogs);
-  add_table<ldu<Bits<P>, Exclusive, P>, P, false>(cases, "logs-mutex", kForks);
   using F = LduMachine<2>;
   add_table<ldu<Bits<F>, Shared, F>, F, false>(cases, "logs", kFewRows);
   add_table<ldu<Bits<P>, Exclusive, P>, P, false>(cases, "logs-mutex", kScripts);
