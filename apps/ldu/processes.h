@@ -10,8 +10,8 @@
 //           memory it takes the page away from each
 //   truncate  finds all that have a page of a file and, with memory, cuts each off from there on
 //
-// Indexes are used by many threads, a process by one, but for walks; `first` is the ancestor of all,
-// which nobody but walks changes.
+// Indexes are used by many threads, a process by one, but for walks; `first` is the ancestor of
+// all, which nobody but walks changes.
 #pragma once
 
 #include <array>
