@@ -9,7 +9,8 @@
 // programs and end them, as --mix says, and --reads of the operations look for the mappings of a
 // page. One operation is one mapping that is inserted or removed, or one such look.
 // --memory: each process also has an address space, of the model that address_space runs; it maps,
-// forks, writes and unmaps there as well, so the maps are a part of what a fork costs.
+// forks, writes and unmaps there as well, so the maps are a part of what a fork costs. What a look
+// finds loses the page, or all from that page on: NAME_taken_s, such pages in a second.
 //   aim7      each thread has up to 8 processes, which fork, run programs and end in any order
 //   exim      a connection's process forks one that runs a program; both end
 //   lmbench   100 processes in all fork; each child ends at once
@@ -24,8 +25,13 @@
 //   NAME_absorbed  share of the updates of files' maps that took another one back
 //   with --waits, from one more round: NAME_wait_file, NAME_wait_anonymous, the share of the
 //   threads' time in which they waited for locks of that class
-// --late: instead of all that, how long the first look takes, in us, that finds so many updates of
-// one thread pending: late_N_us, all of them inserts; late_N_absorbed_us, all taken back.
+// --beside-threads N: each also runs with N threads in each round: NAME_to_fewer, its operations by
+// the clock with --threads to those with N, and NAME_to_fewer_cpu, by CPU-seconds.
+// Instead of all that, for one thread and one map, with _low and _high:
+// --late: how long the first look takes, in us, that finds so many updates pending. The log's limit
+// is raised to 2^30 for that. NAME_late_N_us, all inserts; NAME_late_N_absorbed_us, all taken back.
+// --inserts: NAME_inserts_N_to_mutex, the time of N inserts of distinct objects, made before, and
+// of the look that sees them, to direct inserts under a mutex.
 // Exit status 1: a map is not what the operations made of it. --help shows the options.
 #include <algorithm>
 #include <cstdint>
@@ -37,6 +43,7 @@
 
 #include "common/options.h"
 #include "common/report.h"
+#include "ldu/alone.h"
 #include "ldu/contest.h"
 #include "rlu/rounds.h"
 
@@ -56,12 +63,22 @@ const MixName kMixes[] = {
 struct KeptMaps {
   const MapEntrant* entrant;
   std::unique_ptr<MapContestant> contestant;
+  std::unique_ptr<MapContestant> with_fewer;  // threads
   Rounds figures;
-  std::vector<double> user, system, idle;
+  Rounds figures_with_fewer;
+  std::vector<double> user, system, idle, taken;
 
+  static Round round_of(const MapRound& r) {
+    return {r.phase, r.user_seconds + r.system_seconds, r.seconds, 0};
+  }
+  void run(unsigned number) {
+    add(contestant->run(number, false));
+    if (with_fewer) figures_with_fewer.add(round_of(with_fewer->run(number, false)));
+  }
   void add(const MapRound& r) {
-    figures.add({r.phase, r.user_seconds + r.system_seconds, r.seconds, 0});
+    figures.add(round_of(r));
     const double all = r.seconds * processors();
+    taken.push_back(static_cast<double>(r.taken) / r.seconds);
     user.push_back(r.user_seconds / all);
     system.push_back(r.system_seconds / all);
     idle.push_back(std::max(0.0, all - r.user_seconds - r.system_seconds) / all);
@@ -84,16 +101,56 @@ void print_waits(KeptMaps& k, int round, int threads) {
               r.wait_seconds[1] / r.seconds / threads);
 }
 
-void print_late() {
+void print_fewer(const KeptMaps& k) {
+  const std::string name = shown(k.entrant->name) + "_to_fewer";
+  print_interval(name, ratios(k.figures.ops_s, k.figures_with_fewer.ops_s));
+  std::printf(" ");
+  print_interval(name + "_cpu", ratios(k.figures.ops_cpu, k.figures_with_fewer.ops_cpu));
+  std::printf("\n");
+}
+
+void print_late(int rounds) {
+  const std::vector<LateKind> kinds = late_kinds();
   for (const std::size_t updates : {1'000, 10'000, 100'000}) {
-    std::vector<double> inserts, absorbed;
-    for (int i = 0; i < 7; ++i) {
-      const LateRead r = late_read(updates);
-      inserts.push_back(r.inserts);
-      absorbed.push_back(r.absorbed);
+    std::vector<std::vector<double>> inserts(kinds.size()), absorbed(kinds.size());
+    for (int round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const LateRead r = kinds[i].read(updates);
+        inserts[i].push_back(r.inserts);
+        absorbed[i].push_back(r.absorbed);
+      }
     }
-    std::printf("late_%zu_us %.1f late_%zu_absorbed_us %.1f\n", updates, median(inserts), updates,
-                median(absorbed));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const std::string name = kinds[i].name + "_late_" + std::to_string(updates);
+      std::sort(inserts[i].begin(), inserts[i].end());
+      std::sort(absorbed[i].begin(), absorbed[i].end());
+      print_interval(name + "_us", inserts[i]);
+      std::printf(" ");
+      print_interval(name + "_absorbed_us", absorbed[i]);
+      std::printf("\n");
+    }
+  }
+}
+
+// Against the last kind.
+void print_inserts(int rounds) {
+  const std::vector<BatchKind> kinds = batch_kinds();
+  for (const std::size_t objects : {100, 1'000, 10'000, 100'000}) {
+    std::vector<std::vector<double>> times(kinds.size());
+    for (int round = 0; round < rounds; ++round) {
+      for (std::size_t n = 0; n < kinds.size(); ++n) {
+        const std::size_t i = round % 2 == 0 ? n : kinds.size() - 1 - n;
+        double sum = 0;
+        for (std::size_t inserted = 0; inserted < 10'000; inserted += objects)
+          sum += kinds[i].insert(objects);
+        times[i].push_back(sum);
+      }
+    }
+    for (std::size_t i = 0; i + 1 < kinds.size(); ++i) {
+      print_interval(kinds[i].name + "_inserts_" + std::to_string(objects) + "_to_mutex",
+                     ratios(times[i], times.back()));
+      std::printf("\n");
+    }
   }
 }
 
@@ -107,6 +164,8 @@ int main(int argc, char** argv) {
   int rounds = 1;
   bool waits = false;
   bool late = false;
+  bool inserts = false;
+  int fewer_threads = 0;
   std::string file;
   Options options("ldubench", "Reverse maps by deferred updates and others, side by side.");
   std::vector<std::string> mixes;
@@ -121,12 +180,17 @@ int main(int argc, char** argv) {
   options.number("--objects", setup.objects, 1, 1 << 20, "of a batch");
   options.text("--trace", file, "a recorded program: lockswap trace-vm --processes");
   options.flag("--memory", setup.memory, "each process has an address space, too");
+  options.number("--beside-threads", fewer_threads, 0, 1024,
+                 "also so many threads, in the same rounds; 0: no");
   options.flag("--late", late, "time the first look at many pending updates, and nothing else");
+  options.flag("--inserts", inserts, "time inserts and the look that sees them, and nothing else");
   options.flag("--waits", waits, "one more round, which notes how long threads wait for locks");
   options.flag("--pin", setup.plan.pin, "pin the threads to the processors in turn");
   options.parse(argc, argv);
-  if (late) {
-    print_late();
+  if (late) print_late(std::max(rounds, 7));
+  if (inserts) print_inserts(std::max(rounds, 7));
+  if (late || inserts) {
+    check_all_gone();
     return 0;
   }
   setup.mix = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const MixName& m) {
@@ -148,23 +212,34 @@ int main(int argc, char** argv) {
   const std::vector<MapEntrant> contest = map_contest();
   std::vector<KeptMaps> maps;
   for (const MapEntrant* e : named_by_with(with, contest, options))
-    maps.push_back({e, e->make(setup), {}, {}, {}, {}});
+    maps.push_back({e, e->make(setup), nullptr, {}, {}, {}, {}, {}, {}});
+  if (fewer_threads != 0) {
+    MapSetup fewer = setup;
+    fewer.plan.threads = fewer_threads;
+    for (KeptMaps& k : maps)
+      k.with_fewer = k.entrant->make(fewer);
+  }
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < maps.size(); ++i) {
       // There and back: what drifts falls on all of them.
       KeptMaps& k = maps[round % 2 == 0 ? i : maps.size() - 1 - i];
-      k.add(k.contestant->run(static_cast<unsigned>(round) + 1, false));
+      k.run(static_cast<unsigned>(round) + 1);
     }
   }
   for (KeptMaps& k : maps) {
     print_rounds(k.entrant->name, k.figures);
     print_times(k);
     if (waits) print_waits(k, rounds + 1, setup.plan.threads);
+    if (setup.memory)
+      std::printf("%s_taken_s %.0f\n", shown(k.entrant->name).c_str(), median(k.taken));
+    if (k.with_fewer) print_fewer(k);
   }
   for (std::size_t i = 1; i < maps.size(); ++i)
     print_ratio(maps[0].entrant->name, maps[0].figures, maps[i].entrant->name, maps[i].figures);
-  for (KeptMaps& k : maps)
+  for (KeptMaps& k : maps) {
     k.contestant->check();
+    if (k.with_fewer) k.with_fewer->check();
+  }
   check_all_gone();
   return 0;
 }

@@ -35,8 +35,8 @@ class alignas(128) MapWorker {
  public:
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
+  std::uint64_t taken = 0;
   std::array<std::uint64_t, 2> wait_ticks{};
-  lockswap::ldu_counts file_counts{};
 
   MapWorker(Crowd& crowd, const MapSetup& setup, unsigned number, bool waits)
       : crowd_(&crowd),
@@ -50,12 +50,7 @@ class alignas(128) MapWorker {
 
   template <class Watch>
   void work(Watch& watch, const std::atomic<bool>& stop) {
-    if (!hand_) {
-      hand_.emplace(*crowd_);
-      if constexpr (requires { hand_->files.me.counts(); }) {
-        counts_before_ = hand_->files.me.counts();  // of those that had the place before
-      }
-    }
+    if (!hand_) hand_.emplace(*crowd_);
     LockWaits waits;
     if (times_waits_) LockWaits::here() = &waits;
     watch.write([&] { step(); });
@@ -66,6 +61,14 @@ class alignas(128) MapWorker {
       wait_ticks[i] += waits.ticks[i];
     reads = hand_->counts.walks;
     writes = hand_->counts.updates;
+    taken = hand_->counts.taken;
+  }
+  template <class F>
+  void each_living(F f) {
+    for (Process& p : living_)
+      f(p);
+    for (Traced& t : traced_)
+      f(t.process);
   }
   // Ends what lives, when its thread is gone.
   void end(typename Crowd::Hand& hand) {
@@ -74,10 +77,6 @@ class alignas(128) MapWorker {
     living_.clear();
     for (Traced& t : traced_)
       crowd_->exit(hand, t.process);
-    if constexpr (requires { hand_->files.me.counts(); }) {
-      file_counts.updates = hand_->files.me.counts().updates - counts_before_.updates;
-      file_counts.absorbed = hand_->files.me.counts().absorbed - counts_before_.absorbed;
-    }
     hand_.reset();
   }
 
@@ -243,7 +242,6 @@ class alignas(128) MapWorker {
   Random random_;
   bool times_waits_;
   std::size_t crowd_share_;
-  lockswap::ldu_counts counts_before_{};
   std::optional<typename Crowd::Hand> hand_;
   std::deque<Process> living_;
   std::vector<typename FileIndex::Mapping*> own_;
@@ -287,14 +285,19 @@ class MapContestantOf : public MapContestant {
     r.user_seconds = seconds(after.ru_utime) - seconds(before.ru_utime);
     r.system_seconds = seconds(after.ru_stime) - seconds(before.ru_stime);
     alone([&](typename Crowd::Hand& hand) {
+      if (setup_.memory) {
+        crowd_->check_truncate(hand, [&](auto check) {
+          for (Worker& w : workers)
+            w.each_living(check);
+        });
+      }
       for (Worker& w : workers)
         w.end(hand);
     });
     for (Worker& w : workers) {
+      r.taken += w.taken;
       for (std::size_t i = 0; i < 2; ++i)
         r.wait_seconds[i] += static_cast<double>(w.wait_ticks[i]) / ticks_per_second;
-      counts_.updates += w.file_counts.updates;
-      counts_.absorbed += w.file_counts.absorbed;
     }
     return r;
   }
@@ -304,10 +307,14 @@ class MapContestantOf : public MapContestant {
     crowd_.reset();
   }
   double absorbed() override {
-    if constexpr (!requires(typename Crowd::Hand h) { h.files.me.counts(); }) return -1;
-    return counts_.updates == 0
-               ? -1
-               : static_cast<double>(counts_.absorbed) / static_cast<double>(counts_.updates);
+    if constexpr (!FileIndex::kAbsorbs) {
+      return -1;
+    } else {
+      const lockswap::ldu_counts counts = crowd_->file_counts();
+      return counts.updates == 0
+                 ? 0
+                 : static_cast<double>(counts.absorbed) / static_cast<double>(counts.updates);
+    }
   }
 
  private:
@@ -341,7 +348,6 @@ class MapContestantOf : public MapContestant {
 
   MapSetup setup_;
   std::optional<Crowd> crowd_;
-  lockswap::ldu_counts counts_{};
 };
 
 template <class FileIndex, class AnonIndex>
@@ -371,38 +377,6 @@ std::vector<MapEntrant> map_contest() {
       {"harris", maps<HarrisIndex<true>, HarrisIndex<true>>},
       {"harris-unordered", maps<HarrisIndex<false>, HarrisIndex<false>>},
   };
-}
-
-LateRead late_read(std::size_t updates) {
-  using Index = DeferredFile<Logs::of_threads>;
-  Index::Shared logs;
-  Index index(logs);
-  index.set_limit(1U << 30);
-  Index::Hand hand(logs);
-  const auto look = [&] {
-    const double began = seconds_of(CLOCK_MONOTONIC);
-    keep(index.walk(hand, 0));
-    return 1e6 * (seconds_of(CLOCK_MONOTONIC) - began);
-  };
-  const auto make = [&] {
-    std::vector<Index::Mapping*> all;
-    for (std::size_t i = 0; i < updates; ++i) {
-      all.push_back(new Index::Mapping);
-      all.back()->pages = {1, 1};
-      index.insert(hand, *all.back());
-    }
-    return all;
-  };
-  LateRead found;
-  const auto there = make();
-  found.inserts = look();
-  for (auto* m : there)
-    index.retire(hand, *m);
-  index.walk(hand, 0);
-  for (auto* m : make())
-    index.remove(hand, *m), index.free(hand, *m);
-  found.absorbed = look();
-  return found;
 }
 
 void check_all_gone() {

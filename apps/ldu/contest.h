@@ -27,6 +27,7 @@ struct MapRound {
   double seconds = 0;
   double user_seconds = 0;  // of the process
   double system_seconds = 0;
+  std::uint64_t taken = 0;               // pages that walks took from processes
   std::array<double, 2> wait_seconds{};  // by class of locks; in a round that looks at it
 };
 
@@ -48,13 +49,6 @@ struct MapEntrant {
   std::unique_ptr<MapContestant> (*make)(const MapSetup& setup);
 };
 std::vector<MapEntrant> map_contest();
-// How long a look takes that must see so many updates at first, in microseconds: inserts; inserts
-// that were all taken back.
-struct LateRead {
-  double inserts = 0;
-  double absorbed = 0;
-};
-LateRead late_read(std::size_t updates);
 // When all contestants were checked: ends the program if one has not freed a mapping.
 void check_all_gone();
 

@@ -17,6 +17,7 @@ template <class Structure, class Lock, Logs kLogs>
 class DeferredIndex {
  public:
   static constexpr bool kReuses = true;
+  static constexpr bool kAbsorbs = kLogs != Logs::stamped;
   struct Mapping : Structure::Node {
     lockswap::ldu_hook hook;
   };
@@ -59,14 +60,17 @@ class DeferredIndex {
   }
   // It was removed.
   void free(Hand& hand, Mapping& m) { set_.free(hand.me, m); }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
-    return set_.read([page](const Behind& b) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
+    return set_.read([page, &f](const Behind& b) {
       std::uint64_t found = 0;
-      b.all.walk(page, [&found](const auto&) { ++found; });
+      b.all.walk(page, [&](const auto& m) { f(m), ++found; });
       return found;
     });
   }
   void set_limit(std::uint32_t objects) { set_.set_limit(objects); }
+  // Of all updates that were applied.
+  lockswap::ldu_counts counts() { return set_.counts(); }
 
  private:
   std::conditional_t<kLogs == Logs::stamped, lockswap::ldu_stamped<Behind, Lock>,

@@ -21,6 +21,7 @@ template <bool kSorted>
 class HarrisIndex {
  public:
   static constexpr bool kReuses = false;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Counted, rcu_head {
     Pages pages;
 
@@ -59,13 +60,14 @@ class HarrisIndex {
         return;
     }
   }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
     const RcuReading<Memb> here;
     std::uint64_t found = 0;
     for (const Mapping* m = at(first_.load(kAcquire)); m != nullptr;) {
       const std::uintptr_t next = m->next.load(kAcquire);
       if (kSorted && m->pages.first > page) break;
-      if ((next & kMark) == 0 && m->pages.has(page)) ++found;
+      if ((next & kMark) == 0 && m->pages.has(page)) f(*m), ++found;
       m = at(next);
     }
     return found;

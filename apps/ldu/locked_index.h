@@ -14,6 +14,7 @@ template <class Structure, class Lock>
 class LockedIndex {
  public:
   static constexpr bool kReuses = true;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Structure::Node {};
   struct Shared {};
   struct Hand {
@@ -34,9 +35,10 @@ class LockedIndex {
     remove(hand, m);
     delete &m;
   }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
     std::uint64_t found = 0;
-    const auto count = [&found](const auto&) { ++found; };
+    const auto count = [&](const auto& m) { f(m), ++found; };
     if constexpr (requires { lock_.lock_shared(); }) {
       const std::shared_lock hold(lock_);
       all_.walk(page, count);

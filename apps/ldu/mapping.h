@@ -3,18 +3,20 @@
 //
 // An index is a class with
 //   Mapping                        an object, with its `pages`
+//   kReuses, kAbsorbs              it has remove(), below; it has counts(), of updates taken back
 //   Shared                         what all indexes of a contestant have in common
 //   Hand(Shared&)                  a thread's
 //   Index(Shared&)
 //   void insert(Hand&, Mapping&)
 //   void remove(Hand&, Mapping&)   only if kReuses: it may be inserted again at once
 //   void retire(Hand&, Mapping&)   removes it, and deletes it when nobody looks at it
-//   std::uint64_t walk(Hand&, std::uint32_t page)     how many have that page
+//   std::uint64_t walk(Hand&, std::uint32_t page, F f)     how many have that page; f(mapping)
 //   static void flush(Shared&)     does what was put off, as far as nobody else can
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -24,6 +26,12 @@ struct Pages {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   bool has(std::uint32_t page) const noexcept { return first <= page && page <= last; }
+};
+
+// What a walk does with a mapping, besides counting it.
+struct NothingElse {
+  template <class M>
+  void operator()(const M&) const noexcept {}
 };
 
 // How many mappings there are: none may be left. A thread counts for itself, since it may be one of
@@ -73,7 +81,15 @@ class Living {
   }
   std::atomic<std::int64_t> count_{0};
 };
+class Memory;
+
+// A mapping, whatever index it stands in.
 struct Counted {
+  // Whose it is and where, for a walk that takes pages away; none if processes have no memory. It
+  // lives as long as a walk may find the mapping.
+  std::shared_ptr<Memory> memory;
+  std::uint64_t place = 0;
+
   Counted() { Living::here().add(1); }
   ~Counted() { Living::here().add(-1); }
   Counted(const Counted&) = delete;

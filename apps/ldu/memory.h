@@ -36,6 +36,7 @@ class Memory {
     write_some(hand);
   }
 
+  // A file's page is read once it is mapped, so that there is a frame to take away.
   // The first page at which it is mapped.
   std::uint64_t map(File& file, Pages pages) {
     const std::uint64_t start = next_;
@@ -46,7 +47,25 @@ class Memory {
                        .protection = lockswap::address_space::kRead,
                        .file = &file,
                        .base = start - pages.first});
+    for (std::uint64_t page = start; page <= start + (pages.last - pages.first); page += 8)
+      is_there(page);
     return start;
+  }
+  // By any thread, also when the process has unmapped it.
+  // The frame goes; the next access brings it back.
+  void reclaim(std::uint64_t page) {
+    Engine::Hand hand(engine_.sync());
+    engine_.discard(hand, page, page + 1);
+  }
+  // It can't be accessed any more.
+  void cut(std::uint64_t start, std::uint64_t end) {
+    Engine::Hand hand(engine_.sync());
+    engine_.unmap(hand, start, end);
+  }
+  bool is_there(std::uint64_t page) {
+    Engine::Hand hand(engine_.sync());
+    std::uint64_t value = 0;
+    return engine_.read(hand, page, value);
   }
   void unmap(std::uint64_t start, Pages pages) {
     Engine::Hand hand(engine_.sync());

@@ -6,10 +6,12 @@
 //           its ancestors since the last exec, so it is put into the chain of each, and has its own
 //   exec    ends all mappings and starts anew
 //   exit    ends all mappings
-//   reclaim finds all that have a page of a file; or those that may have one of a process
+//   reclaim finds all that have a page of a file; or those that may have one of a process. With
+//           memory it takes the page away from each
+//   truncate  finds all that have a page of a file and, with memory, cuts each off from there on
 //
-// Indexes are used by many threads, a process by one; `first` is the ancestor of all, which nobody
-// changes.
+// Indexes are used by many threads, a process by one, but for walks; `first` is the ancestor of
+// all, which nobody but walks changes.
 #pragma once
 
 #include <array>
@@ -22,12 +24,14 @@
 #include "common/report.h"
 #include "ldu/mapping.h"
 #include "ldu/memory.h"
+#include "lockswap/ldu/chain.hpp"
 
 namespace bench {
 
 struct MapCounts {
   std::uint64_t updates = 0;
   std::uint64_t walks = 0;
+  std::uint64_t taken = 0;  // pages that reclaim and truncate took from processes, or found gone
 };
 
 template <class FileIndex, class AnonIndex>
@@ -60,7 +64,7 @@ class Processes {
       FileMapping* mapping;
       std::uint64_t place;  // in its memory
     };
-    std::unique_ptr<Memory> memory_;  // if processes have any
+    std::shared_ptr<Memory> memory_;  // if processes have any
     std::vector<Mapped> files_;
     std::vector<Link> links_;  // its own is the last
   };
@@ -93,7 +97,7 @@ class Processes {
   }
   Process fork(Hand& hand, const Process& parent) {
     Process child;
-    if (with_memory_) child.memory_ = std::make_unique<Memory>(parent.memory_.get());
+    if (with_memory_) child.memory_ = std::make_shared<Memory>(parent.memory_.get());
     child.files_.reserve(parent.files_.size());
     for (const auto& m : parent.files_)
       map(hand, child, m.file, m.mapping->pages, m.place);
@@ -123,14 +127,56 @@ class Processes {
 
   void reclaim_file(Hand& hand, Random& random) {
     const std::uint32_t file = random.below(static_cast<std::uint32_t>(files_.size()));
-    keep(files_[file]->walk(hand.files, random.below(kRegionPages * 3)));
+    const std::uint32_t page = random.below(kRegionPages * 3);
     ++hand.counts.walks;
+    if (!with_memory_) return keep(files_[file]->walk(hand.files, page));
+    if (random.below(8) == 0) return truncate(hand, file, page);
+    hand.counts.taken += files_[file]->walk(hand.files, page, [page](const auto& m) {
+      m.memory->reclaim(m.place + (page - m.pages.first));
+    });
+  }
+  // Processes that map it afterwards have all of it again: the file grows.
+  void truncate(Hand& hand, std::uint32_t file, std::uint32_t page) {
+    files_[file]->walk(hand.files, page, [&](const auto& m) {
+      const std::uint32_t pages = m.pages.last - page + 1;
+      const std::uint64_t start = m.place + (page - m.pages.first);
+      m.memory->cut(start, start + pages);
+      hand.counts.taken += pages;
+    });
+  }
+  // When nobody else does anything: nothing that was truncated can be accessed by these processes,
+  // whether a walk has found them or not. Each file's last region loses its second half, for all.
+  template <class Living>
+  void check_truncate(Hand& hand, Living each_living) {
+    constexpr std::uint32_t kPage = kRegionPages * 2 + kRegionPages / 2;
+    for (std::uint32_t file = 0; file < files_.size(); ++file)
+      truncate(hand, file, kPage);
+    const auto check = [](const Process& p) {
+      for (const auto& m : p.files_) {
+        const Pages pages = m.mapping->pages;
+        if (!pages.has(kPage)) continue;
+        for (std::uint32_t page = kPage; page <= pages.last; ++page) {
+          if (p.memory_->is_there(m.place + (page - pages.first)))
+            wrong_result("what was truncated is still mapped");
+        }
+      }
+    };
+    check(first);
+    each_living(check);
   }
   // The process that has forked the others of this thread, if it is this one's.
   void reclaim_anon(Hand& hand, const Process& p, Random& random) {
     const std::size_t i = random.below(static_cast<std::uint32_t>(p.links_.size()));
-    const std::uint64_t found = p.links_[i].anon->index.walk(hand.anons, random.below(kAnonPages));
+    const std::uint32_t page = random.below(kAnonPages);
     ++hand.counts.walks;
+    std::uint64_t found = 0;
+    if (with_memory_) {
+      found = p.links_[i].anon->index.walk(hand.anons, page,
+                                           [page](const auto& m) { m.memory->reclaim(page); });
+      hand.counts.taken += found;
+    } else {
+      found = p.links_[i].anon->index.walk(hand.anons, page);
+    }
     // All of those but the first process's are this thread's.
     if (p.links_[i].anon != first_anon_ && found != p.links_[i].anon->links)
       wrong_result("a chain does not have the mappings that its processes made");
@@ -171,6 +217,16 @@ class Processes {
   Process first;
   FileIndex& library() { return *files_[0]; }
   typename FileIndex::Shared& file_shared() { return file_shared_; }
+  lockswap::ldu_counts file_counts() {
+    lockswap::ldu_counts sum;
+    for (auto& file : files_) {
+      const lockswap::ldu_counts one = file->counts();
+      sum.updates += one.updates;
+      sum.absorbed += one.absorbed;
+      sum.logged += one.logged;
+    }
+    return sum;
+  }
 
  private:
   static constexpr std::uint32_t kRegionPages = 32;
@@ -178,7 +234,7 @@ class Processes {
 
   Process fresh() {
     Process p;
-    if (with_memory_) p.memory_ = std::make_unique<Memory>();
+    if (with_memory_) p.memory_ = std::make_shared<Memory>();
     return p;
   }
   void map_new(Hand& hand, Process& p, std::uint32_t file, Pages pages) {
@@ -188,6 +244,8 @@ class Processes {
   void map(Hand& hand, Process& p, std::uint32_t file, Pages pages, std::uint64_t place) {
     auto* m = new FileMapping;
     m->pages = pages;
+    m->memory = p.memory_;
+    m->place = place;
     p.files_.push_back({file, m, place});
     files_[file]->insert(hand.files, *m);
     ++hand.counts.updates;
@@ -200,6 +258,7 @@ class Processes {
   void link(Hand& hand, Process& p, Anon& anon) {
     auto* m = new AnonMapping;
     m->pages = {0, kAnonPages - 1};
+    m->memory = p.memory_;
     p.links_.push_back({&anon, m});
     if (&anon != first_anon_) ++anon.links;
     anon.index.insert(hand.anons, *m);

@@ -15,6 +15,7 @@ template <LockClass kClass>
 class RcuIndex {
  public:
   static constexpr bool kReuses = false;
+  static constexpr bool kAbsorbs = false;
   struct Mapping : Counted, cds_list_head, rcu_head {
     Pages pages;
   };
@@ -36,11 +37,13 @@ class RcuIndex {
     }
     Memb::call(&m, [](rcu_head* head) { delete static_cast<Mapping*>(head); });
   }
-  std::uint64_t walk(Hand&, std::uint32_t page) {
+  template <class F = NothingElse>
+  std::uint64_t walk(Hand&, std::uint32_t page, F f = {}) {
     const RcuReading<Memb> here;
     std::uint64_t found = 0;
     for (cds_list_head* n = rcu_dereference(all_.next); n != &all_; n = rcu_dereference(n->next)) {
-      if (static_cast<const Mapping*>(n)->pages.has(page)) ++found;
+      const auto* const m = static_cast<const Mapping*>(n);
+      if (m->pages.has(page)) f(*m), ++found;
     }
     return found;
   }

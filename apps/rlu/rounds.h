@@ -112,16 +112,27 @@ inline void print_rounds(const std::string& of, const Rounds& r, bool resizes = 
   if (resizes) std::printf("%s_resizes_s %.2f\n", name.c_str(), median(r.resizes_s));
 }
 
+// Never cut to 0: a thread that resizes all the time leaves others next to nothing.
+inline void print_figure(const std::string& name, double figure) {
+  std::printf(figure < 1000 ? "%s %.4g" : "%s %.0f", name.c_str(), figure);
+}
+// The median of sorted values, with an interval where there are enough.
+inline void print_interval(const std::string& name, const std::vector<double>& sorted) {
+  print_figure(name, median(sorted));
+  if (const std::size_t k = outside(sorted.size()); k != 0) {
+    print_figure(" " + name + "_low", sorted[k - 1]);
+    print_figure(" " + name + "_high", sorted[sorted.size() - k]);
+  }
+}
+
 inline void print_ratio(const std::string& first, const Rounds& first_rounds,
                         const std::string& other, const Rounds& other_rounds) {
   const std::string name = shown(first) + "_to_" + shown(other);
-  const auto r = ratios(first_rounds.ops_cpu, other_rounds.ops_cpu);
-  // Never cut to 0: a thread that resizes all the time leaves others next to nothing.
-  std::printf("%s %.4g", name.c_str(), median(r));
-  if (const std::size_t k = outside(r.size()); k != 0)
-    std::printf(" %s_low %.4g %s_high %.4g", name.c_str(), r[k - 1], name.c_str(), r[r.size() - k]);
+  print_interval(name, ratios(first_rounds.ops_cpu, other_rounds.ops_cpu));
   std::printf(" %s_by_thread_cpu %.4g\n", name.c_str(),
               median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
+  print_interval(name + "_by_clock", ratios(first_rounds.ops_s, other_rounds.ops_s));
+  std::printf("\n");
 }
 
 }  // namespace bench

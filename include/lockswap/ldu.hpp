@@ -47,6 +47,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <shared_mutex>
 #include <utility>
 
@@ -61,7 +62,6 @@ concept ldu_structure = requires(S& s, typename S::object& o) {
   { S::hook(o) } -> std::same_as<basic_ldu_hook<P>&>;
   s.insert(o);
   s.remove(o);
-  s.free(o);
 };
 
 // `Lock` has lock, try_lock and unlock. If it has lock_shared and unlock_shared, readers use these.
@@ -85,30 +85,41 @@ class ldu final : ldu_parts::owner<P> {
 
   template <class... Args>
   explicit ldu(logs& of, Args&&... structure)
-      : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {}
+      : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {
+    logs_.begin(*this);
+  }
   // Nobody uses it any more. What pends is done first.
   ~ldu() {
     logs_.guard();  // no thread is at one of its logs
     apply_all();
+    logs_.members_.drop(*this);
     logs_.unguard();
   }
   ldu(const ldu&) = delete;
   ldu& operator=(const ldu&) = delete;
 
   // --- updates: any thread, at any time but in a read of this structure. They take no lock, but
-  // where the log has grown to the limit. The cost: an exchange, a second one if it is logged.
+  // where the log has grown to the limit. The cost: an exchange, two more if it is logged.
   void insert(thread& me, object& o) { update(&me, o, ldu_parts::kInsert, 0); }
   void remove(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, 0); }
   // Removes it, and frees it as soon as nobody looks at it.
-  void retire(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, ldu_parts::kDead); }
+  void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(&me, o, ldu_parts::kRemove, ldu_parts::kDead);
+  }
   // The same of an object that was removed, or never inserted.
-  void free(thread& me, object& o) { update(&me, o, 0, ldu_parts::kDead); }
+  void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(&me, o, 0, ldu_parts::kDead);
+  }
 
   // By the structure's own log, for threads without a place.
   void insert(object& o) { update(nullptr, o, ldu_parts::kInsert, 0); }
   void remove(object& o) { update(nullptr, o, ldu_parts::kRemove, 0); }
-  void retire(object& o) { update(nullptr, o, ldu_parts::kRemove, ldu_parts::kDead); }
-  void free(object& o) { update(nullptr, o, 0, ldu_parts::kDead); }
+  void retire(object& o) requires ldu_parts::frees<Structure> {
+    update(nullptr, o, ldu_parts::kRemove, ldu_parts::kDead);
+  }
+  void free(object& o) requires ldu_parts::frees<Structure> {
+    update(nullptr, o, 0, ldu_parts::kDead);
+  }
 
   // --- readers. For each object: updates that were finished before are seen; of those that run at
   // the same time some may be seen and others not.
@@ -129,6 +140,12 @@ class ldu final : ldu_parts::owner<P> {
   }
   // Afterwards objects that were removed before are in no log and not in the structure.
   void apply() { const exclusive_hold hold(*this); }
+  // What was done with objects since they were logged: of all logs, up to the last time that each
+  // was applied. By any thread, with the lock as a writer.
+  ldu_counts counts() {
+    const exclusive_hold hold(*this);
+    return counts_.get();
+  }
 
   // A log that has so many objects is applied at the next update, if the lock is free; with twice
   // as many the update waits for the lock. At least 1. Before the structure is used.
@@ -172,16 +189,39 @@ class ldu final : ldu_parts::owner<P> {
   };
 
   // --- logical updates
-  void update(thread* me, object& o, std::uint64_t what, std::uint64_t last) {
-    const marked m = Structure::hook(o).mark(what, last);
-    if (me != nullptr && me->has_logs()) count(*me, m);
-    if (m != marked::log_it) return;
-    slot* s = me != nullptr && me->has_logs() ? slot_of(*me) : nullptr;
-    if (s == nullptr) {
-      add_to_own(o);
-    } else {
-      add_to_slot(*me, *s, o);
+  // The way into a log, for an object that stands in none.
+  class entry {
+   public:
+    entry(ldu& to, thread* me) noexcept : to_(to), me_(me) {}
+    // The log is found first: that may apply another structure's, which makes updates, too.
+    void begin() {
+      slot_ = me_ != nullptr && me_->has_logs() ? to_.slot_of(*me_) : nullptr;
+      if (slot_ != nullptr) {
+        to_.logs_.pass_gate(*me_->row_);
+      } else {
+        length_ = to_.pass_to_own();
+      }
     }
+    void add(object& o) {
+      if (slot_ != nullptr) {
+        to_.add_to_slot(*me_, *slot_, o);
+      } else {
+        to_.add_to_own(o, length_);
+      }
+    }
+
+   private:
+    ldu& to_;
+    thread* const me_;
+    slot* slot_ = nullptr;
+    std::uint64_t length_ = 0;
+  };
+
+  void update(thread* me, object& o, std::uint64_t what, std::uint64_t last) {
+    entry to_log(*this, me);
+    const marked m = Structure::hook(o).mark(what, last, [&to_log] { to_log.begin(); });
+    if (me != nullptr && me->has_logs()) count(*me, m);
+    if (m == marked::log_it) to_log.add(o);
   }
   static void count(thread& me, marked m) noexcept {
     ldu_counts c = me.row_->counts.get();
@@ -195,16 +235,19 @@ class ldu final : ldu_parts::owner<P> {
   slot* slot_of(thread& me) {
     slot& s = logs::slot_in(*me.row_, number_);
     if (s.is_of(*this)) return &s;
-    return logs_.empty(s) && s.give_to(*this) ? &s : nullptr;
+    // What applying it did may have put a third structure's log there.
+    const bool is_free = logs_.empty(s) && s.updates.is_empty_to_owner();
+    return is_free && s.give_to(*this) ? &s : nullptr;
   }
   void add_to_slot(thread& me, slot& s, object& o) {
     const bool first = chain::add(s.updates, o);
     if (first) announce(me.index_);
     s.length.set(first ? 1 : s.length.get() + 1);
+    logs::leave_gate(*me.row_);
     if (s.length.get() < limit_) return;
     if (!try_apply(s) && s.length.get() >= 2 * limit_) {
       lock_.lock();
-      chain::apply(structure_, s.updates.take());
+      apply(s.updates.take());
       lock_.unlock();
     }
   }
@@ -214,9 +257,17 @@ class ldu final : ldu_parts::owner<P> {
     // seq_cst: the update's second step. release: what the log has; pairs with apply_all.
     if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_release);
   }
-  void add_to_own(object& o) {
-    // Counted before it can be taken. Relaxed: only the sum matters.
-    const std::uint64_t length = own_length_.fetch_add(1, std::memory_order_relaxed) + 1;
+  // Counts an object before it can be taken; how many there are with it.
+  std::uint64_t pass_to_own() noexcept {
+    std::uint64_t length = 0;
+    // seq_cst: forks.hpp.
+    logs_.gate_.pass([&] { length = own_length_.fetch_add(1, std::memory_order_seq_cst) + 1; },
+                     [this] { withdraw(); });
+    return length;
+  }
+  // Relaxed: only the sum matters.
+  void withdraw() noexcept { own_length_.fetch_add(kMinusOne, std::memory_order_relaxed); }
+  void add_to_own(object& o, std::uint64_t length) {
     chain::add(own_, o);
     if (length < limit_) return;
     if (!lock_.try_lock()) {
@@ -231,7 +282,7 @@ class ldu final : ldu_parts::owner<P> {
   bool try_apply(slot& s) override {
     if (!lock_.try_lock()) return false;
     // Its thread is here, and no reader: nobody else takes from it.
-    chain::apply(structure_, s.updates.take());
+    apply(s.updates.take());
     lock_.unlock();
     return true;
   }
@@ -243,14 +294,21 @@ class ldu final : ldu_parts::owner<P> {
       std::uint64_t threads = announced_[w].exchange(0, std::memory_order_seq_cst);
       for (; threads != 0; threads &= threads - 1) {
         const std::size_t index = w * 64 + static_cast<std::size_t>(std::countr_zero(threads));
-        chain::apply(structure_, logs::slot_in(*logs_.row_at(index), number_).take(*this));
+        apply(logs::slot_in(*logs_.row_at(index), number_).take(*this));
       }
     }
     apply_own();
   }
   void apply_own() {
-    const std::uint64_t length = chain::apply(structure_, own_.take());
+    const std::uint64_t length = apply(own_.take());
     if (length != 0) own_length_.fetch_add(~length + 1, std::memory_order_relaxed);
+  }
+  std::uint64_t apply(std::uint64_t head) noexcept {
+    if (head == 0) return 0;
+    ldu_counts counts = counts_.get();
+    const std::uint64_t length = chain::apply(structure_, head, counts);
+    counts_.set(counts);
+    return length;
   }
   bool may_pend() const noexcept {
     // Relaxed: what was announced before this read began can't be overlooked. If it was taken
@@ -261,12 +319,30 @@ class ldu final : ldu_parts::owner<P> {
     return !own_.is_empty();
   }
 
+  // --- forks
+  bool try_hold() override { return lock_.try_lock(); }
+  void hold() override { lock_.lock(); }
+  void let_go() override { lock_.unlock(); }
+  bool is_whole() override {
+    const std::uint64_t added = chain::length(own_.head());
+    // seq_cst: the fork's second step. After the log, which grows only: nobody else takes from it.
+    return own_length_.load(std::memory_order_seq_cst) == added;
+  }
+  void renew() override {
+    // Relaxed: one thread. Others may have been turning back at the gate.
+    own_length_.store(chain::length(own_.head()), std::memory_order_relaxed);
+    new (&lock_) Lock{};
+  }
+
+  static constexpr std::uint64_t kMinusOne = ~std::uint64_t{0};
+
   logs& logs_;
   const std::uint64_t number_;
   std::uint32_t limit_ = default_limit;
   std::array<word, (P::kThreads + 63) / 64> announced_{};
   ldu_parts::log<P> own_{};
-  word own_length_{};
+  word own_length_{};                              // with those that are on their way
+  typename P::template plain<ldu_counts> counts_;  // under the lock
   Lock lock_{};
   Structure structure_;
 };

@@ -31,7 +31,7 @@ namespace lockswap {
 
 template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine,
           std::size_t kLimit = 64>
-class ldu_stamped {
+class ldu_stamped final : ldu_parts::member<P> {
   using word = typename P::template atomic<std::uint64_t>;
   static constexpr bool kShares = requires(Lock & l) {
     l.lock_shared();
@@ -44,9 +44,15 @@ class ldu_stamped {
   using thread = typename logs::thread;
 
   template <class... Args>
-  explicit ldu_stamped(logs&, Args&&... structure) : structure_(std::forward<Args>(structure)...) {}
+  explicit ldu_stamped(logs& of, Args&&... structure)
+      : logs_(of), structure_(std::forward<Args>(structure)...) {
+    logs_.begin(*this);
+  }
   // Nobody uses it any more.
   ~ldu_stamped() {
+    logs_.guard();
+    logs_.members_.drop(*this);
+    logs_.unguard();
     apply_all();
     for (word& w : rings_) {
       if (ring* r = at(w); r != nullptr) {
@@ -60,8 +66,12 @@ class ldu_stamped {
 
   void insert(thread& me, object& o) { update(me, o, ldu_parts::kInsert); }
   void remove(thread& me, object& o) { update(me, o, ldu_parts::kRemove); }
-  void retire(thread& me, object& o) { update(me, o, ldu_parts::kRemove | ldu_parts::kDead); }
-  void free(thread& me, object& o) { update(me, o, ldu_parts::kDead); }
+  void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(me, o, ldu_parts::kRemove | ldu_parts::kDead);
+  }
+  void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(me, o, ldu_parts::kDead);
+  }
 
   template <class F>
   decltype(auto) read(F&& look) {
@@ -148,7 +158,9 @@ class ldu_stamped {
   static void perform(Structure& s, object& o, std::uint64_t what) noexcept {
     if ((what & ldu_parts::kInsert) != 0) s.insert(o);
     if ((what & ldu_parts::kRemove) != 0) s.remove(o);
-    if ((what & ldu_parts::kDead) != 0) s.free(o);
+    if constexpr (ldu_parts::frees<Structure>) {
+      if ((what & ldu_parts::kDead) != 0) s.free(o);
+    }
   }
   // Under the lock.
   void apply_all() noexcept {
@@ -185,6 +197,14 @@ class ldu_stamped {
     }
   }
 
+  // --- forks. An update that a fork cuts short is in no ring yet: in the child it has not begun.
+  bool try_hold() override { return lock_.try_lock(); }
+  void hold() override { lock_.lock(); }
+  void let_go() override { lock_.unlock(); }
+  bool is_whole() override { return true; }
+  void renew() override { new (&lock_) Lock{}; }
+
+  logs& logs_;
   word clock_{};
   std::array<word, P::kThreads> rings_{};
   Lock lock_{};

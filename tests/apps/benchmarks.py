@@ -441,8 +441,18 @@ def test_ldubench() -> None:
             # What lives for a moment is mostly taken back before anybody looks.
             if mix == "exim":
                 need(found["pldu_absorbed"] > 0.3, f"nothing was absorbed: {found}")
+                need(found["gldu_absorbed"] > 0.3, f"nothing was absorbed in a log of its own: {found}")
+    found = values("ldubench --mix exim --threads 3 --beside-threads 1 --rounds 6 --seconds 0.01 --with pldu,mutex")
+    for name in ("pldu_to_fewer", "pldu_to_fewer_cpu", "mutex_to_fewer", "pldu_to_mutex", "pldu_to_mutex_by_clock"):
+        low, high = found[f"{name}_low"], found[f"{name}_high"]
+        need(0 < low <= found[name] <= high, f"{name}: no interval: {found}")
     late = values("ldubench --late")
-    need(late["late_100000_us"] > 10 * late["late_1000_us"] > 0, f"a look at more updates takes longer: {late}")
+    inserts = values("ldubench --inserts")
+    for name in ("pldu", "gldu"):
+        few, many = late[f"{name}_late_1000_us"], late[f"{name}_late_100000_us"]
+        need(many > 10 * few > 0, f"a look at more updates takes longer: {late}")
+        need(late[f"{name}_late_1000_absorbed_us_high"] > 0, f"no interval: {late}")
+        need(inserts[f"{name}_inserts_1000_to_mutex_low"] > 0, f"no ratio: {inserts}")
 
 
 def test_rlucache() -> None:

@@ -10,10 +10,13 @@
 // What threads do, as words; objects 1 to 3 are of one structure, 11 to 13 of another one, and both
 // share each thread's slot:
 //   i1 r1 x1 f1  insert, remove, retire, free object 1; si1, ...: by the structure's own log
-//   get getB     read; exclusive hold and apply: ex exB
+//   get getB     read; exclusive hold and apply: ex exB; both, the second within the first: both
 //   endB         ends the second structure
 //   +1 ?1        sets event 1; waits for it
 //   new leave    the thread gets its place only now; gives it up
+//   fork         with before_fork() and what follows it; the words after `|` are what new threads
+//                do in the first child, beside the rest of this thread's
+//   u1           updates object 1 of the first structure as it is found there: in, or out
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -49,6 +52,10 @@ struct LduMachine {
   template <class T>
   static void give(void* p) {
     machine.poison(p, sizeof(T));
+  }
+  template <std::size_t kN>
+  static void fail(const char (&why)[kN]) {
+    machine.fail("%s", why);
   }
 };
 
@@ -156,6 +163,7 @@ class World {
         histories_[s][i] = {};
       }
     }
+    forked_ = false;
     states_.assign(1, {});
     state_seen_.fill(0);
     ended_ = false;
@@ -178,6 +186,13 @@ class World {
         read(word == "get" ? 0 : 1);
       } else if (word == "ex" || word == "exB") {
         check(word == "ex" ? 0 : 1, [&](Set& s, auto f) { s.exclusive(f); });
+      } else if (word == "both") {
+        sets_[0]->exclusive([this](Structure&) { sets_[1]->apply(); });
+      } else if (word == "fork") {
+        logs_->before_fork();
+        machine.fork([] {});
+        logs_->forked(*threads_[me]);
+        forked_ = true;
       } else if (word == "endB") {
         ended_ = true;
         sets_[1]->~Set();
@@ -207,8 +222,11 @@ class World {
       sets_[s]->exclusive([&](Structure& all) {
         for (std::size_t i = 0; i < kObjects; ++i) {
           const History& h = histories_[s][i];
-          if (all.there[i].get() != (h.begun % 2 == 1)) machine.fail("an update is lost");
-          if (all.freed[i].get() != (h.retired ? 1 : 0)) {
+          // A fork may have cut the last one short: then it has not begun, or it is whole.
+          const bool may_be_cut = forked_ && h.begun > h.done.size();
+          if (all.there[i].get() != (h.begun % 2 == 1) && !may_be_cut)
+            machine.fail("an update is lost");
+          if (all.freed[i].get() != (h.retired ? 1 : 0) && !(may_be_cut && !all.freed[i].get())) {
             machine.fail("object %d was freed %d times", static_cast<int>(i), all.freed[i].get());
           }
         }
@@ -225,6 +243,16 @@ class World {
   void join(std::size_t i) { threads_[i] = new (thread_bytes_[i]) Thread(*logs_); }
 
   void update(Thread& me, std::string word) {
+    if (word[0] == 'u') {
+      History& found = histories_[0][number(word)];
+      found = {};
+      sets_[0]->exclusive([&](Structure& all) {
+        if (!all.there[number(word)].get()) return;
+        found.begun = 1;
+        found.done.push_back({machine.current(), machine.view().clock(machine.current())});
+      });
+      word[0] = found.begun == 1 ? 'r' : 'i';
+    }
     const bool own = word[0] == 's';
     if (own) word.erase(0, 1);
     const std::size_t s = number(word) / 10;
@@ -304,6 +332,7 @@ class World {
   std::vector<State> states_;
   std::array<std::size_t, kMaxThreads> state_seen_{};
   bool ended_ = false;
+  bool forked_ = false;
 };
 
 struct Script {
@@ -314,18 +343,25 @@ struct Script {
 
 template <class Set, class P, bool kIsOneState>
 Scenario scenario(const Script& script) {
-  const auto words = std::make_shared<std::vector<std::vector<std::string>>>();
+  using Words = std::vector<std::vector<std::string>>;
+  const auto words = std::make_shared<Words>();
+  const auto in_child = std::make_shared<Words>();
   for (const std::string& t : script.threads) {
     std::istringstream in(t);
     words->emplace_back();
+    in_child->emplace_back();
+    Words* to = words.get();
     for (std::string word; in >> word;)
-      words->back().push_back(word);
+      word == "|" ? void(to = in_child.get()) : to->back().push_back(word);
   }
   const auto world = std::make_shared<World<Set, P, kIsOneState>>();
   Scenario s;
   s.threads = static_cast<int>(script.threads.size());
   s.setup = [world, words, &script] { world->setup(*words, script.limit); };
   s.body = [world, words](int i) { world->body(i, (*words)[static_cast<std::size_t>(i)]); };
+  s.after_fork = [world, in_child](int i) {
+    if (machine.process() == 1) world->body(i, (*in_child)[static_cast<std::size_t>(i)]);
+  };
   s.finish = [world] { world->finish(); };
   return s;
 }
@@ -390,6 +426,26 @@ const Script kOneState[] = {
     {"one-state", {"i1 +1", "?1 i2", "get get"}},
     {"one-state-back", {"i1 i2 +1 ?2 r1", "?1 r2 +2", "get"}},
 };
+// A fork at any moment of another thread's. Each object goes on in the child as it is found there.
+const Script kForks[] = {
+    {"fork", {"fork u1 get", "i1 r1"}},
+    {"fork-applied", {"i1 +1 fork u1 get", "?1 get r1"}},
+    {"fork-read", {"i1 +1 fork u1 get", "?1 get"}},
+    {"fork-full", {"fork u1 get", "i1 i2"}, 1},
+    {"fork-twice", {"fork u1 fork u1 get", "i1 | new i2"}},
+    {"fork-threads", {"i2 fork u1 +1 get", "i1 | new ?1 r2 get"}},
+    {"fork-retire", {"fork get", "i1 x1"}},
+    {"fork-leaves", {"fork u1 get", "i1 leave"}},
+    {"fork-ends", {"i1 fork u1 get", "i11 endB"}},
+};
+const Script kForksOfLogs[] = {
+    {"fork-slot", {"fork u1 get", "i11 i1 r1"}},
+    {"fork-own", {"fork u1 get", "si1 sr1"}},
+    {"fork-own-twice", {"fork u1 fork u1 get", "si1"}},
+    {"fork-own-full", {"fork u1 get", "si1 si2"}, 1},
+    // A thread that holds one structure's lock, and waits for another's.
+    {"fork-two-locks", {"fork get getB", "both ex"}},
+};
 // Two rows for three threads.
 const Script kFewRows[] = {
     {"few-rows", {"i1 +1", "?1 r1 i2", "get i3 get"}},
@@ -417,11 +473,14 @@ void add_ldu_cases(std::vector<Case>& cases) {
   using Shares = ldu<Bits<P>, Shared, P>;
   add_table<Shares, P, false>(cases, "logs", kScripts);
   add_table<Shares, P, false>(cases, "logs", kLogs);
+  add_table<Shares, P, false>(cases, "logs", kForks);
+  add_table<Shares, P, false>(cases, "logs", kForksOfLogs);
   using F = LduMachine<2>;
   add_table<ldu<Bits<F>, Shared, F>, F, false>(cases, "logs", kFewRows);
   add_table<ldu<Bits<P>, Exclusive, P>, P, false>(cases, "logs-mutex", kScripts);
   add_table<ldu_stamped<Bits<P>, Shared, P, 2>, P, true>(cases, "stamps", kScripts);
   add_table<ldu_stamped<Bits<P>, Shared, P, 2>, P, true>(cases, "stamps", kOneState);
+  add_table<ldu_stamped<Bits<P>, Shared, P, 2>, P, false>(cases, "stamps", kForks);
 }
 
 }  // namespace lockswap::explore

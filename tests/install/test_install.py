@@ -149,6 +149,13 @@ def test_the_bonsai_tree_needs_its_headers_alone(trees: dict[str, Path], name: s
     assert alone(tmp_path / "prog") == "found some, in order yes\n"
 
 
+@pytest.mark.parametrize("name", PREFIXES)
+def test_deferred_updates_need_their_headers_alone(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
+    include = f"-I{trees[name] / 'include'}"
+    call("c++", "-std=c++20", "-pthread", include, ROOT / "tests/ldu/tutorial.cpp", "-o", tmp_path / "prog")
+    assert alone(tmp_path / "prog") == "400 mappings\n"
+
+
 @pytest.mark.parametrize("name", WITH_COMMAND)
 def test_list_works_from_the_installation_alone(trees: dict[str, Path], name: str) -> None:
     assert "bravo" in alone(trees[name] / "bin/lockswap", "list")

@@ -1,5 +1,5 @@
-// Deferred updates by few threads: what readers see, what is absorbed, bounds, threads that come
-// and go, structures that end, forks.
+// Deferred updates by few threads: what readers see, what is absorbed, threads that come and
+// go, structures that end, forks.
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -152,25 +152,6 @@ TEST(Ldu, WhatIsRetiredIsFreedOnce) {
   set.free(me, o[3]);  // is nowhere
   const auto freed = set.read([](const auto& s) { return s.freed; });
   EXPECT_EQ(std::multiset<int>(freed.begin(), freed.end()), (std::multiset{0, 1, 2, 3}));
-}
-
-TEST(Ldu, LogsAreBounded) {
-  Wide::Logs logs;
-  Wide::Set set(logs);
-  set.set_limit(10);
-  Wide::Logs::thread me(logs);
-  std::vector<Wide::Object> o(1000);
-  for (int i = 0; i < 1000; ++i) {
-    o[i].number = i;
-    set.insert(me, o[i]);
-  }
-  // Without a reader.
-  std::size_t applied = 0;
-  std::thread([&] { applied = Wide::all(set).size(); }).join();
-  EXPECT_EQ(applied, 1000U);
-  for (auto& object : o)
-    set.remove(object);  // the structure's own log
-  EXPECT_EQ(Wide::all(set).size(), 0U);
 }
 
 // A lock that can be kept from elsewhere, and says how often a thread had to wait for it.

@@ -7,7 +7,25 @@
 
 #include "lockswap/ldu/hook.hpp"
 
+namespace lockswap {
+
+// How many updates there were, how many of them took another one back, and how often an object was
+// put into a log.
+struct ldu_counts {
+  std::uint64_t updates = 0;
+  std::uint64_t absorbed = 0;
+  std::uint64_t logged = 0;
+};
+
+}  // namespace lockswap
+
 namespace lockswap::ldu_parts {
+
+// Objects of other structures can't be retired.
+template <class Structure>
+concept frees = requires(Structure& s, typename Structure::object& o) {
+  s.free(o);
+};
 
 template <class P>
 class log {
@@ -29,6 +47,8 @@ class log {
   bool is_empty_to_owner() const noexcept { return head_.load(std::memory_order_relaxed) == 0; }
   // seq_cst: after an announcement was taken; ldu.hpp has the order.
   bool is_empty() const noexcept { return head_.load(std::memory_order_seq_cst) == 0; }
+  // acquire: what lies in it; pairs with push.
+  std::uint64_t head() const noexcept { return head_.load(std::memory_order_acquire); }
   std::uint64_t take() noexcept {
     if (is_empty()) return 0;
     return head_.exchange(0, std::memory_order_acquire);  // pairs with push
@@ -49,8 +69,15 @@ class chain {
   static bool add(Log& log, object& o) noexcept {
     return log.push(address(o), [&o](std::uint64_t below) { Structure::hook(o).next_.set(below); });
   }
-  // The number of objects.
-  static std::uint64_t apply(Structure& to, std::uint64_t head) noexcept {
+  // The number of objects; of a log that nobody takes.
+  static std::uint64_t length(std::uint64_t head) noexcept {
+    std::uint64_t n = 0;
+    for (; head != 0; ++n)
+      head = Structure::hook(*reinterpret_cast<object*>(head)).next_.get();
+    return n;
+  }
+  // The number of objects. What was done with them since they were logged is added to `counts`.
+  static std::uint64_t apply(Structure& to, std::uint64_t head, ldu_counts& counts) noexcept {
     std::uint64_t length = 0;
     for (; head != 0; ++length) {
       object& o = *reinterpret_cast<object*>(head);
@@ -58,8 +85,13 @@ class chain {
       const std::uint64_t pending = Structure::hook(o).take();
       if ((pending & kInsert) != 0) to.insert(o);
       if ((pending & kRemove) != 0) to.remove(o);
-      if ((pending & kDead) != 0) to.free(o);
+      counts.updates += pending / kUpdate;
+      counts.absorbed += pending / kUpdate / 2;
+      if constexpr (frees<Structure>) {
+        if ((pending & kDead) != 0) to.free(o);
+      }
     }
+    counts.logged += length;
     return length;
   }
 };

@@ -5,6 +5,8 @@
 //   kRemove   it is to be removed
 //   kLogged   it stands in a log: the thread that applies it will look at this word
 //   kDead     it is to be freed after that
+//   kUpdate   so many inserts and removes since it was logged; every second one took back the one
+//             before. They are counted here since the exchange is made anyhow.
 // Invariants: of kInsert and kRemove at most one is set, since an update that meets its opposite
 //   takes it back (absorbing). What is pending, or dead, is logged.
 // Paper: figures 3 and 5 have a mark, a used bit and a node for an object's insert, and the same
@@ -28,6 +30,7 @@ inline constexpr std::uint64_t kInsert = 1;
 inline constexpr std::uint64_t kRemove = 2;
 inline constexpr std::uint64_t kLogged = 4;
 inline constexpr std::uint64_t kDead = 8;
+inline constexpr std::uint64_t kUpdate = 16;
 
 enum class marked : std::uint8_t { log_it, is_logged, absorbed };
 
@@ -51,14 +54,19 @@ class basic_ldu_hook {
   template <class, class>
   friend class ldu_parts::chain;
 
-  // Marks an update, or takes its opposite back; `last` is kDead or 0.
-  ldu_parts::marked mark(std::uint64_t update, std::uint64_t last) noexcept {
+  // Marks an update, or takes its opposite back; `last` is kDead or 0. Calls enter() before it
+  // marks an object that stands in no log: from then on no fork comes until it does. That is once
+  // at most, since updates of one object come one after the other.
+  template <class Enter>
+  ldu_parts::marked mark(std::uint64_t update, std::uint64_t last, Enter enter) {
     using namespace ldu_parts;
     const std::uint64_t opposite = update == 0 ? 0 : update ^ (kInsert | kRemove);
     std::uint64_t now = state_.load(std::memory_order_relaxed);  // compared below
     for (;;) {
+      if ((now & kLogged) == 0) enter();  // the exchange succeeds
       const bool absorbs = (now & opposite) != 0;
-      const std::uint64_t then = (absorbs ? now & ~opposite : now | update) | kLogged | last;
+      const std::uint64_t then = ((absorbs ? now & ~opposite : now | update) | kLogged | last) +
+                                 (update != 0 ? kUpdate : 0);
       // acq_rel, both with take. release: what the caller made of the object. acquire: the thread
       // that took the object from its log has read next_, which may be written again.
       if (state_.compare_exchange(now, then, std::memory_order_acq_rel)) {

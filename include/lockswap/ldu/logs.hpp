@@ -18,20 +18,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
+#include <unistd.h>
 
 #include "lockswap/ldu/chain.hpp"
+#include "lockswap/ldu/forks.hpp"
 #include "lockswap/machine.hpp"
 
 namespace lockswap {
-
-// For `updates`: how many updates a thread made, how many of them took another one back, and how
-// often an object was put into a log.
-struct ldu_counts {
-  std::uint64_t updates = 0;
-  std::uint64_t absorbed = 0;
-  std::uint64_t logged = 0;
-};
 
 template <class Structure, class Lock, class P, std::size_t kLimit>
 class ldu_stamped;
@@ -43,7 +38,7 @@ struct slot;
 
 // What logs know of a structure.
 template <class P>
-class owner {
+class owner : public member<P> {
  public:
   // Applies what is in that log of this structure, if its lock is free. The log's thread calls it,
   // or one that keeps that thread's row.
@@ -96,6 +91,13 @@ struct slot {
 struct ldu_machine : real_machine {
   static constexpr std::size_t kThreads = 256;  // further ones use the structures' own logs
   static constexpr std::size_t kSlots = 64;     // of each thread
+
+  // In a child that can't go on.
+  template <std::size_t kN>
+  [[noreturn]] static void fail(const char (&why)[kN]) noexcept {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why, kN - 1);
+    std::abort();
+  }
 };
 
 template <class P>
@@ -105,6 +107,7 @@ class basic_ldu_logs {
   using owner = ldu_parts::owner<P>;
   struct alignas(64) row {
     word used{};
+    word passed{};  // its thread has passed the gate of forks
     std::array<slot, P::kSlots> slots{};
     // The row's thread's own.
     typename P::template plain<ldu_counts> counts;
@@ -152,20 +155,77 @@ class basic_ldu_logs {
   basic_ldu_logs(const basic_ldu_logs&) = delete;
   basic_ldu_logs& operator=(const basic_ldu_logs&) = delete;
 
-  // For a forked child, by its only thread, before anything else: the rows of threads that are no
-  // longer there can be had again. What is in them stays, and readers find it.
-  void forked(const thread& me) noexcept {
-    guard_.store(0, std::memory_order_relaxed);  // one thread
+  // --- forks of a program with several threads: ldu/forks.hpp
+  // Waits until no thread reads, applies or logs, and lets none begin. Not within a read. Then the
+  // parent calls after_fork(), also if there was no fork, and the child forked().
+  void before_fork() {
+    guard();
+    members_.hold_all();
+    gate_.close();
     for (std::size_t i = 0; i < P::kThreads; ++i) {
-      if (row* r = row_at(i); r != nullptr && i != me.index_) {
-        r->used.store(0, std::memory_order_relaxed);  // one thread
-      }
+      row* const r = row_at(i);
+      // seq_cst: the fork's second step. acquire: what went into the log; pairs with leave_gate.
+      while (r != nullptr && r->passed.load(std::memory_order_seq_cst) != 0)
+        P::step_aside();
     }
+    members_.wait_for_all();
   }
+  void after_fork() {
+    gate_.open();
+    members_.let_all_go();
+    unguard();
+  }
+  // In the child, by its only thread, before anything else: the rows of threads that are no longer
+  // there can be had again. What is in them stays, and readers find it. Without before_fork() it
+  // ends the program if another thread was reading, applying or logging at that moment.
+  void forked(const thread& me) { forked_with(me.index_); }
+  void forked() { forked_with(P::kThreads); }  // that thread has no place
 
  private:
   template <class, class, class>
   friend class ldu;
+  template <class, class, class, std::size_t>
+  friend class ldu_stamped;
+
+  void forked_with(std::size_t mine) {
+    // All relaxed: there is one thread.
+    if (gate_.is_closed()) {
+      members_.renew();
+      gate_.open();
+    } else if (!is_idle()) {
+      P::fail(
+          "lockswap/ldu: a fork without before_fork() met another thread in an update or a read\n");
+    }
+    guard_.store(0, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < P::kThreads; ++i) {
+      row* const r = row_at(i);
+      if (r == nullptr) continue;
+      r->passed.store(0, std::memory_order_relaxed);  // one may have been turning back at the gate
+      if (i != mine) r->used.store(0, std::memory_order_relaxed);
+    }
+  }
+  // In a child: whether the parent's other threads were elsewhere.
+  bool is_idle() {
+    if (guard_.load(std::memory_order_relaxed) != 0) return false;
+    for (std::size_t i = 0; i < P::kThreads; ++i) {
+      row* const r = row_at(i);
+      if (r != nullptr && r->passed.load(std::memory_order_relaxed) != 0) return false;
+    }
+    return members_.are_idle();  // a log is being taken only under its structure's lock
+  }
+
+  void pass_gate(row& r) noexcept {
+    // seq_cst: forks.hpp.
+    gate_.pass([&r] { r.passed.store(1, std::memory_order_seq_cst); }, [&r] { leave_gate(r); });
+  }
+  // release: what went into the log; pairs with before_fork.
+  static void leave_gate(row& r) noexcept { r.passed.store(0, std::memory_order_release); }
+
+  void begin(ldu_parts::member<P>& m) {
+    guard();
+    members_.add(m);
+    unguard();
+  }
 
   // While it is held no structure ends. Its holder waits for no structure's lock.
   bool try_guard() noexcept {
@@ -230,8 +290,10 @@ class basic_ldu_logs {
     return done;
   }
 
+  ldu_parts::members<P> members_{};
   word guard_{};
   word numbers_{};
+  alignas(64) ldu_parts::gate<P> gate_{};  // read by updates, and seldom written
   std::array<word, P::kThreads> rows_{};
 };
 

@@ -1,0 +1,160 @@
+// What a fork sees of LDU's structures and threads (lockswap/ldu.hpp).
+//
+// Idea: the thread that forks first takes every structure's lock, so no log is being applied and
+//   nobody reads. Then it closes a gate and waits for those that have passed it: threads that are
+//   between an object's mark and the log that the object goes to. An update that adds nothing to a
+//   log is one exchange, and passes no gate.
+// Order: a Dekker pair, all of it seq_cst:
+//     an update   1. says that it has passed     2. looks whether the gate is closed
+//     the fork    1. closes the gate             2. looks whether somebody has passed
+//   One of the two sees the other. An update that finds the gate closed takes its word back.
+// What that gives: in the child each object that is marked stands in a log, each log is whole, and
+//   no lock is held. An update that waited at the gate has not begun there.
+// The locks are made anew in the child: a lock that was taken in the parent can't be released by
+//   every kind of lock there (glibc's rwlocks compare thread ids).
+// Deadlocks: the locks are taken as std::lock does it, so threads that hold one and wait for
+//   another one don't meet the fork half-way. Between mark and log nobody waits for a lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lockswap/machine.hpp"
+
+namespace lockswap {
+
+template <class P>
+class basic_ldu_logs;
+
+namespace ldu_parts {
+
+// A structure.
+template <class P>
+class member {
+ public:
+  member() noexcept = default;
+  member(const member&) = delete;
+  member& operator=(const member&) = delete;
+
+ protected:
+  ~member() = default;
+
+ private:
+  template <class>
+  friend class members;
+  // Its lock, as a writer.
+  virtual bool try_hold() = 0;
+  virtual void hold() = 0;
+  virtual void let_go() = 0;
+  // With the lock. False: a thread is on its way into the structure's own log.
+  virtual bool is_whole() = 0;
+  // In a child whose thread held the lock: a new one, that nobody holds.
+  virtual void renew() = 0;
+
+  typename P::template plain<member*> next_;
+  typename P::template plain<member*> before_;
+};
+
+// All structures of the same logs; under the logs' guard.
+template <class P>
+class members {
+ public:
+  void add(member<P>& m) noexcept {
+    member<P>* const next = first_.get();
+    m.next_.set(next);
+    m.before_.set(nullptr);
+    if (next != nullptr) next->before_.set(&m);
+    first_.set(&m);
+  }
+  void drop(member<P>& m) noexcept {
+    member<P>* const next = m.next_.get();
+    member<P>* const before = m.before_.get();
+    if (next != nullptr) next->before_.set(before);
+    before != nullptr ? before->next_.set(next) : first_.set(next);
+  }
+
+  // Waits for one lock only while it holds none.
+  void hold_all() {
+    for (member<P>* waits_for = first_.get(); waits_for != nullptr;) {
+      waits_for->hold();
+      member<P>* const failed = try_hold_others(*waits_for);
+      if (failed == nullptr) return;
+      waits_for->let_go();
+      waits_for = failed;
+    }
+  }
+  void let_all_go() {
+    each([](member<P>& m) { m.let_go(); });
+  }
+  void wait_for_all() {
+    each([](member<P>& m) {
+      while (!m.is_whole())
+        P::step_aside();
+    });
+  }
+  void renew() {
+    each([](member<P>& m) { m.renew(); });
+  }
+  // Whether no lock is held, and no thread on its way.
+  bool are_idle() {
+    bool idle = true;
+    each([&idle](member<P>& m) {
+      const bool held = m.try_hold();
+      idle = idle && held && m.is_whole();
+      if (held) m.let_go();
+    });
+    return idle;
+  }
+
+ private:
+  template <class F>
+  void each(F f) {
+    for (member<P>* m = first_.get(); m != nullptr; m = m->next_.get())
+      f(*m);
+  }
+  // The one whose lock was not free; none is held then.
+  member<P>* try_hold_others(const member<P>& held) {
+    for (member<P>* m = first_.get(); m != nullptr; m = m->next_.get()) {
+      if (m == &held || m->try_hold()) continue;
+      for (member<P>* back = first_.get(); back != m; back = back->next_.get()) {
+        if (back != &held) back->let_go();
+      }
+      return m;
+    }
+    return nullptr;
+  }
+
+  typename P::template plain<member<P>*> first_;
+};
+
+// What updates pass on their way into a log.
+template <class P>
+class gate {
+  using word = typename P::template atomic<std::uint64_t>;
+
+ public:
+  // --- updates: enter() says that the thread has passed, leave() takes it back.
+  template <class Enter, class Leave>
+  void pass(Enter enter, Leave leave) noexcept {
+    for (;;) {
+      enter();  // seq_cst: the update's first step
+      // seq_cst: the update's second step.
+      if (closed_.load(std::memory_order_seq_cst) == 0) return;
+      leave();
+      // Relaxed: a fork changes nothing in the parent.
+      while (closed_.load(std::memory_order_relaxed) != 0)
+        P::step_aside();
+    }
+  }
+  // --- the fork
+  void close() noexcept { closed_.store(1, std::memory_order_seq_cst); }  // its first step
+  void open() noexcept { closed_.store(0, std::memory_order_relaxed); }   // as in pass
+  // By the thread that closed it, or the only one.
+  bool is_closed() const noexcept { return closed_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  word closed_{};
+};
+
+}  // namespace ldu_parts
+}  // namespace lockswap

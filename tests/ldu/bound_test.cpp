@@ -1,0 +1,211 @@
+// How much pends at most, where nobody reads and where a reader stays for long; and what is
+// counted.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include "lockswap/ldu.hpp"
+#include "lockswap/ldu_stamped.hpp"
+
+namespace {
+
+constexpr std::uint32_t kLimit = 10;
+
+std::atomic<std::size_t> living{0};
+std::atomic<std::size_t> most{0};
+
+struct Object {
+  Object() {
+    const std::size_t now = ++living;
+    for (std::size_t m = most; now > m && !most.compare_exchange_weak(m, now);) {}
+  }
+  ~Object() { --living; }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  lockswap::ldu_hook hook;
+};
+struct Nothing {
+  using object = Object;
+  static lockswap::ldu_hook& hook(Object& o) { return o.hook; }
+  void insert(Object&) { ++done; }
+  void remove(Object&) { ++done; }
+  void free(Object& o) { delete &o; }
+  std::atomic<std::size_t> done{0};
+};
+using Set = lockswap::ldu<Nothing>;
+using Stamped = lockswap::ldu_stamped<Nothing, std::shared_mutex, lockswap::ldu_machine, kLimit>;
+
+enum class Log : std::uint8_t { of_threads, own };
+
+template <Log kLog>
+void come_and_go(Set& set, Set::thread& me) {
+  auto* o = new Object;
+  if constexpr (kLog == Log::own) {
+    set.insert(*o);
+    set.retire(*o);
+  } else {
+    set.insert(me, *o);
+    set.retire(me, *o);
+  }
+}
+
+template <Log kLog>
+void nobody_reads(std::size_t threads, std::size_t bound) {
+  Set::logs logs;
+  Set set(logs);
+  set.set_limit(kLimit);
+  living = most = 0;
+  std::vector<std::thread> all;
+  for (std::size_t t = 0; t < threads; ++t) {
+    all.emplace_back([&] {
+      Set::thread me(logs);
+      for (int i = 0; i < 20'000; ++i)
+        come_and_go<kLog>(set, me);
+    });
+  }
+  for (auto& t : all)
+    t.join();
+  EXPECT_GE(most, kLimit);
+  EXPECT_LE(most, bound);
+  set.apply();
+  EXPECT_EQ(living, 0U);
+}
+
+TEST(LduBound, OfThreadsLogs) {
+  nobody_reads<Log::of_threads>(1, kLimit);  // the lock is always free
+  nobody_reads<Log::of_threads>(4, 4 * 2 * kLimit);
+}
+TEST(LduBound, OfAStructuresOwnLog) {
+  nobody_reads<Log::own>(1, kLimit);
+  nobody_reads<Log::own>(4, 2 * kLimit + 4);
+}
+
+// Threads update until they wait for a reader that stays; how many pend then.
+template <class S, class Update, class Pending>
+std::size_t beside_a_reader_that_stays(S& set, typename S::logs& logs, std::size_t threads,
+                                       Update update, Pending pending) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> all;
+  std::size_t found = 0;
+  set.read([&](const Nothing&) {
+    for (std::size_t t = 0; t < threads; ++t) {
+      all.emplace_back([&] {
+        typename S::thread me(logs);
+        while (!stop)
+          update(me);
+      });
+    }
+    // Until it stays the same: they wait.
+    for (int same = 0; same < 20;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      const std::size_t now = pending();
+      same = now == found && now != 0 ? same + 1 : 0;
+      found = now;
+      if (now > 1000 * threads) break;  // no bound
+    }
+    stop = true;
+  });
+  for (auto& t : all)
+    t.join();
+  return found;
+}
+
+TEST(LduBound, OfThreadsLogsBesideAReaderThatStays) {
+  Set::logs logs;
+  Set set(logs);
+  set.set_limit(kLimit);
+  living = most = 0;
+  const std::size_t found = beside_a_reader_that_stays(
+      set, logs, 4, [&](auto& me) { come_and_go<Log::of_threads>(set, me); },
+      [] { return living.load(); });
+  EXPECT_EQ(found, 4 * 2 * kLimit);
+  set.apply();
+  EXPECT_EQ(living, 0U);
+}
+TEST(LduBound, OfAStructuresOwnLogBesideAReaderThatStays) {
+  Set::logs logs;
+  Set set(logs);
+  set.set_limit(kLimit);
+  living = most = 0;
+  const std::size_t found = beside_a_reader_that_stays(
+      set, logs, 4, [&](auto& me) { come_and_go<Log::own>(set, me); },
+      [] { return living.load(); });
+  EXPECT_EQ(found, 2 * kLimit + 3);  // each of the others adds one, and waits
+  set.apply();
+  EXPECT_EQ(living, 0U);
+}
+TEST(LduBound, OfStampedRingsBesideAReaderThatStays) {
+  Stamped::logs logs;
+  Stamped set(logs);
+  Object o;
+  std::atomic<std::size_t> finished{0};
+  const std::size_t found = beside_a_reader_that_stays(
+      set, logs, 4,
+      [&](auto& me) {
+        set.insert(me, o);  // the structure asks nothing of the order
+        ++finished;
+      },
+      [&] { return finished.load(); });
+  EXPECT_EQ(found, 4 * kLimit);
+  set.exclusive([&](Nothing& all) { EXPECT_EQ(all.done, finished); });
+}
+
+TEST(LduCounts, AreTheSameForEachLog) {
+  Set::logs logs;
+  Set set(logs);
+  Set::thread me(logs);
+  Object a, b;
+  for (int i = 0; i < 100; ++i) {
+    set.insert(a);
+    set.remove(a);
+    set.insert(me, b);
+    set.remove(me, b);
+  }
+  set.insert(a);
+  auto counts = set.counts();
+  EXPECT_EQ(counts.updates, 401U);
+  EXPECT_EQ(counts.absorbed, 200U);
+  EXPECT_EQ(counts.logged, 2U);
+  set.remove(a);
+  set.free(*new Object);  // an object that nothing was done with
+  counts = set.counts();
+  EXPECT_EQ(counts.updates, 402U);
+  EXPECT_EQ(counts.absorbed, 200U);
+  EXPECT_EQ(counts.logged, 4U);
+}
+
+// Structures whose objects are never retired need no free().
+struct Keeps {
+  struct object {
+    lockswap::ldu_hook hook;
+  };
+  static lockswap::ldu_hook& hook(object& o) { return o.hook; }
+  void insert(object&) { ++there; }
+  void remove(object&) { --there; }
+  int there = 0;
+};
+template <class S>
+concept retires = requires(S& set, typename S::thread& me, Keeps::object& o) {
+  set.retire(me, o);
+};
+static_assert(!retires<lockswap::ldu<Keeps>> && !retires<lockswap::ldu_stamped<Keeps>>);
+
+TEST(Ldu, NeedsNoFree) {
+  lockswap::ldu_logs logs;
+  lockswap::ldu<Keeps> set(logs);
+  lockswap::ldu_stamped<Keeps> stamped(logs);
+  lockswap::ldu_logs::thread me(logs);
+  Keeps::object a, b;
+  set.insert(me, a);
+  stamped.insert(me, b);
+  EXPECT_EQ(set.read([](const Keeps& k) { return k.there; }), 1);
+  EXPECT_EQ(stamped.read([](const Keeps& k) { return k.there; }), 1);
+}
+
+}  // namespace
