@@ -103,7 +103,7 @@ def test_a_program_with_long_holds_is_told_where(tmp_path):
     done = lockswap("advise", "--budget", "1", "-o", tmp_path / "p", "--", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Keep glibc's locks: none costs") and "long holds apart" in done.stdout
-    assert re.search(r"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:9", done.stdout)
+    assert re.search(r"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:8", done.stdout)
     assert not (tmp_path / "p").exists()
 
 
