@@ -1,4 +1,4 @@
-// Who goes next, where several threads wait for a lock: a choice by the seed.
+// The next thread to go in, where several wait for a lock: a choice by the seed.
 //
 // Idea: a thread that finds a lock taken does not queue at it. It stands in a gate, with a number
 //   that follows from the seed, its name and its count. Whenever the lock is released, the thread

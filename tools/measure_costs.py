@@ -245,7 +245,11 @@ def verdict(row: dict, more_is_better: bool) -> str:
 
 def markdown(result: dict) -> str:
     more = result.get("more_is_better", False)
-    lines = [f"### {result['title']}", "", f"| | {result['unit']} | ratio to {result.get('against', GLIBC)} (95 %) | target | reached |"]
+    lines = [
+        f"### {result['title']}",
+        "",
+        f"| | {result['unit']} | ratio to {result.get('against', GLIBC)} (95 %) | target | reached |",
+    ]
     lines.append("| --- | ---: | ---: | ---: | --- |")
     for name, row in result["rows"].items():
         paired = f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})" if "ratio" in row else ""

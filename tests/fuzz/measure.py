@@ -54,7 +54,7 @@ def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
 
 
 def failures_of_turns(runs: int, settings: str = "", first: int = 0) -> int:
-    """Of the program whose race is in the order alone in which waiting threads go in; each run has a seed of its own."""
+    """Of the program whose race is in the order of waiting threads alone; each run has a seed of its own."""
 
     def one(seed: int) -> bool:
         env = os.environ | {"LD_PRELOAD": str(BUILD / "liblockswap-fuzz.so"), "LOCKSWAP_FUZZ": f"{seed}{settings}"}

@@ -17,7 +17,9 @@ from test_compare import rows
 READY_MADE = sorted((ROOT / "packaging/policies").glob("*.policy"))
 LOCK = "ba"
 
-built = all((ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-meter", "apps/openssl_digest"))
+built = all(
+    (ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-meter", "apps/openssl_digest")
+)
 needs_build = pytest.mark.skipif(not built, reason="build/liblockswap.so is not built")
 
 

@@ -87,7 +87,7 @@ def check_passed_through(other: Path) -> None:
     kinds = {"read": "RWLOCK", "write": "RWLOCK", "mutex": "MUTEX"}
     cases = {mode: (mode, {f"LOCKSWAP_{kind}": "pthread"}) for mode, kind in kinds.items()}
     found = compared(cases, lambda library, mode, env: instructions(library, BUILD / "apps", mode, env), other)
-    assert all(abs(on - off) < 0.01 for on, off in found.values()), found
+    assert all(abs(on - off) < 0.1 for on, off in found.values()), found
 
 
 def test_a_lock_and_what_is_passed_through(tmp_path):

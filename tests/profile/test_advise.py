@@ -68,7 +68,7 @@ def test_no_algorithm_shortens_a_hold():
     assert hot_locks(profile(long), 1, 2) == []
     (said,) = held_locks(profile(long), 1, 2)
     assert "rwlock table: threads wait for holds of 500 us" in str(said) and "slow s.c:7" in str(said)
-    # Short holds, long hand-overs, and readers that keep a writer out, are what another algorithm may change.
+    # Short holds, long hand-offs, and readers that keep a writer out, are what another algorithm may change.
     for other in (held(EXCLUSIVE, 20, 0.99), held(EXCLUSIVE, 500, 0.5), held(SHARED, 500, 0.99)):
         assert [one.lock for one in hot_locks(profile(other), 1, 2)] == [other]
         assert held_locks(profile(other), 1, 2) == []
