@@ -17,15 +17,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 LIBRARY = BUILD / "liblockswap.so"
+LIST = ROOT / "src/registry/mutex_list.def"
 sys.path.insert(0, str(ROOT / "tests/apps"))
 
 from instructions import bounds, instructions, of_lock  # noqa: E402
 
 # Counts are not whole numbers where a pair now and then takes a longer way.
 ONE = 1.01
-# What all calls pass first, and a lock that is compiled quickly.
-SAMPLE = r"interpose/.*/(rwlock|mutex)\.cpp\.o|/mutex_Ticket\.cpp\.o"
-SAMPLED = {"ticket": ("mutex:ticket", "mutex")}
+# What all calls pass first, and the first mutex of the list: its name, and its class.
+MUTEX, CLASS = re.search(r'^MUTEX\("([\w-]+)", (\w+),', LIST.read_text(), re.MULTILINE).groups()
+SAMPLE = rf"interpose/.*/(rwlock|mutex)\.cpp\.o|/mutex_{CLASS}\.cpp\.o"
 EACH = r"\.cpp\.o"
 
 
@@ -67,8 +68,9 @@ def without_probes(folder: Path, units: str) -> Path:
 def compared(cases: dict[str, tuple], count, other: Path) -> dict[str, tuple[float, float]]:
     """With probes, and without."""
     with pool() as workers:
-        both = [list(workers.map(lambda case: count(one, *case), cases.values())) for one in (LIBRARY, other)]  # noqa: B023
-    found = dict(zip(cases, zip(*both, strict=True), strict=True))
+        both = [[workers.submit(count, one, *case) for case in cases.values()] for one in (LIBRARY, other)]
+        counts = [[future.result() for future in futures] for futures in both]
+    found = dict(zip(cases, zip(*counts, strict=True), strict=True))
     print(json.dumps(found, indent=1))
     return found
 
@@ -93,7 +95,7 @@ def check_passed_through(other: Path) -> None:
 def test_a_lock_and_what_is_passed_through(tmp_path):
     other = without_probes(tmp_path, SAMPLE)
     assert 0 < notes(other) < notes(LIBRARY)
-    check_locks(SAMPLED, other)
+    check_locks({MUTEX: (f"mutex:{MUTEX}", "mutex")}, other)
     check_passed_through(other)
 
 
