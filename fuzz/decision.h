@@ -5,7 +5,8 @@
 //   not depend on those of others. The mix is the finalizer of SplitMix64 (G. Steele, D. Lea, C.
 //   Flood, OOPSLA 2014).
 // Runs differ in style, too, since no one style finds all: a seed says how often something is done,
-//   how long delays are, and which kind of point and which threads it prefers.
+//   how long delays are, which kind of point and which threads it prefers, and whether it chooses
+//   among those who wait for a lock.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct Settings {
   std::uint32_t percent = 0;  // points at which something is done; 0: the seed says
   std::uint32_t longest_us = 4000;
   bool spurious = false;
+  bool turns = true;  // choose among those who wait
 };
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
@@ -73,6 +75,18 @@ constexpr Decision decide(const Settings& s, std::uint64_t thread, std::uint64_t
   const std::uint32_t top = 1u << (1 + (h >> 16) % magnitudes);
   const std::uint32_t us = 1 + amount % top;
   return {Act::delay, us < s.longest_us ? us : s.longest_us};
+}
+
+// Whether a seed chooses who goes next (gate.h), and the number of a thread that waits: in half of
+// those runs it is the thread's for the whole run, so that one thread always comes last.
+constexpr bool chooses_turns(const Settings& s) noexcept {
+  return s.turns && (mix(s.seed) >> 24) % 4 != 0;
+}
+constexpr std::uint64_t turn_number(const Settings& s, std::uint64_t thread,
+                                    std::uint64_t count) noexcept {
+  const std::uint64_t style = mix(s.seed);
+  const bool fixed = (style >> 28) % 2 == 0;
+  return mix(style ^ mix(thread ^ (fixed ? 0 : mix(count))));
 }
 
 }  // namespace lockswap::fuzz

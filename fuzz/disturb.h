@@ -24,6 +24,9 @@ bool trace_to(const char* file) noexcept;
 std::uint64_t name_of_next_child() noexcept;
 void begin_thread(std::uint64_t name) noexcept;
 
+// The calling thread's number among those who wait for a lock.
+std::uint64_t my_turn_number() noexcept;
+
 // True: the thread shall return from its wait as if it had been woken for no reason.
 bool pass(Point point) noexcept;
 

@@ -34,7 +34,7 @@ bool skip(const char*& p, const char* word) noexcept {
   return true;
 }
 
-// SEED[,percent=N][,delay=US][,spurious][,trace=FILE]
+// SEED[,percent=N][,delay=US][,spurious][,no-turns][,trace=FILE]
 bool read(const char* p) noexcept {
   settings.seed = number(p);
   if (settings.seed == kNoNumber) return false;
@@ -43,6 +43,8 @@ bool read(const char* p) noexcept {
     std::uint64_t n = 0;
     if (skip(p, ",spurious")) {
       settings.spurious = true;
+    } else if (skip(p, ",no-turns")) {
+      settings.turns = false;
     } else if (skip(p, ",percent=") && (n = number(p)) >= 1 && n <= 100) {
       settings.percent = static_cast<std::uint32_t>(n);
     } else if (skip(p, ",delay=") && (n = number(p)) >= 1 && n <= 1'000'000) {
@@ -73,7 +75,8 @@ void start() noexcept {
     char line[400];
     Text(line, sizeof line)
         << "lockswap: LOCKSWAP_FUZZ='" << value
-        << "' is not SEED[,percent=1..100][,delay=1..1000000][,spurious][,trace=FILE], "
+        << "' is not SEED[,percent=1..100][,delay=1..1000000][,spurious][,no-turns]"
+           "[,trace=FILE], "
            "with a file that can be written";
     refuse(line);
   }

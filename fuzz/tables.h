@@ -1,9 +1,11 @@
 // The functions of POSIX with points around them, before those of the next library in line.
 #pragma once
 
+#include <cerrno>
 #include <pthread.h>
 
 #include "fuzz/disturb.h"
+#include "fuzz/gate.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 
@@ -19,6 +21,38 @@ struct Around<kTable, kMember, kBefore, kAfter> {
     pass(kBefore);
     const int result = (kTable.*kMember)(args...);
     pass(kAfter);
+    return result;
+  }
+};
+// An acquisition that waits for its turn if the lock is taken.
+template <auto& kTable, auto kMember, auto kTry>
+struct Acquire;
+template <class Table, Table& kTable, class Lock, class... Args,
+          int (*Table::*kMember)(Lock*, Args...), int (*Table::*kTry)(Lock*)>
+struct Acquire<kTable, kMember, kTry> {
+  static int call(Lock* l, Args... args) noexcept {
+    pass(Point::before_acquire);
+    // What else the try says, the function would say as well.
+    int result = chooses_turns(settings) ? (kTable.*kTry)(l) : EBUSY;
+    if (result == EBUSY && chooses_turns(settings)) {
+      Gate gate(l, my_turn_number(), sizeof...(Args) != 0);
+      while (result == EBUSY && gate.turn())
+        result = (kTable.*kTry)(l);
+    }
+    if (result == EBUSY) result = (kTable.*kMember)(l, args...);
+    pass(Point::after_acquire);
+    return result;
+  }
+};
+template <auto& kTable, auto kMember>
+struct Release;
+template <class Table, Table& kTable, class Lock, int (*Table::*kMember)(Lock*)>
+struct Release<kTable, kMember> {
+  static int call(Lock* l) noexcept {
+    pass(Point::before_release);
+    const int result = (kTable.*kMember)(l);
+    open_gate();
+    pass(Point::after_release);
     return result;
   }
 };
@@ -53,33 +87,36 @@ struct Plain<kTable, kMember> {
 };
 
 template <auto kMember>
-inline constexpr auto rw_acquire =
+inline constexpr auto rw_try =
     Around<system_rwlock, kMember, Point::before_acquire, Point::after_acquire>::call;
+template <auto kMember>
+inline constexpr auto rw_read = Acquire<system_rwlock, kMember, &RwOps::tryrdlock>::call;
+template <auto kMember>
+inline constexpr auto rw_write = Acquire<system_rwlock, kMember, &RwOps::trywrlock>::call;
 inline constexpr RwOps disturbed_rwlock{
     Plain<system_rwlock, &RwOps::init>::call,
     Plain<system_rwlock, &RwOps::destroy>::call,
-    rw_acquire<&RwOps::rdlock>,
-    rw_acquire<&RwOps::tryrdlock>,
-    rw_acquire<&RwOps::timedrdlock>,
-    rw_acquire<&RwOps::clockrdlock>,
-    rw_acquire<&RwOps::wrlock>,
-    rw_acquire<&RwOps::trywrlock>,
-    rw_acquire<&RwOps::timedwrlock>,
-    rw_acquire<&RwOps::clockwrlock>,
-    Around<system_rwlock, &RwOps::unlock, Point::before_release, Point::after_release>::call,
+    rw_read<&RwOps::rdlock>,
+    rw_try<&RwOps::tryrdlock>,
+    rw_read<&RwOps::timedrdlock>,
+    rw_read<&RwOps::clockrdlock>,
+    rw_write<&RwOps::wrlock>,
+    rw_try<&RwOps::trywrlock>,
+    rw_write<&RwOps::timedwrlock>,
+    rw_write<&RwOps::clockwrlock>,
+    Release<system_rwlock, &RwOps::unlock>::call,
 };
 
 template <auto kMember>
-inline constexpr auto mutex_acquire =
-    Around<system_mutex, kMember, Point::before_acquire, Point::after_acquire>::call;
+inline constexpr auto mutex_acquire = Acquire<system_mutex, kMember, &MutexOps::trylock>::call;
 inline constexpr MutexOps disturbed_mutex{
     Plain<system_mutex, &MutexOps::init>::call,
     Plain<system_mutex, &MutexOps::destroy>::call,
     mutex_acquire<&MutexOps::lock>,
-    mutex_acquire<&MutexOps::trylock>,
+    Around<system_mutex, &MutexOps::trylock, Point::before_acquire, Point::after_acquire>::call,
     mutex_acquire<&MutexOps::timedlock>,
     mutex_acquire<&MutexOps::clocklock>,
-    Around<system_mutex, &MutexOps::unlock, Point::before_release, Point::after_release>::call,
+    Release<system_mutex, &MutexOps::unlock>::call,
 };
 
 template <CondOps& kTable>

@@ -3,7 +3,7 @@ wake-ups, start-up.
 
 usage: PYTHONPATH=harness python tools/measure_costs.py [--rounds N] [--locks A,B] [--pairs N] [--out DIR] [WHAT ...]
 
-WHAT: time, instructions, readers, writers, share, mutexes, wakeups, startup (default: all). Every comparison is
+WHAT: time, instructions, readers, writers, share, mutexes, wakeups, policy, startup (default: all). Every comparison is
 paired: each round runs glibc and each lock in turn, and ratios are taken within the round. Writes costs.json, costs.md
 and env.json in DIR, and prints the second. Needs ./run.sh build; `instructions` and `mutexes` need valgrind, `writers`
 the workload test_rwlock, `wakeups` kcutiltest.
@@ -62,8 +62,11 @@ def record_machine(out: Path) -> None:
 
 def environment(lock: str, **more: str) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
-    kind, _, name = lock.rpartition(":")
-    variable = {"mutex": "LOCKSWAP_MUTEX", "cond": "LOCKSWAP_COND"}.get(kind, "LOCKSWAP_RWLOCK")
+    if "=" in lock:
+        variable, name = "LOCKSWAP_POLICY", lock
+    else:
+        kind, _, name = lock.rpartition(":")
+        variable = {"mutex": "LOCKSWAP_MUTEX", "cond": "LOCKSWAP_COND"}.get(kind, "LOCKSWAP_RWLOCK")
     if lock != GLIBC:
         env |= {"LD_PRELOAD": str(LIBRARY), variable: name} | more
     return env
@@ -93,21 +96,30 @@ def ratio(values: list[float], base: list[float]) -> dict[str, float]:
 
 
 def compared(
-    title: str, unit: str, values: dict[str, list[float]], targets: dict[str, float], more_is_better: bool = False
+    title: str,
+    unit: str,
+    values: dict[str, list[float]],
+    targets: dict[str, float],
+    more_is_better: bool = False,
+    against: str = GLIBC,
 ) -> dict:
-    base = values[GLIBC]
+    base = values[against]
     rows = {}
     for lock, v in values.items():
         rows[lock] = {"median": statistics.median(v), "values": v, "target": targets.get(lock)}
-        if lock != GLIBC:
+        if lock != against:
             rows[lock] |= ratio(v, base)
-    return {"title": title, "unit": unit, "rows": rows, "more_is_better": more_is_better}
+    return {"title": title, "unit": unit, "rows": rows, "more_is_better": more_is_better, "against": against}
+
+
+def thread_ns(mode: str, lock: str, pairs: int = 300_000, threads: int = 1) -> float:
+    lines = output([str(APPS / "uncontended"), mode, str(pairs), "5", str(threads)], lock).splitlines()
+    return min(float(line.split()[0]) for line in lines)
 
 
 def one_thread(mode: str, rounds: int, locks: list[str], pairs: int, threads: int = 1) -> dict:
     def measure(lock: str) -> float:
-        lines = output([str(APPS / "uncontended"), mode, str(pairs), "5", str(threads)], lock).splitlines()
-        return min(float(line.split()[0]) for line in lines)
+        return thread_ns(mode, lock, pairs, threads)
 
     who = "One thread" if threads == 1 else "One thread, beside one that sleeps"
     title = f"{who}, {mode} acquire + release through the preload (thread CPU time)"
@@ -115,14 +127,14 @@ def one_thread(mode: str, rounds: int, locks: list[str], pairs: int, threads: in
     return compared(title, "ns", rounds_of(rounds, [GLIBC, *locks], measure), targets)
 
 
-def instructions(mode: str, locks: list[str]) -> dict:
+def instructions(mode: str, locks: list[str], with_glibc: bool = True) -> dict:
     def collected(lock: str, pairs: int) -> int:
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         text = output([*command, str(APPS / "uncontended"), mode, str(pairs), "1"], lock)
         return int(re.search(r"Collected : (\d+)", text).group(1))
 
     rows = {}
-    for lock in [GLIBC, *locks]:
+    for lock in [GLIBC] * with_glibc + locks:
         # The warm-up adds a tenth; what does not depend on the pairs cancels out.
         per_pair = (collected(lock, 110_000) - collected(lock, 10_000)) / 110_000
         rows[lock] = {"median": per_pair, "target": READ_INSTRUCTIONS.get(lock) if mode == "read" else None}
@@ -199,6 +211,24 @@ def wakeups(rounds: int, times: int) -> list[dict]:
     ]
 
 
+def policy(rounds: int) -> list[dict]:
+    """What objects pay that a policy leaves to glibc, and those that it swaps, to the same without a policy."""
+    # The benchmark's lock is in no variable of this name.
+    left, own = "symbol=no_such_variable", "module=uncontended"
+    cases = [(mode, "pthread", f"{left} rwlock=ba") for mode in ("read", "write")]
+    cases += [("read", "ba", f"{own} rwlock=ba"), ("write", "ba", f"{own} rwlock=ba")]
+    cases += [("mutex", "mutex:pthread", f"{left} rwlock=ba"), ("mutex", "mutex:pthread", f"{left} mutex=mcs")]
+    found = []
+    for mode, without, rule in cases:
+        values = rounds_of(rounds, [without, rule], lambda lock, mode=mode: thread_ns(mode, lock))
+        title = f"Under '{rule}', one thread, {mode} acquire + release (thread CPU time)"
+        targets = {rule: 1.03} if "rwlock=" in rule and left in rule else {}
+        found.append(compared(title, "ns", values, targets, against=without))
+        counts = instructions(mode, [without, rule], with_glibc=False)
+        found.append(counts | {"title": f"The same in instructions (callgrind), {mode}"})
+    return found
+
+
 def startup(rounds: int) -> dict:
     def measure(lock: str) -> float:
         # 50 runs of `true` in one shell, each preloaded: what loading and starting the library adds.
@@ -227,7 +257,11 @@ def verdict(row: dict, more_is_better: bool) -> str:
 
 def markdown(result: dict) -> str:
     more = result.get("more_is_better", False)
-    lines = [f"### {result['title']}", "", f"| | {result['unit']} | ratio to glibc (95 %) | target | reached |"]
+    lines = [
+        f"### {result['title']}",
+        "",
+        f"| | {result['unit']} | ratio to {result.get('against', GLIBC)} (95 %) | target | reached |",
+    ]
     lines.append("| --- | ---: | ---: | ---: | --- |")
     for name, row in result["rows"].items():
         paired = f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})" if "ratio" in row else ""
@@ -245,7 +279,7 @@ def main() -> int:
     parser.add_argument("--locks", type=lambda names: names.split(","), default=LOCKS)
     parser.add_argument("--pairs", type=int, default=300_000, help="of acquire and release; wake-ups: a sixtieth")
     parser.add_argument("--out", type=Path, default=BUILD / "costs")
-    names = ["time", "instructions", "readers", "writers", "share", "mutexes", "wakeups", "startup"]
+    names = ["time", "instructions", "readers", "writers", "share", "mutexes", "wakeups", "policy", "startup"]
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"of {', '.join(names)} (default: all)")
     args = parser.parse_args()
     unknown = [w for w in args.what if w not in names]
@@ -279,6 +313,7 @@ def main() -> int:
             instructions("mutex", MUTEXES),
         ],
         "wakeups": lambda: wakeups(args.rounds, max(1, args.pairs // 60)),
+        "policy": lambda: policy(args.rounds),
         "startup": lambda: [startup(args.rounds)],
     }
     results = [result for name in wanted for result in steps[name]()]

@@ -49,7 +49,8 @@ constexpr bool is_member<kOne, kOne> = true;
 
 // --- reader-writer locks
 
-struct RwRunner {
+// Each begins at a multiple of a power of two, so a shift finds it.
+struct alignas(128) RwRunner {
   RwOps ops;
   bool (*adopt)(pthread_rwlock_t*);  // nullptr: glibc's lock is behind it
 };
@@ -84,13 +85,12 @@ struct RwCall<kCount, kMember> {
     const std::uint64_t word = word_of(l).load(relaxed);
     if (word == kGlibcsWord) [[likely]]
       return (kSystem.*kMember)(l, args...);
-    return elsewhere(l, word, args...);
+    if (const std::uint64_t r = Word::generation_in(word) % kMostRunners; r != kGlibc) [[likely]]
+      return (rw_runners[r].ops.*kMember)(l, args...);
+    return undecided(l, args...);
   }
   // The calls up to here are jumps, so what a function returns to is the program's.
-  [[gnu::noinline]] static int elsewhere(pthread_rwlock_t* l, std::uint64_t word,
-                                         Args... args) noexcept {
-    if (const Runner r = runner_in(word); r != kGlibc)
-      return (rw_runners[r].ops.*kMember)(l, args...);
+  [[gnu::noinline]] static int undecided(pthread_rwlock_t* l, Args... args) noexcept {
     if (is_process_shared(l)) return (kSystem.*kMember)(l, args...);
     return decide(l, __builtin_return_address(0), args...);
   }
@@ -144,7 +144,10 @@ constexpr RwOps rw_by_policy{
 
 // --- mutexes
 
-constinit MutexOps mutex_runners[kMostRunners]{};
+struct alignas(64) MutexRunner {  // as RwRunner
+  MutexOps ops;
+};
+constinit MutexRunner mutex_runners[kMostRunners]{};
 constinit MutexOfConds of_conds[kMostRunners]{};  // empty: glibc's mutexes
 
 // Upper bytes that no pointer has there: in a robust mutex it is half of one.
@@ -171,12 +174,12 @@ struct MutexCall<kCount, kMember> {
     const std::uint32_t choice = choice_of(m).load(relaxed);  // relaxed: as RwCall's
     if (choice == kChosen) [[likely]]
       return (kSystem.*kMember)(m, args...);
-    return elsewhere(m, choice, args...);
+    if (const std::uint32_t r = choice - kChosen; r < kMostRunners) [[likely]]
+      return (mutex_runners[r].ops.*kMember)(m, args...);
+    return undecided(m, choice, args...);
   }
-  [[gnu::noinline]] static int elsewhere(pthread_mutex_t* m, std::uint32_t choice,
+  [[gnu::noinline]] static int undecided(pthread_mutex_t* m, std::uint32_t choice,
                                          Args... args) noexcept {
-    if (const Runner r = runner_in(choice); r != kGlibc)
-      return (mutex_runners[r].*kMember)(m, args...);
     if (is_left_to_glibc(m)) return (kSystem.*kMember)(m, args...);
     return decide(m, choice, __builtin_return_address(0), args...);
   }
@@ -190,7 +193,7 @@ struct MutexCall<kCount, kMember> {
     if (kCount && is_first) mine.count();
     const Runner decided = is_first ? r : runner_in(seen);
     return decided == kGlibc ? (kSystem.*kMember)(m, args...)
-                             : (mutex_runners[decided].*kMember)(m, args...);
+                             : (mutex_runners[decided].ops.*kMember)(m, args...);
   }
 };
 
@@ -200,7 +203,7 @@ int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexce
   const Runner r = mine.runner();
   if constexpr (kCount) mine.count();
   const MutexOps& system = kCount ? counting_system_mutex : system_mutex;
-  const int error = (r == kGlibc ? system : mutex_runners[r]).init(m, attributes);
+  const int error = (r == kGlibc ? system : mutex_runners[r].ops).init(m, attributes);
   if (error == 0 && !is_left_to_glibc(m))
     choice_of(m).store(kChosen + r, relaxed);  // relaxed: the program hands the object on
   return error;
@@ -256,7 +259,7 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
   const bool count = config.stats != nullptr;
   MutexPolicy result{count ? &counting_system_mutex : &system_mutex, {}, false};
   if (!policy->has_rules_of(ObjectKind::mutex)) return result;
-  mutex_runners[kGlibc] = *result.ops;
+  mutex_runners[kGlibc].ops = *result.ops;
   for (Runner r = 1; r < kMostRunners && policy->runners[1][r] != nullptr; ++r) {
     const MutexInfo* mutex = find_mutex(policy->runners[1][r]);
     if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
@@ -267,7 +270,7 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
       why = kNoQueueNodes;
       return {};
     }
-    mutex_runners[r] = *code.ops;
+    mutex_runners[r].ops = *code.ops;
     of_conds[r] = code.of_conds;
     result.swaps = true;
   }

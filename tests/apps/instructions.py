@@ -13,39 +13,44 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-library, registry, apps = (Path(a).resolve() for a in sys.argv[1:4])
 
-
-def bounds() -> dict[str, int]:
+def bounds(registry: Path) -> dict[str, int]:
     """Of a pair of acquire and release, with the loop around it. glibc's own take 69, its mutex 63."""
     listed = json.loads(subprocess.run([registry], check=True, capture_output=True, text=True).stdout)
     kinds = (("", listed["rwlocks"]), ("mutex:", listed["mutexes"]))
     return {kind + row["name"]: row["most_instructions"] for kind, rows in kinds for row in rows if not row["chooses"]}
 
 
-def collected(lock: str, pairs: int) -> int:
-    kind, _, name = lock.rpartition(":")
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", apps / "uncontended", kind or "read"]
+def collected(library: Path, apps: Path, mode: str, pairs: int, variables: Mapping[str, str]) -> int:
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", apps / "uncontended", mode]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
-    environment |= {"LD_PRELOAD": str(library), f"LOCKSWAP_{(kind or 'rwlock').upper()}": name}
+    environment |= {"LD_PRELOAD": str(library), **variables}
     done = subprocess.run(
         [*command, str(pairs), "1"], env=environment, capture_output=True, text=True, timeout=300, check=True
     )
     return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
 
-def instructions(lock: str) -> float:
-    """What does not depend on the pairs cancels out. The program adds a tenth to warm up."""
-    return (collected(lock, 11_000) - collected(lock, 1_000)) / 11_000
+def instructions(library: Path, apps: Path, mode: str, variables: Mapping[str, str]) -> float:
+    """Of a pair. What does not depend on the pairs cancels out. The program adds a tenth to warm up."""
+    more, less = (collected(library, apps, mode, pairs, variables) for pairs in (11_000, 1_000))
+    return (more - less) / 11_000
+
+
+def of_lock(library: Path, apps: Path, lock: str, mode: str = "read") -> float:
+    kind, _, name = lock.rpartition(":")
+    return instructions(library, apps, kind or mode, {f"LOCKSWAP_{(kind or 'rwlock').upper()}": name})
 
 
 def main() -> int:
-    most = bounds()
+    library, registry, apps = (Path(a).resolve() for a in sys.argv[1:4])
+    most = bounds(registry)
     with ThreadPoolExecutor(2) as pool:
-        found = dict(zip(most, pool.map(instructions, most), strict=True))
+        found = dict(zip(most, pool.map(lambda lock: of_lock(library, apps, lock), most), strict=True))
     for lock, count in found.items():
         print(
             f"{'ok     ' if count <= most[lock] else 'FAILED '} {lock}: {count:.1f}, bound {most[lock] or 'not named'}"

@@ -10,6 +10,7 @@ from statistics import mean
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 RACES = BUILD / "tests/fuzz/fuzz_races"
+TURNS = BUILD / "tests/fuzz/fuzz_turns"
 # The race, and what is said of it.
 WRONG = {
     "update": "differs: stdout '1'",
@@ -52,9 +53,21 @@ def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
     return cap / max(failures, 1), failures, mean(runs)
 
 
+def failures_of_turns(runs: int, settings: str = "", first: int = 0) -> int:
+    """Of the program whose race is in the order of waiting threads alone; each run has a seed of its own."""
+
+    def one(seed: int) -> bool:
+        env = os.environ | {"LD_PRELOAD": str(BUILD / "liblockswap-fuzz.so"), "LOCKSWAP_FUZZ": f"{seed}{settings}"}
+        return subprocess.run([TURNS], env=env, capture_output=True, timeout=60).returncode < 0
+
+    return sum(map(one, range(first, first + runs)))
+
+
 if __name__ == "__main__":
     cap = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     print("| race | plain runs | failures | runs under fuzz, mean of 5 seeds |\n| --- | ---: | ---: | ---: |")
     for race in WRONG:
         _, seen, disturbed = measure(race, 5, cap)
         print(f"| {race} | {cap} | {seen} | {disturbed:.1f} |", flush=True)
+    for settings, name in (("", "delays and turns"), (",no-turns", "delays alone")):
+        print(f"turns: {failures_of_turns(400, settings)} of 400 seeds fail with {name}", flush=True)

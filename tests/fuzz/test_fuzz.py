@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from measure import BUILD, RACES, ROOT, WRONG, one_plain
+from measure import BUILD, RACES, ROOT, WRONG, failures_of_turns, one_plain
 
 LIBRARY = BUILD / "liblockswap-fuzz.so"
 
@@ -112,6 +112,74 @@ def test_what_fails_undisturbed_is_said_at_once():
     assert done.returncode == 3 and "fails undisturbed: crash: SIGSEGV" in done.stderr
 
 
+NEEDS_A_READER = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t both;
+static void* read_both(void* unused) {
+  pthread_rwlock_rdlock(&l);
+  pthread_barrier_wait(&both);
+  pthread_rwlock_unlock(&l);
+  return unused;
+}
+static void* write_one(void* unused) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_nsec = at.tv_nsec / 2;
+  if (pthread_rwlock_timedwrlock(&l, &at) == 0) pthread_rwlock_unlock(&l);
+  pthread_rwlock_wrlock(&l);
+  pthread_rwlock_unlock(&l);
+  return unused;
+}
+int main(void) {
+  pthread_t t[4];
+  pthread_barrier_init(&both, 0, 2);
+  pthread_rwlock_wrlock(&l);
+  for (int i = 0; i < 4; ++i) pthread_create(&t[i], 0, i < 2 ? read_both : write_one, 0);
+  usleep(20000);
+  pthread_rwlock_unlock(&l);
+  for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
+  puts("done");
+  return 0;
+}
+"""
+
+
+def test_threadsanitizer_s_report_is_a_failure(tmp_path):
+    # The lock orders the two writes as a rule; under fuzz the other thread does without.
+    source = tmp_path / "race.c"
+    source.write_text(
+        "#include <pthread.h>\n#include <stdlib.h>\n"
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstatic int shared;\n"
+        "static void* add(void* locks) { if (locks) pthread_mutex_lock(&m); ++shared;\n"
+        "if (locks) pthread_mutex_unlock(&m); return 0; }\n"
+        'int main(void) { pthread_t t; pthread_create(&t, 0, add, getenv("LOCKSWAP_FUZZ") ? 0 : &m);\n'
+        "add(&m); pthread_join(t, 0); return 0; }\n"
+    )
+    program = tmp_path / "race"
+    subprocess.run(["gcc", "-fsanitize=thread", "-g", source, "-o", program, "-lpthread"], check=True)
+    done = lockswap("fuzz", "--runs", 4, "--again", 1, "--", program)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("ThreadSanitizer cannot run under this kernel's address layout")
+    assert done.returncode == 3, done.stderr
+    assert "seed " in done.stderr and "sanitizer: " in done.stderr and "data race" in done.stderr
+
+
+def test_ubsan_s_report_is_a_failure(tmp_path):
+    source = tmp_path / "shift.c"
+    source.write_text(
+        "#include <limits.h>\n#include <stdlib.h>\n"
+        'int main(void) { volatile int n = getenv("LOCKSWAP_FUZZ") ? INT_MAX : 1; n = n + 1; return 0; }\n'
+    )
+    program = tmp_path / "shift"
+    subprocess.run(["gcc", "-fsanitize=undefined", "-g", source, "-o", program], check=True)
+    done = lockswap("fuzz", "--runs", 1, "--again", 1, "--", program)
+    assert done.returncode == 3 and "seed " in done.stderr and "signed integer overflow" in done.stderr, done.stderr
+
+
 def test_a_sanitizer_s_report_is_a_failure(tmp_path):
     source = tmp_path / "late.c"
     source.write_text(
@@ -125,6 +193,21 @@ def test_a_sanitizer_s_report_is_a_failure(tmp_path):
     done = lockswap("fuzz", "--runs", 1, "--again", 1, "--", program)
     assert done.returncode == 3, done.stderr
     assert "sanitizer: " in done.stderr and "heap-use-after-free" in done.stderr
+
+
+def test_who_goes_next_is_chosen():
+    # A wrong order in twelve, in three seeds of four: without a choice it is never seen, as the threads wake in line.
+    assert failures_of_turns(60) >= 1
+    assert failures_of_turns(20, ",no-turns") == 0
+
+
+def test_a_holder_that_needs_a_waiter_goes_on(tmp_path):
+    # The thread with the greatest number can't go in while this one, which has a read hold, waits for another reader.
+    source, program = tmp_path / "readers.c", tmp_path / "readers"
+    source.write_text(NEEDS_A_READER)
+    subprocess.run(["gcc", source, "-o", program, "-pthread"], check=True)
+    status, found = fuzz("--seed", 1, "--runs", 12, "--timeout", 20, "--", program)
+    assert status == 0 and found["failure"] is None
 
 
 @pytest.mark.full

@@ -30,9 +30,15 @@ def attached(tracer: subprocess.Popen, said: Path) -> bool:
     if wanted is None:
         return False
     begin_and_end = 2
-    files = Path(f"/proc/{tracer.pid}/fd").iterdir()
-    events = sum(1 for f in files if "perf_event" in str(f.readlink()))
+    events = sum("perf_event" in target_of(file) for file in Path(f"/proc/{tracer.pid}/fd").iterdir())
     return events >= int(wanted[1]) - begin_and_end + len(os.sched_getaffinity(0))
+
+
+def target_of(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except FileNotFoundError:  # closed meanwhile
+        return ""
 
 
 def end_tracer(tracer: subprocess.Popen) -> None:

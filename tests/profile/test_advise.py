@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 HUNDRED = ROOT / "build/tests/profile/profile_hundred"
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.advise.candidates import candidates, hot_locks  # noqa: E402
+from lockswap.advise.advise import _experiment  # noqa: E402
+from lockswap.advise.candidates import candidates, held_locks, hot_locks  # noqa: E402
+from lockswap.advise.ran import Ran  # noqa: E402
 from lockswap.advise.subject import Command, asked_for  # noqa: E402
 from lockswap.advise.trial import Arm, Metric, Timed, Trial  # noqa: E402
 from lockswap.base.errors import UserError  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
-from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Profile  # noqa: E402
+from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode, Pair, Profile, Side  # noqa: E402
 
 
 def lockswap(*words: object) -> subprocess.CompletedProcess:
@@ -49,6 +52,108 @@ def test_what_costs_is_hot():
     # On one processor no thread fights another one for a cache line.
     assert [one.lock.name for one in hot_locks(profile(busy, waits), 1, 1)] == ["waits"]
     assert len(hot_locks(profile(*(lock("mutex", f"m{n}", 0, 10, 500) for n in range(9))), 1, 2)) == 3
+
+
+def held(mode: str, hold_us: int, until_release: float, line: int = 7) -> Lock:
+    one = lock("rwlock", "table", 1000, 1000, wait_ms=500)
+    one.modes[mode].timed_holds, one.modes[mode].hold_ns = 100, 100_000 * hold_us
+    waiter, holder = Side(EXCLUSIVE, ()), Side(mode, (Function("slow", f"s.c:{line}"),))
+    wait_ns = 500_000_000
+    one.pairs[waiter, holder] = Pair(waiter, holder, 100, wait_ns, int(until_release * wait_ns))
+    return one
+
+
+def test_no_algorithm_shortens_a_hold():
+    long = held(EXCLUSIVE, 500, until_release=0.99)
+    assert hot_locks(profile(long), 1, 2) == []
+    (said,) = held_locks(profile(long), 1, 2)
+    assert "rwlock table: threads wait for holds of 500 us" in str(said) and "slow s.c:7" in str(said)
+    # Short holds, long hand-offs, and readers that keep a writer out, are what another algorithm may change.
+    for other in (held(EXCLUSIVE, 20, 0.99), held(EXCLUSIVE, 500, 0.5), held(SHARED, 500, 0.99)):
+        assert [one.lock for one in hot_locks(profile(other), 1, 2)] == [other]
+        assert held_locks(profile(other), 1, 2) == []
+
+
+HOLDS_LONG = r"""
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void hold_long(void) {
+  pthread_mutex_lock(&m);
+  usleep(2000);
+  pthread_mutex_unlock(&m);
+}
+static void* run(void* unused) {
+  for (int i = 0; i < 50; ++i) hold_long();
+  return unused;
+}
+int main(void) {
+  pthread_t t[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&t[i], 0, run, 0);
+  for (int i = 0; i < 2; ++i) pthread_join(t[i], 0);
+  return 0;
+}
+"""
+
+
+def test_a_program_with_long_holds_is_told_where(tmp_path):
+    source, program = tmp_path / "long.c", tmp_path / "long"
+    source.write_text(HOLDS_LONG)
+    subprocess.run(["gcc", "-g", "-O1", source, "-o", program, "-pthread"], check=True)
+    done = lockswap("advise", "--budget", "1", "-o", tmp_path / "p", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Keep glibc's locks: none costs") and "long holds apart" in done.stdout
+    assert re.search(r"mutex m: threads wait for holds of [\d,]+ us .* ends at hold_long .*long\.c:8", done.stdout)
+    assert not (tmp_path / "p").exists()
+
+
+class Played:
+    """A trial whose runs take what a list says: by round, for glibc's and for what is swapped."""
+
+    words = ("true",)
+
+    def __init__(self, seconds):
+        self.seconds, self.made = seconds, {False: 0, True: 0}
+
+    def run(self, env, swap):
+        swapped = "LOCKSWAP_POLICY" in swap
+        n = self.made[swapped]
+        self.made[swapped] += 1
+        return Ran("", "", self.seconds(swapped, n), 1.0)
+
+
+@pytest.mark.parametrize(
+    "seconds, answer",
+    [
+        (lambda swapped, n: 1.0 + 0.001 * (n % 3), "nothing that was tried is shown to be faster"),
+        # Only the runs that chose it are fast.
+        (lambda swapped, n: 0.5 + 0.001 * n if swapped and n < 6 else 1.0 + 0.001 * (n % 3), "measured again is not"),
+        (lambda swapped, n: (0.5 if swapped else 1.0) + 0.001 * (n % 3), "Swap: auto for mutex m"),
+    ],
+)
+def test_what_the_experiment_comes_to(tmp_path, seconds, answer):
+    hot = hot_locks(profile(lock("mutex", "m", 0, 9_000_000, threads=8)), 1, 2)
+    trial = Trial(tmp_path / "liblockswap.so", Played(seconds), Metric())
+    advice = _experiment(trial, hot, 2, time.monotonic() + 60)
+    assert answer in advice.text
+    assert bool(advice.policy) == answer.startswith("Swap")
+
+
+SQLITE = """
+import sqlite3
+db = sqlite3.connect(":memory:")
+db.execute("create table t (i integer primary key, x text)")
+for n in range(20000):
+    db.execute("insert into t (x) values (?)", (str(n),))
+print(db.execute("select count(*), sum(length(x)) from t").fetchone())
+"""
+
+
+def test_sqlite_with_one_thread_keeps_glibcs(tmp_path):
+    policy = tmp_path / "policy"
+    done = lockswap("advise", "--budget", "1", "-o", policy, "--", sys.executable, "-c", SQLITE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Keep glibc's locks") and not policy.exists()
 
 
 def test_what_is_tried_follows_from_the_evidence():

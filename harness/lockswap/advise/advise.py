@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockswap.advise.candidates import Candidate, Hot, candidates, hot_locks
+from lockswap.advise.candidates import Candidate, Hot, candidates, held_locks, hot_locks
+from lockswap.advise.holds import Held
 from lockswap.advise.ran import Subject
 from lockswap.advise.trial import Arm, Metric, Trial
 from lockswap.base.errors import UserError
@@ -44,11 +45,14 @@ def run(paths: Paths, subject: Subject, pattern: str | None, lower_is_better: bo
 
     plain = trial.run()
     _say(f"on glibc's locks a run takes {plain.wall_s:.2f} s")
-    hot = hot_locks(_profile(paths, trial), plain.wall_s, cpus)
-    advice = _experiment(trial, hot, cpus, end) if hot else _nothing_hot()
+    found = _profile(paths, trial)
+    hot, held = (of(found, plain.wall_s, cpus) for of in (hot_locks, held_locks))
+    advice = _experiment(trial, hot, cpus, end) if hot else _nothing_hot(held)
     if advice.policy:
         out.write_text("".join(f"{line}\n" for line in advice.policy), encoding="utf-8")
     print(advice.text)
+    for one in held:
+        print(one)
     if advice.policy:
         print(f"LD_PRELOAD={paths.library} LOCKSWAP_POLICY={out} {' '.join(subject.words)}")
     return 0
@@ -63,8 +67,9 @@ def _profile(paths: Paths, trial: Trial) -> summary.Profile:
     return found
 
 
-def _nothing_hot() -> Advice:
-    return Advice([], None, "Keep glibc's locks: none costs the program's threads as much as 1 % of their time.")
+def _nothing_hot(held: list[Held]) -> Advice:
+    but = ", long holds apart" if held else ""
+    return Advice([], None, f"Keep glibc's locks: none costs the program's threads as much as 1 % of their time{but}.")
 
 
 def _experiment(trial: Trial, hot: list[Hot], cpus: int, end: float) -> Advice:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from lockswap.advise.holds import Held, held_long
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Profile
 
 _MOST_HOT = 3
@@ -53,13 +54,25 @@ def hot_locks(profile: Profile, wall_s: float, processors: int) -> list[Hot]:
     for lock in profile.locks:
         if not lock.rule or lock.threads < 2 or lock.acquisitions == 0:
             continue
-        together = min(lock.threads, processors)
-        line_ns = _LINE_NS * lock.acquisitions if together > 1 else 0
-        share = (lock.wait_ns + line_ns) / (1e9 * wall_s * max(together, 1))
+        held = held_long(lock)
+        line_ns = _LINE_NS * lock.acquisitions if min(lock.threads, processors) > 1 else 0
+        share = _share(lock, lock.wait_ns - (held.ns if held else 0) + line_ns, wall_s, processors)
         if share >= _LEAST_SHARE:
             reads = lock.modes[SHARED].acquisitions
             found.append(Hot(lock, share, reads / (reads + lock.modes[EXCLUSIVE].acquisitions)))
     return sorted(found, key=lambda hot: -hot.share)[:_MOST_HOT]
+
+
+def held_locks(profile: Profile, wall_s: float, processors: int) -> list[Held]:
+    """Those whose long holds cost as much as would make a lock hot; at most three."""
+    found = [held for lock in profile.locks if (held := held_long(lock))]
+    found = [held for held in found if _share(held.lock, held.ns, wall_s, processors) >= _LEAST_SHARE]
+    return sorted(found, key=lambda held: -held.ns)[:_MOST_HOT]
+
+
+def _share(lock: Lock, ns: float, wall_s: float, processors: int) -> float:
+    """Of the time that the lock's threads could have had."""
+    return ns / (1e9 * wall_s * max(min(lock.threads, processors), 1))
 
 
 def candidates(hot: Hot, processors: int) -> list[Candidate]:

@@ -5,6 +5,8 @@
     mutex:mcs       a mutex; reader-writer locks are glibc's, passed through
     ba+mutex:mcs    both; ba+mutex:pthread is ba alone, measured beside mutexes
     range:list-rw   a range lock, in programs that call those; the others are glibc's
+    policy:libcrypto    what the policy file of that name swaps, all of them rwlocks
+    mutex:policy:NAME, policy:NAME+mutex:policy:NAME    the same of mutexes; of both
 
     ba@LOCKSWAP_SPIN=0    a lock with a variable of the library, as --scan has it
     mutex:pthread@LOCKSWAP_COND=own    condition variables of ours with glibc's mutexes, as --cond has it
@@ -23,6 +25,8 @@ PTHREAD = "pthread"
 # What stands before the name of a mutex, and of a range lock.
 MUTEX_MARK = "mutex:"
 RANGE_MARK = "range:"
+# What stands before the name of a policy, where else a lock's name stands.
+POLICY_MARK = "policy:"
 # The pass-through where mutexes are swapped: glibc's mutexes are passed through too.
 MUTEX_PTHREAD = MUTEX_MARK + PTHREAD
 # Whatever is not under test.
@@ -31,6 +35,8 @@ BASELINES = (NONE, PTHREAD, MUTEX_PTHREAD)
 # The variable of condition variables, and its values: ours, also with glibc's mutexes, or glibc's.
 COND = "LOCKSWAP_COND"
 CONDS = ("own", PTHREAD)
+
+POLICY = "LOCKSWAP_POLICY"
 
 # What stands before a setting, and in its place before the other command.
 SETTING_MARK = "@"
@@ -98,10 +104,18 @@ class Choice:
         return self.kinds
 
     @property
+    def policy(self) -> str | None:
+        """The name of the policy that chooses."""
+        marked = [one for one in (self.rwlock, self.mutex) if one and one.startswith(POLICY_MARK)]
+        return marked[0].removeprefix(POLICY_MARK) if marked else None
+
+    @property
     def variables(self) -> dict[str, str]:
-        """For the library; empty for `none`."""
+        """For the library; empty for `none`. A policy stands there by its name."""
         if self.rwlock == NONE:
             return {}
+        if self.policy is not None:
+            return {POLICY: self.policy} | dict(self.settings)
         found = {"LOCKSWAP_RWLOCK": self.rwlock, "LOCKSWAP_MUTEX": self.mutex, "LOCKSWAP_RANGE": self.range_lock}
         return {name: value for name, value in found.items() if value} | dict(self.settings)
 

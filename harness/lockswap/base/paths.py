@@ -48,6 +48,11 @@ class Paths:
         return self.root / "apps" / "recipes"
 
     @property
+    def policies(self) -> Path:
+        """The ready-made ones."""
+        return self.root / "packaging" / "policies" if self.installed_commit is None else self.root / "policies"
+
+    @property
     def results(self) -> Path:
         """Of campaigns about the workloads of recipes. An installation has no place for them; the user's folder has."""
         return self.root / "results" if self.installed_commit is None else Path("lockswap-results").absolute()

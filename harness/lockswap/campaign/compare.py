@@ -25,6 +25,7 @@ from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
 from lockswap.findings.stats import MIN_PAIRS
+from lockswap.policy import arms
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
 from lockswap.report import terminal
@@ -74,18 +75,23 @@ def resume(path: Path, with_report: bool = True) -> int:
             f"the campaign in {path} compares {words(about['locks'])}; this lockswap would go on with "
             f"{words(plan.locks)}. 'lockswap report {path}' shows what is there; start anew for the rest"
         )
+    if plan.about.get("policies") != about.get("policies"):
+        raise UserError(f"the campaign in {path} measured other rules than its policy files have now; start anew")
     return _execute(plan, with_report, request.fail_below)
 
 
 def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any]) -> Plan:
     registry = Registry.load(paths)
-    choices = Choices.of(registry, request)
+    policies = arms.resolve(paths, request.policies)
+    choices = Choices.of(registry, request, policies)
     wait = registry.wait(request.wait) if request.wait else None
     numactl = _split(request.numactl)
     events = perf.usable_events()
     preload = extra_preload.resolve(request.preload)
     first = extra_preload.resolve(request.preload_first)
-    setup = Setup(paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first))
+    setup = Setup(
+        paths, events, wait, request.pin, tuple(numactl), request.timeout, tuple(preload), tuple(first), policies
+    )
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
@@ -100,15 +106,18 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     hints += problems
     for problem in problems:
         print(f"lockswap: note: {problem}", file=sys.stderr)
+    asked = [str(file) for file in policies.values()]  # --resume may stand in another folder
     repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
     about = {"command_line": _command_line(), **about}
+    if policies:
+        about["policies"] = arms.texts(policies)
     about |= {
         "wait": wait or "park",
         "quick": request.quick,
         "pin": request.pin or "",
         "numactl": request.numactl,
         "preload": [scrub(path) for path in [*first, *preload]],
-        "request": replace(request, preload=preload, preload_first=first).stored(),
+        "request": replace(request, preload=preload, preload_first=first, policies=asked).stored(),
         "settings": _settings(),
         "hints": hints,
         "against": jobs[0].against,
@@ -138,10 +147,10 @@ def _probe(plan: Plan, request: Request) -> None:
         return
     found = probe.run(plan.setup, job, plan.cwd)
     plan.probe = found.outcome
-    named = bool(request.locks or request.mutexes or request.conds)
+    named = bool(request.locks or request.mutexes or request.conds or request.policies)
     if not named and found.only_mutexes():
         registry = Registry.load(plan.setup.paths)
-        choices = Choices.of(registry, replace(request, mutexes=registry.default_mutexes))
+        choices = Choices.of(registry, replace(request, mutexes=registry.default_mutexes), {})
         plan.jobs = [choices.with_locks(job) for job in plan.jobs]
         # --resume shall find what was chosen.
         plan.about["request"] = {**plan.about["request"], "mutexes": registry.default_mutexes}

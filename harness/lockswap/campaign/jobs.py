@@ -1,6 +1,8 @@
 """The jobs of a campaign: which workloads run, and under which locks each of them runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from lockswap.base.choice import MUTEX, NONE, NONE_VERSUS, PTHREAD, RWLOCK, Choice, baseline, kinds_of, with_baselines
 from lockswap.base.errors import UserError
@@ -11,6 +13,7 @@ from lockswap.campaign.job import Job, few
 from lockswap.campaign.request import Request
 from lockswap.campaign.scan import Scan
 from lockswap.campaign.user_command import user_job
+from lockswap.policy import arms
 from lockswap.recipes import reader
 from lockswap.recipes.recipe import Recipe
 
@@ -26,7 +29,7 @@ class Choices:
     scan: Scan
 
     @classmethod
-    def of(cls, registry: Registry, request: Request) -> "Choices":
+    def of(cls, registry: Registry, request: Request, policies: Mapping[str, Path]) -> "Choices":
         against = parse(registry, request.against) if request.against else None
         scan = Scan.parse(registry, request.scan, request.wait)
         labels = []
@@ -34,6 +37,7 @@ class Choices:
             labels = named(registry, request.locks, request.mutexes, request.pairs)
         labels += range_labels(registry, request.ranges)
         labels += [with_conds(Choice(PTHREAD, PTHREAD), cond).label for cond in request.conds]
+        labels += [arms.label(name, file) for name, file in policies.items()]
         if labels or request.locks or request.mutexes or request.ranges:
             return cls(scan.labels(labels), [], [], against, scan)
         rwlocks = named(registry, registry.default_rwlocks, [])

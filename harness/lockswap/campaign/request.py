@@ -137,6 +137,10 @@ class Request:
         COMPARE, "--cond", read=_names, metavar="own",
         help="Condition variables of ours alone, with glibc's mutexes.",
     )  # fmt: skip
+    policies: list[str] = _list(
+        COMPARE, "--policy", has_words=True, metavar="FILE",
+        help="What this policy swaps; a ready-made one by its name alone: libcrypto. Repeatable.",
+    )  # fmt: skip
     pairs: bool = _flag(COMPARE, "--pairs", help="Also measure each --rwlock together with each --mutex.")
     wait: str | None = _option(
         COMPARE, "--wait", metavar="POLICY", help="How waiting threads wait: spin, yield or park (the default)."

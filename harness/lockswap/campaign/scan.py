@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lockswap.base.choice import BASELINES, COND, Choice
+from lockswap.base.choice import BASELINES, COND, POLICY, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.nearest import unknown
 from lockswap.base.registry import Registry
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OF_LIBRARY = "LOCKSWAP_"
 # What chooses locks has options of its own; what writes files or speaks is not for measured runs.
 _OPTIONS = {"LOCKSWAP_RWLOCK": "--rwlock", "LOCKSWAP_MUTEX": "--mutex", "LOCKSWAP_RANGE": "--range"}
-_OPTIONS |= {COND: "--cond"}
+_OPTIONS |= {COND: "--cond", POLICY: "--policy"}
 _NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_FUZZ", "LOCKSWAP_HOME")
 
 Setting = tuple[str, str]
@@ -103,10 +103,12 @@ def refuse_wrong_values(setup: Setup, labels: Iterable[str]) -> None:
     """The library itself says what a variable may be: it ends a program that has another value, with status 2."""
     for label in labels:
         choice = Choice.of(label)
-        if not choice.settings:
+        if not choice.settings and choice.policy is None:
             continue
-        env = clean_environment(os.environ)
-        env |= lock_variables(setup.paths.library, choice, setup.wait, env.get("LD_PRELOAD", ""))
+        env = {key: value for key, value in clean_environment(os.environ).items() if key != POLICY}
+        existing = env.get("LD_PRELOAD", "")
+        env |= lock_variables(setup.paths.library, choice, setup.wait, existing, policies=setup.policies)
         tried = subprocess.run(["true"], env=env, capture_output=True, text=True)
         if tried.returncode == 2 and tried.stderr:
-            raise UserError(f"--scan: {tried.stderr.strip().splitlines()[-1].removeprefix('lockswap: ')}")
+            option = "--scan" if choice.policy is None else f"--policy {setup.policies[choice.policy]}"
+            raise UserError(f"{option}: {tried.stderr.strip().splitlines()[-1].removeprefix('lockswap: ')}")

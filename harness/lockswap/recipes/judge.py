@@ -108,6 +108,8 @@ def read_counts(prefix: Path, program: str | None = None) -> Counts:
         counts.mutex_calls += mutexes.get("calls", 0)
         counts.mutexes += mutexes.get("locks", 0)
         _add(counts.mutex_totals, mutexes.get("totals", {}))
+        rules = (data.get("policy") or {}).get("rules", ())
+        counts.caught += sum(rule["rwlocks"] + rule["mutexes"] for rule in rules)
     return counts
 
 

@@ -37,6 +37,7 @@ class Counts:
     mutex_calls: int = 0
     mutexes: int = 0
     mutex_totals: dict[str, int] = field(default_factory=dict)
+    caught: int = 0  # objects that rules of a policy caught
 
     @property
     def reads(self) -> int:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lockswap.base.choice import Choice
+from lockswap.base.choice import POLICY, Choice
 from lockswap.base.errors import UserError
 from lockswap.base.paths import HARNESS
 
@@ -57,11 +57,14 @@ def lock_variables(
     stats: str | None = None,
     extra: Iterable[str] = (),
     before: Iterable[str] = (),
+    policies: Mapping[str, Path] | None = None,
 ) -> dict[str, str]:
     """The variables that put `choice` under a program; for 'none' only what is to be preloaded all the same."""
     if not choice.variables:
         return {"LD_PRELOAD": ld_preload(None, existing_preload, extra, before)} if extra or before else {}
     variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra, before), **choice.variables}
+    if choice.policy is not None:
+        variables[POLICY] = str((policies or {})[choice.policy])
     if wait:
         variables["LOCKSWAP_WAIT"] = wait
     if stats:

@@ -122,6 +122,7 @@ class _PreparedRun:
             str(stats) if stats else None,
             extra,
             self.setup.preload_first,
+            self.setup.policies,
         )
         if "LD_PRELOAD" in swap and Choice.of(self.lock).variables:
             swap["LOCKSWAP_VERBOSE"] = "0"  # `compare` has warned, and a line of ours is not the program's output
@@ -184,6 +185,7 @@ class _PreparedRun:
 
 
 _CHOSEN = ("LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_COND", "LOCKSWAP_RANGE", "LOCKSWAP_WAIT", "LOCKSWAP_STATS")
+_CHOSEN += ("LOCKSWAP_POLICY",)
 
 
 def _without_preload(env: Mapping[str, str], swap: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,9 @@ import os
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
@@ -23,6 +25,7 @@ class Setup:
     timeout: float | None = None
     preload: tuple[str, ...] = ()  # files that are preloaded behind our library, for every lock and for none
     preload_first: tuple[str, ...] = ()  # the same before it
+    policies: Mapping[str, Path] = field(default_factory=dict)  # the files, by the names in labels
 
     def with_seconds(self, recipe: Recipe, seconds: int) -> float:
         return self.timeout if self.timeout is not None else recipe.time_limit(seconds)
