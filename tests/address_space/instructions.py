@@ -48,7 +48,7 @@ def main() -> int:
     listed = (ROOT / "src/address_space/designs.def").read_text(encoding="utf-8")
     designs = re.findall(r'^DESIGN\("([^"]+)"', listed, re.MULTILINE)
     with ThreadPoolExecutor(2) as pool:
-        found = dict(zip(designs, pool.map(lambda d: count(Path(sys.argv[1]), d), designs), strict=True))
+        found = dict(zip(designs, pool.map(lambda d: count(Path(sys.argv[1]).resolve(), d), designs), strict=True))
     good = set(designs) == set(MOST)
     for design, instructions in found.items():
         # Some, or the counting itself does not work.
