@@ -14,6 +14,7 @@
 #include "address_space/own.h"
 #include "address_space/program.h"
 #include "address_space/space.h"
+#include "address_space/used.h"
 #include "common/random.h"
 #include "common/report.h"
 
@@ -229,7 +230,9 @@ void run(const Plan& plan, const Work& work, const SpaceOptions& options) {
   using lockswap::address_space::NativeMachine;
   Contest<lockswap::address_space::Space<NativeMachine, Design>> contest(work, options);
   auto& workers = contest.workers();
+  const Used used;
   const Phase rates = run_phase(plan, workers, false, plan.seconds);
+  used.print(plan.threads);
   print_rates(rates);
   print_live(rates);
   print_faults(rates, workers);

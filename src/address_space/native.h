@@ -7,6 +7,7 @@
 
 #include "lockswap/quiescence.hpp"
 #include "lockswap/range_lock.hpp"
+#include "platform/batches.h"
 
 namespace lockswap::address_space {
 
@@ -14,6 +15,27 @@ struct NativeMachine : real_machine {
   static constexpr int kLevels = 4;
   static constexpr int kTableBits = 9;
   static constexpr std::size_t kGarbage = 64;  // that wait for one grace period together
+
+  // Frames of a small page come from lists of the thread's own, as a kernel's from the processor's
+  // page lists; the rest, which is rare, from the heap.
+  template <class T>
+  static constexpr bool kIsFrame = sizeof(T) <= 16;
+  template <class T>
+  static void* take() {
+    if constexpr (kIsFrame<T>) {
+      return Batches<sizeof(T)>::take();
+    } else {
+      return real_machine::take<T>();
+    }
+  }
+  template <class T>
+  static void give(void* p) {
+    if constexpr (kIsFrame<T>) {
+      Batches<sizeof(T)>::give(p);
+    } else {
+      real_machine::give<T>(p);
+    }
+  }
 
   class Lock {
    public:

@@ -160,31 +160,14 @@ class PageTable {
     Table* table;
     int level;
   };
-  Place place(std::uint64_t page, bool large) {
-    Table* t = root_;
-    for (int level = kLevels - 1; level > 0; --level) {
-      const std::uint64_t i = slot(page, level);
-      std::uint64_t e = t->entries[i].load(acquire);
-      if (level == 1 && (e == 0 ? large : (e & kLarge) != 0)) return {t, 1};
-      if (e == 0) {
-        const Held<M> held(t->lock);
-        if (t->dead.get()) return {nullptr, level};
-        e = t->entries[i].load(relaxed);  // written under the lock
-        if ((e & kLarge) != 0) return {t, level};
-        if (e == 0) {
-          e = entry_of(make());
-          set(*t, i, e);
-        }
-      }
-      t = at<Table>(e);
-    }
-    return {t, 0};
-  }
+  Place place(std::uint64_t page, bool large) { return below<kLevels - 1>(root_, page, large); }
 
   // f(page, entry) gives what becomes of the entry, for the entries there are in [start, end); a
   // large page has one.
   // Each table on the way is locked, also where nothing is below it: a fault that puts a table or a
-  // frame there later sees what this thread did before.
+  // frame there later sees what this thread did before. A table's lock is let go while those below
+  // it are visited, so that visits of other pages go on: no one else takes out a table that has
+  // pages of this visit, since a design has them locked for the operation, or all of them.
   template <class F>
   void visit(std::uint64_t start, std::uint64_t end, F f) {
     NothingElse none;
@@ -205,6 +188,28 @@ class PageTable {
  private:
   struct NothingElse {};
   static Table* make() { return new (M::template take<Table>()) Table; }
+  // The place in or below `t`. A function for each level: a fault has constants for its shifts.
+  template <int level>
+  [[gnu::always_inline]] static Place below(Table* t, std::uint64_t page, bool large) {
+    if constexpr (level == 0) {
+      return {t, 0};
+    } else {
+      const std::uint64_t i = slot(page, level);
+      std::uint64_t e = t->entries[i].load(acquire);
+      if (level == 1 && (e == 0 ? large : (e & kLarge) != 0)) return {t, 1};
+      if (e == 0) {
+        const Held<M> held(t->lock);
+        if (t->dead.get()) return {nullptr, level};
+        e = t->entries[i].load(relaxed);  // written under the lock
+        if ((e & kLarge) != 0) return {t, level};
+        if (e == 0) {
+          e = entry_of(make());
+          set(*t, i, e);
+        }
+      }
+      return below<level - 1>(at<Table>(e), page, large);
+    }
+  }
   // Under the lock of `t`: a leaf takes the large page's place. What a child shares after a fork is
   // copied.
   static Table* split(Table& t, std::uint64_t i, std::uint64_t entry) {
@@ -236,7 +241,7 @@ class PageTable {
     Retire& retire;
 
     void visit(Table* t, int level, std::uint64_t at_first) {
-      const Held<M> held(t->lock);
+      t->lock.lock();
       const int shift = level * kBits;
       const std::uint64_t span = std::uint64_t{1} << shift;
       for (std::uint64_t i = start <= at_first ? 0 : (start - at_first) >> shift;
@@ -252,20 +257,24 @@ class PageTable {
           continue;
         }
         Table* below = is_large ? split(*t, i, e) : at<Table>(e);
+        t->lock.unlock();
         visit(below, level - 1, page);
+        t->lock.lock();
         if constexpr (!std::is_same_v<Retire, NothingElse>) {
-          if (page < first || page + span > last) continue;
-          bool empty = false;
-          {
-            const Held<M> its(below->lock);
-            empty = below->used.get() == 0;
-            if (empty) below->dead.set(true);
+          if (page >= first && page + span <= last && died(*below)) {
+            set(*t, i, 0);
+            retire(below);
           }
-          if (!empty) continue;
-          set(*t, i, 0);
-          retire(below);
         }
       }
+      t->lock.unlock();
+    }
+    // Under the lock of the table above, where a fault would put it back: nothing is in it.
+    static bool died(Table& t) {
+      const Held<M> held(t.lock);
+      if (t.used.get() != 0) return false;
+      t.dead.set(true);
+      return true;
     }
   };
 

@@ -1,4 +1,4 @@
-// LOCKSWAP_TSAN: ThreadSanitizer watches this build.
+// LOCKSWAP_TSAN, LOCKSWAP_ASAN: ThreadSanitizer, AddressSanitizer watches this build.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -6,5 +6,13 @@
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define LOCKSWAP_TSAN 1
+#endif
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LOCKSWAP_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LOCKSWAP_ASAN 1
 #endif
 #endif

@@ -1,5 +1,7 @@
 // The Bonsai tree by one thread: a map, in balance, with the garbage that it should have.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -247,6 +250,70 @@ TYPED_TEST(BonsaiTest, GarbageWaitsForAReaderAndNoLonger) {
   for (std::uint32_t i = 0; i < 1000; ++i)
     map.insert_or_assign(i % 100, i);
   EXPECT_LT(map.counts().waiting, 100u);
+}
+
+// With a limit an update waits for a reader, and no longer than it has to.
+TYPED_TEST(BonsaiTest, WithALimitUpdatesWaitForReaders) {
+  Domain domain;
+  MapOf<TypeParam::value> map(domain);
+  map.set_garbage_limit(10);
+  std::atomic<bool> is_in{false}, has_left{false};
+  std::thread other([&] {
+    Domain::reader me(domain);
+    const Domain::section inside(me);
+    is_in = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    has_left = true;
+  });
+  while (!is_in)
+    std::this_thread::yield();
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    map.insert(i, i);
+    if (i % 2 == 0) map.erase(i);
+    ASSERT_LE(map.counts().waiting, 10u);
+  }
+  EXPECT_TRUE(has_left) << "more than ten nodes were left behind, so an update must have waited";
+  other.join();
+}
+
+// A lookup with full path copying stays in the tree of one moment, whatever an updater does
+// meanwhile: it compares no more keys than such a tree is high, and one. In place there is no such
+// bound: a reader can follow rotations for as long as there are any.
+struct Counting {
+  static inline thread_local int compared = 0;
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    ++compared;
+    return a < b;
+  }
+};
+TEST(BonsaiSteps, OfALookupAreBoundedWithFullPathCopying) {
+  constexpr std::uint32_t kKeys = 1000;
+  Domain domain;
+  lockswap::bonsai_map<std::uint32_t, std::uint32_t, Domain, copies::path, Counting> map(domain);
+  std::atomic<bool> stop{false};
+  std::atomic<int> updates{0};
+  std::thread writer([&] {
+    std::mt19937 random(7);
+    while (!stop) {
+      map.insert(random() % kKeys, 0);
+      map.erase(random() % kKeys);
+      ++updates;
+    }
+  });
+  Domain::reader me(domain);
+  const int most = 2 * (decltype(map)::height_bound(kKeys) + 1);  // both ways, at each node
+  int longest = 0;
+  std::mt19937 random(8);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  while (std::chrono::steady_clock::now() < until || updates < 1000) {
+    Counting::compared = 0;
+    (void)map.floor(me, random() % kKeys);
+    longest = std::max(longest, Counting::compared);
+  }
+  stop = true;
+  writer.join();
+  EXPECT_LE(longest, most);
+  EXPECT_GT(longest, 4);
 }
 
 TYPED_TEST(BonsaiTest, MemoryThatRunsOutChangesNothing) {

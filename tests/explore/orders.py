@@ -14,7 +14,7 @@ from typing import NamedTuple
 import survivors
 from patched import ROOT, SOURCES, source_of
 
-FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu")
+FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu", "address_space")
 # What programs include, and is explored as it is.
 INCLUDED = (
     "lockswap/bonsai.hpp",

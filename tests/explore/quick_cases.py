@@ -20,6 +20,8 @@ from orders import FOLDERS, INCLUDED, git
 from patched import ROOT
 
 EACH_TIME = re.compile(r"/(1w2r|2w1r|2w|3w|signal|broadcast)$")
+ADDRESS_SPACE = ("src/address_space/", "tests/explore/address_space_cases.cpp", "tests/address_space/model.h")
+DESIGNS = re.findall(r'"([^"]+)"', (ROOT / "src/address_space/designs.def").read_text(encoding="utf-8"))
 LISTED = re.compile(r'^(?:RW_LOCK|MUTEX)\("([^"]+)", \w+, "([^"]+)"', re.MULTILINE)
 
 
@@ -41,6 +43,11 @@ def changed_locks(files: list[str]) -> list[str] | None:
     included = tuple(f"include/{name}" for name in INCLUDED)
     locks: list[str] = []
     for file in files:
+        if file.startswith(ADDRESS_SPACE):
+            # Its cases are its own: a design's file concerns that design, the others each.
+            name = Path(file).stem.replace("_", "-")
+            locks.append(name if name in DESIGNS else "address-space")
+            continue
         if file.startswith((*explored, *included)) and file.endswith((".h", ".hpp", ".cpp", ".in", ".def")):
             of = locks_of(file.removeprefix("src/"))
             if not of:

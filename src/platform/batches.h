@@ -1,0 +1,118 @@
+// Memory for small objects that come and go by the thousand, taken and given back by any thread.
+//
+// Idea: as a kernel's page lists, one for each processor, before its page allocator. Each thread
+//   has a list of free pieces, and takes and gives there without a lock. Whole batches go between
+//   those lists and one that all threads share, under a guard; new memory comes a batch at a time.
+// Invariants: a piece is free in one list at a time. A thread's list has at most two batches, so a
+//   guard is taken once a batch, also by a thread that takes what another one gives.
+// Space: what was taken at most at a time, and two batches a thread; it stays this process's until
+//   its end. A thread that ends leaves its list to the others.
+// Not in the preload library: it uses operator new, and a destructor of a thread's.
+// Where a sanitizer watches, each piece is the heap's own, so that it sees one that is used late.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "platform/guard.h"
+#include "platform/sanitizer.h"
+
+namespace lockswap {
+
+template <std::size_t bytes>
+class Batches {
+  struct Piece {
+    Piece* next;   // in its list
+    Piece* batch;  // of the first piece of a batch that all share: the next batch
+  };
+  static constexpr std::size_t kBytes = (bytes + sizeof(Piece) - 1) / sizeof(Piece) * sizeof(Piece);
+
+ public:
+  static constexpr std::uint32_t kBatch = 64;  // pieces
+
+  static void* take() {
+#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
+    return ::operator new(kBytes);
+#else
+    Own& own = mine_;
+    if (own.first == nullptr) [[unlikely]]
+      refill(own);
+    Piece* p = own.first;
+    own.first = p->next;
+    --own.count;
+    return p;
+#endif
+  }
+  static void give(void* memory) {
+#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
+    ::operator delete(memory);
+#else
+    Own& own = mine_;
+    if (own.count == 2 * kBatch || own.first == nullptr) [[unlikely]]
+      make_room(own);
+    own.first = new (memory) Piece{own.first, nullptr};
+    ++own.count;
+#endif
+  }
+  // Free pieces of the calling thread. For tests.
+  static std::uint32_t kept() { return mine_.count; }
+
+ private:
+  struct Own {
+    Piece* first;
+    std::uint32_t count;
+  };
+  // Gives the list of a thread that ends to all.
+  struct Leaver {
+    bool is_there = false;
+    ~Leaver() {
+      if (mine_.first != nullptr) share(mine_.first);
+      mine_ = {};
+    }
+  };
+  static void share(Piece* first) {
+    shared_guard_.lock();
+    first->batch = shared_;
+    shared_ = first;
+    shared_guard_.unlock();
+  }
+  [[gnu::noinline]] static void refill(Own& own) {
+    leaver_.is_there = true;  // from here on it runs when the thread ends
+    shared_guard_.lock();
+    Piece* batch = shared_;
+    if (batch != nullptr) shared_ = batch->batch;
+    shared_guard_.unlock();
+    if (batch == nullptr) batch = fresh();
+    own.first = batch;
+    // What a thread that ended has left may be less, or more, than a batch.
+    own.count = 0;
+    for (Piece* p = batch; p != nullptr; p = p->next)
+      ++own.count;
+  }
+  [[gnu::noinline]] static void make_room(Own& own) {
+    leaver_.is_there = true;
+    if (own.count < 2 * kBatch) return;
+    // The newer half stays: its lines are in the cache.
+    Piece* last = own.first;
+    for (std::uint32_t i = 1; i < kBatch; ++i)
+      last = last->next;
+    share(last->next);
+    last->next = nullptr;
+    own.count = kBatch;
+  }
+  static Piece* fresh() {
+    auto* memory = static_cast<std::byte*>(::operator new (kBatch* kBytes, std::align_val_t{64}));
+    Piece* first = nullptr;
+    for (std::uint32_t i = kBatch; i-- > 0;)
+      first = new (memory + i * kBytes) Piece{first, nullptr};
+    return first;
+  }
+
+  static inline constinit thread_local Own mine_{};
+  static inline thread_local Leaver leaver_;
+  static inline constinit Guard shared_guard_{};
+  static inline constinit Piece* shared_ = nullptr;  // under the guard
+};
+
+}  // namespace lockswap
