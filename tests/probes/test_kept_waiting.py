@@ -2,7 +2,7 @@
 
 bpftrace adds up how long threads slept in the kernel on each word, and knows nothing of the profile. Which lock a word
 belongs to follows from the sleeping thread's stack, where the return address of the call stands that the profile has
-for its waiters."""
+for its waiters. Who kept it waiting follows in the same way from the stack of the call that wakes it."""
 
 import json
 import os
@@ -14,11 +14,13 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
-from tracer import end_tracer, wait_until_attached, why_no_tracer
+from tracer import end_tracer, wait_until_attached, why_no_kprobes, why_no_tracer
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -86,12 +88,17 @@ class Run:
         os.waitpid(program.pid, os.WUNTRACED)
         script = Path(__file__).with_name("kept_waiting.bt")
         # Each word's sum is a line at the end.
-        more = os.environ | {"BPFTRACE_MAP_KEYS_MAX": "65536", "BPFTRACE_MAX_PROBES": "1024"}
+        more = os.environ | {
+            "BPFTRACE_MAP_KEYS_MAX": "65536",
+            "BPFTRACE_PERF_RB_PAGES": "1024",
+            "BPFTRACE_STRLEN": "64",
+        }
         with self.said.open("w") as said:
             tracer = subprocess.Popen(["bpftrace", script, str(program.pid)], env=more, stdout=said, stderr=said)
         try:
             wait_until_attached(tracer, self.said)
             program.send_signal(signal.SIGCONT)
+            self.base = base_of_library(program)
             yield program
             program.wait(timeout=120)
             end_tracer(tracer)
@@ -101,11 +108,39 @@ class Run:
             tracer.kill()
             tracer.wait()
 
+    def in_acquisitions(self, address: int) -> bool:
+        """Whether it lies in what waits for a lock there."""
+        return any(begin <= address - self.base < end for begin, end in waiting_code())
+
     def process(self) -> dict:
         files = sorted(self.records.glob("*.lockprof"))
         done = subprocess.run([READER, *files], check=True, capture_output=True, text=True)
         found = json.loads(done.stdout)["processes"]
         return max(found, key=lambda one: sum(waited(lock) for lock in one["locks"]))
+
+
+def base_of_library(program: subprocess.Popen) -> int:
+    """Where the library lies, once the program itself runs and not `env` before it."""
+    for _ in range(400):
+        proc = Path(f"/proc/{program.pid}")
+        try:
+            is_it = (proc / "exe").readlink().name not in ("env", "sh", "dash", "bash")
+            found = re.search(rf"^([0-9a-f]+)-\S+ r\S+ 0+ .* {LIBRARY}$", (proc / "maps").read_text(), re.MULTILINE)
+        except OSError:
+            break
+        if is_it and found:
+            return int(found[1], 16)
+        time.sleep(0.01)
+    raise AssertionError("the program doesn't begin")
+
+
+@cache
+def waiting_code() -> list[tuple[int, int]]:
+    """The library's functions in which a thread waits for a mutex or an rwlock."""
+    done = subprocess.run(["nm", "-C", "--defined-only", "-S", LIBRARY], check=True, capture_output=True, text=True)
+    found = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) t .*profile::acquire_slowly<", done.stdout, re.MULTILINE)
+    assert found
+    return [(int(begin, 16), int(begin, 16) + int(size, 16)) for begin, size in found]
 
 
 def waited(lock: dict) -> int:
@@ -118,13 +153,18 @@ def is_fixed(path: str) -> bool:
         return file.read(18)[16] == 2
 
 
-def stacks_of_waiters(process: dict) -> dict[tuple[int, ...], set[int]]:
-    """Absolute return addresses, the innermost first: the classes of locks that were waited for from there."""
+def absolute_frames(process: dict) -> dict[int, tuple[int, ...]]:
+    """Return addresses of each stack, the innermost first."""
     bases = [0 if is_fixed(one["path"]) else one["begin"] for one in process["modules"]]
-    frames = {
+    return {
         one["id"]: tuple(bases[module] + address for module, address in one["frames"] if module >= 0)
         for one in process["stacks"]
     }
+
+
+def stacks_of_waiters(process: dict) -> dict[tuple[int, ...], set[int]]:
+    """The classes of locks that were waited for from there."""
+    frames = absolute_frames(process)
     kinds = {one["class"]: one["kind"] for one in process["locks"]}
     found = defaultdict(set)
     for pair in process["pairs"]:
@@ -143,23 +183,54 @@ def depth(frames: tuple[int, ...], stack: list[int]) -> int:
     return len(frames)
 
 
-def kernel_sums(said: str, process: dict) -> dict[int, int]:
-    """Nanoseconds asleep, by class. A word whose stack has no call of a lock is something else's."""
-    slept = {int(word): int(ns) for word, ns in re.findall(r"^@slept\[(\d+)\]: (\d+)", said, re.MULTILINE)}
-    waiters = stacks_of_waiters(process)
-    sums = defaultdict(int)
-    named = {}
-    for word, values in re.findall(r"^stack of (\d+):((?: [0-9a-f]+)+)", said, re.MULTILINE):
-        stack = [int(value, 16) for value in values.split()]
-        best, classes = max(
-            ((depth(frames, stack), classes) for frames, classes in waiters.items()), key=lambda p: p[0]
-        )
-        if best:
-            named.setdefault(int(word), classes)
-    for word, classes in named.items():
-        # Classes with the same stack look alike: the first stands for them, in both sums.
-        sums[min(classes)] += slept.get(word, 0)
-    return sums
+class Kernel:
+    """What bpftrace said, by class. A word whose stack has no call of a lock is something else's."""
+
+    def __init__(self, said: str, process: dict, in_acquisitions: Callable[[int], bool]):
+        self.lost = re.findall(r"^Lost \d+ events", said, re.MULTILINE)
+        slept = {int(word): int(ns) for word, ns in re.findall(r"^@slept\[(\d+)\]: (\d+)", said, re.MULTILINE)}
+        waiters = stacks_of_waiters(process)
+        self.sums: dict[int, int] = defaultdict(int)
+        self.classes: dict[int, int] = {}  # by word
+        # Words that threads sleep on in the library's calls that wait for a lock, whatever the profile says of them.
+        self.words_of_locks: set[int] = set()
+        for word, values in re.findall(r"^stack of (\d+):((?: [0-9a-f]+)+)", said, re.MULTILINE):
+            stack = [int(value, 16) for value in values.split()]
+            if any(map(in_acquisitions, stack)):
+                self.words_of_locks.add(int(word))
+            best, classes = max(
+                ((depth(frames, stack), classes) for frames, classes in waiters.items()),
+                key=lambda p: p[0],
+                default=(0, set()),
+            )
+            if best and int(word) not in self.classes:
+                # Classes with the same stack look alike: the first stands for them, in both sums.
+                self.classes[int(word)] = min(classes)
+        for word, one in self.classes.items():
+            self.sums[one] += slept.get(word, 0)
+        self.all_of_locks = sum(slept.get(word, 0) for word in self.words_of_locks)
+        self._wakes = re.findall(r"^wake of (\d+) after (\d+):((?: [0-9a-f]+)+)", said, re.MULTILINE)
+
+    def holders(self, one: int, sites: set[int]) -> dict[int, int]:
+        """How long somebody had waited when the kernel was told to wake him, by who told it: where that call returns
+        to. Of wakes at other places nothing is known here, but how many they are."""
+        found: dict[int, int] = defaultdict(int)
+        for word, ns, values in self._wakes:
+            if self.classes.get(int(word)) == one:
+                stack = [int(value, 16) for value in values.split()]
+                found[next((value for value in stack if value in sites), 0)] += int(ns)
+        return found
+
+
+def holders_of(process: dict, one: int) -> dict[int, int]:
+    """By the profile: how long each place kept others waiting, where its release returns to."""
+    frames = absolute_frames(process)
+    found: dict[int, int] = defaultdict(int)
+    stands = same_stacks(process)
+    for pair in process["pairs"]:
+        if stands.get(pair["class"]) == one and frames.get(pair["holder"]):
+            found[frames[pair["holder"]][0]] += pair["wait_ns"]
+    return found
 
 
 def same_stacks(process: dict) -> dict[int, int]:
@@ -173,32 +244,56 @@ def same_stacks(process: dict) -> dict[int, int]:
 
 def compare(run: Run, name: str) -> None:
     process = run.process()
-    kernel = kernel_sums(run.said.read_text(), process)
+    kernel = Kernel(run.said.read_text(), process, run.in_acquisitions)
+    assert not kernel.lost, "the tracer lost events, so its sums are too small"
     stands = same_stacks(process)
     profile = defaultdict(int)
     for lock in process["locks"]:
         if lock["class"] in stands:
             profile[stands[lock["class"]]] += waited(lock)
-    all_kernel, all_profile = sum(kernel.values()), sum(profile.values())
+    all_kernel, all_profile = sum(kernel.sums.values()), sum(profile.values())
     print(f"\n{name}: asleep for locks {all_kernel / 1e6:.1f} ms by the kernel, waited {all_profile / 1e6:.1f} ms")
     for one in sorted(profile, key=profile.get, reverse=True)[:4]:
-        shares = [100 * sums[one] / max(total, 1) for sums, total in ((kernel, all_kernel), (profile, all_profile))]
+        shares = [
+            100 * sums[one] / max(total, 1) for sums, total in ((kernel.sums, all_kernel), (profile, all_profile))
+        ]
         print(f"  class {one}: kernel {shares[0]:.1f} %, profile {shares[1]:.1f} %")
+    everything = sum(waited(lock) for lock in process["locks"] if lock["kind"] in ("mutex", "rwlock"))
     if max(all_kernel, all_profile) < LEAST_NS:
-        # Nobody waits: both say so.
+        print(
+            f"  nobody waits long: {kernel.all_of_locks / 1e6:.1f} ms by the kernel, {everything / 1e6:.1f} ms in all"
+        )
+        # By words that need no profile to be found, and by all classes.
+        assert kernel.all_of_locks < 2 * LEAST_NS and everything < 2 * LEAST_NS
         return
     assert all_kernel > 0 and all_profile > 0
     assert 0.5 < all_profile / all_kernel < 2, "they do not see the same waiting"
-    for one in kernel.keys() | profile.keys():
-        assert abs(kernel[one] / all_kernel - profile[one] / all_profile) <= FURTHEST_SHARES, one
+    for one in kernel.sums.keys() | profile.keys():
+        assert abs(kernel.sums[one] / all_kernel - profile[one] / all_profile) <= FURTHEST_SHARES, one
     first = max(profile, key=profile.get)
-    assert kernel[first] >= LEAST_FIRST * max(kernel.values()), "another lock comes first"
+    assert kernel.sums[first] >= LEAST_FIRST * max(kernel.sums.values()), "another lock comes first"
+    compare_holders(kernel, process, first)
+
+
+def compare_holders(kernel: Kernel, process: dict, one: int) -> None:
+    """The place that keeps others waiting longest is, by both, the same one, or they are near each other."""
+    by_profile = holders_of(process, one)
+    by_kernel = kernel.holders(one, set(by_profile))
+    known = sum(by_kernel.values()) - by_kernel.get(0, 0)
+    total = max(sum(by_kernel.values()), 1)
+    print(f"  holders: {100 * known / total:.0f} % of what the kernel woke is at places that the profile has")
+    for place in sorted(by_profile, key=by_profile.get, reverse=True)[:3]:
+        shares = [100 * sums.get(place, 0) / max(sum(sums.values()), 1) for sums in (by_kernel, by_profile)]
+        print(f"    {place:#x}: kernel {shares[0]:.1f} %, profile {shares[1]:.1f} %")
+    assert known > 0.5 * total, "other places wake the threads"
+    first = max(by_profile, key=by_profile.get)
+    assert by_kernel[first] >= LEAST_FIRST * max(ns for place, ns in by_kernel.items() if place), "another holder"
 
 
 @pytest.fixture
 def run(tmp_path):
-    if why_no_tracer(LIBRARY):
-        pytest.skip(why_no_tracer(LIBRARY))
+    if why := why_no_tracer(LIBRARY) or why_no_kprobes():
+        pytest.skip(why)
     return Run(tmp_path)
 
 
