@@ -87,7 +87,7 @@ void note_made_code(Record& r) noexcept {
   if (fd < 0) return;
   r.made_code.store(0, relaxed);
   Lines lines(r);
-  char part[1024];
+  char part[1024] = {};
   for (long n = 0;
        (n = raw_syscall(SYS_read, fd, reinterpret_cast<long>(part), sizeof part)) > 0;) {
     for (long i = 0; i < n; ++i)

@@ -197,7 +197,7 @@ struct Record {
   // What profiling costs, measured at the start.
   std::uint64_t pair_ns_256;              // of an acquisition and its release, 256th of ns
   std::uint64_t stack_ns;                 // of a stack that has to be unwound
-  std::uint64_t start_ns;                 // of the start
+  std::uint64_t start_ns;                 // of the start, of processor time
   Word unwound, unwind_ns;                // how many were, and how long it took
   NativeAtomic<std::uint32_t> used;       // bytes of the file
   NativeAtomic<std::uint32_t> allocated;  // bytes that have blocks

@@ -1,120 +1,112 @@
-"""How long the kernel kept a process's threads asleep on each word, and who woke them, by what they called.
+"""Which threads slept in futex(2), on which word, for how long, and who woke them: by strace, with the stack of each.
 
-bpftrace looks at libc's own calls of futex(2), by uprobes on the instructions around them: that works on kernels that
-have no kprobes, and without a word to any library. Locks of a program that sleeps elsewhere are not seen.
-
-It can't unwind programs that have no frame pointers. So it shows the upper part of the caller's stack: whoever knows
-where calls of locks return to finds them there."""
+It works where a process may be traced, also on kernels without kprobes, and knows nothing of any lock."""
 
 import re
+import shutil
 import subprocess
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
-LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
-_FUTEX = "$0xca,%eax"  # the system call's number
-_NEAR = 8  # instructions before the call, where the number is set
-# `& 127` of the operation: FUTEX_WAIT or FUTEX_WAIT_BITSET; FUTEX_WAKE or FUTEX_WAKE_BITSET.
-_SCRIPT = """
-BEGIN {{ printf("looking\\n"); }}
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
 
-{before}
-{{
-	@since[tid] = nsecs;
-	$command = reg("si") & 127;
-	$word = reg("di");
-	if (($command == 0 || $command == 9) && @waited_since[$word] == 0) {{
-		@waited_since[$word] = nsecs;
-	}}
-}}
+OPTIONS = ("-f", "-k", "-T", "-ttt", "-q", "-e", "trace=futex", "-e", "signal=none")
 
-{after}
-{{
-	$command = reg("si") & 127;
-	$word = reg("di");
-	$shows = 0;
-	if (($command == 0 || $command == 9) && @since[tid] != 0) {{
-		$ns = nsecs - @since[tid];
-		@slept[$word] = sum($ns);
-		if ($ns >= 20000 && @seen[$word] < 3) {{
-			@seen[$word] = @seen[$word] + 1;
-			printf("wait %d %lu %lu\\n", tid, $word, $ns);
-			$shows = 1;
-		}}
-	}}
-	if (($command == 1 || $command == 10) && @waited_since[$word] != 0 && @shown[$word] < {wakes}) {{
-		@shown[$word] = @shown[$word] + 1;
-		printf("wake %d %lu %lu\\n", tid, $word, nsecs - @waited_since[$word]);
-		delete(@waited_since[$word]);
-		$shows = 1;
-	}}
-	delete(@since[tid]);
-	if ($shows == 1) {{
-		$at = reg("sp");
-		$i = 0;
-		while ($i < 24) {{
-			printf("on %d %lx %lx %lx %lx\\n", tid, *(uint64 *)uptr($at), *(uint64 *)uptr($at + 8),
-				*(uint64 *)uptr($at + 16), *(uint64 *)uptr($at + 24));
-			$at = $at + 32;
-			$i = $i + 1;
-		}}
-	}}
-}}
-
-END {{ clear(@since); clear(@waited_since); clear(@seen); clear(@shown); }}
-"""
+_LINE = re.compile(r"^(\d+) +(\d+\.\d+) (.*)$")
+_CALL = re.compile(r"futex\((0x[0-9a-f]+), (FUTEX_\w+)")
+_TOOK = re.compile(r"<(\d+\.\d+)>$")
+_WOKE = re.compile(r"= (\d+) <")
+_FRAME = re.compile(r"^ > ([^(]+)\((.*)\) \[0x([0-9a-f]+)\]$")
 
 
 @cache
-def script(wakes: int = 300) -> str:
-    """For each word `wakes` of them are shown."""
-    done = subprocess.run(["objdump", "-d", "--no-show-raw-insn", LIBC], check=True, capture_output=True, text=True)
-    code = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
-    before, after = [], []
-    for i, (_, *words) in enumerate(code):
-        if words[-1].strip() != "syscall" or not any(_FUTEX in line[-1] for line in code[i - _NEAR : i]):
-            continue
-        # The operation of some calls is set by the last instruction before: those are wakes.
-        if not code[i - 1][-1].startswith("xor    $0x81,%sil"):
-            before.append(code[i - 1][0])
-        after.append(code[i + 1][0])
-    assert len(after) > 20, "libc calls futex in another way"
+def why_not() -> str:
+    """Empty: strace may look, and shows stacks."""
+    if shutil.which("strace") is None:
+        return "no strace"
+    version = subprocess.run(["strace", "-V"], capture_output=True, text=True).stdout
+    if "stack-trace=" not in version or "no-stack-trace" in version:
+        return "this strace shows no stacks"
+    done = subprocess.run(["strace", *OPTIONS, "-o", "/dev/null", "true"], capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"strace may not look here: {done.stderr.strip()[-200:]}"
 
-    def probes(addresses: list[str]) -> str:
-        return ",\n".join(f"uprobe:{LIBC}:0x{one.strip().rstrip(':')}" for one in addresses)
 
-    return _SCRIPT.format(before=probes(before), after=probes(after), wakes=wakes)
+@dataclass(frozen=True)
+class Frame:
+    path: str
+    address: int  # what the call returns to, as the file's own tables have it
+    function: str
 
 
 @dataclass
 class Call:
+    tid: int
     word: int
-    ns: int  # of a wait: how long; of a wake: since when somebody had waited
-    stack: list[int] = field(default_factory=list)
+    is_wait: bool
+    begin: float
+    seconds: float = 0
+    woken: int = 0
+    stack: list[Frame] = field(default_factory=list)
 
 
-@dataclass
-class Calls:
-    slept: dict[int, int]  # ns by word, of all calls
-    waits: list[Call]  # some of each word
-    wakes: list[Call]
-    lost: int
+def read(lines: Iterable[str]) -> list[Call]:
+    """In the order of their ends. A call's stack follows the line on which it ends."""
+    begun: dict[int, Call] = {}
+    ended: list[Call] = []
+    last = None  # whose stack follows
+    for line in lines:
+        if last is not None and (frame := _FRAME.match(line)):
+            path, function, offset = frame.groups()
+            last.stack.append(Frame(path, _address(path, int(offset, 16)), function))
+            continue
+        last = None
+        found = _LINE.match(line)
+        if not found:
+            continue
+        tid, at, rest = int(found[1]), float(found[2]), found[3]
+        if call := _CALL.match(rest):
+            operation = call[2].removeprefix("FUTEX_")
+            if operation.startswith(("WAIT", "WAKE")):
+                begun[tid] = Call(tid, int(call[1], 16), operation.startswith("WAIT"), at)
+        elif not rest.startswith("<... futex resumed>"):
+            continue
+        if (took := _TOOK.search(rest)) and tid in begun:
+            last = begun.pop(tid)
+            last.seconds = float(took[1])
+            woke = _WOKE.search(rest)
+            last.woken = int(woke[1]) if woke and not last.is_wait else 0
+            ended.append(last)
+    return ended
 
 
-def read(said: str) -> Calls:
-    """The words of a stack come in parts, between which other threads' may come."""
-    found: dict[str, list[Call]] = {"wait": [], "wake": []}
-    last: dict[str, Call] = {}  # by thread
-    for line in said.splitlines():
-        kind, *words = line.split() or [""]
-        if kind in found and len(words) == 3:
-            last[words[0]] = Call(int(words[1]), int(words[2]))
-            found[kind].append(last[words[0]])
-        elif kind == "on" and len(words) == 5 and words[0] in last:
-            last[words[0]].stack += [int(word, 16) for word in words[1:]]
-    slept: dict[int, int] = defaultdict(int)
-    for word, ns in re.findall(r"^@slept\[(-?\d+)\]: (\d+)", said, re.MULTILINE):
-        slept[int(word)] += int(ns)
-    lost = sum(map(int, re.findall(r"Lost (\d+) events", said)))
-    return Calls(slept, found["wait"], found["wake"], lost)
+@cache
+def _segments(path: str) -> list[tuple[int, int, int]]:
+    try:
+        with Path(path).open("rb") as opened:
+            return [(s["p_offset"], s["p_filesz"], s["p_vaddr"]) for s in ELFFile(opened).iter_segments("PT_LOAD")]
+    except (OSError, ELFError):
+        return []
+
+
+def _address(path: str, offset: int) -> int:
+    return next((offset - begin + own for begin, size, own in _segments(path) if 0 <= offset - begin < size), offset)
+
+
+def kept(calls: list[Call]) -> dict[int, list[tuple[Call, float]]]:
+    """By word: each call that woke somebody, and for how many seconds the first of its sleepers had waited then."""
+    events = sorted(calls, key=lambda one: one.begin)
+    waits = defaultdict(list)
+    for one in events:
+        if one.is_wait:
+            waits[one.word].append(one)
+    found = defaultdict(list)
+    for wake in events:
+        if not wake.is_wait and wake.woken:
+            sleeping = [w.begin for w in waits[wake.word] if w.begin <= wake.begin <= w.begin + w.seconds + 0.001]
+            if sleeping:
+                found[wake.word].append((wake, wake.begin - min(sleeping)))
+    return found

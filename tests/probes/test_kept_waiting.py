@@ -1,12 +1,11 @@
-"""Which locks keep threads waiting in real programs: what a profile says is what the kernel saw in the same run.
+"""Which locks keep threads waiting in real programs, and which places: what a profile says is what strace saw.
 
-bpftrace adds up how long threads slept in the kernel on each word, and knows nothing of the profile. Which lock a word
-belongs to follows from the sleeping thread's stack, where the return address of the call stands that the profile has
-for its waiters. Who kept it waiting follows in the same way from the stack of the call that wakes it."""
+strace shows each sleep and each wake of the same run, with its stack, and knows nothing of the profile. Which lock a
+word belongs to follows from the sleeping thread's stack, where the return addresses stand that the profile has for its
+waiters. Who kept it waiting follows in the same way from the stack of the call that woke it."""
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -14,13 +13,13 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
+import futex_calls
 import pytest
-from tracer import end_tracer, wait_until_attached, why_no_kprobes, why_no_tracer
+from futex_calls import Frame
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -29,10 +28,11 @@ READER = BUILD / "bin/lockswap-profile-read"
 UNPACKED = BUILD / "programs/quick/root/usr"
 pytestmark = pytest.mark.full
 
-# Sleeps that are shorter in sum decide nothing.
-LEAST_NS = 20_000_000
+# Waits that are shorter in sum decide nothing.
+LEAST_S = 0.02
 FURTHEST_SHARES = 0.2
 LEAST_FIRST = 0.7
+LEAST_WAKES = 10
 
 DUCKDB = """
 import duckdb, threading
@@ -70,7 +70,7 @@ def needs(path: Path | str) -> str:
 
 
 class Run:
-    """One program under the profile on glibc's locks, and the tracer beside it."""
+    """One program under the profile on glibc's locks, and strace beside it."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -79,38 +79,20 @@ class Run:
         self.records.mkdir()
 
     @contextmanager
-    def watched(self, *command: str | Path):
-        """It stands still until the tracer looks."""
+    def watched(self, *command: str | Path) -> Iterator[int]:
         env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
         preload = [f"LD_PRELOAD={LIBRARY}", f"LOCKSWAP_PROFILE={self.records}"]
-        words = ["sh", "-c", 'kill -STOP $$; exec "$@"', "sh", "env", *preload, *map(str, command)]
-        program = subprocess.Popen(words, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-        os.waitpid(program.pid, os.WUNTRACED)
-        script = Path(__file__).with_name("kept_waiting.bt")
-        # Each word's sum is a line at the end.
-        more = os.environ | {
-            "BPFTRACE_MAP_KEYS_MAX": "65536",
-            "BPFTRACE_PERF_RB_PAGES": "1024",
-            "BPFTRACE_STRLEN": "64",
-        }
-        with self.said.open("w") as said:
-            tracer = subprocess.Popen(["bpftrace", script, str(program.pid)], env=more, stdout=said, stderr=said)
+        words = ["strace", *futex_calls.OPTIONS, "-o", self.said, "env", *preload, *command]
+        tracer = subprocess.Popen(
+            list(map(str, words)), env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        )
         try:
-            wait_until_attached(tracer, self.said)
-            program.send_signal(signal.SIGCONT)
-            self.base = base_of_library(program)
-            yield program
-            program.wait(timeout=120)
-            end_tracer(tracer)
+            yield child_of(tracer)
+            tracer.wait(timeout=300)
         finally:
-            program.kill()
-            program.wait()
-            tracer.kill()
-            tracer.wait()
-
-    def in_acquisitions(self, address: int) -> bool:
-        """Whether it lies in what waits for a lock there."""
-        return any(begin <= address - self.base < end for begin, end in waiting_code())
+            if tracer.poll() is None:
+                os.kill(child_of(tracer), signal.SIGKILL)
+            tracer.wait(timeout=60)
 
     def process(self) -> dict:
         files = sorted(self.records.glob("*.lockprof"))
@@ -119,186 +101,158 @@ class Run:
         return max(found, key=lambda one: sum(waited(lock) for lock in one["locks"]))
 
 
-def base_of_library(program: subprocess.Popen) -> int:
-    """Where the library lies, once the program itself runs and not `env` before it."""
-    for _ in range(400):
-        proc = Path(f"/proc/{program.pid}")
-        try:
-            is_it = (proc / "exe").readlink().name not in ("env", "sh", "dash", "bash")
-            found = re.search(rf"^([0-9a-f]+)-\S+ r\S+ 0+ .* {LIBRARY}$", (proc / "maps").read_text(), re.MULTILINE)
-        except OSError:
-            break
-        if is_it and found:
-            return int(found[1], 16)
+def child_of(tracer: subprocess.Popen) -> int:
+    """A signal is to go to the program: strace would leave it alone and end."""
+    for _ in range(1000):
+        children = Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
+        if children:
+            return int(children[0])
         time.sleep(0.01)
-    raise AssertionError("the program doesn't begin")
+    raise AssertionError("strace starts nothing")
 
 
-@cache
-def waiting_code() -> list[tuple[int, int]]:
-    """The library's functions in which a thread waits for a mutex or an rwlock."""
-    done = subprocess.run(["nm", "-C", "--defined-only", "-S", LIBRARY], check=True, capture_output=True, text=True)
-    found = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) t .*profile::acquire_slowly<", done.stdout, re.MULTILINE)
-    assert found
-    return [(int(begin, 16), int(begin, 16) + int(size, 16)) for begin, size in found]
+def waited(lock: dict) -> float:
+    return sum(lock[mode]["wait_ns"] for mode in ("exclusive", "shared") if mode in lock) / 1e9
 
 
-def waited(lock: dict) -> int:
-    return sum(lock[mode]["wait_ns"] for mode in ("exclusive", "shared") if mode in lock)
-
-
-def is_fixed(path: str) -> bool:
-    """A program whose addresses are those of its file."""
-    with Path(path).open("rb") as file:
-        return file.read(18)[16] == 2
-
-
-def absolute_frames(process: dict) -> dict[int, tuple[int, ...]]:
-    """Return addresses of each stack, the innermost first."""
-    bases = [0 if is_fixed(one["path"]) else one["begin"] for one in process["modules"]]
+def frames_of(process: dict) -> dict[int, tuple[tuple[str, int], ...]]:
+    """By the number of a stack: file and return address, the innermost first."""
+    paths = [str(Path(one["path"]).resolve()) for one in process["modules"]]
     return {
-        one["id"]: tuple(bases[module] + address for module, address in one["frames"] if module >= 0)
+        one["id"]: tuple((paths[module], address) for module, address in one["frames"] if module >= 0)
         for one in process["stacks"]
     }
 
 
-def stacks_of_waiters(process: dict) -> dict[tuple[int, ...], set[int]]:
-    """The classes of locks that were waited for from there."""
-    frames = absolute_frames(process)
-    kinds = {one["class"]: one["kind"] for one in process["locks"]}
-    found = defaultdict(set)
-    for pair in process["pairs"]:
-        if kinds.get(pair["class"]) in ("mutex", "rwlock") and frames.get(pair["waiter"]):
-            found[frames[pair["waiter"]]].add(pair["class"])
-    return found
+class Profile:
+    """Classes that were waited for on the same stacks look alike: the first stands for them, here and there."""
 
+    def __init__(self, process: dict):
+        kinds = {one["class"]: one["kind"] for one in process["locks"]}
+        frames = frames_of(process)
+        # The end of a wait for a condition, in which another thread keeps the mutex, counts as a wait for that, too.
+        # strace has no line between the two.
+        for_conditions = {one["waiter"] for one in process["pairs"] if kinds.get(one["class"]) == "cond"}
+        pairs = [
+            one
+            for one in process["pairs"]
+            if kinds.get(one["class"]) in ("mutex", "rwlock") and one["waiter"] not in for_conditions
+        ]
+        self.waiters: dict[tuple, set[int]] = defaultdict(set)
+        for pair in pairs:
+            if frames.get(pair["waiter"]):
+                self.waiters[frames[pair["waiter"]]].add(pair["class"])
+        stands: dict[int, int] = {}
+        for classes in self.waiters.values():
+            for one in classes:
+                stands[one] = min(min(classes), stands.get(one, one))
+        self.waited: dict[int, float] = defaultdict(float)
+        for pair in pairs:
+            if pair["class"] in stands:
+                self.waited[stands[pair["class"]]] += pair["wait_ns"] / 1e9
+        self.everything = sum(pair["wait_ns"] for pair in pairs) / 1e9
+        # By the place that kept them waiting: where its release returns to.
+        self.holders: dict[int, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
+        for pair in pairs:
+            if pair["class"] in stands and frames.get(pair["holder"]):
+                self.holders[stands[pair["class"]]][frames[pair["holder"]][0]] += pair["wait_ns"] / 1e9
 
-def depth(frames: tuple[int, ...], stack: list[int]) -> int:
-    """How many of the return addresses stand in the stack, in their order and without a gap."""
-    at = 0
-    for n, frame in enumerate(frames):
-        if frame not in stack[at:]:
-            return n
-        at = stack.index(frame, at) + 1
-    return len(frames)
+    def class_of(self, stack: list[tuple[str, int]]) -> int | None:
+        """By the stack that has most in common with this one."""
 
-
-class Kernel:
-    """What bpftrace said, by class. A word whose stack has no call of a lock is something else's."""
-
-    def __init__(self, said: str, process: dict, in_acquisitions: Callable[[int], bool]):
-        self.lost = re.findall(r"^Lost \d+ events", said, re.MULTILINE)
-        slept = {int(word): int(ns) for word, ns in re.findall(r"^@slept\[(\d+)\]: (\d+)", said, re.MULTILINE)}
-        waiters = stacks_of_waiters(process)
-        self.sums: dict[int, int] = defaultdict(int)
-        self.classes: dict[int, int] = {}  # by word
-        # Words that threads sleep on in the library's calls that wait for a lock, whatever the profile says of them.
-        self.words_of_locks: set[int] = set()
-        for word, values in re.findall(r"^stack of (\d+):((?: [0-9a-f]+)+)", said, re.MULTILINE):
-            stack = [int(value, 16) for value in values.split()]
-            if any(map(in_acquisitions, stack)):
-                self.words_of_locks.add(int(word))
-            best, classes = max(
-                ((depth(frames, stack), classes) for frames, classes in waiters.items()),
-                key=lambda p: p[0],
-                default=(0, set()),
+        def common(frames: tuple) -> int:
+            return next(
+                (n for n, (a, b) in enumerate(zip(frames, stack, strict=False)) if a != b), min(len(frames), len(stack))
             )
-            if best and int(word) not in self.classes:
-                # Classes with the same stack look alike: the first stands for them, in both sums.
-                self.classes[int(word)] = min(classes)
-        for word, one in self.classes.items():
-            self.sums[one] += slept.get(word, 0)
-        self.all_of_locks = sum(slept.get(word, 0) for word in self.words_of_locks)
-        self._wakes = re.findall(r"^wake of (\d+) after (\d+):((?: [0-9a-f]+)+)", said, re.MULTILINE)
 
-    def holders(self, one: int, sites: set[int]) -> dict[int, int]:
-        """How long somebody had waited when the kernel was told to wake him, by who told it: where that call returns
-        to. Of wakes at other places nothing is known here, but how many they are."""
-        found: dict[int, int] = defaultdict(int)
-        for word, ns, values in self._wakes:
-            if self.classes.get(int(word)) == one:
-                stack = [int(value, 16) for value in values.split()]
-                found[next((value for value in stack if value in sites), 0)] += int(ns)
-        return found
+        best = max(self.waiters, key=common, default=())
+        return min(self.waiters[best]) if common(best) else None
 
 
-def holders_of(process: dict, one: int) -> dict[int, int]:
-    """By the profile: how long each place kept others waiting, where its release returns to."""
-    frames = absolute_frames(process)
-    found: dict[int, int] = defaultdict(int)
-    stands = same_stacks(process)
-    for pair in process["pairs"]:
-        if stands.get(pair["class"]) == one and frames.get(pair["holder"]):
-            found[frames[pair["holder"]][0]] += pair["wait_ns"]
-    return found
+def callers(stack: list[Frame]) -> list[tuple[str, int]]:
+    """What stands behind the library's functions."""
+    own = [n for n, frame in enumerate(stack) if frame.path == str(LIBRARY)]
+    return [(str(Path(one.path).resolve()), one.address) for one in stack[own[-1] + 1 :]] if own else []
 
 
-def same_stacks(process: dict) -> dict[int, int]:
-    """The class that stands for each one."""
-    stands = {}
-    for classes in stacks_of_waiters(process).values():
-        for one in classes:
-            stands[one] = min(min(classes), stands.get(one, one))
-    return stands
+def waits_for_lock(stack: list[Frame]) -> bool:
+    """Asleep in the library's call that waits for a mutex or an rwlock, whatever the profile says of it."""
+    return any(one.path == str(LIBRARY) and "acquire_slowly<" in one.function for one in stack)
 
 
 def compare(run: Run, name: str) -> None:
-    process = run.process()
-    kernel = Kernel(run.said.read_text(), process, run.in_acquisitions)
-    assert not kernel.lost, "the tracer lost events, so its sums are too small"
-    stands = same_stacks(process)
-    profile = defaultdict(int)
-    for lock in process["locks"]:
-        if lock["class"] in stands:
-            profile[stands[lock["class"]]] += waited(lock)
-    all_kernel, all_profile = sum(kernel.sums.values()), sum(profile.values())
-    print(f"\n{name}: asleep for locks {all_kernel / 1e6:.1f} ms by the kernel, waited {all_profile / 1e6:.1f} ms")
-    for one in sorted(profile, key=profile.get, reverse=True)[:4]:
-        shares = [
-            100 * sums[one] / max(total, 1) for sums, total in ((kernel.sums, all_kernel), (profile, all_profile))
-        ]
-        print(f"  class {one}: kernel {shares[0]:.1f} %, profile {shares[1]:.1f} %")
-    everything = sum(waited(lock) for lock in process["locks"] if lock["kind"] in ("mutex", "rwlock"))
-    if max(all_kernel, all_profile) < LEAST_NS:
-        print(
-            f"  nobody waits long: {kernel.all_of_locks / 1e6:.1f} ms by the kernel, {everything / 1e6:.1f} ms in all"
-        )
-        # By words that need no profile to be found, and by all classes.
-        assert kernel.all_of_locks < 2 * LEAST_NS and everything < 2 * LEAST_NS
-        return
-    assert all_kernel > 0 and all_profile > 0
-    assert 0.5 < all_profile / all_kernel < 2, "they do not see the same waiting"
-    for one in kernel.sums.keys() | profile.keys():
-        assert abs(kernel.sums[one] / all_kernel - profile[one] / all_profile) <= FURTHEST_SHARES, one
-    first = max(profile, key=profile.get)
-    assert kernel.sums[first] >= LEAST_FIRST * max(kernel.sums.values()), "another lock comes first"
-    compare_holders(kernel, process, first)
+    profile = Profile(run.process())
+    calls = futex_calls.read(run.said.read_text(errors="replace").splitlines())
+    slept: dict[int, float] = defaultdict(float)
+    class_of_word: dict[int, int] = {}
+    asleep = 0.0
+    for one in calls:
+        if one.is_wait and waits_for_lock(one.stack):
+            asleep += one.seconds
+            number = profile.class_of(callers(one.stack))
+            if number is not None:
+                slept[number] += one.seconds
+                class_of_word[one.word] = number
+    print(f"\n{name}: asleep for locks {asleep * 1e3:.1f} ms by strace, {len(calls):,} calls of futex;", end=" ")
+    print(f"waited {profile.everything * 1e3:.1f} ms by the profile")
+    if max(asleep, profile.everything) < LEAST_S:
+        # strace finds its sleeps without the profile's help: both say that nobody waits.
+        pytest.skip(f"{name}: nobody waits: {asleep * 1e3:.1f} ms and {profile.everything * 1e3:.1f} ms")
+    assert 0.5 < profile.everything / max(asleep, 1e-9) < 2, "they do not see the same waiting"
+    shares = {
+        one: (slept[one] / asleep, profile.waited[one] / profile.everything)
+        for one in slept.keys() | profile.waited.keys()
+    }
+    ranked = sorted(shares, key=lambda one: -shares[one][1])
+    for one in ranked[:4]:
+        print(f"  class {one}: strace {100 * shares[one][0]:.1f} %, profile {100 * shares[one][1]:.1f} %")
+    for one, (theirs, ours) in shares.items():
+        assert abs(theirs - ours) <= FURTHEST_SHARES, one
+    first = ranked[0]
+    assert slept[first] >= LEAST_FIRST * max(slept.values()), "another lock comes first"
+    compare_holders(profile.holders, class_of_word, futex_calls.kept(calls))
 
 
-def compare_holders(kernel: Kernel, process: dict, one: int) -> None:
-    """The place that keeps others waiting longest is, by both, the same one, or they are near each other."""
-    by_profile = holders_of(process, one)
-    by_kernel = kernel.holders(one, set(by_profile))
-    known = sum(by_kernel.values()) - by_kernel.get(0, 0)
-    total = max(sum(by_kernel.values()), 1)
-    print(f"  holders: {100 * known / total:.0f} % of what the kernel woke is at places that the profile has")
-    for place in sorted(by_profile, key=by_profile.get, reverse=True)[:3]:
-        shares = [100 * sums.get(place, 0) / max(sum(sums.values()), 1) for sums in (by_kernel, by_profile)]
-        print(f"    {place:#x}: kernel {shares[0]:.1f} %, profile {shares[1]:.1f} %")
-    assert known > 0.5 * total, "other places wake the threads"
-    first = max(by_profile, key=by_profile.get)
-    assert by_kernel[first] >= LEAST_FIRST * max(ns for place, ns in by_kernel.items() if place), "another holder"
+def compare_holders(ours: dict, class_of_word: dict[int, int], wakes: dict) -> None:
+    """The place that keeps threads waiting longest is the same one by both, or nearly as long by the other."""
+    mine = {(number, place): s for number, places in ours.items() for place, s in places.items()}
+    theirs: dict[tuple | None, float] = defaultdict(float)
+    count = 0
+    for word, number in class_of_word.items():
+        for wake, seconds in wakes.get(word, []):
+            key = (number, next(iter(callers(wake.stack)), None))
+            theirs[key if key in mine else None] += seconds
+            count += 1
+    all_ours, all_theirs = sum(mine.values()), sum(theirs.values())
+    unknown = theirs.pop(None, 0.0)
+    print(f"  {count:,} wakes; {100 * unknown / max(all_theirs, 1e-9):.1f} % from places not in the profile")
+    if count < LEAST_WAKES:
+        pytest.skip(f"{count} wakes are too few to say who keeps threads waiting; the locks agree")
+    ranked = sorted(mine, key=lambda key: -mine[key])
+    for key in ranked[:3]:
+        number, (path, address) = key
+        print(f"    class {number} until {Path(path).name}+{address:#x}:", end=" ")
+        print(f"strace {100 * theirs[key] / all_theirs:.1f} %, profile {100 * mine[key] / all_ours:.1f} %")
+    assert unknown < 0.5 * all_theirs, "other places wake the threads"
+    assert theirs[ranked[0]] >= LEAST_FIRST * max(theirs.values()), "another holder"
 
 
 @pytest.fixture
 def run(tmp_path):
-    if why := why_no_tracer(LIBRARY) or why_no_kprobes():
+    if why := futex_calls.why_not():
         pytest.skip(why)
     return Run(tmp_path)
 
 
+def test_a_program_with_a_known_holder(run):
+    """What is asked of the others, where the answer is known: all waits are for one mutex, kept in one place."""
+    with run.watched(BUILD / "tests/profile/profile_hot_locks", "sleep"):
+        pass
+    compare(run, "profile_hot_locks")
+
+
 def test_db_bench(run):
-    words = ["--threads=4", "--num=10000", "--memtablerep=hash_linkedlist", "--prefix_size=8", "--keys_per_prefix=4"]
+    words = ["--threads=4", "--num=500", "--memtablerep=hash_linkedlist", "--prefix_size=8", "--keys_per_prefix=4"]
     words += ["--inplace_update_support=1", "--inplace_update_num_locks=1", "--allow_concurrent_memtable_write=0"]
     words += ["--duration=3", "--benchmarks=fillseq,readwhilewriting", f"--db={run.folder}/db"]
     with run.watched(needs("db_bench"), *words):
@@ -307,7 +261,7 @@ def test_db_bench(run):
 
 
 def test_kyoto(run):
-    with run.watched(needs("kccachetest"), "order", "-th", "4", "-rnd", "200000"):
+    with run.watched(needs("kccachetest"), "order", "-th", "4", "-rnd", "2000"):
         pass
     compare(run, "kccachetest")
 
@@ -319,7 +273,7 @@ def test_memcached(run):
         wait_for_port(port)
         load = [needs(BUILD / "apps/memcaslap"), f"--servers=127.0.0.1:{port}", "--threads=1", "--concurrency=32"]
         subprocess.run([*load, "--time=3s"], check=True, capture_output=True, timeout=60)
-        server.terminate()
+        os.kill(server, signal.SIGTERM)
     compare(run, "memcached")
 
 
@@ -350,7 +304,7 @@ remote-control:
         time.sleep(2)
         load = [needs(UNPACKED / "bin/dnsperf"), "-s", "127.0.0.1", "-p", str(port), "-d", run.folder / "queries"]
         subprocess.run([*load, "-l", "3", "-c", "8"], env=os.environ | paths, capture_output=True, timeout=60)
-        program.terminate()
+        os.kill(program, signal.SIGTERM)
     compare(run, "unbound")
 
 

@@ -24,15 +24,6 @@ def why_no_tracer(library: Path) -> str:
     return "" if done.returncode == 0 else f"bpftrace may not look here: {done.stderr.strip().splitlines()[-1:]}"
 
 
-@cache
-def why_no_kprobes() -> str:
-    """Empty: bpftrace may look at the kernel's own functions."""
-    done = subprocess.run(
-        ["bpftrace", "-e", "kprobe:__x64_sys_futex {} BEGIN { exit(); }"], capture_output=True, text=True, timeout=60
-    )
-    return "" if done.returncode == 0 else f"bpftrace may not look at the kernel: {done.stderr.strip()[-200:]}"
-
-
 def attached(tracer: subprocess.Popen, said: Path) -> bool:
     """Each place that it looks at is an open event of the tracer's, beside one for each processor."""
     wanted = re.search(r"Attaching (\d+) probes?", said.read_text())
