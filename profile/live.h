@@ -72,7 +72,7 @@ struct Live {
   NativeAtomic<std::uint32_t> tid;  // 0: of no thread
   NativeAtomic<std::uint32_t> held;
   NativeAtomic<std::uint32_t> waiting;
-  NativeAtomic<std::uint64_t> self;  // what pthread_self says: who joins the thread waits for that
+  NativeAtomic<std::uint64_t> self;  // what pthread_self says: a join waits for that
   Waiting wait[kMostWaits];
   Signalled signalled[kSignals];
   Hold hold[kMostHolds];

@@ -7,8 +7,8 @@
 namespace lockswap::profile {
 namespace {
 
-// A line is "BEGIN-END PERMISSIONS OFFSET DEVICE INODE     PATH", read byte by byte: it may be of any
-// length, and come in parts.
+// A line is "BEGIN-END PERMISSIONS OFFSET DEVICE INODE     PATH", read byte by byte: it may be of
+// any length, and come in parts.
 class Lines {
  public:
   explicit Lines(Record& r) noexcept : record_(r) {}

@@ -1,6 +1,6 @@
 // A cancellation may unwind a wait: nothing that has to be done stands on the stack then. What
-// stays is a waiter that is counted, so later posts leave behind who they are without need; and that
-// the thread waits, until it has ended.
+// stays is a waiter that is counted, so later posts leave behind who they are without need; and the
+// thread's wait in its Live, until it has ended.
 #include "profile/meetings.h"
 
 #include <cerrno>

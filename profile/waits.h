@@ -60,10 +60,10 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
   live.held.store(held + 1, release);  // pairs with the look of another process
 }
 
-// The same for a lock that the thread took lately and has now, with nothing to time. False: there is
-// more to do. A signal handler may do the same in the midst of this: then it ends what it begins,
-// and leaves in the unfinished hold what is its own. If it took a lock with the same place in
-// `recent`, this acquisition counts as one of that lock.
+// The same for a lock that the thread took lately and has now, with nothing to time. False: there
+// is more to do. A signal handler may do the same in the midst of this: then it ends what it
+// begins, and leaves in the unfinished hold what is its own. If it took a lock with the same place
+// in `recent`, this acquisition counts as one of that lock.
 [[gnu::always_inline]] inline bool begin_plain_hold(const Me& m, const void* lock,
                                                     const Recent& recent,
                                                     const void* caller) noexcept {

@@ -67,7 +67,7 @@ Thread* take_thread(World& w) noexcept {
       for (KnownStack& known : t->known)
         known.count = 0;  // it has another stack
       for (Recent& recent : t->recent)
-        recent.key = 0;  // each tally is to be told of the new thread
+        recent.key = 0;  // each tally is to know the new thread
       t->split = {};
       return t;
     }

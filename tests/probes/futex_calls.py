@@ -1,4 +1,4 @@
-"""Which threads slept in futex(2), on which word, for how long, and who woke them: by strace, with the stack of each.
+"""Which threads slept in futex(2), on which word, for how long, and what woke them: by strace, with the stack of each.
 
 It works where a process may be traced, also on kernels without kprobes, and knows nothing of any lock."""
 
@@ -96,17 +96,16 @@ def _address(path: str, offset: int) -> int:
     return next((offset - begin + own for begin, size, own in _segments(path) if 0 <= offset - begin < size), offset)
 
 
-def kept(calls: list[Call]) -> dict[int, list[tuple[Call, float]]]:
-    """By word: each call that woke somebody, and for how many seconds the first of its sleepers had waited then."""
-    events = sorted(calls, key=lambda one: one.begin)
-    waits = defaultdict(list)
-    for one in events:
-        if one.is_wait:
-            waits[one.word].append(one)
+def ended(calls: list[Call]) -> dict[int, list[tuple[Call, float]]]:
+    """By word: for each sleep the call that ended it, and how many seconds it was: the last one that woke a thread."""
+    wakes = defaultdict(list)
+    for one in sorted(calls, key=lambda one: one.begin):
+        if not one.is_wait and one.woken:
+            wakes[one.word].append(one)
     found = defaultdict(list)
-    for wake in events:
-        if not wake.is_wait and wake.woken:
-            sleeping = [w.begin for w in waits[wake.word] if w.begin <= wake.begin <= w.begin + w.seconds + 0.001]
-            if sleeping:
-                found[wake.word].append((wake, wake.begin - min(sleeping)))
+    for wait in (one for one in calls if one.is_wait):
+        end = wait.begin + wait.seconds
+        last = next((one for one in reversed(wakes[wait.word]) if wait.begin <= one.begin <= end), None)
+        if last is not None:
+            found[wait.word].append((last, wait.seconds))
     return found

@@ -2,7 +2,7 @@
 
 strace shows each sleep and each wake of the same run, with its stack, and knows nothing of the profile. Which lock a
 word belongs to follows from the sleeping thread's stack, where the return addresses stand that the profile has for its
-waiters. Who kept it waiting follows in the same way from the stack of the call that woke it."""
+waiters. The place that kept it waiting follows in the same way from the stack of the call that woke it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import futex_calls
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.full
 LEAST_S = 0.02
 FURTHEST_SHARES = 0.2
 LEAST_FIRST = 0.7
-LEAST_WAKES = 10
+LEAST_SLEEPS = 20
 
 DUCKDB = """
 import duckdb, threading
@@ -104,9 +104,10 @@ class Run:
 def child_of(tracer: subprocess.Popen) -> int:
     """A signal is to go to the program: strace would leave it alone and end."""
     for _ in range(1000):
-        children = Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
-        if children:
-            return int(children[0])
+        for child in Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split():
+            with suppress(OSError):  # strace tries some things first, in children that end at once
+                if Path(f"/proc/{child}/exe").readlink().name not in ("strace", "env"):
+                    return int(child)
         time.sleep(0.01)
     raise AssertionError("strace starts nothing")
 
@@ -198,7 +199,8 @@ def compare(run: Run, name: str) -> None:
     if max(asleep, profile.everything) < LEAST_S:
         # strace finds its sleeps without the profile's help: both say that nobody waits.
         pytest.skip(f"{name}: nobody waits: {asleep * 1e3:.1f} ms and {profile.everything * 1e3:.1f} ms")
-    assert 0.5 < profile.everything / max(asleep, 1e-9) < 2, "they do not see the same waiting"
+    # strace stops a thread at each call, before and after what it takes the time of: the profile has that, too.
+    assert 0.5 < profile.everything / max(asleep, 1e-9) < 4, "they do not see the same waiting"
     shares = {
         one: (slept[one] / asleep, profile.waited[one] / profile.everything)
         for one in slept.keys() | profile.waited.keys()
@@ -210,24 +212,31 @@ def compare(run: Run, name: str) -> None:
         assert abs(theirs - ours) <= FURTHEST_SHARES, one
     first = ranked[0]
     assert slept[first] >= LEAST_FIRST * max(slept.values()), "another lock comes first"
-    compare_holders(profile.holders, class_of_word, futex_calls.kept(calls))
+    compare_holders(profile.holders, class_of_word, futex_calls.ended(calls))
 
 
 def compare_holders(ours: dict, class_of_word: dict[int, int], wakes: dict) -> None:
     """The place that keeps threads waiting longest is the same one by both, or nearly as long by the other."""
     mine = {(number, place): s for number, places in ours.items() for place, s in places.items()}
     theirs: dict[tuple | None, float] = defaultdict(float)
+    elsewhere: dict[tuple, float] = defaultdict(float)
     count = 0
     for word, number in class_of_word.items():
         for wake, seconds in wakes.get(word, []):
             key = (number, next(iter(callers(wake.stack)), None))
             theirs[key if key in mine else None] += seconds
+            if key not in mine:
+                elsewhere[key] += seconds
             count += 1
     all_ours, all_theirs = sum(mine.values()), sum(theirs.values())
     unknown = theirs.pop(None, 0.0)
-    print(f"  {count:,} wakes; {100 * unknown / max(all_theirs, 1e-9):.1f} % from places not in the profile")
-    if count < LEAST_WAKES:
-        pytest.skip(f"{count} wakes are too few to say who keeps threads waiting; the locks agree")
+    other = 100 * unknown / max(all_theirs, 1e-9)
+    print(f"  {count:,} sleeps ended by a wake; {other:.1f} % from places not in the profile")
+    for number, place in sorted(elsewhere, key=lambda key: -elsewhere[key])[:3]:
+        where = f"{Path(place[0]).name}+{place[1]:#x}" if place else "no call of a lock"
+        print(f"    class {number} from {where}: {100 * elsewhere[number, place] / all_theirs:.1f} %")
+    if count < LEAST_SLEEPS:
+        pytest.skip(f"{count} sleeps are too few to say who keeps threads waiting; the locks agree")
     ranked = sorted(mine, key=lambda key: -mine[key])
     for key in ranked[:3]:
         number, (path, address) = key
@@ -271,8 +280,8 @@ def test_memcached(run):
     words = ["-l", "127.0.0.1", "-p", port, "-U", "0", "-u", "root", "-t", "4", "-m", "64"]
     with run.watched(needs(BUILD / "apps/memcached"), *words) as server:
         wait_for_port(port)
-        load = [needs(BUILD / "apps/memcaslap"), f"--servers=127.0.0.1:{port}", "--threads=1", "--concurrency=32"]
-        subprocess.run([*load, "--time=3s"], check=True, capture_output=True, timeout=60)
+        load = [needs(BUILD / "apps/memcaslap"), f"--servers=127.0.0.1:{port}", "--threads=1", "--concurrency=64"]
+        subprocess.run([*load, "--time=6s"], check=True, capture_output=True, timeout=60)
         os.kill(server, signal.SIGTERM)
     compare(run, "memcached")
 
@@ -288,6 +297,7 @@ server:
   do-daemonize: no
   username: ""
   chroot: ""
+  directory: ""
   pidfile: ""
   use-syslog: no
   do-ip6: no
@@ -303,7 +313,9 @@ remote-control:
     with run.watched(*server, "-d", "-c", run.folder / "unbound.conf") as program:
         time.sleep(2)
         load = [needs(UNPACKED / "bin/dnsperf"), "-s", "127.0.0.1", "-p", str(port), "-d", run.folder / "queries"]
-        subprocess.run([*load, "-l", "3", "-c", "8"], env=os.environ | paths, capture_output=True, timeout=60)
+        subprocess.run(
+            [*load, "-l", "3", "-c", "8"], env=os.environ | paths, capture_output=True, check=True, timeout=60
+        )
         os.kill(program, signal.SIGTERM)
     compare(run, "unbound")
 

@@ -1,4 +1,5 @@
-// More of everything than a profile has room for. Usage: profile_fill holds | stacks | classes | objects | pairs
+// More of everything than a profile has room for.
+// Usage: profile_fill holds | stacks | classes | objects | pairs
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
