@@ -12,9 +12,10 @@ namespace lockswap::profile {
 
 inline bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
 
-[[gnu::always_inline]] inline void count_acquisition(Thread& t, const Seen& seen, const void* lock,
-                                                     Mode mode, bool waited,
-                                                     const void* caller) noexcept {
+template <Kind kKind>
+inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mode mode, bool waited,
+                              const void* caller) noexcept {
+  note_recent<kKind>(t, seen, lock, mode);
   begin_hold(t, lock, seen, mode, waited, caller);
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
 }
@@ -37,7 +38,7 @@ template <Kind kKind, class Acquire>
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
     count_wait(*t, seen, wait, mode, end, caller);
-    count_acquisition(*t, seen, lock, mode, true, caller);
+    count_acquisition<kKind>(*t, seen, lock, mode, true, caller);
   } else if (error == ETIMEDOUT && seen.tally != nullptr) {
     ++seen.tally->timeouts;
     seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
@@ -46,9 +47,10 @@ template <Kind kKind, class Acquire>
   return error;
 }
 
+// With all that may be to do: a new lock, a hold that is timed, a wait.
 template <Kind kKind, class Try, class Acquire>
-int acquire_lock(const void* lock, Mode mode, const void* caller, Try attempt,
-                 Acquire acquire) noexcept {
+[[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, Try attempt,
+                                      Acquire acquire) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) [[unlikely]]
@@ -59,28 +61,57 @@ int acquire_lock(const void* lock, Mode mode, const void* caller, Try attempt,
     return acquire();
   }
   const int error = attempt();
-  if (is_acquired(error)) [[likely]] {
-    count_acquisition(*t, seen, lock, mode, false, caller);
+  if (is_acquired(error)) {
+    count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
     return error;
   }
   return acquire_slowly<kKind>(entry, seen, lock, mode, caller, acquire);
 }
 
-template <Kind kKind, class Try>
-int try_lock(const void* lock, Mode mode, const void* caller, Try attempt) noexcept {
-  Entry entry;
+// After a try that said `error`.
+template <Kind kKind>
+[[gnu::noinline]] int count_try(int error, const void* lock, Mode mode,
+                                const void* caller) noexcept {
+  const Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) [[unlikely]]
-    return attempt();
+  if (t == nullptr) return error;
   const Seen seen = see<kKind>(*t, lock, caller);
-  const int error = attempt();
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
-    count_acquisition(*t, seen, lock, mode, false, caller);
+    count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
   } else if (error == EBUSY && seen.tally != nullptr) {
     ++seen.tally->failed_tries;
   }
   return error;
+}
+
+// Most acquisitions are of a lock that is free, and that the thread took before: those have the
+// short way here. It writes nothing but the counts and the hold.
+template <Kind kKind, class Try, class Acquire>
+[[gnu::always_inline]] inline int acquire_lock(const void* lock, Mode mode, Try attempt,
+                                               Acquire acquire) noexcept {
+  const Recent* const recent = find_recent<kKind>(me(), lock, mode);
+  if (recent == nullptr) [[unlikely]]
+    return acquire_in_full<kKind>(lock, mode, LOCKSWAP_PROFILE_CALLER, attempt, acquire);
+  const int error = attempt();
+  if (error != 0) [[unlikely]] {
+    if (is_acquired(error)) return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
+    return acquire_in_full<kKind>(
+        lock, mode, LOCKSWAP_PROFILE_CALLER, [] { return EBUSY; }, acquire);
+  }
+  if (!begin_plain_hold(me(), lock, *recent, LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
+    return count_try<kKind>(0, lock, mode, LOCKSWAP_PROFILE_CALLER);
+  return 0;
+}
+
+template <Kind kKind, class Try>
+[[gnu::always_inline]] inline int try_lock(const void* lock, Mode mode, Try attempt) noexcept {
+  const Recent* const recent = find_recent<kKind>(me(), lock, mode);
+  const int error = attempt();
+  if (error != 0 || recent == nullptr ||
+      !begin_plain_hold(me(), lock, *recent, LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
+    return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
+  return 0;
 }
 
 // Before a release; nullptr: nobody waits for it.
@@ -121,13 +152,9 @@ template <Kind kKind, class Unlock>
 template <Kind kKind, class Unlock>
 [[gnu::always_inline]] inline int release_lock(const void* lock, const void* caller,
                                                Unlock unlock) noexcept {
-  bool is_over = false;
-  {
-    const Entry entry;
-    Thread* const t = entry.thread();
-    is_over = t == nullptr || end_plain_hold(*t, lock);
-  }
-  return is_over ? unlock() : release_slowly<kKind>(lock, caller, unlock);
+  if (end_plain_hold(me(), lock)) [[likely]]
+    return unlock();
+  return release_slowly<kKind>(lock, caller, unlock);
 }
 
 // The object begins here, or begins anew.

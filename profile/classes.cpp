@@ -77,8 +77,11 @@ Tally* make_tally(Thread& t, std::uint32_t number, Kind kind) noexcept {
     at = take_bytes(bytes_of_tally(kind));
     if (at != 0) {
       Class& c = record().class_of[number];
-      at_offset<Tally>(at)->next = c.tallies.load(relaxed);  // relaxed: under the guard
-      c.tallies.store(at, release);  // for a reader of the file while it is written
+      Tally& tally = *at_offset<Tally>(at);
+      for (std::uint32_t mode = 0; mode < (kind == Kind::rwlock ? 2 : 1); ++mode)
+        tally.mode[mode].plain_hold = Hold::packed(number, mode);
+      tally.next = c.tallies.load(relaxed);  // relaxed: under the guard
+      c.tallies.store(at, release);          // for a reader of the file while it is written
       t.tally[number] = at;
     }
     world().guard.unlock();

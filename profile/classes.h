@@ -57,9 +57,8 @@ struct Seen {
   Tally* tally;          // nullptr: the call is not counted
 };
 
-// Inlined, as all that stands between a call and a lock that is free.
 template <Kind kKind>
-[[gnu::always_inline]] inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
+inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
   Object* const o = find_object(reinterpret_cast<std::uint64_t>(lock));
   if (o == nullptr) [[unlikely]] {
     record().dropped.objects.fetch_add(1, relaxed);  // relaxed: a count
@@ -74,6 +73,31 @@ template <Kind kKind>
   if (tally != nullptr && tally->last_thread != t.serial) [[unlikely]]
     note_thread(t, *tally);
   return {o, number, tally};
+}
+
+// What the thread needs to count this lock again.
+template <Kind kKind>
+inline void note_recent(Thread& t, const Seen& seen, const void* lock, Mode mode) noexcept {
+  if (seen.tally == nullptr) return;
+  const std::uint64_t key = Recent::key_of(lock, kKind, mode);
+  // A signal handler finds it whole or not at all: while this is written, it keeps away.
+  t.recent[Recent::place_of(key)] = {key, seen.object,
+                                     &seen.tally->mode[static_cast<std::uint32_t>(mode)],
+                                     Object::packed(seen.number, kKind)};
+}
+
+// The same as see, for a lock that the thread took lately; nullptr: it is to be seen.
+template <Kind kKind>
+[[gnu::always_inline]] inline const Recent* find_recent(const Me& m, const void* lock,
+                                                        Mode mode) noexcept {
+  if (!m.ready) [[unlikely]]
+    return nullptr;
+  const std::uint64_t key = Recent::key_of(lock, kKind, mode);
+  const Recent& recent = m.thread->recent[Recent::place_of(key)];
+  if (recent.key != key) [[unlikely]]
+    return nullptr;
+  // relaxed: as in see
+  return recent.object->what.load(relaxed) == recent.what ? &recent : nullptr;
 }
 
 }  // namespace lockswap::profile

@@ -12,6 +12,7 @@
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/ticks.h"
+#include "profile/mappings.h"
 
 namespace lockswap::profile {
 namespace {
@@ -140,6 +141,7 @@ bool reopen_file() noexcept {
 }
 
 void close_file() noexcept {
+  note_made_code(*the_record);
   the_record->last_ns.store(monotonic_ns(), relaxed);
   the_record->slept.store(slept() - the_record->slept_before, relaxed);
   the_record->ended.store(1, relaxed);

@@ -19,21 +19,32 @@ inline constexpr std::uint32_t kSignals = 16;
 // look finds what changed meanwhile.
 struct Hold {
   NativeAtomic<std::uint64_t> address;
-  NativeAtomic<std::uint64_t> since;   // ticks; 0: it is not timed
   NativeAtomic<std::uint64_t> caller;  // what the function that acquired it returns to
-  NativeAtomic<std::uint32_t> number;  // of the class
-  NativeAtomic<std::uint32_t> how;     // the mode; kSampled: it counts in the histogram; kWaited
+  NativeAtomic<std::uint64_t> what;    // the number of its class above, how it is held below
+  NativeAtomic<std::uint64_t> object;  // what the process itself knows of the lock, by its address
+  NativeAtomic<std::uint64_t> since;   // ticks; of a hold that is not timed it is an older one's
 
-  // kWaited: the thread has waited for another lock since. kSplit: its processor time at the
-  // beginning is in Thread::split.
-  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kSplit = 16, kModes = 3;
+  // The mode, and: kSampled: it counts in the histogram. kWaited: the thread has waited for another
+  // lock since. kSplit: its processor time at the beginning is in Thread::split. kTimed: `since` is
+  // known.
+  static constexpr std::uint32_t kSampled = 4, kWaited = 8, kSplit = 16, kTimed = 32, kModes = 3;
+
+  static constexpr std::uint64_t packed(std::uint32_t number, std::uint32_t how) noexcept {
+    return std::uint64_t{number} << 32 | how;
+  }
+  std::uint32_t how() const noexcept { return static_cast<std::uint32_t>(what.load(relaxed)); }
+  std::uint32_t number() const noexcept {
+    return static_cast<std::uint32_t>(what.load(relaxed) >> 32);
+  }
+  // 0: it is not timed.
+  std::uint64_t begin() const noexcept { return (how() & kTimed) != 0 ? since.load(relaxed) : 0; }
 
   void copy(const Hold& from) noexcept {
     address.store(from.address.load(relaxed), relaxed);
-    since.store(from.since.load(relaxed), relaxed);
     caller.store(from.caller.load(relaxed), relaxed);
-    number.store(from.number.load(relaxed), relaxed);
-    how.store(from.how.load(relaxed), relaxed);
+    what.store(from.what.load(relaxed), relaxed);
+    object.store(from.object.load(relaxed), relaxed);
+    since.store(from.since.load(relaxed), relaxed);
   }
 };
 
@@ -61,6 +72,7 @@ struct Live {
   NativeAtomic<std::uint32_t> tid;  // 0: of no thread
   NativeAtomic<std::uint32_t> held;
   NativeAtomic<std::uint32_t> waiting;
+  NativeAtomic<std::uint64_t> self;  // what pthread_self says: a join waits for that
   Waiting wait[kMostWaits];
   Signalled signalled[kSignals];
   Hold hold[kMostHolds];
@@ -84,7 +96,7 @@ struct Live {
   }
   void mark_holds_waited() noexcept {
     for (std::uint32_t i = held.load(relaxed); i-- != 0;)
-      hold[i].how.store(hold[i].how.load(relaxed) | Hold::kWaited, relaxed);
+      hold[i].what.store(hold[i].what.load(relaxed) | Hold::kWaited, relaxed);
   }
   void end_wait() noexcept {
     const std::uint32_t n = waiting.load(relaxed);

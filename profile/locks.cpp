@@ -19,8 +19,7 @@ int destroy_mutex(pthread_mutex_t* m) noexcept {
   return end_lock(m, [=] { return mutex.destroy(m); });
 }
 int try_mutex(pthread_mutex_t* m) noexcept {
-  return try_lock<Kind::mutex>(m, Mode::exclusive, LOCKSWAP_PROFILE_CALLER,
-                               [=] { return mutex.trylock(m); });
+  return try_lock<Kind::mutex>(m, Mode::exclusive, [=] { return mutex.trylock(m); });
 }
 int unlock_mutex(pthread_mutex_t* m) noexcept {
   return release_lock<Kind::mutex>(m, LOCKSWAP_PROFILE_CALLER, [=] { return mutex.unlock(m); });
@@ -32,7 +31,7 @@ template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
 struct LockMutex<kMember> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
     return acquire_lock<Kind::mutex>(
-        m, Mode::exclusive, LOCKSWAP_PROFILE_CALLER, [=] { return mutex.trylock(m); },
+        m, Mode::exclusive, [=] { return mutex.trylock(m); },
         [=] { return (mutex.*kMember)(m, args...); });
   }
 };
@@ -53,8 +52,7 @@ int attempt_rwlock(pthread_rwlock_t* l) noexcept {
 }
 template <Mode kMode>
 int try_rwlock(pthread_rwlock_t* l) noexcept {
-  return try_lock<Kind::rwlock>(l, kMode, LOCKSWAP_PROFILE_CALLER,
-                                [=] { return attempt_rwlock<kMode>(l); });
+  return try_lock<Kind::rwlock>(l, kMode, [=] { return attempt_rwlock<kMode>(l); });
 }
 template <auto kMember, Mode kMode>
 struct LockRwlock;
@@ -62,7 +60,7 @@ template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mod
 struct LockRwlock<kMember, kMode> {
   static int call(pthread_rwlock_t* l, Args... args) noexcept {
     return acquire_lock<Kind::rwlock>(
-        l, kMode, LOCKSWAP_PROFILE_CALLER, [=] { return attempt_rwlock<kMode>(l); },
+        l, kMode, [=] { return attempt_rwlock<kMode>(l); },
         [=] { return (rwlock.*kMember)(l, args...); });
   }
 };

@@ -1,5 +1,6 @@
 // A cancellation may unwind a wait: nothing that has to be done stands on the stack then. What
-// stays is a waiter that is counted, so later posts leave behind who they are without need.
+// stays is a waiter that is counted, so later posts leave behind who they are without need; and the
+// thread's wait in its Live, until it has ended.
 #include "profile/meetings.h"
 
 #include <cerrno>
@@ -14,8 +15,10 @@ constinit WaitOps waits{};
 
 constexpr std::uint64_t address_of(pthread_t thread) noexcept { return thread; }
 
-void begin_meeting(Thread& t, Object& o, std::uint64_t now) noexcept {
-  t.live->mark_holds_waited();
+void begin_meeting(Thread& t, const Seen& seen, const void* what, std::uint64_t now,
+                   const void* caller) noexcept {
+  t.live->begin_wait(what, nullptr, now, caller, take_stack(t, caller, now), seen.number, 0);
+  Object& o = *seen.object;
   // relaxed, both: a thread that ends the wait before it sees them ends it soon.
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
 }
@@ -41,12 +44,16 @@ template <class Wait, class EndOf>
 int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, EndOf end_of) {
   const std::uint32_t process = world().number;
   const std::uint64_t begin = Ticks::now();
-  begin_meeting(*entry.thread(), *seen.object, begin);
+  Thread& mine = *entry.thread();
+  // relaxed: an address, once there, stays.
+  begin_meeting(mine, seen, reinterpret_cast<const void*>(seen.object->address.load(relaxed)),
+                begin, caller);
   entry.leave();
   const int result = wait();
   const int error = errno;
   Thread* const t = entry.again();
   if (process == world().number) {  // else a handler forked, and nothing of this is the child's
+    mine.live->end_wait();
     seen.object->waiters.fetch_sub(1, relaxed);  // relaxed: a count
     const End end = t == nullptr ? End::other : end_of(result, error);
     if (end == End::met) {

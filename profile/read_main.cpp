@@ -265,16 +265,15 @@ class LiveThreads {
            a.since.load(relaxed) == b.since.load(relaxed);
   }
   static bool is_same(const Hold& a, const Hold& b) {
-    return a.address.load(relaxed) == b.address.load(relaxed) &&
-           a.since.load(relaxed) == b.since.load(relaxed) &&
-           a.how.load(relaxed) == b.how.load(relaxed) &&
+    return a.address.load(relaxed) == b.address.load(relaxed) && a.begin() == b.begin() &&
+           a.what.load(relaxed) == b.what.load(relaxed) &&
            a.caller.load(relaxed) == b.caller.load(relaxed);
   }
   static const char* mode(std::uint32_t m) { return m == 1 ? "shared" : "exclusive"; }
 
   void thread(const Live& one, const Live& two) const {
     const bool same = one.tid.load(relaxed) == two.tid.load(relaxed);
-    std::printf("{\"tid\":%u,\"holds\":[", two.tid.load(relaxed));
+    std::printf("{\"tid\":%u,\"self\":%llu,\"holds\":[", two.tid.load(relaxed), number(two.self));
     const char* separator = "";
     const auto in_both = [&](std::uint32_t a, std::uint32_t b, std::uint32_t most) {
       return same ? std::min({a, b, most}) : 0;
@@ -284,10 +283,8 @@ class LiveThreads {
       const Hold& h = two.hold[i];
       if (!is_same(one.hold[i], h)) continue;
       std::printf("%s\n {\"address\":%llu,\"class\":%u,\"mode\":\"%s\"", separator,
-                  number(h.address), h.number.load(relaxed),
-                  mode(h.how.load(relaxed) & Hold::kModes));
-      std::printf(",\"age_ns\":%lld,\"caller\":%llu}", age(h.since.load(relaxed)),
-                  number(h.caller));
+                  number(h.address), h.number(), mode(h.how() & Hold::kModes));
+      std::printf(",\"age_ns\":%lld,\"caller\":%llu}", age(h.begin()), number(h.caller));
       separator = ",";
     }
     std::printf("],\"waits\":[");
@@ -332,10 +329,15 @@ void process(const File& file, const LiveThreads* live) {
               r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
               number(r.last_ns), number(r.threads));
   std::printf(",\"slept\":%llu", number(r.slept));
-  std::printf(
-      ",\n\"cost\":{\"pair_ns\":%.2f,\"stack_ns\":%llu,\"unwound\":%llu,\"unwind_ns\":%llu}",
-      static_cast<double>(r.pair_ns_256) / 256, static_cast<Number>(r.stack_ns), number(r.unwound),
-      number(r.unwind_ns));
+  std::printf(",\n\"cost\":{\"pair_ns\":%.2f,\"stack_ns\":%llu,\"unwound\":%llu,\"unwind_ns\":%llu",
+              static_cast<double>(r.pair_ns_256) / 256, static_cast<Number>(r.stack_ns),
+              number(r.unwound), number(r.unwind_ns));
+  std::printf(",\"start_ns\":%llu}", static_cast<Number>(r.start_ns));
+  std::printf(",\n\"made_code\":[");
+  for (std::uint32_t i = 0; i < std::min(r.made_code.load(relaxed), kMostMadeCode); ++i)
+    std::printf("%s[%llu,%llu]", i == 0 ? "" : ",", static_cast<Number>(r.made[i].begin),
+                static_cast<Number>(r.made[i].end));
+  std::printf("]");
   const Dropped& d = r.dropped;
   std::printf(",\n\"dropped\":{\"objects\":%llu,\"tallies\":%llu,\"stacks\":%llu",
               number(d.objects), number(d.tallies), number(d.stacks));

@@ -16,7 +16,7 @@
 namespace lockswap::profile {
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 3;
+inline constexpr std::uint32_t kSchema = 4;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;
@@ -26,6 +26,7 @@ inline constexpr std::uint32_t kPairSlots = 4096;
 inline constexpr std::uint32_t kChainSlots = 2048;
 inline constexpr std::uint32_t kMostModules = 256;
 inline constexpr std::uint32_t kMostFrames = 24;
+inline constexpr std::uint32_t kMostMadeCode = 64;
 
 // Waits below this are counted, not charged.
 inline constexpr std::uint64_t kThresholdNs = 10'000;
@@ -69,8 +70,10 @@ static_assert(Histogram::bucket(Histogram::begin(30)) == 30 &&
 // thread alone writes it: no atomic operation.
 struct ModeTally {
   std::uint64_t acquisitions;
-  std::uint64_t contended;  // a try at once failed
-  std::uint64_t wait_ns;    // of the contended ones
+  std::uint64_t next_drawn;  // that acquisition's hold is timed
+  std::uint64_t plain_hold;  // Hold::what of a hold that is not
+  std::uint64_t contended;   // a try at once failed
+  std::uint64_t wait_ns;     // of the contended ones
   std::uint64_t most_wait_ns;
   std::uint64_t long_waits;    // of kThresholdNs and more
   std::uint64_t timed_holds;   // in `hold`
@@ -81,7 +84,6 @@ struct ModeTally {
   std::uint64_t split_ns;         // how long they were
   std::uint64_t on_processor_ns;  // and how much of it the thread ran
   std::uint64_t long_expected;    // above 0: holds here tend to be long
-  std::uint64_t next_drawn;       // that acquisition's hold is timed
   Histogram wait;
   Histogram hold;
 };
@@ -131,6 +133,11 @@ struct Module {
   std::uint32_t build_id_size;
   std::uint8_t build_id[20];
   char path[256];  // "": the program
+};
+
+// Code in no file: a compiler's in the program.
+struct MadeCode {
+  std::uint64_t begin, end;
 };
 
 struct Stack {
@@ -190,6 +197,7 @@ struct Record {
   // What profiling costs, measured at the start.
   std::uint64_t pair_ns_256;              // of an acquisition and its release, 256th of ns
   std::uint64_t stack_ns;                 // of a stack that has to be unwound
+  std::uint64_t start_ns;                 // of the start, of processor time
   Word unwound, unwind_ns;                // how many were, and how long it took
   NativeAtomic<std::uint32_t> used;       // bytes of the file
   NativeAtomic<std::uint32_t> allocated;  // bytes that have blocks
@@ -199,6 +207,8 @@ struct Record {
   Offset live;  // the first Live
   Dropped dropped;
   Module module[kMostModules];
+  Offset made_code;  // of a process that came to its end
+  MadeCode made[kMostMadeCode];
   Class class_of[kMostClasses];
   Offset stack_at[kStackSlots];
   Pair pair[kPairSlots];

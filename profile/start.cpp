@@ -1,5 +1,6 @@
 #include "profile/start.h"
 
+#include "platform/clock.h"
 #include "platform/ticks.h"
 #include "profile/file.h"
 #include "profile/waits.h"
@@ -26,9 +27,12 @@ std::uint64_t pairs_ns_256(const MutexOps& ops) noexcept {
   return least * 256 / kPairsOfRound;
 }
 
+constinit std::uint64_t began_ns = 0;  // of the processor time of the thread that starts
+
 }  // namespace
 
 bool begin(const char* folder, const ModuleFunctions& functions) noexcept {
+  began_ns = thread_cpu_ns();
   modules = functions;
   Ticks::calibrate();
   if (!prepare_world() || !open_file(folder)) return false;
@@ -48,6 +52,7 @@ void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept {
   r.stack_ns = unwound == 0 ? 0 : r.unwind_ns.load(relaxed) / unwound;
   r.unwound.store(0, relaxed);
   r.unwind_ns.store(0, relaxed);
+  r.start_ns = thread_cpu_ns() - began_ns;
 }
 
 void forked() noexcept {

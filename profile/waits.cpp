@@ -127,7 +127,7 @@ void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, 
   Live& live = *t.live;
   const std::uint32_t held = live.held.load(relaxed);  // relaxed: this thread's own
   const std::uint64_t since = Ticks::now();
-  std::uint32_t how = static_cast<std::uint32_t>(mode);
+  std::uint32_t how = static_cast<std::uint32_t>(mode) | Hold::kTimed;
   if (sampled) {
     ModeTally& m = seen.tally->mode[static_cast<std::uint32_t>(mode)];
     // 1 to 2 * period - 1, so that no rhythm of the program hides a hold.
@@ -137,13 +137,18 @@ void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, 
     if (m.long_expected != 0 && begin_split(t, lock, since)) how |= Hold::kSplit;
   }
   Hold& h = live.hold[held];
-  // relaxed, all: `held` is stored behind them.
-  h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
-  h.since.store(since, relaxed);
-  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
-  h.number.store(seen.number, relaxed);
-  h.how.store(how, relaxed);
+  h.since.store(since, relaxed);  // relaxed: as the others
+  write_hold(h, lock, seen, how, caller);
   live.held.store(held + 1, release);  // pairs with the look of another process
+}
+
+void rewrite_hold(Hold& h, std::uint64_t address, Object* object, std::uint64_t what,
+                  const void* caller) noexcept {
+  // relaxed, all: this thread's own by now; another process that looks on looks twice.
+  h.address.store(address, relaxed);
+  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+  h.what.store(what, relaxed);
+  h.object.store(reinterpret_cast<std::uint64_t>(object), relaxed);
 }
 
 bool begin_split(Thread& t, const void* lock, std::uint64_t since) noexcept {

@@ -24,6 +24,19 @@ void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, b
 void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
                       const void* caller) noexcept;
 
+// relaxed, all: `held` is stored behind them.
+inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_t how,
+                       const void* caller) noexcept {
+  const Object* const o = seen.object != nullptr ? seen.object : &world().nothing;
+  h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
+  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+  h.what.store(Hold::packed(seen.number, how), relaxed);
+  h.object.store(reinterpret_cast<std::uint64_t>(o), relaxed);
+}
+// After a signal handler has written there.
+[[gnu::noinline]] void rewrite_hold(Hold& h, std::uint64_t address, Object* object,
+                                    std::uint64_t what, const void* caller) noexcept;
+
 // When the thread has acquired the lock. `waited`: the hold is timed in any case.
 [[gnu::always_inline]] inline void begin_hold(Thread& t, const void* lock, const Seen& seen,
                                               Mode mode, bool waited, const void* caller) noexcept {
@@ -42,30 +55,51 @@ void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, 
     begin_timed_hold(t, lock, seen, mode, sampled, caller);
     return;
   }
-  Hold& h = live.hold[held];
   // relaxed, all: `held` is stored behind them.
-  h.address.store(reinterpret_cast<std::uint64_t>(lock), relaxed);
-  h.since.store(0, relaxed);
-  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
-  h.number.store(seen.number, relaxed);
-  h.how.store(static_cast<std::uint32_t>(mode), relaxed);
+  write_hold(live.hold[held], lock, seen, static_cast<std::uint32_t>(mode), caller);
   live.held.store(held + 1, release);  // pairs with the look of another process
 }
 
-// Ends the thread's last hold, if that is all there is to do: it is of this lock, is not timed, and
-// nobody waits for it. Most holds are such.
-[[gnu::always_inline]] inline bool end_plain_hold(Thread& t, const void* lock) noexcept {
+// The same for a lock that the thread took lately and has now, with nothing to time. False: there
+// is more to do. A signal handler may do the same in the midst of this: then it ends what it
+// begins, and leaves in the unfinished hold what is its own. If it took a lock with the same place
+// in `recent`, this acquisition counts as one of that lock.
+[[gnu::always_inline]] inline bool begin_plain_hold(const Me& m, const void* lock,
+                                                    const Recent& recent,
+                                                    const void* caller) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(lock);
-  Live& live = *t.live;
+  ModeTally& tally = *recent.tally;
+  Live& live = *m.live;
+  const std::uint32_t held = live.held.load(relaxed);  // relaxed, all: as in begin_hold
+  if (tally.acquisitions >= tally.next_drawn || held >= kMostHolds) [[unlikely]]
+    return false;
+  ++tally.acquisitions;
+  Hold& h = live.hold[held];
+  h.address.store(address, relaxed);
+  h.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
+  h.what.store(tally.plain_hold, relaxed);
+  h.object.store(reinterpret_cast<std::uint64_t>(recent.object), relaxed);
+  live.held.store(held + 1, release);  // pairs with the look of another process
+  if (h.address.load(relaxed) != address) [[unlikely]]
+    rewrite_hold(h, address, recent.object, tally.plain_hold, caller);
+  return true;
+}
+
+// Ends the thread's last hold, if that is all there is to do: it is of this lock, is not timed, and
+// nobody waits for it. Most holds are such. In a forked child no object has an address.
+[[gnu::always_inline]] inline bool end_plain_hold(const Me& m, const void* lock) noexcept {
+  if (!m.ready) [[unlikely]]
+    return false;
+  Live& live = *m.live;
   // relaxed, all: as in end_hold and end_and_announce.
   const std::uint32_t held = live.held.load(relaxed);
-  if (held == 0 || t.pending.object != nullptr) [[unlikely]]
+  if (held == 0) [[unlikely]]
     return false;
   const Hold& h = live.hold[held - 1];
-  const Object& o = world().objects[place_of_object(address)];
-  if (h.address.load(relaxed) != address || h.since.load(relaxed) != 0 ||
-      (h.how.load(relaxed) & Hold::kWaited) != 0 || o.address.load(relaxed) != address ||
-      o.waiters.load(relaxed) != 0) [[unlikely]]
+  const Object& o = *reinterpret_cast<const Object*>(h.object.load(relaxed));
+  if (o.address.load(relaxed) != reinterpret_cast<std::uint64_t>(lock) ||
+      (h.what.load(relaxed) & (Hold::kTimed | Hold::kWaited)) != 0 || o.waiters.load(relaxed) != 0)
+      [[unlikely]]
     return false;
   live.held.store(held - 1, relaxed);
   return true;
@@ -88,12 +122,12 @@ inline EndedHold end_hold(Thread& t, const void* lock) noexcept {
   for (std::uint32_t i = held; i-- != 0;) {
     const Hold& h = live.hold[i];
     if (h.address.load(relaxed) != address) continue;
-    const std::uint32_t how = h.how.load(relaxed);
+    const std::uint32_t how = h.how();
     EndedHold ended{static_cast<Mode>(how & Hold::kModes),
                     false,
                     (how & Hold::kSampled) != 0,
                     (how & Hold::kWaited) != 0,
-                    h.since.load(relaxed),
+                    h.begin(),
                     (how & Hold::kSplit) != 0};
     for (std::uint32_t j = i; j-- != 0;)
       ended.inner = ended.inner || live.hold[j].address.load(relaxed) == address;

@@ -66,6 +66,8 @@ Thread* take_thread(World& w) noexcept {
     if (t->taken.compare_exchange(free, 1, acquire)) {
       for (KnownStack& known : t->known)
         known.count = 0;  // it has another stack
+      for (Recent& recent : t->recent)
+        recent.key = 0;  // each tally is to know the new thread
       t->split = {};
       return t;
     }
@@ -91,6 +93,7 @@ void on_thread_exit() noexcept {
   Thread* const t = m.thread;
   charge_pending(*t, true);
   announce_end(*t);
+  m.ready = false;
   m.thread = nullptr;
   m.process = 0;  // locks that later destructors take make it known again
   leave_live(*t);
@@ -136,12 +139,14 @@ void empty_world_of_parent() noexcept {
   }
   // relaxed: the number alone says whose it is, and what is held comes later.
   const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+  t->live->self.store(::pthread_self(), relaxed);
   t->live->tid.store(tid, relaxed);
   t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
   record().threads.fetch_add(1, relaxed);
   t->root = tid == w.pid ? 0 : outermost_frames();  // nobody joins the first thread
   m.thread = t;
+  m.live = t->live;
   return t;
 }
 

@@ -85,6 +85,26 @@ struct Pending {
   bool holding;  // the thread held locks meanwhile
 };
 
+// A lock that the thread took lately: what it needs for the next time. Only locks that are counted.
+struct Recent {
+  static constexpr unsigned kBits = 6;
+
+  std::uint64_t key;  // 0: none
+  Object* object;
+  ModeTally* tally;
+  std::uint32_t what;  // the object's, then: in a child, and for another object here, it is another
+
+  static std::uint64_t key_of(const void* lock, Kind kind, Mode mode) noexcept {
+    constexpr std::uint64_t kShared = 7;
+    static_assert(static_cast<std::uint64_t>(Kind::kEnd) <= kShared);
+    return reinterpret_cast<std::uint64_t>(lock) << 3 |
+           (mode == Mode::shared ? kShared : static_cast<std::uint64_t>(kind));
+  }
+  static constexpr std::size_t place_of(std::uint64_t key) noexcept {
+    return key * 0x9e3779b97f4a7c15u >> (64 - kBits);
+  }
+};
+
 struct Thread {
   NativeAtomic<std::uint32_t> taken;
   std::uint32_t place;  // among all
@@ -98,6 +118,7 @@ struct Thread {
   Cause cause;
   Split split;
   Release release[kReleases];
+  Recent recent[std::size_t{1} << Recent::kBits];
   std::uint32_t tally[kMostClasses];
   KnownStack known[kKnownStacks];
 };
@@ -111,13 +132,16 @@ struct World {
   NativeAtomic<std::uint64_t> serials;
   NativeAtomic<Thread*> thread[kMostThreads];
   Object objects[kObjects];
+  Object nothing;  // of holds of what found no room there
 };
 
 // All zero in a new thread.
 struct Me {
   Thread* thread;
+  Live* live;             // the thread's
   std::uint32_t process;  // the World's number when the thread was last made known
   bool busy;              // a signal handler that finds it true keeps away
+  bool ready;  // `thread` is there, does nothing of its bookkeeping, and puts nothing off
 };
 inline Me& me() noexcept { return per_thread<Me>; }
 
@@ -152,6 +176,7 @@ class Entry {
     if (!mine_) return;
     signal_fence();
     me_.busy = mine_ = false;
+    me_.ready = thread_ != nullptr && thread_->pending.object == nullptr;
   }
   // Behind it. The process may be another one: a handler may have forked.
   Thread* again() noexcept {
@@ -168,6 +193,7 @@ class Entry {
       return;
     }
     me_.busy = true;
+    me_.ready = false;
     signal_fence();
     thread_ = me_.process == world().number && me_.process != 0 ? me_.thread : make_known(me_);
   }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -548,6 +549,36 @@ static void* hard_waiter(void* unused) {
   return unused;
 }
 
+// --- code in no file takes the lock, as a compiler in the program makes it
+
+static void (*made_lock)(pthread_mutex_t*);
+
+static NOINLINE void make_code(const char* with_map) {
+  // sub $8,%rsp; movabs $pthread_mutex_lock,%rax; call *%rax; add $8,%rsp; ret
+  unsigned char code[] = {0x48, 0x83, 0xec, 8,    0x48, 0xb8, 0,    0,    0, 0,   0,
+                          0,    0,    0,    0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
+  int (*const lock)(pthread_mutex_t*) = pthread_mutex_lock;
+  memcpy(code + 6, &lock, sizeof lock);
+  void* const page =
+      mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(page, code, sizeof code);
+  memcpy(&made_lock, &page, sizeof page);
+  if (with_map == NULL) return;
+  char name[64];
+  snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+  FILE* const map = fopen(name, "w");
+  fprintf(map, "%lx %lx made lock\n", (unsigned long)page, (unsigned long)sizeof code);
+  fclose(map);
+}
+static void* made_waiter(void* unused) {
+  while (!atomic_load(&over)) {
+    made_lock(&hot);
+    pthread_mutex_unlock(&hot);
+    nap(100);
+  }
+  return unused;
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "sleep") == 0) {  // sleep [US]
@@ -602,6 +633,14 @@ int main(int argc, char** argv) {
       nap(200);
     }
     kill(getpid(), SIGKILL);
+  } else if (strcmp(name, "made") == 0) {
+    make_code(argv[2]);
+    run(holder, made_waiter, 30);
+  } else if (strcmp(name, "waiting-for-signal") == 0) {
+    run(holder, waiter, 30);
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    pause();
   } else if (strcmp(name, "library") == 0) {
     void* library = dlopen(argv[2], RTLD_NOW);
     if (library == NULL) return 3;

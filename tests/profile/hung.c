@@ -3,6 +3,7 @@
 // Lines that a test looks for carry a mark: "// NAME". Threads have names.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,6 +189,34 @@ static NOINLINE void* busy(void* unused) {
   return unused;
 }
 
+// --- a semaphore, a barrier, and a thread that is joined by the one whose mutex it wants
+
+static sem_t the_semaphore;
+static pthread_barrier_t the_barrier;
+
+static NOINLINE void* poster(void* unused) {
+  sem_wait(&the_semaphore);  // waits for a post
+  return unused;
+}
+static NOINLINE void* comer(void* unused) {
+  pthread_barrier_wait(&the_barrier);  // waits for the others
+  return unused;
+}
+static NOINLINE void* joined(void* unused) {
+  pthread_mutex_lock(&a);
+  return unused;
+}
+static NOINLINE void meet(void) {
+  pthread_t t[3];
+  sem_init(&the_semaphore, 0, 0);
+  pthread_barrier_init(&the_barrier, NULL, 2);
+  pthread_mutex_lock(&a);
+  start(&t[0], "poster", poster);
+  start(&t[1], "comer", comer);
+  start(&t[2], "joined", joined);
+  pthread_join(t[2], NULL);
+}
+
 static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(void*),
                 const char* three, void* (*h)(void*)) {
   pthread_t t[3];
@@ -210,6 +239,8 @@ int main(int argc, char** argv) {
     printf("%d\n", (int)child);
     fflush(stdout);
     waitpid(child, NULL, 0);
+  } else if (strcmp(name, "meetings") == 0) {
+    meet();
   } else if (strcmp(name, "self") == 0) {
     pthread_mutex_lock(&a);
     pthread_mutex_lock(&a);

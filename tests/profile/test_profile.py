@@ -325,8 +325,11 @@ def test_waits_that_are_not_seen_are_counted(profile):
     assert said and said[1] == said[2] and int(said[1]) >= 150, text
 
 
-def test_of_a_killed_process_sleeps_are_not_known(profile):
-    assert "Threads slept" not in profile(HOT, "killed", status=128 + 9)["text"]
+def test_of_a_killed_process_the_command_knows_how_often_it_slept(profile):
+    """It left nothing of that itself."""
+    found = profile(HOT, "killed", status=128 + 9)
+    assert found["processes"][0]["slept"] == 0
+    assert re.search(r"Threads slept \d+ times; \d+ waits are seen", " ".join(found["text"].split()))
 
 
 def test_a_pool_without_work_is_idle(profile):

@@ -57,7 +57,8 @@ def named(found: dict, name: str) -> dict:
 
 
 def waiting(count: int) -> Callable[[dict], bool]:
-    return lambda found: sum(one["waits"] is not None for one in found["threads"]) == count
+    """Besides the first thread, which joins the others."""
+    return lambda found: sum(bool(one["waits"]) and one["waits"]["kind"] != "join" for one in found["threads"]) == count
 
 
 CHOICES = [{}, {"LOCKSWAP_RWLOCK": FIRST, "LOCKSWAP_MUTEX": MUTEX}]
@@ -103,10 +104,13 @@ def test_a_chain_ends_at_the_thread_that_all_wait_for(tmp_path):
         found = ask(child.pid, waiting(2))
         said = text(child.pid)
     head = named(found, "head")
-    assert found["cycles"] == [] and found["roots"] == [{"tid": head["tid"], "threads": 2}]
+    assert found["cycles"] == [] and found["roots"] == [{"tid": head["tid"], "threads": 3}]
     assert named(found, "tail")["blocked_by"] == [named(found, "middle")["tid"]]
     assert at("head holds") in head["holds"][0]["place"]
-    assert f"Without thread {head['tid']} (head), which waits for no lock and sleeps, 2 threads cannot go on." in said
+    assert f"Without thread {head['tid']} (head), which waits for no lock and sleeps, 3 threads cannot go on." in said
+    (first,) = (one for one in found["threads"] if one["waits"] and one["waits"]["kind"] == "join")
+    assert first["tid"] == child.pid and first["blocked_by"] == [named(found, "middle")["tid"]]
+    assert f"it is thread {named(found, 'middle')['tid']} (middle), which waits for mutex a" in said
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -150,6 +154,21 @@ def test_a_signal_in_time_to_a_thread_that_cannot_have_the_mutex(tmp_path):
     keeper = named(found, "keeper")["tid"]
     assert f"ago, by thread {keeper} at keeper {at('signals in time')}" in said
     assert f"its mutex is held by thread {keeper} (keeper)" in said and at("keeps the mutex") in said
+
+
+def test_a_semaphore_a_barrier_and_a_join(tmp_path):
+    """Nobody is known to keep the first two waiting. The third one is in a circle."""
+    with started(tmp_path, "meetings") as child:
+        found = ask(child.pid, lambda one: waiting(3)(one) and one["cycles"])
+        said = text(child.pid)
+    for name, kind, mark in (("poster", "semaphore", "waits for a post"), ("comer", "barrier", "waits for the others")):
+        wait = named(found, name)["waits"]
+        assert (wait["kind"], wait["lock"]) == (kind, f"the_{kind}") and at(mark) in wait["place"]
+        assert named(found, name)["blocked_by"] == []
+    assert "a post by any thread ends that" in said and "the last of its threads to arrive ends that" in said
+    joined = named(found, "joined")["tid"]
+    assert [sorted(cycle) for cycle in found["cycles"]] == [sorted([child.pid, joined])]
+    assert f"waits for the end of thread {joined}" in said and f"it is thread {joined} (joined), which" in said
 
 
 def test_a_thread_that_ended_with_the_lock(tmp_path):

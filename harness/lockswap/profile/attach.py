@@ -31,6 +31,7 @@ class Mapping:
     end: int
     offset: int
     path: str
+    is_code: bool
 
 
 class Attached:
@@ -74,6 +75,14 @@ class Attached:
                 return int.from_bytes(memory.read(4), "little")
         except (OSError, ValueError, OverflowError):
             return None
+
+    def made_code(self) -> list[tuple[int, int]]:
+        """Code in no file: a compiler's in the program."""
+        return [
+            (one.begin, one.end)
+            for one in self._maps
+            if one.is_code and (not one.path or one.path.startswith(("[anon", "/memfd:")))
+        ]
 
     def place(self, address: int) -> tuple[str, int] | None:
         """The file that an address lies in, and the address as the file's own tables have it."""
@@ -134,7 +143,7 @@ class Attached:
 def _mapping(line: str) -> Mapping:
     fields = line.split(maxsplit=5)
     begin, end = (int(part, 16) for part in fields[0].split("-"))
-    return Mapping(begin, end, int(fields[2], 16), fields[5] if len(fields) == 6 else "")
+    return Mapping(begin, end, int(fields[2], 16), fields[5] if len(fields) == 6 else "", "x" in fields[1])
 
 
 def _first_line(file: Path) -> str:

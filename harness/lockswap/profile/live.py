@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from lockswap.profile.attach import Attached
 from lockswap.profile.names import Function, Names, site
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
+ENDED_BY_ANYBODY = ("cond", "semaphore", "barrier")
+_BETWEEN_LOOKS_S = 0.02
 _OWNER = 8  # where a pthread mutex has its owner's thread id
 
 
@@ -21,6 +24,8 @@ class Lock:
     is_variable: bool
 
     def __str__(self) -> str:
+        if self.kind == "join":
+            return f"a thread's end, joined in {self.name}"
         return f"{self.kind} {self.name}" if self.is_variable else f"{self.kind} {self.address:#x} of {self.name}"
 
 
@@ -60,6 +65,7 @@ class Thread:
     name: str
     state: str  # "": the thread has ended
     holds: list[Hold] = field(default_factory=list)
+    own: int = 0  # what pthread_self says there
     wait: Wait | None = None
     stack: list[str] = field(default_factory=list)  # where it is now, if that was asked for
 
@@ -75,14 +81,21 @@ class State:
     def holders(self, address: int) -> list[tuple[Thread, Hold]]:
         return [(one, hold) for one in self.threads.values() for hold in one.holds if hold.lock.address == address]
 
+    def joined(self, wait: Wait) -> Thread | None:
+        """None: it has called no lock function, so nothing is known of it."""
+        return next((one for one in self.threads.values() if one.state and one.own == wait.lock.address), None)
+
     def waiters(self, address: int) -> list[tuple[Thread, Wait]]:
         return [(one, one.wait) for one in self.threads.values() if one.wait and one.wait.lock.address == address]
 
     def blockers(self, thread: Thread) -> list[Thread]:
-        """The threads without which it does not go on. Nobody is known to be one for a condition variable."""
+        """The threads without which it does not go on. Of what any thread may end nobody is known to be one."""
         wait = thread.wait
-        if wait is None or wait.lock.kind == "cond":
+        if wait is None or wait.lock.kind in ENDED_BY_ANYBODY:
             return []
+        if wait.lock.kind == "join":
+            joined = self.joined(wait)
+            return [joined] if joined is not None else []
         holders = self.holders(wait.lock.address)
         found = [one for one, hold in holders if wait.mode == EXCLUSIVE or hold.mode == EXCLUSIVE]
         if not found and wait.mode == SHARED:
@@ -149,6 +162,8 @@ def _state(attached: Attached, process: dict) -> State:
     modules = [dict(one) for one in process["modules"]]
     callers = {entry["caller"]: _frame(attached, modules, entry["caller"]) for entry in entries}
     known = {
+        "pid": attached.pid,
+        "made_code": attached.made_code(),
         "modules": modules,
         "locks": used,
         "stacks": [{"frames": frames} for frames in stacks.values()] + [{"frames": [one]} for one in callers.values()],
@@ -177,7 +192,7 @@ def _state(attached: Attached, process: dict) -> State:
             continue
         task = tasks.get(one["tid"])
         holds = [Hold(lock(entry), entry["mode"], entry["age_ns"], place(entry)) for entry in one["holds"]]
-        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", holds)
+        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", holds, one["self"])
         if one["waits"] and task is not None:
             entry = one["waits"][-1]  # a signal handler's is the innermost
             frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
@@ -211,6 +226,12 @@ def _ask_memory(attached: Attached, state: State, tasks: dict) -> None:
         if not owner or owner not in tasks:
             continue
         if any(one.tid == owner for one, _ in state.holders(lock.address)):
+            continue
+        # A thread that waited for it may have it by now.
+        if any(one.tid == owner for one, _ in state.waiters(lock.address)):
+            continue
+        time.sleep(_BETWEEN_LOOKS_S)
+        if attached.word(lock.address + _OWNER) != owner:
             continue
         for one in state.threads.values():
             one.holds = [hold for hold in one.holds if hold.lock.address != lock.address]

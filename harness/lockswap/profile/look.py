@@ -43,7 +43,22 @@ def look(paths: Paths, pid: int) -> Look | None:
     processes = recorded["processes"]
     if not processes or processes[0]["pid"] != attached.inner_pid:
         return None
+    processes[0]["made_code"] = attached.made_code()
     return Look(clock.monotonic(), attached.recording, processes[0], recorded["threshold_ns"])
+
+
+def sleeps(pid: int) -> dict[int, int]:
+    """How often each thread gave its processor up by itself, so far."""
+    found = {}
+    for file in Path(f"/proc/{pid}/task").glob("*/status"):
+        try:
+            lines = file.read_text(errors="replace").splitlines()
+        except OSError:
+            continue
+        counts = [line.split()[1] for line in lines if line.startswith("voluntary_ctxt_switches:")]
+        if counts:
+            found[int(file.parent.name)] = int(counts[0])
+    return found
 
 
 def cpu_seconds(pid: int) -> float:

@@ -1,5 +1,6 @@
 """From addresses in files to functions and lines, after the program has ended."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -38,7 +39,7 @@ _WRAPPERS = re.compile(
 _STARTS = re.compile(
     r"""^(
       clone|__clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so|libstdc\+\+\.so
-    | \[no\ file\]
+    | \[(no\ file|JIT)\]
     | (\w+\ )?std::(thread|__invoke|_Bind|function)|std::error_code\ |boost::(\(anonymous\ namespace\)::)?thread_proxy
     | boost::detail::
     )""",
@@ -75,6 +76,7 @@ class Names:
                     variables.setdefault(files[module], set()).add(address)
         changed = {file for file in {*wanted, *variables} if not _is_same(*file)}
         self.changed = sorted({path for path, _ in changed})
+        self._made: dict[int, MadeFunctions] = {}
         self._functions = {
             (file, address): functions
             for file, addresses in wanted.items()
@@ -92,10 +94,20 @@ class Names:
         """The innermost first."""
         module, address = frame
         if module < 0:
-            return [Function(f"[no file] {address:#x}")]
+            return [self._in_no_file(process, address)]
         path, build_id = (process["modules"][module][key] for key in ("path", "build_id"))
         found = self._functions.get(((path, build_id), address - 1))
         return found or [Function(f"{Path(path).name}+{address - 1:#x}")]
+
+    def _in_no_file(self, process: dict, address: int) -> Function:
+        """What a compiler in the program has made has the name that it gave, if it wrote a map for `perf`."""
+        if not any(begin <= address - 1 < end for begin, end in process.get("made_code", [])):
+            return Function(f"[no file] {address:#x}")
+        pid = process.get("pid", 0)
+        if pid not in self._made:
+            self._made[pid] = made_functions(Path(f"/tmp/perf-{pid}.map"))
+        name = self._made[pid].at(address - 1)
+        return Function(f"[JIT] {name}" if name else f"[JIT] {address:#x}")
 
     def stack(self, process: dict, frames: list[list[int]]) -> list[Function]:
         return [function for frame in frames for function in self.frame(process, frame)]
@@ -104,6 +116,34 @@ class Names:
         module, address = place
         path, build_id = (process["modules"][module][key] for key in ("path", "build_id"))
         return self._variables.get(((path, build_id), address)) or f"{Path(path).name}+{address:#x}"
+
+
+class MadeFunctions:
+    """Of a compiler in the program. What came later may lie where something older was."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._ranges = []
+        for line in lines:
+            words = line.rstrip("\n").split(" ", 2)
+            try:
+                begin, size = int(words[0], 16), int(words[1], 16)
+            except (ValueError, IndexError):
+                continue
+            if len(words) == 3:
+                self._ranges.append((begin, begin + size, words[2]))
+
+    def at(self, address: int) -> str | None:
+        return next((name for begin, end, name in reversed(self._ranges) if begin <= address < end), None)
+
+
+def made_functions(file: Path) -> MadeFunctions:
+    """Lines are BEGIN SIZE NAME. Not of another user's: anybody may write a file with such a name."""
+    try:
+        if file.stat().st_uid not in (os.getuid(), 0):
+            return MadeFunctions([])
+        return MadeFunctions(file.read_text(errors="replace").splitlines())
+    except OSError:
+        return MadeFunctions([])
 
 
 def site(stack: list[Function]) -> Function | None:

@@ -30,6 +30,7 @@ class Run:
     status: int | None = None
     wall_s: float | None = None
     cpu_s: float | None = None
+    slept: int | None = None  # how often threads did, of all its processes
 
 
 def run(
@@ -65,6 +66,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     _make(out)
     first = live.look(paths, pid)
     before, begin = live.cpu_seconds(pid), time.monotonic()
+    slept = live.sleeps(pid)
     begin_ns = time.monotonic_ns()
     time.sleep(seconds)
     try:
@@ -80,7 +82,8 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     process = difference(first.process, last.process) if first is not None else last.process
     process |= {"begin_ns": begin_ns, "end_ns": time.monotonic_ns()}
     wall = time.monotonic() - begin
-    run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before)
+    slept_meanwhile = sum(max(0, n - slept.get(tid, 0)) for tid, n in live.sleeps(pid).items())
+    run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before, slept_meanwhile)
     recorded = {"processes": [process], "threshold_ns": last.threshold_ns}
     _print(summary.summarise(recorded, run_), top, out)
     return 0
@@ -132,7 +135,7 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[st
 
 
 def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
-    before, begin = _cpu(), time.monotonic()
+    before, begin = _used(), time.monotonic()
     try:
         child = subprocess.Popen(command, executable=path, env=env)
     except OSError as error:
@@ -140,12 +143,14 @@ def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
     with passing_on(child):
         status = child.wait()
     wall = time.monotonic() - begin
-    return Run(command, status if status >= 0 else 128 - status, wall, _cpu() - before)
+    cpu, slept = (after - first for after, first in zip(_used(), before, strict=True))
+    return Run(command, status if status >= 0 else 128 - status, wall, cpu, int(slept))
 
 
-def _cpu() -> float:
+def _used() -> tuple[float, int]:
+    """By processes that have ended: processor time, and how often they gave a processor up by themselves."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return used.ru_utime + used.ru_stime, used.ru_nvcsw
 
 
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:

@@ -219,10 +219,12 @@ def _cond_pairs(cond: Lock) -> list[str]:
 
 
 def _sleeps(profile: Profile) -> list[str]:
-    """Of a process that came to its end the kernel knows how often its threads slept."""
+    """The kernel knows how often threads slept: of a process that came to its end, and of what the command ran."""
     whole = [one for one in profile.processes if one["ended"]]
     slept = sum(one["slept"] for one in whole)
-    if not slept or len(whole) < len(profile.processes) or profile.is_window:
+    if len(whole) < len(profile.processes) or profile.is_window:
+        slept = profile.run.slept
+    if not slept:
         return []
     seen = sum(lock.contended for lock in [*profile.locks, *profile.conds, *profile.meetings])
     text = f"Threads slept {plural(slept, 'time')}; {plural(seen, 'wait')} {'is' if seen == 1 else 'are'} seen"

@@ -174,7 +174,7 @@ class Profile:
             for mode in (EXCLUSIVE, SHARED)
             if mode in lock
         )
-        return pairs + sum(one["cost"]["unwind_ns"] for one in self.processes)
+        return pairs + sum(one["cost"]["unwind_ns"] + one["cost"]["start_ns"] for one in self.processes)
 
 
 def summarise(recorded: dict, run: object) -> Profile:

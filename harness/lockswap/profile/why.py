@@ -12,6 +12,10 @@ from lockswap.profile.report import time
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
+_ENDS = {
+    "semaphore": "a post by any thread ends that",
+    "barrier": "the last of its threads to arrive ends that",
+}
 
 
 def run(paths: Paths, pid: int, as_json: bool, with_current: bool) -> int:
@@ -127,6 +131,9 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
     lines = [f"Deadlock of {plural(len(cycle), 'thread')}:"]
     for one, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
         wait = _wait(one)
+        if wait.lock.kind == "join":
+            lines.append(f"  {_named(one)} waits for the end of thread {other.tid}")
+            continue
         holds = any(hold.lock.address == wait.lock.address for hold in other.holds)
         verb = "holds" if holds else "wants for writing"
         lines.append(f"  {_named(one)} waits for {wait.lock}, which thread {other.tid} {verb}")
@@ -140,6 +147,12 @@ def _waiter(state: State, thread: Thread) -> list[str]:
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
     if wait.lock.kind == "cond":
         lines += _signals(state, wait)
+    elif wait.lock.kind in _ENDS:
+        lines.append(f"  {_ENDS[wait.lock.kind]}")
+    elif wait.lock.kind == "join":
+        other = state.joined(wait)
+        known = f"thread {other.tid} ({other.name}), which {_does(other)}" if other else "one that took no lock so far"
+        lines.append(f"  it is {known}")
     else:
         lines += _blockers(state, thread, wait)
     return [*lines, *_holds(state, thread)]

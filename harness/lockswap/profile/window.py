@@ -19,7 +19,7 @@ def difference(before: dict, after: dict) -> dict:
         "pairs": [new for one in after["pairs"] if (new := _pair(one, pairs.get(_key(one))))["waits"] > 0],
         "chains": _chains(before["chains"], after["chains"]),
         "dropped": _less(after["dropped"], before["dropped"], after["dropped"]),
-        "cost": _less(after["cost"], before["cost"], ("unwound", "unwind_ns")),
+        "cost": _less(after["cost"], before["cost"], ("unwound", "unwind_ns", "start_ns")),
     }
 
 

@@ -1,0 +1,36 @@
+"""What the recording adds to a lock that is free, in instructions: callgrind counts, so it is the same on every run,
+however busy the machine is."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from test_profile import BUILD, PRELOAD, environment
+
+UNCONTENDED = BUILD / "apps/uncontended"
+pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+
+# Of an acquisition and its release, besides what they take on glibc's own locks in a program that is not recorded.
+MOST = {"read": 90, "write": 80, "mutex": 98}
+
+
+def collected(kind: str, pairs: int, **variables: str) -> int:
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", UNCONTENDED, kind, str(pairs), "1"]
+    env = environment(**variables)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=300)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+def of_a_pair(kind: str, **variables: str) -> float:
+    """What does not depend on the pairs cancels out; so do the first ones, of which more holds are timed. The program
+    adds a tenth to warm up."""
+    return (collected(kind, 60_000, **variables) - collected(kind, 10_000, **variables)) / 55_000
+
+
+@pytest.mark.parametrize("kind", MOST)
+def test_a_free_lock(kind, tmp_path):
+    plain = of_a_pair(kind)
+    recorded = of_a_pair(kind, LD_PRELOAD=str(PRELOAD), LOCKSWAP_PROFILE=str(tmp_path))
+    print(f"{kind}: {recorded - plain:.1f} more than {plain:.1f}")
+    assert 0 < recorded - plain <= MOST[kind]
