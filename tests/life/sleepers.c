@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static long turns, until;
 
 static void bind_to_the_first(void) {
@@ -27,24 +26,17 @@ static void bind_to_the_first(void) {
 }
 
 static int binds;
-static void* takes_turns(void* which) {
+static void* takes_turns(void* unused) {
   if (binds) bind_to_the_first();
-  pthread_mutex_lock(&mutex);
-  while (turns < until) {
-    if (turns % 2 == (long)which) {
-      // Longer than anybody spins: the other one sleeps.
-      pthread_mutex_unlock(&mutex);
-      usleep(50);
-      pthread_mutex_lock(&mutex);
-      ++turns;
-      pthread_cond_signal(&changed);
-    } else {
-      pthread_cond_wait(&changed, &mutex);
-    }
+  for (;;) {
+    pthread_mutex_lock(&mutex);
+    if (turns >= until) break;
+    usleep(50);  // longer than anybody spins: the other one sleeps
+    ++turns;
+    pthread_mutex_unlock(&mutex);
   }
-  pthread_cond_signal(&changed);
   pthread_mutex_unlock(&mutex);
-  return NULL;
+  return unused;
 }
 
 int main(int argc, char** argv) {
@@ -54,8 +46,8 @@ int main(int argc, char** argv) {
     binds = binds || strncmp(line, "bind", 4) == 0;
     until = turns + atol(argv[1]);
     pthread_t threads[2];
-    for (long i = 0; i < 2; ++i) {
-      if (pthread_create(&threads[i], NULL, takes_turns, (void*)i) != 0) return 2;
+    for (int i = 0; i < 2; ++i) {
+      if (pthread_create(&threads[i], NULL, takes_turns, NULL) != 0) return 2;
     }
     for (int i = 0; i < 2; ++i)
       pthread_join(threads[i], NULL);
