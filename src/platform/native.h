@@ -125,7 +125,7 @@ struct Native {
                               Rereading::Again again = nullptr) noexcept {
     if (Rereading::is_prepared()) return;
     Spins::prepare(pauses, p);
-    Rereading::prepare(pauses == 0 ? nullptr : again, p);
+    Rereading::prepare(again, p);
   }
 
   static void relax() noexcept {

@@ -21,11 +21,12 @@ class Rereading {
 
   // At start-up, by one thread. nullptr: nothing is read again.
   static void prepare(Again again, const Processors& p) noexcept {
+    is_prepared_ = true;
     again_ = again;
     now_ = p;
     sleeps_.store(0, relaxed);
   }
-  static bool is_prepared() noexcept { return again_ != nullptr; }
+  static bool is_prepared() noexcept { return is_prepared_; }
 
   // By a thread that is about to sleep. relaxed: what two threads count at once may be lost.
   static void before_sleep() noexcept {
@@ -50,6 +51,7 @@ class Rereading {
     reader_.store(0, release);
   }
 
+  static inline constinit bool is_prepared_ = false;
   static inline constinit Again again_ = nullptr;
   static inline constinit Processors now_{};
   alignas(64) static inline constinit NativeAtomic<std::uint32_t> sleeps_{};

@@ -7,10 +7,11 @@
 
 namespace lockswap {
 
-// At start-up, by one thread.
-inline void prepare_spins(const Config& config) noexcept {
-  const bool spins = config.spin != 0;
-  Native::set_most_pauses(config.spin, processors_at_start(spins), processors_again);
+// At start-up, by one thread. Not `again`: for locks that few programs use, which keep no file open.
+inline void prepare_spins(const Config& config, bool again = true) noexcept {
+  again = again && config.spin != 0;
+  Native::set_most_pauses(config.spin, processors_at_start(again),
+                          again ? processors_again : nullptr);
 }
 
 }  // namespace lockswap

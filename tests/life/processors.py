@@ -97,6 +97,23 @@ def test_nothing_is_read_again_where_nobody_spins() -> None:
     need("processor" not in said, said)
 
 
+def files_kept(enters: Callable[[], None], **variables: str) -> set[int]:
+    """The numbers that a program has from the library."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    environment |= {"LD_PRELOAD": str(under.library)} | variables
+    done = subprocess.run(
+        ["ls", "/proc/self/fd"], env=environment, preexec_fn=enters, check=True, capture_output=True, text=True
+    )
+    return {int(n) for n in done.stdout.split()} - set(range(10))
+
+
+def test_files_are_kept_where_locks_are_swapped_alone() -> None:
+    mutex = under.mutex.removeprefix("mutex:")
+    with group_of(50) as group:
+        need(files_kept(group.enter, LOCKSWAP_MUTEX=mutex) != set(), "no file is kept")
+        need(files_kept(group.enter) == set(), "nothing is swapped, and files are kept")
+
+
 def test_threads_that_lose_their_processors() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         raise Skip("there is one processor")
