@@ -105,6 +105,41 @@ TEST(Own, CountsWhatIsStructural) {
   EXPECT_EQ(k.split, 1U);
 }
 
+TEST(Own, TellsWhereInItsMappingAStructuralProtectIs) {
+  Own own(tables_of(0));
+  const std::uint64_t at = arena_of(1);
+  const auto map = [&](std::uint64_t start, std::uint64_t end, int file, std::uint32_t as) {
+    own.apply({.kind = Step::map,
+               .start = at + start,
+               .end = at + end,
+               .protection = as,
+               .file = file,
+               .base = at},
+              1);
+  };
+  const auto protect = [&](std::uint64_t start, std::uint64_t end, std::uint32_t as) {
+    own.apply({.kind = Step::protect, .start = at + start, .end = at + end, .protection = as}, 1);
+  };
+  own.load({.kind = Step::map, .start = at, .end = at + 4, .protection = kReadWrite});
+  map(10, 14, 0, kReadWrite);
+  protect(0, 1, space::kRead);    // loaded
+  protect(12, 14, space::kRead);  // loaded
+  protect(1, 2, space::kRead);    // a boundary moves
+  map(30, 34, -1, 0);
+  map(26, 30, -1, 0);           // below: one region, two mappings
+  protect(31, 34, kReadWrite);  // top
+  protect(27, 30, kReadWrite);  // top, between pages that stay as they are
+  map(40, 44, -1, 0);
+  protect(40, 41, kReadWrite);  // bottom
+  protect(41, 43, kReadWrite);  // a boundary moves
+  protect(43, 44, kReadWrite);  // joined
+  protect(41, 42, 0);           // other: it was open
+  protect(42, 44, 0);           // joined
+  protect(26, 28, kReadWrite);  // several; structural, since two regions become one
+  EXPECT_EQ(own.kinds(Step::protect).structural, 9U);
+  EXPECT_EQ(own.kinds(Step::protect).parts, (Parts{2, 2, 1, 2, 1, 1}));
+}
+
 class Checked : public testing::Test {
  protected:
   using Engine = space::Space<space::NativeMachine, space::OneRwLock>;
