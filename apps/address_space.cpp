@@ -60,8 +60,8 @@
 //                              of page tables and files
 // Exit status 2: a bad option, or a trace that cannot be read.
 // Exit status 1: regions or pages are not what the steps of a thread, or of a trace, make in order,
-// an entry is left where no region is, or other operations were structural than in a sequential
-// replay.
+// a thread has read in another's page what was never written there, an entry is left where no
+// region is, or other operations were structural than in a sequential replay.
 
 #include <cstdio>
 
