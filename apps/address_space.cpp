@@ -45,6 +45,11 @@
 //                              many; of these, done so; not, since they change the number of
 //                              regions; not, since their range is not in one region; tries that
 //                              found something changed; and the share that was done so
+//   protects_structural_PART   of these, which add up to protects_structural, how many are loaded: in
+//                              a file or in what execve mapped; top, bottom: at that end of a
+//                              mapping that no access was allowed to, as a thread's stack over its
+//                              guard pages, and a heap of malloc; joined: all of a region, which
+//                              becomes one with its neighbour; several: not in one region; other
 //   wait_CLASS_ns, wait_CLASS_max_ns, wait_CLASS_share, waits_CLASS
 //                              with --waits, of each class of locks: the mean and the longest
 //                              acquisition, the clock's own 10 to 30 ns included; the share of the
@@ -55,8 +60,8 @@
 //                              of page tables and files
 // Exit status 2: a bad option, or a trace that cannot be read.
 // Exit status 1: regions or pages are not what the steps of a thread, or of a trace, make in order,
-// an entry is left where no region is, or other operations were structural than in a sequential
-// replay.
+// a thread has read in another's page what was never written there, an entry is left where no
+// region is, or other operations were structural than in a sequential replay.
 
 #include <cstdio>
 

@@ -42,7 +42,7 @@ void AttemptSums::add(const Attempts& attempts) {
   }
 }
 
-void AttemptSums::check(const std::vector<const Own*>& owns, std::uint64_t times) const {
+void AttemptSums::check(const std::vector<const Own*>& owns, std::uint64_t times) {
   for (const auto& kind : kKinds) {
     const Attempts::Count& sum = sum_[kind.change];
     Own::Kinds want;
@@ -52,6 +52,8 @@ void AttemptSums::check(const std::vector<const Own*>& owns, std::uint64_t times
       want.structural += k.structural * times;
       want.spread += k.spread * times;
       want.split += k.split * times;
+      for (std::size_t i = 0; i < kParts; ++i)
+        want.parts[i] += k.parts[i] * times;
     }
     if (sum.speculated + sum.structural + sum.spread == 0) continue;  // never tried, or none
     const std::uint64_t structural = sum.spread == 0 ? want.structural : want.split;
@@ -59,12 +61,21 @@ void AttemptSums::check(const std::vector<const Own*>& owns, std::uint64_t times
         (sum.spread != 0 && sum.spread != want.spread))
       wrong_result(std::string(kind.name) + ": " + std::to_string(sum.structural) +
                    " were structural, and should be " + std::to_string(structural));
+    if (kind.change == Change::protect) parts_ = want.parts;
+    // The design has counted them as spread: it did not look further.
+    if (sum.spread != 0) parts_[static_cast<std::size_t>(Part::several)] = 0;
   }
 }
 
 void AttemptSums::print() const {
   for (const auto& kind : kKinds)
     print_counts(kind.name, sum_[kind.change]);
+  if (sum_[Change::protect].structural == 0) return;
+  static constexpr const char* kNames[kParts] = {"loaded", "top",   "bottom",
+                                                 "joined", "other", "several"};
+  for (std::size_t i = 0; i < kParts; ++i)
+    std::printf("%sprotects_structural_%s %" PRIu64, i == 0 ? "" : " ", kNames[i], parts_[i]);
+  std::printf("\n");
 }
 
 void print_faults_cpu(const Phase& phase) {

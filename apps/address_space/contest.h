@@ -13,6 +13,7 @@
 #include "address_space/options.h"
 #include "address_space/own.h"
 #include "address_space/program.h"
+#include "address_space/sightings.h"
 #include "address_space/space.h"
 #include "address_space/used.h"
 #include "common/random.h"
@@ -47,6 +48,7 @@ class alignas(128) SpaceWorker {
   std::uint64_t refused() const { return refused_; }
   // How many times work() was called: from that the steps follow.
   std::uint64_t calls() const { return calls_; }
+  const std::vector<Sighting>& seen() const { return seen_.all(); }
   const Hand& hand() const { return *hand_; }
   Hand& hand() { return *hand_; }
   const File* file() const { return file_.get(); }
@@ -62,10 +64,11 @@ class alignas(128) SpaceWorker {
         reads += s.end - s.start;
         return;
       case Step::read:
-        look(watch, s, refused_);
+        look(watch, s, refused_, [](std::uint64_t, std::uint64_t) {});
         return;
       case Step::visit:
-        look(watch, s, absent_);
+        look(watch, s, absent_,
+             [this](std::uint64_t page, std::uint64_t v) { seen_.note(page, v); });
         return;
       case Step::rest:
         rest(stop, s.share);
@@ -75,12 +78,13 @@ class alignas(128) SpaceWorker {
         ++writes;
     }
   }
-  template <class Watch>
-  void look(Watch& watch, const Step& s, std::uint64_t& refused) {
+  template <class Watch, class Note>
+  void look(Watch& watch, const Step& s, std::uint64_t& refused, Note note) {
     for (std::uint64_t p = s.start; p < s.end; ++p) {
       std::uint64_t value = 0;
       watch.read([&] { refused += space_->read(*hand_, p, value) ? 0 : 1; });
       keep(value);
+      note(p, value);
     }
     reads += s.end - s.start;
   }
@@ -129,12 +133,15 @@ class alignas(128) SpaceWorker {
   std::uint64_t calls_ = 0;
   std::uint64_t refused_ = 0;  // of what is the thread's own
   std::uint64_t absent_ = 0;   // of others' pages: as it happens
+  Sightings seen_;             // there
   std::uint64_t since_ = 0, busy_ = 0;
 };
 
-// The thread's own regions, and what is in their pages, beside what its steps make of them.
+// The thread's own regions, and what is in their pages, beside what its steps make of them; and
+// what other threads have seen there, which it must have written at some time.
 template <class Engine>
-Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int number) {
+Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int number,
+            const std::vector<Sighting>& by_others) {
   const std::string who = "thread " + std::to_string(number);
   if (worker.refused() != 0)
     wrong_result(who + ": " + std::to_string(worker.refused()) +
@@ -142,12 +149,17 @@ Own checked(Engine& space, SpaceWorker<Engine>& worker, const Work& work, int nu
   Own own(tables_of(0));
   const auto program = program_of(work, number);
   Steps steps;
+  Seen seen(by_others);
   for (std::uint64_t call = 1; call <= worker.calls(); ++call) {
     steps.clear();
     program->next(steps);
+    if (!seen.is_by(steps, call)) break;
     for (const Step& s : steps)
       own.apply(s, call);
   }
+  if (const Sighting* wrong = seen.left(); wrong != nullptr)
+    wrong_result(who + ": another thread has read " + std::to_string(wrong->value) + " in page " +
+                 std::to_string(wrong->page) + ", which was never written there");
   std::map<std::uint64_t, Own::Run> found;
   for (const auto& e : space.regions()) {
     if (e.start < arena_of(number) || e.start >= arena_of(number + 1)) continue;
@@ -202,9 +214,16 @@ class Contest {
   std::vector<SpaceWorker<Engine>>& workers() { return workers_; }
   // When no thread works any more. Ends the program if something is wrong.
   AttemptSums check() {
+    // By the thread whose page it was.
+    std::vector<std::vector<Sighting>> seen(workers_.size());
+    for (const auto& worker : workers_) {
+      for (const Sighting& s : worker.seen())
+        seen[s.page / kArenaPages - 1].push_back(s);
+    }
     std::vector<Own> owns;
     for (int i = 0; i < work_.threads; ++i)
-      owns.push_back(checked(*space_, workers_[static_cast<std::size_t>(i)], work_, i));
+      owns.push_back(checked(*space_, workers_[static_cast<std::size_t>(i)], work_, i,
+                             seen[static_cast<std::size_t>(i)]));
     if (space_->strays() != 0) wrong_result("there is an entry where no region is");
     AttemptSums attempts;
     if constexpr (requires { hands_[0].attempts; }) {

@@ -14,10 +14,12 @@ void Own::apply(const Step& step, std::uint64_t value) {
   const std::uint64_t start = step.kind == Step::brk ? std::min(brk_, step.end) : step.start;
   const std::uint64_t end = step.kind == Step::brk ? std::max(brk_, step.end) : step.end;
   const std::vector<Backing> before = changes ? behind(start, end) : std::vector<Backing>();
+  const Part part = step.kind == Step::protect ? part_of(step) : Part::other;
   bool in_one = true;
   switch (step.kind) {
     case Step::map:
       put(step.start, step.end, {step.end, step.protection, step.file, step.shared, step.base});
+      mappings_.put(step.start, step.end, step.file >= 0);
       break;
     case Step::unmap:
       remove(step.start, step.end);
@@ -47,6 +49,7 @@ void Own::apply(const Step& step, std::uint64_t value) {
   kinds.structural += structural ? 1 : 0;
   kinds.spread += in_one ? 0 : 1;
   kinds.split += structural && in_one ? 1 : 0;
+  kinds.parts[static_cast<std::size_t>(part)] += structural ? 1 : 0;
 }
 
 std::uint64_t Own::value(std::uint64_t page) const {
@@ -96,12 +99,21 @@ void Own::remove(std::uint64_t start, std::uint64_t end) {
   cut(end);
   runs_.erase(runs_.lower_bound(start), runs_.lower_bound(end));
   values_.forget(start, end);
+  mappings_.remove(start, end);
 }
 
 void Own::put(std::uint64_t start, std::uint64_t end, const Run& run) {
   remove(start, end);
   runs_.emplace(start, run);
   merge_around(start, end);
+}
+
+Part Own::part_of(const Step& protect) const {
+  const auto above = runs_.upper_bound(protect.start);
+  if (above == runs_.begin()) return Part::several;
+  const auto& [low, run] = *std::prev(above);
+  if (run.end < protect.end) return Part::several;
+  return mappings_.part(protect.start, protect.end, low, run.end, run.protection != 0);
 }
 
 bool Own::protect(const Step& step) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "address_space/mappings.h"
 #include "address_space/program.h"
 #include "address_space/values.h"
 
@@ -30,11 +31,17 @@ class Own {
     std::uint64_t structural = 0;  // change the number of regions, or what is behind one
     std::uint64_t spread = 0;      // protect: not all is in one region
     std::uint64_t split = 0;       // structural, and in one region
+    Parts parts{};                 // protect: of the structural ones, where they are
   };
 
   explicit Own(std::uint64_t heap) : brk_(heap) {}
   // `value` is what a step writes.
   void apply(const Step& step, std::uint64_t value);
+  // What execve mapped.
+  void load(const Step& map) {
+    apply(map, 0);
+    mappings_.put(map.start, map.end, true);
+  }
 
   const std::map<std::uint64_t, Run>& runs() const { return runs_; }
   // What a read of a mapped page gives.
@@ -64,10 +71,12 @@ class Own {
   void remove(std::uint64_t start, std::uint64_t end);
   bool protect(const Step& step);  // whether it was in one region
   void merge_around(std::uint64_t start, std::uint64_t end);
+  Part part_of(const Step& protect) const;  // before it
 
   std::uint64_t brk_;
   std::map<std::uint64_t, Run> runs_;  // by their starts; none continues another
-  Values values_;                      // plus 1
+  Mappings mappings_;
+  Values values_;  // plus 1
   std::array<Kinds, Step::fork + 1> kinds_;
 };
 

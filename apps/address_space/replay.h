@@ -265,7 +265,7 @@ Replayed replay_for(const Trace& trace, double seconds, const SpaceOptions& opti
 template <template <class> class Design>
 void run_trace(const Plan& plan, const Trace& trace, const SpaceOptions& options) {
   using Engine = lockswap::address_space::Space<lockswap::address_space::NativeMachine, Design>;
-  const Replayed all = replay_for<Engine, false>(trace, plan.seconds, options);
+  Replayed all = replay_for<Engine, false>(trace, plan.seconds, options);
   print_rates(all.phase);
   std::printf("rounds %" PRIu64 " replay_threads %zu replay_steps %" PRIu64 " synthesised %d\n",
               all.rounds, trace.threads.size(), trace.faults + trace.changes,

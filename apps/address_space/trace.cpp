@@ -74,7 +74,7 @@ class Reader {
       s.protection = kRead | kWrite | kTraceExecute;
       if (began_) fail("'there' comes before the first step");
       trace_.there.push_back(s);
-      trace_.own.apply(s, 0);
+      trace_.own.load(s);
     } else {
       step(kind);
     }

@@ -105,6 +105,41 @@ TEST(Own, CountsWhatIsStructural) {
   EXPECT_EQ(k.split, 1U);
 }
 
+TEST(Own, TellsWhereInItsMappingAStructuralProtectIs) {
+  Own own(tables_of(0));
+  const std::uint64_t at = arena_of(1);
+  const auto map = [&](std::uint64_t start, std::uint64_t end, int file, std::uint32_t as) {
+    own.apply({.kind = Step::map,
+               .start = at + start,
+               .end = at + end,
+               .protection = as,
+               .file = file,
+               .base = at},
+              1);
+  };
+  const auto protect = [&](std::uint64_t start, std::uint64_t end, std::uint32_t as) {
+    own.apply({.kind = Step::protect, .start = at + start, .end = at + end, .protection = as}, 1);
+  };
+  own.load({.kind = Step::map, .start = at, .end = at + 4, .protection = kReadWrite});
+  map(10, 14, 0, kReadWrite);
+  protect(0, 1, space::kRead);    // loaded
+  protect(12, 14, space::kRead);  // loaded
+  protect(1, 2, space::kRead);    // a boundary moves
+  map(30, 34, -1, 0);
+  map(26, 30, -1, 0);           // below: one region, two mappings
+  protect(31, 34, kReadWrite);  // top
+  protect(27, 30, kReadWrite);  // top, between pages that stay as they are
+  map(40, 44, -1, 0);
+  protect(40, 41, kReadWrite);  // bottom
+  protect(41, 43, kReadWrite);  // a boundary moves
+  protect(43, 44, kReadWrite);  // joined
+  protect(41, 42, 0);           // other: it was open
+  protect(42, 44, 0);           // joined
+  protect(26, 28, kReadWrite);  // several; structural, since two regions become one
+  EXPECT_EQ(own.kinds(Step::protect).structural, 9U);
+  EXPECT_EQ(own.kinds(Step::protect).parts, (Parts{2, 2, 1, 2, 1, 1}));
+}
+
 class Checked : public testing::Test {
  protected:
   using Engine = space::Space<space::NativeMachine, space::OneRwLock>;
@@ -120,7 +155,8 @@ class Checked : public testing::Test {
     for (int i = 0; i < calls; ++i)
       worker_->work(watch, stop);
   }
-  void check() { checked(engine_, *worker_, work_, 1); }
+  // `seen`: what another thread has read.
+  void check(const std::vector<Sighting>& seen = {}) { checked(engine_, *worker_, work_, 1, seen); }
   // A page that the thread has written.
   std::uint64_t written() const { return tables_of(1); }
 
@@ -156,6 +192,47 @@ TEST_F(Checked, FindsARefusedAccess) {
   Untimed watch;
   worker_->work(watch, stop);
   EXPECT_EXIT(check(), testing::ExitedWithCode(1), "^wrong result: .*refused");
+}
+// Call 1 makes the heap and writes its first 16 pages, call 2 those behind.
+TEST_F(Checked, KnowsWhatOthersMayHaveSeen) {
+  work("malloc", 3);
+  check({{1, written()}, {2, written() + 16}, {1, written() + 15}, {3, written() + 32}});
+}
+TEST_F(Checked, FindsAValueThatWasNeverWrittenToThatPage) {
+  work("malloc", 3);
+  EXPECT_EXIT(check({{1, written()}, {2, written()}, {3, written() + 32}}),
+              testing::ExitedWithCode(1), "^wrong result: .*has read 2 in page .*never written");
+}
+TEST_F(Checked, FindsAValueOfACallThatWasNever) {
+  work("malloc", 3);
+  EXPECT_EXIT(check({{4, written()}}), testing::ExitedWithCode(1),
+              "^wrong result: .*has read 4 in page .*never written");
+}
+TEST(SightingsOfAThread, AreAllNotedAndNoneOften) {
+  Sightings seen;
+  seen.note(tables_of(1), 0);  // nobody has written
+  for (std::uint64_t i = 0; i < 300000; ++i) {
+    const int other = 1 + static_cast<int>(i % 3);
+    seen.note(tables_of(other) + i % 1000, 1 + i % 7);
+    seen.note(tables_of(other) + i % 1000, 1 + i % 7);
+  }
+  std::vector<Sighting> all = seen.all();
+  EXPECT_LT(all.size(), std::size_t{1} << 16);
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  EXPECT_EQ(all.size(), 21000U);
+}
+TEST_F(Checked, NotesWhatItVisits) {
+  const std::uint64_t at = tables_of(0);
+  engine_.map(hand_, {.start = at, .end = at + 1100, .protection = kReadWrite});
+  for (std::uint64_t p = 0; p < 1100; ++p)
+    engine_.write(hand_, at + p, 5);
+  work("wr", 20);
+  ASSERT_GT(worker_->seen().size(), 40U);
+  for (const Sighting& s : worker_->seen()) {
+    EXPECT_EQ(s.value, 5U);
+    EXPECT_LT(s.page - at, 1100U);
+  }
 }
 TEST_F(Checked, FindsAPageOfAnotherFile) {
   work("page_fault2", 2);

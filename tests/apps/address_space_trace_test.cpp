@@ -187,7 +187,7 @@ TEST(Attempts, AreThoseOfASequentialReplay) {
   // The second of five continues the first; the fourth and fifth put another file into its place.
   EXPECT_EQ(trace.own.kinds(Step::map).structural, 4U);
   using Engine = Space<NativeMachine, lockswap::address_space::ListPages>;
-  const Replayed all = replay_for<Engine, false>(trace, 0.05, {});
+  Replayed all = replay_for<Engine, false>(trace, 0.05, {});
   all.attempts.check({&trace.own}, all.rounds);
   EXPECT_EXIT(all.attempts.check({&trace.own}, all.rounds + 1), testing::ExitedWithCode(1),
               "^wrong result: maps");
