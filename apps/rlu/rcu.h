@@ -1,12 +1,21 @@
 // liburcu's flavours behind one interface: memb, qsbr and bp.
 //
 // Readers are inlined, as liburcu offers for code whose license allows it.
+// ThreadSanitizer does not see liburcu's fences: what a grace period orders is said to it here.
 #pragma once
+
+#include <type_traits>
 
 #define _LGPL_SOURCE
 #include <urcu/urcu-bp.h>
 #include <urcu/urcu-memb.h>
 #include <urcu/urcu-qsbr.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <atomic>
+#include <sanitizer/tsan_interface.h>
+#include <thread>
+#endif
 
 // Only the header that comes first declares its own.
 extern "C" {
@@ -16,6 +25,34 @@ extern const struct rcu_flavor_struct urcu_bp_flavor;
 }
 
 namespace bench {
+
+#ifdef __SANITIZE_THREAD__
+// Sections that have ended come before what follows a grace period, and a call before its function.
+// Nothing else is said: a node that is freed while a section may look at it is still reported.
+class RcuOrder {
+ public:
+  static void section_ends() { __tsan_release(&ended()); }
+  static void period_is_over() { __tsan_acquire(&ended()); }
+  static void called(rcu_head* head) { __tsan_release(head); }
+  static void calls_back(rcu_head* head) {
+    __tsan_acquire(head);
+    period_is_over();
+  }
+
+ private:
+  static char& ended() {
+    static char place;
+    return place;
+  }
+};
+#else
+struct RcuOrder {
+  static void section_ends() {}
+  static void period_is_over() {}
+  static void called(rcu_head*) {}
+  static void calls_back(rcu_head*) {}
+};
+#endif
 
 // Registered from the first attach() to the end of the thread.
 template <const rcu_flavor_struct& kFlavour>
@@ -32,9 +69,35 @@ template <const rcu_flavor_struct& kFlavour>
 struct RcuUpdates {
   static const rcu_flavor_struct& flavour() noexcept { return kFlavour; }
   static void attach() { RcuThread<kFlavour>::attach(); }
-  static void synchronize() { kFlavour.update_synchronize_rcu(); }
-  static void call(rcu_head* head, void (*f)(rcu_head*)) { kFlavour.update_call_rcu(head, f); }
+  static void synchronize() {
+    kFlavour.update_synchronize_rcu();
+    RcuOrder::period_is_over();
+  }
+  template <class Function>  // without captures
+  static void call(rcu_head* head, Function) {
+    static_assert(std::is_empty_v<Function>);
+    RcuOrder::called(head);
+    kFlavour.update_call_rcu(head, [](rcu_head* h) {
+      RcuOrder::calls_back(h);
+      Function{}(h);
+    });
+  }
+#ifdef __SANITIZE_THREAD__
+  // liburcu's own frees what it has made with nothing that ThreadSanitizer would see. There is one
+  // thread that calls back, in the order of the calls; so the last call is waited for.
+  static void barrier() {
+    struct Last : rcu_head {
+      std::atomic<bool> is_over{false};
+    } last;
+    call(&last, [](rcu_head* head) { static_cast<Last*>(head)->is_over.store(true); });
+    offline();
+    while (!last.is_over.load())
+      std::this_thread::yield();
+    online();
+  }
+#else
   static void barrier() { kFlavour.barrier(); }
+#endif
   // Around what may wait.
   static void offline() { kFlavour.thread_offline(); }
   static void online() { kFlavour.thread_online(); }
@@ -65,6 +128,7 @@ class RcuReading {
  public:
   RcuReading() { F::read_lock(); }
   ~RcuReading() {
+    RcuOrder::section_ends();
     F::read_unlock();
     F::operation_ends();
   }

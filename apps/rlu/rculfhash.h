@@ -24,7 +24,7 @@ class RcuLfHash {
     cds_lfht_first(table_, &i);
     while (cds_lfht_node* const n = cds_lfht_iter_get_node(&i)) {
       cds_lfht_del(table_, n);
-      F::call(&of(n)->head, free_node);
+      F::call(&of(n)->head, [](rcu_head* head) { free_node(head); });
       cds_lfht_next(table_, &i);
     }
     F::read_unlock();
@@ -55,7 +55,7 @@ class RcuLfHash {
     const RcuReading<F> here;
     cds_lfht_node* const n = look_up(key);
     if (n == nullptr || cds_lfht_del(table_, n) != 0) return false;
-    F::call(&of(n)->head, free_node);
+    F::call(&of(n)->head, [](rcu_head* head) { free_node(head); });
     return true;
   }
   void resize(std::size_t buckets) { cds_lfht_resize(table_, buckets); }
