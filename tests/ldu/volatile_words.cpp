@@ -1,12 +1,14 @@
-// liburcu's lists link nodes by volatile words between fences, which ThreadSanitizer takes for races.
-// With --param=tsan-distinguish-volatile=1 the compiler calls these functions before such accesses
-// instead, and they say what liburcu means: a store publishes, a load takes. All other accesses, so
-// all that a node holds, are judged as ever.
-#include <sanitizer/tsan_interface.h>
+// liburcu's lists link nodes by volatile words between fences, which ThreadSanitizer takes for
+// races. With --param=tsan-distinguish-volatile=1 the compiler calls these functions before such
+// accesses instead, and they say what liburcu means: a store publishes, a load takes. All other
+// accesses, so all that a node holds, are judged as ever.
 
 extern "C" {
 
-// The names and types are the compiler's (kernels define them, too).
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the compiler's and the sanitizer's.
+void __tsan_acquire(void* at);
+void __tsan_release(void* at);
+
 #define LOCKSWAP_VOLATILE(size)                                               \
   void __tsan_volatile_read##size(void* at) { __tsan_acquire(at); }           \
   void __tsan_unaligned_volatile_read##size(void* at) { __tsan_acquire(at); } \
@@ -18,5 +20,6 @@ LOCKSWAP_VOLATILE(4)
 LOCKSWAP_VOLATILE(8)
 LOCKSWAP_VOLATILE(16)
 #undef LOCKSWAP_VOLATILE
+// NOLINTEND(bugprone-reserved-identifier)
 
 }  // extern "C"
