@@ -130,7 +130,7 @@ TEST(Batches, AChildHasItsOwn) {
 }
 
 // Threads that take, and give what others took. A piece that two had at a time would lose its mark,
-// and memory that another thread wrote is handed over, or ThreadSanitizer says so.
+// and ThreadSanitizer reports memory that goes from thread to thread without order.
 TEST(Batches, NoPieceIsTwosAtATime) {
   using L = Lists<240>;
   constexpr int kThreads = 4;
