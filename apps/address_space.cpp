@@ -45,11 +45,11 @@
 //                              many; of these, done so; not, since they change the number of
 //                              regions; not, since their range is not in one region; tries that
 //                              found something changed; and the share that was done so
-//   protects_structural_PART   of these, which add up to protects_structural, how many are loaded: in
-//                              a file or in what execve mapped; top, bottom: at that end of a
-//                              mapping that no access was allowed to, as a thread's stack over its
-//                              guard pages, and a heap of malloc; joined: all of a region, which
-//                              becomes one with its neighbour; several: not in one region; other
+//   protects_structural_PART   of these, which add up to protects_structural: loaded: in a file, or
+//                              mapped by execve; top, bottom: that end of a mapping that no access
+//                              was allowed to, as a thread's stack over its guard, and a heap of
+//                              malloc; joined: all of a region, which becomes one with its
+//                              neighbour; several: not in one region; other
 //   wait_CLASS_ns, wait_CLASS_max_ns, wait_CLASS_share, waits_CLASS
 //                              with --waits, of each class of locks: the mean and the longest
 //                              acquisition, the clock's own 10 to 30 ns included; the share of the

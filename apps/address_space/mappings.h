@@ -1,5 +1,5 @@
 // Which call mapped what: ranges of pages by the call that made them. Unlike regions, two that are
-// beside each other stay two, so where in its mapping an operation is can be told.
+// beside each other stay two, so it shows where in its mapping an operation is.
 #pragma once
 
 #include <array>

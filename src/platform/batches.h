@@ -7,6 +7,9 @@
 //   guard is taken once a batch, also by a thread that takes what another one gives.
 // Space: what was taken at most at a time, and two batches a thread; it stays this process's until
 //   its end. A thread that ends leaves its list to the others.
+// fork: the child has the lists of the thread that forked and those that all share; another
+//   thread's stay unused there. No handler waits for the guard: if another thread has it during a
+//   fork, it stays taken in the child, which must not take or give more than its list can do.
 // Not in the preload library: it uses operator new, and a destructor of a thread's.
 // Where a sanitizer watches, each piece is the heap's own, so that it sees one that is used late.
 #pragma once
@@ -20,7 +23,14 @@
 
 namespace lockswap {
 
-template <std::size_t bytes>
+#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
+inline constexpr bool kPiecesAreTheHeaps = true;
+#else
+inline constexpr bool kPiecesAreTheHeaps = false;
+#endif
+
+// heaps: without lists. A test of the lists says no, also where a sanitizer watches.
+template <std::size_t bytes, bool heaps = kPiecesAreTheHeaps>
 class Batches {
   struct Piece {
     Piece* next;   // in its list
@@ -32,9 +42,7 @@ class Batches {
   static constexpr std::uint32_t kBatch = 64;  // pieces
 
   static void* take() {
-#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
-    return ::operator new(kBytes);
-#else
+    if constexpr (heaps) return ::operator new(kBytes);
     Own& own = mine_;
     if (own.first == nullptr) [[unlikely]]
       refill(own);
@@ -42,18 +50,14 @@ class Batches {
     own.first = p->next;
     --own.count;
     return p;
-#endif
   }
   static void give(void* memory) {
-#if defined(LOCKSWAP_TSAN) || defined(LOCKSWAP_ASAN)
-    ::operator delete(memory);
-#else
+    if constexpr (heaps) return ::operator delete(memory);
     Own& own = mine_;
     if (own.count == 2 * kBatch || own.first == nullptr) [[unlikely]]
       make_room(own);
     own.first = new (memory) Piece{own.first, nullptr};
     ++own.count;
-#endif
   }
   // Free pieces of the calling thread. For tests.
   static std::uint32_t kept() { return mine_.count; }

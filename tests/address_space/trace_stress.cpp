@@ -104,7 +104,7 @@ bool stress(const char* name, double seconds, unsigned seed) {
   while (seconds_of(CLOCK_MONOTONIC) < end || traces == 0) {
     std::ofstream(file) << random_trace(random);
     const Trace trace = read_trace(file);
-    const Replayed all = replay_for<Engine, false>(trace, 0.005, {.large_pages = traces % 2 == 1});
+    Replayed all = replay_for<Engine, false>(trace, 0.005, {.large_pages = traces % 2 == 1});
     if constexpr (requires(typename Engine::Hand & h) { h.attempts; })
       all.attempts.check({&trace.own}, all.rounds);
     ++traces;
