@@ -134,6 +134,8 @@ struct Unused {
   template <class A>
   static std::uint32_t unpark_one(const A*, std::uint32_t);
   static std::uint64_t hand_off_after();
+  static void handed_off(const void*);
+  static void begins_phase();
   static std::uint64_t take_back();
 };
 struct Checked : Unused {
