@@ -53,10 +53,10 @@ bool swaps_rwlocks() noexcept {
 
 Swapped swapped() noexcept { return {swaps_rwlocks(), swaps_mutexes(config), swaps_conds(config)}; }
 
-// "2 processors", "2 processors, 50 % of one by quota"
+// "2 processors", "2 processors (50 % of one by quota)"
 void say_processors(Text& text, const Processors& p) noexcept {
   text << std::uint64_t{p.allowed} << (p.allowed == 1 ? " processor" : " processors");
-  if (p.quota_percent != kNoQuota) text << ", " << p.quota_percent << " % of one by quota";
+  if (p.quota_percent != kNoQuota) text << " (" << p.quota_percent << " % of one by quota)";
 }
 
 void announce() noexcept {
@@ -71,7 +71,10 @@ void announce() noexcept {
          << (config.rwlock == nullptr ? " (nothing chosen)" : "")
          << (config.automatic ? " (auto)" : "");
   }
-  if (swaps_rwlocks() || swaps_mutexes(config)) text << ", wait " << config.wait;
+  if (swaps_rwlocks() || swaps_mutexes(config)) {
+    text << ", wait " << config.wait;
+    if (config.spin != 0) say_processors(text << " on ", processors_at_start(true));
+  }
   if (rwlock_of(config).biased) {
     text << ", " << config.bravo_slots << " slots, N " << config.bravo_n;
   }
@@ -83,7 +86,6 @@ void announce() noexcept {
   }
   if (config.automatic) put_auto_reason(text << ", auto as ", kAutoRwlock);
   if (config.automatic_mutex) put_auto_reason(text << ", mutex auto as ", kAutoMutex);
-  if (config.spin != 0) say_processors(text << ", ", processors_at_start(true));
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
   say(line);
 }

@@ -59,7 +59,9 @@ def sleepers(
 
 
 def at_start(said: str) -> str:
-    found = re.search(r"^lockswap [^:]*: .*?, (\d+ processors?(?:, \d+ % of one by quota)?), pid", said, re.MULTILINE)
+    found = re.search(
+        r"^lockswap .*, wait \w+ on (\d+ processors?(?: \(\d+ % of one by quota\))?),", said, re.MULTILINE
+    )
     need(found is not None, f"no line says what there is: {said!r}")
     return found[1]
 
@@ -76,17 +78,17 @@ def nothing() -> None:
 def test_half_a_processor_by_quota() -> None:
     with group_of(50) as group:
         said = sleepers(group.enter, [], turns=1000)
-    need(at_start(said).endswith(", 50 % of one by quota"), said)
+    need(at_start(said).endswith(" (50 % of one by quota)"), said)
     need(at_end(said) == "", f"nothing has changed: {said!r}")
 
 
 def test_a_quota_that_changes_while_the_program_runs() -> None:
     with group_of(50) as group:
         said = sleepers(group.enter, [(lambda: group.set(300), "")], turns=1000)
-        need(at_end(said).endswith(", 300 % of one by quota"), said)
+        need(at_end(said).endswith(" (300 % of one by quota)"), said)
     with group_of(None) as group:
         said = sleepers(group.enter, [(lambda: group.set(150), "")], turns=1000)
-        need("quota" not in at_start(said) and at_end(said).endswith(", 150 % of one by quota"), said)
+        need("quota" not in at_start(said) and at_end(said).endswith(" (150 % of one by quota)"), said)
         said = sleepers(group.enter, [(lambda: group.set(None), "")], turns=1000)
         need("150 %" in at_start(said) and at_end(said) != "" and "quota" not in at_end(said), said)
 
