@@ -271,7 +271,7 @@ std::vector<SeededFault> seeded_faults() {
       // --- the address-space engine
       weak("address space: a new table is shown with relaxed", "page_table.h", "set", Op::store,
            release, relaxed, "address-space/pure-rcu/fresh-table"),
-      weak("address space: a table is followed with relaxed", "page_table.h", "place", Op::load,
+      weak("address space: a table is followed with relaxed", "page_table.h", "below", Op::load,
            acquire, relaxed, "address-space/pure-rcu/fresh-table"),
       weak("address space: a frame is left with relaxed", "page_table.h", "leave", Op::fetch_add,
            acq_rel, relaxed, "address-space/rwlock/fork"),

@@ -215,7 +215,7 @@ int main() {
   toy<Fault::disorder, Spin>("disorder", {"W u", "W u", "W u"}, "not first come, first served: ");
   toy<Fault::younger, Park>("younger", {"W u", "W u", "W u"},
                             "not in order: ", [](Case& c) { c.wakes_in_order = true; });
-  toy<Fault::jumps, Park>("jumps", {"W u W u", "R u"},
+  toy<Fault::jumps, Park>("jumps", {"W +1 u W u", "R u"},
                           "not next: ", [](Case& c) { c.at_once = true; });
   toy<Fault::calls_two, Park>("calls_two", {"W u", "W u", "W u"}, "two wake-ups are under way",
                               [](Case& c) { c.wakes_one_at_a_time = true; });

@@ -414,6 +414,7 @@ const Script kScripts[] = {
     {"2w1r", {"w01", "w01", "r01"}, 1, kFew},
     // A section begins anew while the clock moves on, and a commit still waits for the one before.
     {"begin-again", {"?1 w01", "+2 w23", "( r01 +1 ?2 r01 ) r01"}, 1, kFew},
+    {"inlined-begin-again", {"?1 w01", "+2 w23", "[ r01 +1 ?2 r01 ] [ r01 ]"}, 1, kFew},
     {"2w-crossed", {"w01", "w10"}},
     // A log is filled again when its readers have left, and an aborted one at once.
     {"log-reuse", {"w01 w23 w01", "( r01 r01 )"}},

@@ -235,12 +235,11 @@ class Machine {
   // What came to those that sleep on a word.
   struct Wakes {
     const void* address = nullptr;
-    std::uint32_t channels = 0;  // that a wake-up of one was for
     int of_one = 0;
-    std::array<int, 32> back{};  // by channel: how many came back from there
+    int back = 0;  // on any channel: one that looks by itself, or gives up, takes a call, too
   };
   Wakes& wakes_of(const void* address);
-  void came_back(const void* address, std::uint32_t channels);
+  void came_back(const void* address);
   void wakes_one(const void* address);
   struct HandOff {
     const void* lock = nullptr;

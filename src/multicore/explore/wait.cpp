@@ -118,7 +118,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
     if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
-    came_back(memory_.address_of(location), channels);
+    came_back(memory_.address_of(location));
     return Parked::changed;
   }
   if (is_traced()) {
@@ -137,7 +137,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   t.wait = Thread::Wait::parked;
   let_others();
   t.wait = Thread::Wait::none;
-  came_back(t.address, channels);
+  came_back(t.address);
   const bool idle_over = t.idle_over;
   t.idle = t.idle_over = false;
   if (t.woken) return Parked::woken;
@@ -191,10 +191,7 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
       n = 1;
     }
     if (n != 0) only = asleep[n > 1 ? search.choose(n) : 0];
-    if (wakes_one_at_a_time) {
-      wakes_of(address).channels |= channels;
-      if (n != 0) wakes_one(address);
-    }
+    if (wakes_one_at_a_time && n != 0) wakes_one(address);
   }
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
@@ -217,20 +214,12 @@ Machine::Wakes& Machine::wakes_of(const void* address) {
   }
   fail("too many words that threads sleep on");
 }
-void Machine::came_back(const void* address, std::uint32_t channels) {
-  if (!wakes_one_at_a_time) return;
-  Wakes& w = wakes_of(address);
-  for (std::uint32_t i = 0; i < w.back.size(); ++i) {
-    if ((channels >> i & 1) != 0) ++w.back[i];
-  }
+void Machine::came_back(const void* address) {
+  if (wakes_one_at_a_time) ++wakes_of(address).back;
 }
 void Machine::wakes_one(const void* address) {
   Wakes& w = wakes_of(address);
-  int back = 0;
-  for (std::uint32_t i = 0; i < w.back.size(); ++i) {
-    if ((w.channels >> i & 1) != 0) back += w.back[i];
-  }
-  if (++w.of_one > back + 1) fail("two wake-ups are under way");
+  if (++w.of_one > w.back + 1) fail("two wake-ups are under way");
 }
 
 void Machine::handed_off(const void* lock) {
