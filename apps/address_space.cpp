@@ -32,7 +32,7 @@
 //   faults_cpu, changes_cpu    faults, and operations, a CPU-second of all threads
 //   fault_ns, fault_cpu_ns     the time, and CPU time, of a fault, of threads that do nothing else;
 //                              missing if there are none
-//   user, system, idle         of a workload: shares of the processors' time (used.h)
+//   user, system, idle         of a workload: shares of the processors' time (common/used.h)
 //   rounds, replay_threads, replay_steps, synthesised
 //                              of a trace: how many times it was replayed; its threads and steps;
 //                              1: its faults are not the program's own

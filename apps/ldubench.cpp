@@ -68,20 +68,18 @@ struct KeptMaps {
   Rounds figures_with_fewer;
   std::vector<double> user, system, idle, taken;
 
-  static Round round_of(const MapRound& r) {
-    return {r.phase, r.user_seconds + r.system_seconds, r.seconds, 0};
-  }
+  static Round round_of(const MapRound& r) { return {r.phase, r.spent.cpu(), r.spent.seconds, 0}; }
   void run(unsigned number) {
     add(contestant->run(number, false));
     if (with_fewer) figures_with_fewer.add(round_of(with_fewer->run(number, false)));
   }
   void add(const MapRound& r) {
     figures.add(round_of(r));
-    const double all = r.seconds * processors();
-    taken.push_back(static_cast<double>(r.taken) / r.seconds);
-    user.push_back(r.user_seconds / all);
-    system.push_back(r.system_seconds / all);
-    idle.push_back(std::max(0.0, all - r.user_seconds - r.system_seconds) / all);
+    taken.push_back(static_cast<double>(r.taken) / r.spent.seconds);
+    const Shares of_all = r.spent.shares(processors());
+    user.push_back(of_all.user);
+    system.push_back(of_all.system);
+    idle.push_back(of_all.idle);
   }
 };
 
@@ -97,8 +95,8 @@ void print_waits(KeptMaps& k, int round, int threads) {
   const MapRound r = k.contestant->run(static_cast<unsigned>(round), true);
   const std::string name = shown(k.entrant->name);
   std::printf("%s_wait_file %.4f %s_wait_anonymous %.4f\n", name.c_str(),
-              r.wait_seconds[0] / r.seconds / threads, name.c_str(),
-              r.wait_seconds[1] / r.seconds / threads);
+              r.wait_seconds[0] / r.spent.seconds / threads, name.c_str(),
+              r.wait_seconds[1] / r.spent.seconds / threads);
 }
 
 void print_fewer(const KeptMaps& k) {

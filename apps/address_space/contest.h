@@ -1,6 +1,7 @@
 // The threads of `address_space`, on the engine with one design.
 #pragma once
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <deque>
@@ -15,9 +16,9 @@
 #include "address_space/program.h"
 #include "address_space/sightings.h"
 #include "address_space/space.h"
-#include "address_space/used.h"
 #include "common/random.h"
 #include "common/report.h"
+#include "common/used.h"
 
 namespace bench {
 
@@ -244,6 +245,13 @@ class Contest {
   std::vector<SpaceWorker<Engine>> workers_;
 };
 
+// It is the engine's time: there is no kernel in it, so "system" is what the machine spends on locks
+// that sleep.
+inline void print_shares(const Spent& spent, int threads) {
+  const Shares of_all = spent.shares(std::min(threads, processors()));
+  std::printf("user %.4f system %.4f idle %.4f\n", of_all.user, of_all.system, of_all.idle);
+}
+
 template <template <class> class Design>
 void run(const Plan& plan, const Work& work, const SpaceOptions& options) {
   using lockswap::address_space::NativeMachine;
@@ -251,7 +259,7 @@ void run(const Plan& plan, const Work& work, const SpaceOptions& options) {
   auto& workers = contest.workers();
   const Used used;
   const Phase rates = run_phase(plan, workers, false, plan.seconds);
-  used.print(plan.threads);
+  print_shares(used.until_now(), plan.threads);
   print_rates(rates);
   print_live(rates);
   print_faults(rates, workers);

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "common/random.h"
 #include "common/report.h"
 #include "ldu/chain.h"
@@ -274,16 +272,14 @@ class MapContestantOf : public MapContestant {
       handles.push_back({&workers.back()});
     }
     MapRound r;
-    const rusage before = usage();
-    const double began = seconds_of(CLOCK_MONOTONIC);
+    const Used used;
     const std::uint64_t ticks_began = ticks();
     r.phase = run_phase(setup_.plan, handles, false, setup_.plan.seconds);
-    r.seconds = seconds_of(CLOCK_MONOTONIC) - began;
-    const double ticks_per_second = static_cast<double>(ticks() - ticks_began) / r.seconds;
     FileIndex::flush(crowd_->file_shared());
-    const rusage after = usage();
-    r.user_seconds = seconds(after.ru_utime) - seconds(before.ru_utime);
-    r.system_seconds = seconds(after.ru_stime) - seconds(before.ru_stime);
+    const std::uint64_t ticks_ended = ticks();
+    r.spent = used.until_now();
+    const double ticks_per_second =
+        static_cast<double>(ticks_ended - ticks_began) / r.spent.seconds;
     alone([&](typename Crowd::Hand& hand) {
       if (setup_.memory) {
         crowd_->check_truncate(hand, [&](auto check) {
@@ -330,14 +326,6 @@ class MapContestantOf : public MapContestant {
       writes = worker->writes;
     }
   };
-  static rusage usage() {
-    rusage now{};
-    getrusage(RUSAGE_SELF, &now);
-    return now;
-  }
-  static double seconds(const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  }
   template <class F>
   void alone(F f) {
     std::thread([&] {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/crew.h"
+#include "common/used.h"
 #include "ldu/locks.h"
 #include "ldu/process_trace.h"
 
@@ -24,9 +25,7 @@ struct MapSetup {
 
 struct MapRound {
   Phase phase;
-  double seconds = 0;
-  double user_seconds = 0;  // of the process
-  double system_seconds = 0;
+  Spent spent;
   std::uint64_t taken = 0;               // pages that walks took from processes
   std::array<double, 2> wait_seconds{};  // by class of locks; in a round that looks at it
 };

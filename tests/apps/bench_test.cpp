@@ -10,6 +10,7 @@
 #include "common/random.h"
 #include "common/report.h"
 #include "common/tail.h"
+#include "common/used.h"
 
 namespace {
 
@@ -209,6 +210,29 @@ TEST(GuardedDeathTest, ALockThatFailsIsFound) {
   unlock((lock_write(whole.lock), whole.lock));
   EXPECT_EXIT((lock_write(whole.lock), lock_write(whole.lock)), testing::ExitedWithCode(1),
               "wrong result: pthread_rwlock_wrlock returned");
+}
+
+TEST(Spent, SharesAddUpToAllOfTheTime) {
+  const bench::Shares half = bench::Spent{.seconds = 2, .user = 1, .system = 1}.shares(2);
+  EXPECT_DOUBLE_EQ(half.user, 0.25);
+  EXPECT_DOUBLE_EQ(half.system, 0.25);
+  EXPECT_DOUBLE_EQ(half.idle, 0.5);
+}
+
+TEST(Spent, WhatIsChargedBeyondTheClockIsAllOfTheTime) {
+  const bench::Shares all = bench::Spent{.seconds = 1, .user = 1.5, .system = 0.6}.shares(2);
+  EXPECT_LE(all.user, 1);
+  EXPECT_DOUBLE_EQ(all.user + all.system, 1);
+  EXPECT_EQ(all.idle, 0);
+}
+
+TEST(Used, TheClockEnclosesWhatIsCharged) {
+  const bench::Used used;
+  for (const double end = bench::seconds_of(CLOCK_MONOTONIC) + 0.02;
+       bench::seconds_of(CLOCK_MONOTONIC) < end;) {}
+  const bench::Spent spent = used.until_now();
+  EXPECT_GE(spent.seconds, 0.02);
+  EXPECT_GT(spent.cpu(), 0);
 }
 
 }  // namespace
