@@ -54,13 +54,37 @@ class Holds {
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
   HoldRecord& first() noexcept { return first_[0]; }
+  // Where a hold of a lock can go that the thread does not hold yet; nullptr: not in the thread, or
+  // it holds that lock.
+  [[gnu::always_inline]] HoldRecord* place_for(std::uint64_t key) noexcept {
+    for (HoldRecord& h : first_) {
+      if (h.key == 0) return &h;
+      if (h.key == key) return nullptr;
+    }
+    return nullptr;
+  }
+  // The entry that was filled last, if it is of that lock: it can be cleared without packing.
+  [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp) noexcept {
+    for (std::size_t i = 0; i < kInline; ++i) {
+      HoldRecord& h = first_[i];
+      if (h.key != key) continue;
+      const bool is_last = (i + 1 < kInline ? first_[i + 1].key : used_) == 0;
+      return is_last && h.stamp == stamp ? &h : nullptr;
+    }
+    return nullptr;
+  }
 
   template <bool kHasToken>
   void set_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
-    first_[0].key = key;
+    set<kHasToken>(first_[0], key, stamp, token);
+  }
+  template <bool kHasToken>
+  static void set(HoldRecord& h, std::uint64_t key, std::uint64_t stamp,
+                  std::uint32_t token) noexcept {
+    h.key = key;
     in_order();
-    first_[0].stamp = stamp;
-    if constexpr (kHasToken) first_[0].token = token;
+    h.stamp = stamp;
+    if constexpr (kHasToken) h.token = token;
   }
   void clear_first() noexcept { first_[0].key = 0; }
 
@@ -76,10 +100,7 @@ class Holds {
   bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key != 0) continue;
-      h.key = key;
-      in_order();
-      h.stamp = stamp;
-      h.token = token;
+      set<true>(h, key, stamp, token);
       return true;
     }
     return add_to_table(HoldRecord{key, stamp, token, 0});

@@ -93,6 +93,8 @@ class RwContract {
 
   // --- reading; 0 or an errno
 
+  static constexpr std::uint32_t kNotBegun = ~0u;  // an attempt: nothing was done yet
+
   // For an adopted lock without flags, and a thread that holds no lock. 0: the thread holds the
   // lock. Else the attempt, for slow_read.
   [[gnu::always_inline]] static std::uint32_t fast_read(Frame& f) noexcept {
@@ -110,6 +112,21 @@ class RwContract {
       return 0;
     }
     holds.template set_first<Lock::kHasTokens>(f.key(), stamp, Lock::token_of(a));
+    return 0;
+  }
+  // fast_read for a thread that holds other locks, all recorded in the thread itself, and not this
+  // one: programs read through several levels of locks. Where fast_read has not begun.
+  [[gnu::always_inline]] static std::uint32_t nested_read(Frame& f) noexcept {
+    if constexpr (!Lock::kHasFast) return kNotBegun;
+    Holds<P>& holds = P::template local<Holds<P>>();
+    const std::uint64_t stamp = f.contract.load(acquire);  // as in fast_read
+    HoldRecord* place = holds.place_for(f.key());
+    if (!Word::is_plain(stamp) || place == nullptr || Word::generations().any_disputed())
+      return kNotBegun;
+    const Attempt a = Lock::fast_read(f);
+    const bool is_in = Lock::is_in(a);
+    if (!is_in && !Lock::read_below(f, a)) return a;
+    holds.template set<Lock::kHasTokens>(*place, f.key(), stamp, is_in ? Lock::token_of(a) : 0);
     return 0;
   }
   static int slow_read(Frame& f, std::uint32_t attempt, const Deadline* deadline) noexcept {
@@ -156,6 +173,18 @@ class RwContract {
     if (Lock::fast_read_unlock(f, token)) [[likely]]
       return 0;
     return slow_read_unlock(f, token);
+  }
+
+  // The same for a thread that holds other locks, if this hold is its newest: nested holds end in
+  // that order, mostly. False: nothing was done.
+  [[gnu::always_inline]] static bool nested_read_unlock(Frame& f, int& result) noexcept {
+    // relaxed: as in has_only_hold.
+    HoldRecord* hold = P::template local<Holds<P>>().newest(f.key(), f.contract.load(relaxed));
+    if (hold == nullptr) return false;
+    const std::uint32_t token = Lock::kHasTokens ? hold->token : 0;
+    hold->key = 0;
+    result = Lock::fast_read_unlock(f, token) ? 0 : slow_read_unlock(f, token);
+    return true;
   }
 
   // --- writing; 0 or an errno
@@ -228,7 +257,6 @@ class RwContract {
  private:
   using Core = decltype(Frame::core);
   using Attempt = typename Lock::Attempt;
-  static constexpr std::uint32_t kNotBegun = ~0u;  // an attempt: nothing was done yet
 
   // The thread's record of this lock, if it has one. Drops a record of an earlier lock.
   static HoldRecord* find(Holds<P>& holds, const Frame& f) noexcept {

@@ -85,6 +85,11 @@ class RwLockOps {
   static int rdlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
     const std::uint32_t attempt = Contract::fast_read(frame(l));
+    return attempt == 0 ? acquired_fast<Hold::read>(l) : nested_rdlock(l, attempt);
+  }
+  // Out of line, so that a thread's first hold needs no stack. It jumps to slow_rdlock.
+  [[gnu::noinline]] static int nested_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
+    if (attempt == Contract::kNotBegun) attempt = Contract::nested_read(frame(l));
     return attempt == 0 ? acquired_fast<Hold::read>(l) : slow_rdlock(l, attempt);
   }
   [[gnu::noinline]] static int slow_rdlock(pthread_rwlock_t* l, std::uint32_t attempt) noexcept {
@@ -103,12 +108,16 @@ class RwLockOps {
     }
     // An object of glibc's may name this thread as its writer, but then it is not adopted.
     if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);
-    return slow_unlock(l);
+    return nested_unlock(l);
   }
   // Out of line, so that the reader's path needs no stack.
   [[gnu::noinline]] static int write_unlock(pthread_rwlock_t* l) noexcept {
     Contract::write_unlock(frame(l));
     return 0;
+  }
+  [[gnu::noinline]] static int nested_unlock(pthread_rwlock_t* l) noexcept {
+    int result = 0;
+    return Contract::nested_read_unlock(frame(l), result) ? result : slow_unlock(l);
   }
   [[gnu::noinline]] static int slow_unlock(pthread_rwlock_t* l) noexcept {
     if (!Contract::adopted(frame(l)) && !adopt(l)) return system_rwlock.unlock(l);

@@ -118,7 +118,8 @@ class ContractLock final : public LockUnderTest {
   }
   int read(How how) override {
     if (how == How::wait) {
-      const std::uint32_t rest = Contract::fast_read(*f_);
+      std::uint32_t rest = Contract::fast_read(*f_);
+      if (rest == Contract::kNotBegun) rest = Contract::nested_read(*f_);
       if (rest == 0) return 0;
       if (!Contract::adopted(*f_)) Contract::adopt(*f_);
       return Contract::slow_read(*f_, rest, nullptr);
@@ -136,6 +137,7 @@ class ContractLock final : public LockUnderTest {
       Contract::write_unlock(*f_);
       return 0;
     }
+    if (int result = 0; Contract::nested_read_unlock(*f_, result)) return result;
     if (!Contract::adopted(*f_)) Contract::adopt(*f_);
     return Contract::slow_unlock(*f_);
   }

@@ -54,9 +54,15 @@ const Scripts kTwoLocks = {
     {"two-nested", {"W 2W u u", "2W u W u"}, &kSwitches},
     {"two-both-ways", {"R 2W u u", "R u 2R u W u"}, &kSwitches},
     {"two-recursive", {"R 2R R U u u", "2W u W u"}, &kSequence},
+    {"two-recursive-inner", {"R 2R 2R u u u", "2W u W u"}, &kSwitches},
     {"two-timed-w", {"W +1 ?2 u 2W u", "?1 timedW! +2 2W u W u"}, &kSwitches},
     {"two-timed-r", {"W +1 ?2 u 2W u", "?1 timedR! +2 2R u R u"}, &kSwitches},
+    {"two-nested-r", {"R 2R u u", "2W u W u"}, &kSwitches},
     {"two-foreign", {"R 2R +1 u", "?1 free W u 2W u"}},
+    {"two-foreign-inner", {"R 2R +1 U", "?1 2free 2W u"}, &kSwitches},
+    // A's inner record is stale: it reads again, or releases a writer's hold.
+    {"two-stale", {"R 2R +1 ?2 2R x u U", "?1 2free +2", "2W x u"}, &kSwitches},
+    {"two-stale-write", {"R 2R +1 ?3 2free U", "?1 2free +2", "?2 2W +3"}, &kSwitches},
     {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}, &kSwitches},
 };
 // Two readers of both locks, each of which holds one when it comes to the other, where a writer

@@ -42,6 +42,35 @@ TEST_F(HoldsTest, EntriesStayPackedInWhicheverOrderTheyEnd) {
   EXPECT_TRUE(holds.none());
 }
 
+TEST_F(HoldsTest, APlaceIsTheFirstEmptyEntryOfAThreadThatHasNotTheLock) {
+  EXPECT_EQ(holds.place_for(56), &holds.first());
+  holds.add(56, 9, 1);
+  EXPECT_EQ(holds.place_for(56), nullptr) << "it holds that lock";
+  HoldRecord* place = holds.place_for(112);
+  ASSERT_NE(place, nullptr);
+  holds.set<true>(*place, 112, 9, 2);
+  EXPECT_EQ(holds.find(112), place);
+  holds.add(168, 9, 3);
+  holds.add(224, 9, 4);
+  EXPECT_EQ(holds.place_for(280), nullptr) << "all entries are full";
+}
+
+TEST_F(HoldsTest, OnlyTheNewestHoldEndsWithoutPacking) {
+  EXPECT_EQ(holds.newest(56, 9), nullptr);
+  for (std::uint64_t k = 1; k <= 4; ++k)
+    holds.add(k * 56, 9, static_cast<std::uint32_t>(k));
+  EXPECT_EQ(holds.newest(56, 9), nullptr);
+  EXPECT_EQ(holds.newest(4 * 56, 8), nullptr) << "a record of an earlier life";
+  ASSERT_NE(holds.newest(4 * 56, 9), nullptr);
+  EXPECT_EQ(holds.newest(4 * 56, 9)->token, 4u);
+  holds.add(5 * 56, 9, 5);
+  EXPECT_EQ(holds.newest(4 * 56, 9), nullptr) << "the fifth is in the table";
+  EXPECT_EQ(holds.newest(5 * 56, 9), nullptr) << "the table packs";
+  holds.remove(holds.find(5 * 56));
+  holds.newest(4 * 56, 9)->key = 0;
+  EXPECT_NE(holds.newest(3 * 56, 9), nullptr);
+}
+
 TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
   holds.add(56, 9, 1);
   holds.find(56)->again = 3;

@@ -59,7 +59,8 @@ inline Deadline soon() {
 
 template <class Contract>
 int read_lock(typename Contract::Frame& f) {
-  const std::uint32_t rest = Contract::fast_read(f);
+  std::uint32_t rest = Contract::fast_read(f);
+  if (rest == Contract::kNotBegun) rest = Contract::nested_read(f);
   return rest == 0 ? 0 : Contract::slow_read(f, rest, nullptr);
 }
 

@@ -61,6 +61,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
  public:
   using Frame = RwFrame<P, Core>;
   static constexpr bool kHasTokens = true;
+  static constexpr bool kHasFast = true;
   // Writers take the underlying lock first. Readers in the table are not in its phases.
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers,
                                   .sleepers_in_order = Core::kClaims.sleepers_in_order};

@@ -32,16 +32,11 @@ struct Unbiased {
 
   static bool prepare() noexcept { return Core::prepare(); }
 
-  static Attempt fast_read(Frame& f) noexcept {
-    Attempt a;
-    if constexpr (kHasFast) {
-      a = f.core.fast_read_arrive();
-    } else {
-      a = f.core.read_arrive();
-    }
-    if (is_in(a)) Count::on(&f, Event::read);
-    return a;
+  // Both the contract's fast stages have it inline, if it is fast.
+  [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept requires kHasFast {
+    return counted(f, f.core.fast_read_arrive());
   }
+  static Attempt fast_read(Frame& f) noexcept { return counted(f, f.core.read_arrive()); }
   // fast_read was all that there is.
   static constexpr bool read_below(Frame&, Attempt) noexcept { return false; }
   static constexpr bool is_in(Attempt a) noexcept { return Reads::is_in(a); }
@@ -106,6 +101,12 @@ struct Unbiased {
   }
   static void repair_after_fork(Frame& f, bool written) noexcept {
     f.core.repair_after_fork(written);
+  }
+
+ private:
+  [[gnu::always_inline]] static Attempt counted(Frame& f, Attempt a) noexcept {
+    if (is_in(a)) Count::on(&f, Event::read);
+    return a;
   }
 };
 
