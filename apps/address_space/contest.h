@@ -245,8 +245,8 @@ class Contest {
   std::vector<SpaceWorker<Engine>> workers_;
 };
 
-// It is the engine's time: there is no kernel in it, so "system" is what the machine spends on locks
-// that sleep.
+// It is the engine's time: there is no kernel in it, so "system" is what the machine spends on
+// locks that sleep.
 inline void print_shares(const Spent& spent, int threads) {
   const Shares of_all = spent.shares(std::min(threads, processors()));
   std::printf("user %.4f system %.4f idle %.4f\n", of_all.user, of_all.system, of_all.idle);
