@@ -20,7 +20,9 @@ struct NativeMachine : real_machine {
   // page lists, and so do nodes of the regions' tree, each in a line of its own; the rest, which is
   // rare, from the heap.
   template <class T>
-  static constexpr bool kIsListed = sizeof(T) <= 64 && alignof(T) <= 16;
+  static constexpr bool kIsOverAligned = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  template <class T>
+  static constexpr bool kIsListed = sizeof(T) <= 64 && !kIsOverAligned<T>;
   template <class T>
   using Pieces = Batches<sizeof(T) <= 16 ? 16 : 64>;
   template <class T>

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 
 #include "address_space/designs.h"
@@ -51,7 +52,7 @@ int run(std::uint64_t turns) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc != 3) return 2;
   const std::uint64_t turns = std::strtoull(argv[2], nullptr, 10);
 #define DESIGN(name, Class) \
@@ -59,4 +60,7 @@ int main(int argc, char** argv) {
 #include "address_space/designs.def"
 #undef DESIGN
   return 2;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }
