@@ -244,7 +244,8 @@ class bonsai_map {
   }
 
   memory memory_;
-  typename P::template atomic<std::uint64_t> root_{};  // an address
+  // An address. In a line of its own: a lookup needs no other one of the map.
+  alignas(64) typename P::template atomic<std::uint64_t> root_{};
 };
 
 }  // namespace lockswap

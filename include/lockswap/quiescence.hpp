@@ -175,7 +175,8 @@ class quiescence {
     return r;
   }
 
-  const bool asymmetric_;
+  // In a line that changes once a period: each section reads it.
+  alignas(64) const bool asymmetric_;
   word clock_{};
   word first_{};
 };

@@ -17,21 +17,26 @@ struct NativeMachine : real_machine {
   static constexpr std::size_t kGarbage = 64;  // that wait for one grace period together
 
   // Frames of a small page come from lists of the thread's own, as a kernel's from the processor's
-  // page lists; the rest, which is rare, from the heap.
+  // page lists, and so do nodes of the regions' tree, each in a line of its own; the rest, which is
+  // rare, from the heap.
   template <class T>
-  static constexpr bool kIsFrame = sizeof(T) <= 16;
+  static constexpr bool kIsOverAligned = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  template <class T>
+  static constexpr bool kIsListed = sizeof(T) <= 64 && !kIsOverAligned<T>;
+  template <class T>
+  using Pieces = Batches<sizeof(T) <= 16 ? 16 : 64>;
   template <class T>
   static void* take() {
-    if constexpr (kIsFrame<T>) {
-      return Batches<sizeof(T)>::take();
+    if constexpr (kIsListed<T>) {
+      return Pieces<T>::take();
     } else {
       return real_machine::take<T>();
     }
   }
   template <class T>
   static void give(void* p) {
-    if constexpr (kIsFrame<T>) {
-      Batches<sizeof(T)>::give(p);
+    if constexpr (kIsListed<T>) {
+      Pieces<T>::give(p);
     } else {
       real_machine::give<T>(p);
     }

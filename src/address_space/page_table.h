@@ -106,12 +106,13 @@ class PageTable {
   using Small = Frame<M>;
   using Large = Frame<M, kLargePages>;
 
+  // What walks write has a line of its own: faults on their way to a table below read entries.
   struct Table {
-    typename M::Lock lock;
-    typename M::template atomic<std::uint64_t> entries[std::size_t{1} << kBits];
+    alignas(64) typename M::Lock lock;
     // Under the lock.
     typename M::template plain<std::uint32_t> used;
     typename M::template plain<bool> dead;
+    alignas(64) typename M::template atomic<std::uint64_t> entries[std::size_t{1} << kBits];
     // For the explorer, too: it sees that nobody may look before the table is shown.
     Table() {
       used.set(0);
@@ -198,17 +199,24 @@ class PageTable {
       std::uint64_t e = t->entries[i].load(acquire);
       if (level == 1 && (e == 0 ? large : (e & kLarge) != 0)) return {t, 1};
       if (e == 0) {
-        const Held<M> held(t->lock);
-        if (t->dead.get()) return {nullptr, level};
-        e = t->entries[i].load(relaxed);  // written under the lock
+        e = made_below(*t, i);
+        if (e == 0) return {nullptr, level};
         if ((e & kLarge) != 0) return {t, level};
-        if (e == 0) {
-          e = entry_of(make());
-          set(*t, i, e);
-        }
       }
       return below<level - 1>(at<Table>(e), page, large);
     }
+  }
+  // The entry, with a table if nothing is there yet; 0: `t` has been taken out. A function of its
+  // own, as it is rare, and a walk that finds its tables needs no stack without it.
+  [[gnu::noinline]] static std::uint64_t made_below(Table& t, std::uint64_t i) {
+    const Held<M> held(t.lock);
+    if (t.dead.get()) return 0;
+    std::uint64_t e = t.entries[i].load(relaxed);  // written under the lock
+    if (e == 0) {
+      e = entry_of(make());
+      set(t, i, e);
+    }
+    return e;
   }
   // Under the lock of `t`: a leaf takes the large page's place. What a child shares after a fork is
   // copied.

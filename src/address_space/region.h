@@ -32,14 +32,27 @@ struct Extent {
   }
 };
 
+// A machine for designs that never write bounds in place may have plain ones.
 template <class M>
-struct Region {
+struct BoundOf {
+  using type = typename M::template atomic<std::uint64_t>;
+};
+template <class M>
+requires requires { typename M::Bound; }
+struct BoundOf<M> {
+  using type = typename M::Bound;
+};
+
+// In lines of its own: those beside it come and go while faults look at it.
+template <class M>
+struct alignas(64) Region {
   using Word = typename M::template atomic<std::uint64_t>;
+  using Bound = typename BoundOf<M>::type;
   // Written in place by designs whose readers hold a lock, and then only under a lock on each page
   // that comes or goes. relaxed: a reader holds a lock on the page that it asks for, so it sees
   // each move across that page; other moves leave the page on its side. Where readers hold no lock
   // these are written before the region is shown.
-  Word start, end, protection;
+  Bound start, end, protection;
   bool shared;
   File<M>* file;
   std::uint64_t base;

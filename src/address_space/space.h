@@ -45,12 +45,12 @@ class Space {
 
   // --- accesses. False: no region there allows it.
   bool read(Hand& h, std::uint64_t page, std::uint64_t& value) {
-    const Outcome o = access(h, page, false, 0);
+    const Outcome o = access<false>(h, page, 0);
     value = o.value;
     return o.result == Filled::done;
   }
   bool write(Hand& h, std::uint64_t page, std::uint64_t value) {
-    return access(h, page, true, value).result == Filled::done;
+    return access<true>(h, page, value).result == Filled::done;
   }
 
   // --- operations on [start, end)
@@ -148,12 +148,15 @@ class Space {
     return new (M::template take<Region<M>>()) Region<M>(e);
   }
 
-  Outcome access(Hand& h, std::uint64_t page, bool write, std::uint64_t value) {
-    return sync_.fault(
-        h, page, [&](Region<M>* r, bool locked) { return fill(r, page, write, value, locked); });
+  template <bool write>
+  Outcome access(Hand& h, std::uint64_t page, std::uint64_t value) {
+    return sync_.fault(h, page, [this, page, value](Region<M>* r, bool locked) {
+      return locked ? fill<write, true>(r, page, value) : fill<write, false>(r, page, value);
+    });
   }
   // locked: nobody changes the region; else it may be gone, and only a minor fault is done here.
-  Outcome fill(Region<M>* r, std::uint64_t page, bool write, std::uint64_t value, bool locked) {
+  template <bool write, bool locked>
+  Outcome fill(Region<M>* r, std::uint64_t page, std::uint64_t value) {
     const Filled no = locked ? Filled::refused : Filled::under_lock;
     if (r == nullptr || !r->has(page)) return {no, 0};
     const std::uint64_t allowed = r->protection.load(relaxed);
@@ -168,15 +171,16 @@ class Space {
       // A change marks the region before it takes this lock to empty the table.
       if (!locked && r->gone.load(relaxed) != 0) return {no, 0};
       const Spot spot{place.table, place.level, page};
-      if (r->file != nullptr) {
+      // Without the lock a file's region got no further than the line above the loop.
+      if (locked && r->file != nullptr) {
         const Held<M> its(r->file->lock);
-        return touch<typename Pages::Small>(*r, spot, write, value, locked);
+        return touch<typename Pages::Small, write, locked>(*r, spot, value);
       }
-      if (place.level == 0) return touch<typename Pages::Small>(*r, spot, write, value, locked);
+      if (place.level == 0) return touch<typename Pages::Small, write, locked>(*r, spot, value);
       // Another thread has split it, or taken it away.
       const std::uint64_t entry = spot.entry();
       if (entry == 0 ? !large : (entry & Pages::kLarge) == 0) continue;
-      return touch<typename Pages::Large>(*r, spot, write, value, locked);
+      return touch<typename Pages::Large, write, locked>(*r, spot, value);
     }
   }
   bool may_be_large(const Region<M>& r, std::uint64_t page) const {
@@ -192,8 +196,8 @@ class Space {
     std::uint64_t slot() const { return Pages::slot(page, level); }
     std::uint64_t entry() const { return table->entries[slot()].load(relaxed); }  // under the lock
   };
-  template <class F>
-  Outcome touch(Region<M>& r, const Spot& spot, bool write, std::uint64_t value, bool locked) {
+  template <class F, bool write, bool locked>
+  Outcome touch(Region<M>& r, const Spot& spot, std::uint64_t value) {
     constexpr bool kIsLarge = std::is_same_v<F, typename Pages::Large>;
     std::uint64_t entry = spot.entry();
     const auto show = [&](F* f, bool writable) {
@@ -202,7 +206,7 @@ class Space {
       Pages::set(*spot.table, spot.slot(), entry);
     };
     if (entry == 0) {
-      if (r.file == nullptr) {
+      if (!locked || r.file == nullptr) {
         show(F::make(0), write);
       } else if constexpr (!kIsLarge) {
         F* f = r.file->frame(spot.page - r.base);
@@ -321,10 +325,10 @@ class Space {
   }
 
   Sync sync_;
-  Pages table_;
+  alignas(64) Pages table_;
   bool large_ = false;
   std::uint64_t heap_ = 0;
-  typename M::template atomic<std::uint64_t> brk_;
+  alignas(64) typename M::template atomic<std::uint64_t> brk_;
 };
 
 }  // namespace lockswap::address_space

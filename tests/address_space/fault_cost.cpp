@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 
 #include "address_space/designs.h"
@@ -43,7 +44,7 @@ int run(int rounds) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc != 3) return 2;
   const int rounds = std::atoi(argv[2]);
 #define DESIGN(name, Class) \
@@ -51,4 +52,7 @@ int main(int argc, char** argv) {
 #include "address_space/designs.def"
 #undef DESIGN
   return 2;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }

@@ -17,18 +17,18 @@ ROUNDS = 2
 FAULTS = 4096 * ROUNDS
 # A tenth above what was counted (docs/address-spaces.md).
 MOST = {
-    "rwlock": 450,
-    "fault-lock": 450,
-    "hybrid-rcu": 480,
-    "pure-rcu": 400,
-    "per-vma": 410,
-    "list-full": 500,
-    "list-pf": 500,
-    "list-mprotect": 500,
-    "list-refined": 500,
-    "list-pages": 500,
-    "tree-full": 740,
-    "tree-refined": 740,
+    "rwlock": 405,
+    "fault-lock": 405,
+    "hybrid-rcu": 415,
+    "pure-rcu": 330,
+    "per-vma": 340,
+    "list-full": 455,
+    "list-pf": 455,
+    "list-mprotect": 455,
+    "list-refined": 455,
+    "list-pages": 455,
+    "tree-full": 695,
+    "tree-refined": 695,
 }
 
 

@@ -28,7 +28,7 @@ class Design {
   std::uint64_t first_filled(std::uint64_t page) const { return page & ~(filled_ - 1); }
   std::uint64_t last_filled(std::uint64_t page) const { return first_filled(page) + filled_; }
 
-  Index index_;
+  alignas(64) Index index_;
 
  private:
   std::uint64_t filled_ = 1;
@@ -67,7 +67,7 @@ class UnderRwLock : public Design<M, Where> {
   }
 
  private:
-  typename M::RwLock lock_;
+  alignas(64) typename M::RwLock lock_;
 };
 
 }  // namespace lockswap::address_space

@@ -31,8 +31,8 @@ class FaultLock : public Design<M, LockedIndex<M>> {
   }
 
  private:
-  typename M::ChangeLock changes_;
-  typename M::RwLock faults_;
+  alignas(64) typename M::ChangeLock changes_;
+  alignas(64) typename M::RwLock faults_;
 };
 
 }  // namespace lockswap::address_space

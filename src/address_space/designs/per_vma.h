@@ -56,7 +56,7 @@ class PerVma : public UnderRwLock<M, RcuIndex<M>> {
   }
 
  private:
-  typename Region<M>::Word number_;
+  alignas(64) typename Region<M>::Word number_;  // each fault reads it
 };
 
 }  // namespace lockswap::address_space
