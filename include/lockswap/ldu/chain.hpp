@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "lockswap/ldu/hook.hpp"
 
@@ -79,7 +80,7 @@ class chain {
   // The number of objects. What was done with them since they were logged is added to `counts`.
   static std::uint64_t apply(Structure& to, std::uint64_t head, ldu_counts& counts) noexcept {
     std::uint64_t length = 0;
-    for (; head != 0; ++length) {
+    for (head = turned(head); head != 0; ++length) {
       object& o = *reinterpret_cast<object*>(head);
       head = Structure::hook(o).next_.get();  // before take, after which o may be logged again
       const std::uint64_t pending = Structure::hook(o).take();
@@ -93,6 +94,21 @@ class chain {
     }
     counts.logged += length;
     return length;
+  }
+
+ private:
+  // The same objects, the first that was logged on top: programs insert what lies beside each
+  // other one after the other, and a tree's branches are then foretold as they are without a log.
+  // Nobody else looks at a link while its object stands in a log.
+  static std::uint64_t turned(std::uint64_t head) noexcept {
+    std::uint64_t done = 0;
+    while (head != 0) {
+      auto& next = Structure::hook(*reinterpret_cast<object*>(head)).next_;
+      const std::uint64_t below = next.get();
+      next.set(done);
+      done = std::exchange(head, below);
+    }
+    return done;
   }
 };
 
