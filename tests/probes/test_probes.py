@@ -12,12 +12,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from header import needed
 from tracer import end_tracer, wait_until_attached, why_no_tracer
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build/liblockswap.so"
 USER = ROOT / "build/tests/probes/probes_user"
 SCRIPTS = ROOT / "tools/probes"
+pytestmark = needed
 
 # Probe: the exported functions whose first instruction it is at, and its arguments.
 ENTRIES = {

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from header import needed
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -28,6 +29,7 @@ ONE = 1.01
 MUTEX, CLASS = re.search(r'^MUTEX\("([\w-]+)", (\w+),', LIST.read_text(), re.MULTILINE).groups()
 SAMPLE = rf"interpose/.*/(rwlock|mutex)\.cpp\.o|/mutex_{CLASS}\.cpp\.o"
 EACH = r"\.cpp\.o"
+pytestmark = needed
 
 
 def pool() -> ThreadPoolExecutor:
