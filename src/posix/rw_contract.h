@@ -18,8 +18,8 @@
 //
 //     level and file        fast acquire      slow acquire      fast release      slow release
 //     rwlock, reading
-//      POSIX: rw_ops.h      rdlock            slow_rdlock       unlock            slow_unlock
-//      contract: this file  fast_read         slow_read         fast_read_unlock  slow_unlock (1)
+//      POSIX: rw_ops.h      rdlock (2)        slow_rdlock       unlock (2)        slow_unlock
+//      contract: this file  fast_read (2)     slow_read         fast_read_unlock  slow_unlock (1)
 //      bias: bravo.h or     fast_read,        slow_read,        fast_read_unlock  slow_read_unlock
 //            unbiased.h     read_below        read_wait
 //      slots: *_slots.h     fill              fill_elsewhere    fast_vacate       vacate
@@ -35,6 +35,8 @@
 //      contract: mutex_contract.h  fast_lock  slow_lock         fast_unlock       slow_unlock
 //      core: locks/mutex/*.h  fast_lock       slow_lock         fast_unlock       slow_unlock
 //     (1) where fast_read_unlock began: slow_read_unlock
+//     (2) for a thread that holds other locks there is a stage between the two, which needs no
+//         search either: nested_rdlock, nested_unlock; nested_read, nested_read_unlock
 //
 // Fairness: unmarked, that of the lock below, unless readers waited for longer than their patience
 //   (guests.h). Marked: readers first, as glibc's default.
