@@ -25,30 +25,22 @@ struct ReadersTable {
   // Where the calling thread publishes itself for `key`: always the same slot, so that a thread
   // finds the line in its cache. The paper's choice: Mix32 of Steele, Lea, Flood, "Fast splittable
   // pseudorandom number generators" (OOPSLA 2014), over lock address and thread identity.
-  // The thread remembers the last one, and one for each of eight classes of locks: hashing costs
-  // more than looking, and programs read through several levels of locks. (A signal handler may mix
-  // a pair of words up: any slot is right, since a hold remembers its own.)
+  // The thread remembers the last one: hashing costs more than looking. (A signal handler may mix
+  // the two words up: any slot is right, since a hold remembers its own.)
   // A token is the slot's index plus 1.
   [[gnu::always_inline]] std::size_t token_of(std::uint64_t key) const noexcept {
-    Known& known = P::template local<Known>();
-    if (known.last.key != key) [[unlikely]] {
-      Place& place = known.some[(key >> 4 ^ key >> 7) % kKnown];
-      if (place.key != key) [[unlikely]]
-        place = {key, std::size_t{hash(key) & mask} + 1};
-      known.last = place;
+    Last& last = P::template local<Last>();
+    if (last.key != key) [[unlikely]] {
+      last.token = std::size_t{hash(key) & mask} + 1;
+      last.key = key;
     }
-    return known.last.token;
+    return last.token;
   }
 
  private:
-  static constexpr std::size_t kKnown = 8;
-  struct Place {
+  struct Last {
     std::uint64_t key;
     std::size_t token;
-  };
-  struct Known {
-    Place last;
-    Place some[kKnown];
   };
 
   [[gnu::always_inline]] static std::uint32_t hash(std::uint64_t key) noexcept {

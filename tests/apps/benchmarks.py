@@ -224,7 +224,11 @@ def test_operations_that_lock_a_part() -> None:
         ends = found["protects_structural_bottom"] + found["protects_structural_joined"]
         need(found["protects_structural_bottom"] > 0, f"{design}: {found}")
         need(ends == found["protects_structural"], f"{design}: {found}")
-    found = values(f"{line} list-pages")
+    # On a busy machine the thread that moves the break may hardly run.
+    for seconds in ("0.05", "0.5", "5"):
+        found = values(f"{line} list-pages".replace("--seconds 0.05", f"--seconds {seconds}"))
+        if found["brks"] >= 20:
+            break
     need(found["brks_share"] > 0.9 and found["protects_share"] > 0.9, f"{found}")
     need(found["discards_share"] == 1, f"no discard changes a region: {found}")
     need("protects" not in values(f"{line} list-full"), "list-full locks all")
