@@ -112,9 +112,11 @@ inline void print_rounds(const std::string& of, const Rounds& r, bool resizes = 
   if (resizes) std::printf("%s_resizes_s %.2f\n", name.c_str(), median(r.resizes_s));
 }
 
-// Never cut to 0: a thread that resizes all the time leaves others next to nothing.
+// Never cut to 0: a thread that resizes all the time leaves others next to nothing. Never with an
+// exponent: a reader of these lines may look for digits.
 inline void print_figure(const std::string& name, double figure) {
-  std::printf(figure < 1000 ? "%s %.4g" : "%s %.0f", name.c_str(), figure);
+  const char* const form = figure >= 1000 ? "%s %.0f" : figure < 0.001 ? "%s %.9f" : "%s %.4g";
+  std::printf(form, name.c_str(), figure);
 }
 // The median of sorted values, with an interval where there are enough.
 inline void print_interval(const std::string& name, const std::vector<double>& sorted) {
@@ -129,8 +131,9 @@ inline void print_ratio(const std::string& first, const Rounds& first_rounds,
                         const std::string& other, const Rounds& other_rounds) {
   const std::string name = shown(first) + "_to_" + shown(other);
   print_interval(name, ratios(first_rounds.ops_cpu, other_rounds.ops_cpu));
-  std::printf(" %s_by_thread_cpu %.4g\n", name.c_str(),
-              median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
+  print_figure(" " + name + "_by_thread_cpu",
+               median(ratios(first_rounds.ops_thread_cpu, other_rounds.ops_thread_cpu)));
+  std::printf("\n");
   print_interval(name + "_by_clock", ratios(first_rounds.ops_s, other_rounds.ops_s));
   std::printf("\n");
 }
