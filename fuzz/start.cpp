@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/tables.h"
 #include "interpose/first_call.h"
@@ -82,7 +83,9 @@ void start() noexcept {
   }
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;
-  active_cond = disturbed_cond;
+  // Where there is no memory signals wake whom they like.
+  const bool chooses = chooses_turns(settings) && prepare_conds();
+  active_cond = chooses ? disturbed_chosen_cond : disturbed_cond;
   active_old_cond = disturbed_old_cond;
 }
 

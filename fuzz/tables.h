@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <pthread.h>
 
+#include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/gate.h"
 #include "platform/system_mutex.h"
@@ -131,5 +132,6 @@ inline constexpr CondOps disturbed_conds{
 };
 inline constexpr CondOps disturbed_cond = disturbed_conds<system_cond>;
 inline constexpr CondOps disturbed_old_cond = disturbed_conds<system_old_cond>;
+inline constexpr CondOps disturbed_chosen_cond = disturbed_conds<chosen_cond>;
 
 }  // namespace lockswap::fuzz

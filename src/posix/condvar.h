@@ -64,14 +64,15 @@ class Condvar {
 
   // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
   // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr: no deadline.
+  // `priority`: a number in place of the thread's real-time priority.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
-               const Lock& lock) noexcept {
+               const Lock& lock, std::uint32_t priority = List::kNotAsked) noexcept {
     adopt();
     const std::uint64_t process = P::process();
     const Handle me = Nodes::take();
     Node& node = Nodes::at(me);
-    join_list(me, mutex);
+    join_list(me, mutex, priority);
 
     Outcome o;
     o.error = unlock();
@@ -155,7 +156,7 @@ class Condvar {
       adopt();
   }
 
-  void join_list(Handle me, std::uint64_t mutex) noexcept {
+  void join_list(Handle me, std::uint64_t mutex, std::uint32_t priority) noexcept {
     Node& node = Nodes::at(me);
     // relaxed, all: the latch hands the node on.
     node.mutex.store(mutex, relaxed);
@@ -165,7 +166,7 @@ class Condvar {
     // Asked without the latch, where others wait as far as one can see. A mutex that protects
     // priorities has raised the thread's, so there a thread that needs to know asks later.
     const bool asks = mutex != kNoRelay;
-    node.priority.store(List::kNotAsked, relaxed);
+    node.priority.store(priority, relaxed);
     if (asks && list_.head() != 0) List::priority_of(node);
     latch();
     const bool has_company = list_.append(me);

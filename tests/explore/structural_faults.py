@@ -1,6 +1,8 @@
 """Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
 
 structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
+With TESTS_QUARTER=0..3 in the environment: those of headers that differ from main or came with the last commit, and
+one quarter of the others. All edits must fit in any case.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
@@ -13,10 +15,12 @@ import sys
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import survivors
-from patched import Explorer, source_of, write_overlay
+from patched import ROOT, Explorer, source_of, write_overlay
+from quick_cases import changed_files
 
 TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
 
@@ -63,6 +67,23 @@ def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
     return {name: SWITCH % flags + text for name, text in texts.items()}
 
 
+def names_in(edit: dict) -> list[str]:
+    """The faults that this edit is of."""
+    return re.findall(r"FAULT\((\w+)\)", edit["new"])
+
+
+def in_turn(edits: list[dict], faults: list[dict], quarter: int, changed: list[str]) -> list[dict]:
+    """The faults in `changed` files, as git names them, and a quarter of the others."""
+    if any(path.name in file for path in TABLES for file in changed):
+        return faults
+    concerned = {
+        name for edit in edits if str(source_of(edit["file"]).relative_to(ROOT)) in changed for name in names_in(edit)
+    }
+    others = [f for f in faults if f["name"] not in concerned]
+    taken = {f["name"] for f in others[quarter::4]} | concerned
+    return [f for f in faults if f["name"] in taken]
+
+
 def is_found(ran: subprocess.CompletedProcess[str]) -> bool:
     """A lock that takes the explorer down is found, too: by its signal."""
     return ran.returncode == 1 or ran.returncode < 0
@@ -92,36 +113,34 @@ def search(program: Path, faults: list[dict]) -> int:
     return 0
 
 
-def check(program: Path, faults: list[dict], chosen: list[str]) -> int:
+def check(program: Path, faults: list[dict]) -> int:
     """Whether each fault is found by the case that it names."""
     explained = {row["name"]: row["reason"] for row in survivors.read_list().get("planted", ())}
-    failed = 0
 
-    def judge(name: str, says: str, case: str, bounds: str | None, wanted: bool) -> None:
-        nonlocal failed
+    def judge(name: str, says: str, case: str, bounds: str | None, wanted: bool) -> tuple[bool, str]:
         ran = run(program, name, *(["--bounds", bounds] if bounds else []), f"={case}")
         good = is_found(ran) if wanted else ran.returncode == 0
-        failed += not good
         right, wrong = ("found", "MISSED") if wanted else ("passes", "FAILED")
-        print(f"{right if good else wrong:7} {says}: {case}", flush=True)
-        if not good:
-            print(ran.stdout + ran.stderr)
+        return good, f"{right if good else wrong:7} {says}: {case}" + ("" if good else "\n" + ran.stdout + ran.stderr)
 
-    # Without a fault the edited headers are the shipped ones.
-    for case, bounds in sorted({(f.get("found_by", ""), f.get("bounds")) for f in faults}, key=str):
-        if case:
-            judge("none", "no fault planted", case, bounds, False)
-    for fault in faults:
-        if chosen and fault["name"] not in chosen:
-            continue
+    def judge_fault(fault: dict) -> tuple[bool, str]:
         case = fault.get("found_by") or fault.get("passes")
         if case:
-            judge(fault["name"], fault["says"], case, fault.get("bounds"), "found_by" in fault)
-        elif fault["name"] in explained:
-            print(f"LISTED  {fault['says']}")
-        else:
-            failed += 1
-            print(f"MISSED  {fault['says']}: no case finds it, and survivors.toml gives no reason")
+            return judge(fault["name"], fault["says"], case, fault.get("bounds"), "found_by" in fault)
+        if fault["name"] in explained:
+            return True, f"LISTED  {fault['says']}"
+        return False, f"MISSED  {fault['says']}: no case finds it, and survivors.toml gives no reason"
+
+    # Without a fault the edited headers are the shipped ones.
+    controls = sorted({(f["found_by"], f.get("bounds")) for f in faults if "found_by" in f}, key=str)
+    failed = 0
+    with ThreadPoolExecutor(2) as pool:
+        for good, line in chain(
+            pool.map(lambda control: judge("none", "no fault planted", *control, False), controls),
+            pool.map(judge_fault, faults),
+        ):
+            failed += not good
+            print(line, flush=True)
     print(f"{len(faults)} planted faults and controls, {failed} not as they must be")
     return 1 if failed else 0
 
@@ -134,9 +153,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=build) as work:
         write_overlay(Path(work) / "src", edited(edits, faults))
         program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
-        if searches:
-            return search(program, [f for f in faults if "within" in f and (not chosen or f["name"] in chosen)])
-        return check(program, faults, chosen)
+        if chosen:
+            faults = [f for f in faults if f["name"] in chosen]
+        elif "TESTS_QUARTER" in os.environ and not searches:
+            faults = in_turn(edits, faults, int(os.environ["TESTS_QUARTER"]), changed_files())
+        return search(program, [f for f in faults if "within" in f]) if searches else check(program, faults)
 
 
 if __name__ == "__main__":

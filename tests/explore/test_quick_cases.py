@@ -1,6 +1,7 @@
-"""Which cases a run explores."""
+"""Which cases a run explores, and which faults it plants."""
 
 from quick_cases import changed_locks, chosen, locks_of
+from structural_faults import in_turn, names_in, read_tables
 
 CASES = [
     "core/ba/spin/1w2r",
@@ -52,3 +53,27 @@ def test_what_locks_share_concerns_every_case():
     assert changed_locks(["src/posix/rw_contract.h"]) is None
     assert changed_locks(["tests/explore/runner.cpp"]) is None
     assert changed_locks(["docs/locks.md", "harness/lockswap/cli.py"]) == []
+
+
+def names(faults):
+    return [fault["name"] for fault in faults]
+
+
+def test_four_runs_plant_all_faults():
+    edits, faults = read_tables()
+    turns = [name for quarter in range(4) for name in names(in_turn(edits, faults, quarter, []))]
+    assert sorted(turns) == sorted(names(faults))
+
+
+def test_a_changed_header_has_all_of_its_faults():
+    edits, faults = read_tables()
+    header = edits[0]["file"]
+    its = {name for edit in edits if edit["file"] == header for name in names_in(edit)}
+    for quarter in range(4):
+        taken = set(names(in_turn(edits, faults, quarter, [f"src/{header}", f"include/{header}"])))
+        assert its <= taken < set(names(faults))
+
+
+def test_a_changed_table_has_all_of_its_faults():
+    edits, faults = read_tables()
+    assert in_turn(edits, faults, 0, ["tests/explore/structural_faults.toml"]) == faults

@@ -53,12 +53,15 @@ def measure(race: str, seeds: int, cap: int) -> tuple[float, int, float]:
     return cap / max(failures, 1), failures, mean(runs)
 
 
-def failures_of_turns(runs: int, settings: str = "", first: int = 0) -> int:
-    """Of the program whose race is in the order of waiting threads alone; each run has a seed of its own."""
+def failures_of_turns(runs: int, settings: str = "", first: int = 0, words: tuple[str, ...] = ()) -> int:
+    """Of the program whose race is in the order of waiting threads alone; each run has a seed of its own.
+
+    `words`: ("signal",) if they wait for a condition variable.
+    """
 
     def one(seed: int) -> bool:
         env = os.environ | {"LD_PRELOAD": str(BUILD / "liblockswap-fuzz.so"), "LOCKSWAP_FUZZ": f"{seed}{settings}"}
-        return subprocess.run([TURNS], env=env, capture_output=True, timeout=60).returncode < 0
+        return subprocess.run([TURNS, *words], env=env, capture_output=True, timeout=60).returncode < 0
 
     return sum(map(one, range(first, first + runs)))
 
@@ -70,4 +73,6 @@ if __name__ == "__main__":
         _, seen, disturbed = measure(race, 5, cap)
         print(f"| {race} | {cap} | {seen} | {disturbed:.1f} |", flush=True)
     for settings, name in (("", "delays and turns"), (",no-turns", "delays alone")):
-        print(f"turns: {failures_of_turns(400, settings)} of 400 seeds fail with {name}", flush=True)
+        for words in ((), ("signal",)):
+            failed = failures_of_turns(400, settings, words=words)
+            print(" ".join(("turns", *words)) + f": {failed} of 400 seeds fail with {name}", flush=True)

@@ -195,10 +195,23 @@ def test_a_sanitizer_s_report_is_a_failure(tmp_path):
     assert "sanitizer: " in done.stderr and "heap-use-after-free" in done.stderr
 
 
-def test_who_goes_next_is_chosen():
+@pytest.mark.parametrize("words", [(), ("signal",)])
+def test_who_goes_next_is_chosen(words):
     # A wrong order in twelve, in three seeds of four: without a choice it is never seen, as the threads wake in line.
-    assert failures_of_turns(60) >= 1
-    assert failures_of_turns(20, ",no-turns") == 0
+    assert failures_of_turns(60, words=words) >= 1
+    assert failures_of_turns(20, ",no-turns", words=words) == 0
+
+
+# Seeds that choose who goes next: a thread's number is its for the whole run, or another one in each wait.
+@pytest.mark.parametrize("seed", [1, 3])
+def test_condition_variables_keep_their_contract(seed):
+    # Cancellation, deadlines, broadcasts, destruction, forks. A seed's choice takes the place of priorities, and a mutex
+    # does not know that a thread waits with it.
+    env = os.environ | {"LOCKSWAP_FUZZ": f"{seed},delay=100"}
+    command = [BUILD / "tests/conformance/mutex_conformance", "--preload", LIBRARY, "--only", "Cond*"]
+    command += ["--without", "CondRelease.*Priority*,CondRelease.DestroyingTheMutexOfWaiters"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_holder_that_needs_a_waiter_goes_on(tmp_path):

@@ -1,31 +1,49 @@
-// A race that shows in one order alone: four threads queue for a mutex while a fifth has it, and
-// the program is wrong if the last that comes is the first that goes in, and the first that came
-// the last. Sleeping waiters of glibc's mutex wake in the order in which they came.
+// A race that shows in one order alone: four threads wait, and the program is wrong if the last that
+// came is the first that goes on, and the first that came the last.
+// They wait for a mutex which a fifth has, or (`turns signal`) for a condition variable that is
+// signalled four times. Sleeping waiters of glibc's mutex wake in the order in which they came.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { kWaiters = 4 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static int order[kWaiters], came;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int order[kWaiters], came, allowed = kWaiters;
 
 static void* queue(void* number) {
   pthread_mutex_lock(&m);
+  while (allowed == 0)
+    pthread_cond_wait(&c, &m);
+  --allowed;
   order[came++] = (int)(size_t)number;
   pthread_mutex_unlock(&m);
   return NULL;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int signals = argc > 1 && strcmp(argv[1], "signal") == 0;
   pthread_t t[kWaiters];
   pthread_mutex_lock(&m);
+  if (signals) {
+    allowed = 0;
+    pthread_mutex_unlock(&m);
+  }
   for (size_t i = 0; i < kWaiters; ++i) {
     pthread_create(&t[i], NULL, queue, (void*)i);
     usleep(8000);  // longer than fuzz delays anybody
   }
-  pthread_mutex_unlock(&m);
+  if (!signals) pthread_mutex_unlock(&m);
+  for (int i = 0; signals && i < kWaiters; ++i) {
+    pthread_mutex_lock(&m);
+    ++allowed;
+    pthread_cond_signal(&c);
+    pthread_mutex_unlock(&m);
+    usleep(8000);
+  }
   for (int i = 0; i < kWaiters; ++i)
     pthread_join(t[i], NULL);
   if (order[0] == kWaiters - 1 && order[kWaiters - 1] == 0) abort();
