@@ -92,8 +92,10 @@ void announce() noexcept {
 
 // What was read at start-up, if something else was found since.
 void say_changed_processors() noexcept {
-  const Processors now = Rereading::known();
-  if (!Rereading::is_prepared() || now == processors_at_start(true)) return;
+  Processors now;
+  if (!Rereading::is_prepared() || !Rereading::known(now) || now == processors_at_start(true)) {
+    return;
+  }
   char line[160];
   Text text(line, sizeof line);
   say_processors(text << "lockswap: at the end ", now);

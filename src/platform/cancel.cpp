@@ -3,6 +3,7 @@
 #include <csetjmp>
 
 #include "platform/futex.h"
+#include "platform/rereading.h"
 
 namespace lockswap {
 
@@ -11,6 +12,7 @@ namespace lockswap {
 [[gnu::noinline]] Slept CancellableSleep::sleep(const void* word, std::uint32_t expected,
                                                 std::uint32_t channels,
                                                 const Deadline* deadline) noexcept {
+  Rereading::before_sleep();  // while nothing can cancel it
   auto* jump = reinterpret_cast<__jmp_buf_tag*>(buffer_.__cancel_jmp_buf);
   if (__sigsetjmp(jump, 0) != 0) return Slept::cancelled;
   __pthread_register_cancel(&buffer_);

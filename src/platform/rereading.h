@@ -10,6 +10,7 @@
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/spins.h"
+#include "platform/step_aside.h"
 
 namespace lockswap {
 
@@ -36,19 +37,36 @@ class Rereading {
     if (n >= kEvery) read();
   }
 
-  // What is known now, by one thread.
-  static const Processors& known() noexcept { return now_; }
+  // What is known now. A thread that reads at this moment is waited for, but not for ever: a signal
+  // handler may have stopped it there. False: it did not come to its end.
+  static bool known(Processors& p) noexcept {
+    for (unsigned round = 0; !begin(); ++round) {
+      if (round == kMostRounds) return false;
+      step_aside(round);
+    }
+    p = now_;
+    end();
+    return true;
+  }
 
  private:
-  [[gnu::noinline]] static void read() noexcept {
-    // The mark of the process: a child may be forked while another thread reads.
+  static constexpr unsigned kMostRounds = 64;
+
+  // True: this thread alone has what is known. The mark of the process, since a child may be forked
+  // while another thread reads.
+  static bool begin() noexcept {
     const std::uint64_t mark = Process::mark() | 1;
     std::uint64_t v = reader_.load(relaxed);  // relaxed: the update looks again
-    // acquire: pairs with the release below, so that this thread has what the last one found.
-    if (v == mark || !reader_.compare_exchange(v, mark, acquire)) return;
+    // acquire: pairs with end, so that this thread has what the last one found.
+    return v != mark && reader_.compare_exchange(v, mark, acquire);
+  }
+  static void end() noexcept { reader_.store(0, release); }  // pairs with begin
+
+  [[gnu::noinline]] static void read() noexcept {
+    if (!begin()) return;
     now_ = again_(now_);
     Spins::adapt(now_);
-    reader_.store(0, release);
+    end();
   }
 
   static inline constinit bool is_prepared_ = false;

@@ -10,6 +10,7 @@
 
 #include <sys/wait.h>
 
+#include "platform/cancel.h"
 #include "platform/native.h"
 #include "platform/process.h"
 #include "platform/processors.h"
@@ -63,7 +64,9 @@ TEST_F(RereadingTest, SpinsFollow) {
   said = {.allowed = 8, .quota_percent = 50};
   sleeps(Rereading::kEvery);
   EXPECT_EQ(Spins::most(), 0u);
-  EXPECT_EQ(Rereading::known(), said);
+  Processors now;
+  ASSERT_TRUE(Rereading::known(now));
+  EXPECT_EQ(now, said);
   said = kTwo;
   sleeps(Rereading::kEvery);
   EXPECT_EQ(Spins::most(), kMost);
@@ -82,15 +85,36 @@ TEST_F(RereadingTest, ThreadsThatSleepCount) {
   for (std::uint32_t i = 0; i < Rereading::kEvery; ++i)
     Native::park(word, 1, 1, &past);
   EXPECT_EQ(asked, 1u);
+  CancellableSleep sleep;
+  for (std::uint32_t i = 0; i < Rereading::kEvery; ++i)
+    sleep.park(word, 1, 1, &past);
+  EXPECT_EQ(asked, 2u) << "those that wait for a condition";
 }
 
-// One thread that reads is stopped in the midst; others go by, and so does a child.
+// Reads until a test lets it go on.
 pthread_barrier_t midst, end;
 Processors slow(const Processors& last) noexcept {
   pthread_barrier_wait(&midst);
   pthread_barrier_wait(&end);
   return last;
 }
+
+// What is known while another thread reads is what it finds, or nothing.
+TEST_F(RereadingTest, KnownInTheMidst) {
+  pthread_barrier_init(&midst, nullptr, 2);
+  pthread_barrier_init(&end, nullptr, 2);
+  Rereading::prepare(slow, kTwo);
+  std::thread reader([] { sleeps(Rereading::kEvery); });
+  pthread_barrier_wait(&midst);
+  Processors now;
+  EXPECT_FALSE(Rereading::known(now)) << "the reader is stopped";
+  pthread_barrier_wait(&end);
+  reader.join();
+  EXPECT_TRUE(Rereading::known(now));
+  EXPECT_EQ(now, kTwo);
+}
+
+// One thread that reads is stopped in the midst; others go by, and so does a child.
 TEST_F(RereadingTest, OneThreadAtATime) {
   pthread_barrier_init(&midst, nullptr, 2);
   pthread_barrier_init(&end, nullptr, 2);
