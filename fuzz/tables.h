@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <ctime>
 #include <pthread.h>
 
 #include "fuzz/conds.h"
@@ -25,23 +26,34 @@ struct Around<kTable, kMember, kBefore, kAfter> {
     return result;
   }
 };
-// An acquisition that waits for its turn if the lock is taken.
-template <auto& kTable, auto kMember, auto kTry>
+// An acquisition that waits for its turn if the lock is taken. kBy: the one with a clock.
+template <auto& kTable, auto kMember, auto kTry, auto kBy>
 struct Acquire;
 template <class Table, Table& kTable, class Lock, class... Args,
-          int (*Table::*kMember)(Lock*, Args...), int (*Table::*kTry)(Lock*)>
-struct Acquire<kTable, kMember, kTry> {
+          int (*Table::*kMember)(Lock*, Args...), int (*Table::*kTry)(Lock*),
+          int (*Table::*kBy)(Lock*, clockid_t, const timespec*)>
+struct Acquire<kTable, kMember, kTry, kBy> {
   static int call(Lock* l, Args... args) noexcept {
     pass(Point::before_acquire);
-    // What else the try says, the function would say as well.
-    int result = chooses_turns(settings) ? (kTable.*kTry)(l) : EBUSY;
-    if (result == EBUSY && chooses_turns(settings)) {
-      Gate gate(l, my_turn_number(), sizeof...(Args) != 0);
-      while (result == EBUSY && gate.turn())
-        result = (kTable.*kTry)(l);
-    }
+    int result = chooses_turns(settings) ? in_turn(l, sizeof...(Args) != 0) : EBUSY;
     if (result == EBUSY) result = (kTable.*kMember)(l, args...);
     pass(Point::after_acquire);
+    return result;
+  }
+
+ private:
+  // EBUSY: it is not the thread's turn soon. What else it says, the function would say as well.
+  static int in_turn(Lock* l, bool is_timed) noexcept {
+    int result = (kTable.*kTry)(l);
+    if (result != EBUSY) return result;
+    // The caller may have the lock itself. It is told so at once.
+    constexpr timespec kPast{};
+    result = (kTable.*kBy)(l, CLOCK_REALTIME, &kPast);
+    if (result != ETIMEDOUT) return result;
+    result = EBUSY;
+    Gate gate(l, my_turn_number(), is_timed);
+    while (result == EBUSY && gate.turn())
+      result = (kTable.*kTry)(l);
     return result;
   }
 };
@@ -91,9 +103,11 @@ template <auto kMember>
 inline constexpr auto rw_try =
     Around<system_rwlock, kMember, Point::before_acquire, Point::after_acquire>::call;
 template <auto kMember>
-inline constexpr auto rw_read = Acquire<system_rwlock, kMember, &RwOps::tryrdlock>::call;
+inline constexpr auto rw_read =
+    Acquire<system_rwlock, kMember, &RwOps::tryrdlock, &RwOps::clockrdlock>::call;
 template <auto kMember>
-inline constexpr auto rw_write = Acquire<system_rwlock, kMember, &RwOps::trywrlock>::call;
+inline constexpr auto rw_write =
+    Acquire<system_rwlock, kMember, &RwOps::trywrlock, &RwOps::clockwrlock>::call;
 inline constexpr RwOps disturbed_rwlock{
     Plain<system_rwlock, &RwOps::init>::call,
     Plain<system_rwlock, &RwOps::destroy>::call,
@@ -109,7 +123,8 @@ inline constexpr RwOps disturbed_rwlock{
 };
 
 template <auto kMember>
-inline constexpr auto mutex_acquire = Acquire<system_mutex, kMember, &MutexOps::trylock>::call;
+inline constexpr auto mutex_acquire =
+    Acquire<system_mutex, kMember, &MutexOps::trylock, &MutexOps::clocklock>::call;
 inline constexpr MutexOps disturbed_mutex{
     Plain<system_mutex, &MutexOps::init>::call,
     Plain<system_mutex, &MutexOps::destroy>::call,
