@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Explores the quick cases, two processes at once.
 
-quick_cases.py BUILD-DIRECTORY; with TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups,
-those of what differs from main or came with the last commit, and one quarter of the others. Where that is all of
-them, since a file of every lock differs, it is a half: all take half an hour of two processors, and are part of
-./run.sh test --full.
+quick_cases.py BUILD-DIRECTORY [MEMORY PATTERN...]; MEMORY is a memory model, under which those cases alone are explored
+whose names a pattern is a part of. With TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups (under the default model), those of what differs
+from main or came with the last commit, and one quarter of the others. Where that is all of them, since a file of every
+lock differs, it is a half: all take half an hour of two processors, and are part of ./run.sh test --full.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from orders import FOLDERS, INCLUDED, git
 from patched import ROOT
 
 EACH_TIME = re.compile(r"/(1w2r|2w1r|2w|3w|signal|broadcast)$")
+NEVER = re.compile(r"(?!)")
 ADDRESS_SPACE = ("src/address_space/", "tests/explore/address_space_cases.cpp", "tests/address_space/model.h")
 DESIGNS = re.findall(r'"([^"]+)"', (ROOT / "src/address_space/designs.def").read_text(encoding="utf-8"))
 LISTED = re.compile(r'^(?:RW_LOCK|MUTEX)\("([^"]+)", \w+, "([^"]+)"', re.MULTILINE)
@@ -56,14 +57,14 @@ def changed_locks(files: list[str]) -> list[str] | None:
     return locks
 
 
-def chosen(cases: list[str], quarter: int, locks: list[str] | None) -> list[str]:
+def chosen(cases: list[str], quarter: int, locks: list[str] | None, always: re.Pattern = EACH_TIME) -> list[str]:
     """locks: those whose cases are all taken; None: all locks are concerned, and a half is taken."""
     concerned = re.compile(rf"(?:^|/|bravo-|asym-)({'|'.join(map(re.escape, locks))})/") if locks else None
     quarters = {quarter} if locks is not None else {quarter, (quarter + 1) % 4}
     others = 0
     taken = []
     for case in cases:
-        if EACH_TIME.search(case) or (concerned and concerned.search(case)):
+        if always.search(case) or (concerned and concerned.search(case)):
             taken.append(case)
         else:
             if others % 4 in quarters:
@@ -75,13 +76,16 @@ def chosen(cases: list[str], quarter: int, locks: list[str] | None) -> list[str]
 def main() -> int:
     explorer = Path(sys.argv[1]) / "bin/lockswap-explore"
     ran = subprocess.run([explorer, "list", "--quick"], check=True, capture_output=True, text=True)
-    cases = all_cases = ran.stdout.split()
+    memory, patterns = sys.argv[2:3], sys.argv[3:]
+    cases = all_cases = [name for name in ran.stdout.split() if not memory or any(p in name for p in patterns)]
     if "TESTS_QUARTER" in os.environ:
-        cases = chosen(all_cases, int(os.environ["TESTS_QUARTER"]), changed_locks(changed_files()))
+        always = NEVER if memory else EACH_TIME
+        cases = chosen(all_cases, int(os.environ["TESTS_QUARTER"]), changed_locks(changed_files()), always)
     print(f"{len(cases)} of {len(all_cases)} quick cases", flush=True)
 
     def explore(names: list[str]) -> subprocess.CompletedProcess[str]:
-        command = [explorer, "run", "--quick", *(f"={name}" for name in names)]
+        command = [explorer, "run", "--quick", *(word for m in memory for word in ("--memory", m))]
+        command += (f"={name}" for name in names)
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     with ThreadPoolExecutor() as pool:

@@ -1,6 +1,6 @@
 """Which cases a run explores, and which faults it plants."""
 
-from quick_cases import changed_locks, chosen, locks_of
+from quick_cases import NEVER, changed_locks, chosen, locks_of
 from structural_faults import in_turn, names_in, read_tables
 
 CASES = [
@@ -36,6 +36,11 @@ def test_exclusion_and_lost_wakeups_are_in_each():
             taken
         )
         assert len(taken) < len(CASES)
+
+
+def test_under_another_memory_model_four_runs_have_all():
+    turns = [case for quarter in range(4) for case in chosen(CASES, quarter, [], NEVER)]
+    assert sorted(turns) == sorted(CASES)
 
 
 def test_a_changed_lock_has_all_of_its_cases():
