@@ -2,9 +2,10 @@
 """Explores the quick cases, two processes at once.
 
 quick_cases.py BUILD-DIRECTORY [MEMORY PATTERN...]; MEMORY is a memory model, under which those cases alone are explored
-whose names a pattern is a part of. With TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups (under the default model), those of what differs
-from main or came with the last commit, and one quarter of the others. Where that is all of them, since a file of every
-lock differs, it is a half: all take half an hour of two processors, and are part of ./run.sh test --full.
+whose names a pattern is a part of.
+With TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups (under the default model), those of
+what differs from main or came with the last commit, and one quarter of the others. Where that is all of them, since a
+file of every lock differs, it is a half: all take half an hour of two processors, and are part of ./run.sh test --full.
 """
 
 from __future__ import annotations
