@@ -187,7 +187,7 @@ def report_command(folders: tuple[_Path, ...], out: _Path | None, silent: bool, 
     from the first to each other one, and what else differs between them.
 
     \b
-    lockswap report results/2026-11-six-locks
+    lockswap report results/2026-11-seven-locks
     lockswap report results/before results/after --out /tmp/compared
     """
     if len(folders) > 1:
