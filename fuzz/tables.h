@@ -46,7 +46,7 @@ struct Acquire<kTable, kMember, kTry, kBy> {
   static int in_turn(Lock* l, bool is_timed) noexcept {
     int result = (kTable.*kTry)(l);
     if (result != EBUSY) return result;
-    // The caller may have the lock itself. It is told so at once.
+    // The caller may have the lock itself, and then hears of it at once.
     constexpr timespec kPast{};
     result = (kTable.*kBy)(l, CLOCK_REALTIME, &kPast);
     if (result != ETIMEDOUT) return result;

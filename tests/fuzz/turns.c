@@ -1,5 +1,5 @@
-// A race that shows in one order alone: four threads wait, and the program is wrong if the last that
-// came is the first that goes on, and the first that came the last.
+// A race that shows in one order alone: four threads wait, and the program is wrong if the last one
+// that came is the first that goes on, and the first one the last.
 // They wait for a mutex which a fifth has, or (`turns signal`) for a condition variable that is
 // signalled four times. Sleeping waiters of glibc's mutex wake in the order in which they came.
 #include <pthread.h>
