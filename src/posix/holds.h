@@ -3,21 +3,30 @@
 // Four entries lie in the thread itself and serve nearly every program; a thread that reads more
 // locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
 //
-// Invariants: `again` of an empty entry is 0. The entries are packed: entry 0 empty means "this
-//   thread holds nothing"; the table is used only while all four are full. So the fast paths look
-//   at one or two words.
+// Invariants: the entries in use come first, so entry 0 empty means "this thread holds nothing", and
+//   the fast paths look at one or two words. One that ends before a later one leaves a gap (kGone)
+//   until the later ones have ended, or until it is filled again. The table is used only for what
+//   finds the four filled.
 // Signals: a handler may lock while this code is interrupted.
+//   No entry ever moves, so what the interrupted code has found stays that lock's, unless the
+//   handler ends the same hold.
 //   An entry becomes valid by one store of its key, before its value is written, and invalid by one
 //   store.
+//   While entries are looked at (Use), those of other locks are not forgotten (forget_if), and the
+//   table does not move. The fast stages, which have no Use, read an entry's token before they look
+//   whose it is.
 //   While the table is being changed it is marked busy, and a handler's hold goes unrecorded.
-//   While entries of it are looked at (Use), a handler's holds go into it and out again, but it
-//   does not move.
+//   A handler that leaves with a hold may leave it without a record: its entry is the one that the
+//   interrupted code is about to fill or to clear.
 // An unrecorded hold, of a handler or for want of memory: the caller marks the lock (marked.h), so
 //   that the thread, which no longer knows that it reads, may read it again while a writer waits.
+//   Where a handler's record was overwritten nobody knows that, and such a read waits for the
+//   reader's patience, if a writer waits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "platform/atomic.h"
 #include "platform/concept.h"
@@ -25,16 +34,23 @@
 namespace lockswap {
 
 struct HoldRecord {
-  std::uint64_t key;    // the lock's address; 0 = empty
+  std::uint64_t key;    // the lock's address; 0 = empty; Holds::kGone
   std::uint64_t stamp;  // which generation of the lock, in which process: RwWord::stamp_of
   std::uint32_t token;  // for the lock's read_unlock
   std::uint32_t again;  // recursive holds beyond the first
+  // Both, by one store.
+  void begin(std::uint32_t first_token) noexcept {
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    const std::uint64_t both = first_token;
+    std::memcpy(reinterpret_cast<char*>(this) + offsetof(HoldRecord, token), &both, sizeof both);
+  }
 };
 
 template <Platform P>
 class Holds {
  public:
   static constexpr std::size_t kInline = 4;
+  static constexpr std::uint64_t kGone = 1;  // no lock's address
 
   // Exists while entries that find returned are looked at.
   class Use {
@@ -48,25 +64,38 @@ class Holds {
     Holds& holds_;
   };
 
+  // No code but the caller's, which has a Use, looks at entries.
+  bool is_alone() const noexcept { return users_ == 1; }
+
   bool none() const noexcept { return first_[0].key == 0; }
-  // The only hold of this thread is entry 0, and of that lock: it can be cleared without packing.
-  bool only_first(std::uint64_t key, std::uint64_t stamp) const noexcept {
+  // The only hold of this thread is entry 0, and of that lock: it can be cleared, and has that
+  // token.
+  template <bool kHasToken>
+  bool only_first(std::uint64_t key, std::uint64_t stamp, std::uint32_t& token) const noexcept {
+    token = kHasToken ? first_[0].token : 0;
+    in_order();
     return first_[0].key == key && first_[1].key == 0 && first_[0].stamp == stamp;
   }
-  HoldRecord& first() noexcept { return first_[0]; }
   // Where a hold of a lock can go that the thread does not hold yet; nullptr: not in the thread, or
-  // it holds that lock.
+  // it holds that lock, or may hold it.
   [[gnu::always_inline]] HoldRecord* place_for(std::uint64_t key) noexcept {
+    HoldRecord* gap = nullptr;
     for (HoldRecord& h : first_) {
-      if (h.key == 0) return &h;
       if (h.key == key) return nullptr;
+      if (h.key > kGone) continue;
+      if (gap == nullptr) gap = &h;
+      if (h.key == 0) return gap;
     }
-    return nullptr;
+    return used_ == 0 ? gap : nullptr;
   }
-  // The entry that was filled last, if it is of that lock: it can be cleared without packing.
-  [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp) noexcept {
+  // The last entry in use, if it is of that lock: it can be cleared, and has that token.
+  template <bool kHasToken>
+  [[gnu::always_inline]] HoldRecord* newest(std::uint64_t key, std::uint64_t stamp,
+                                            std::uint32_t& token) noexcept {
     for (std::size_t i = 0; i < kInline; ++i) {
       HoldRecord& h = first_[i];
+      token = kHasToken ? h.token : 0;
+      in_order();
       if (h.key != key) continue;
       const bool is_last = (i + 1 < kInline ? first_[i + 1].key : used_) == 0;
       return is_last && h.stamp == stamp ? &h : nullptr;
@@ -84,14 +113,15 @@ class Holds {
     h.key = key;
     in_order();
     h.stamp = stamp;
-    if constexpr (kHasToken) h.token = token;
+    // Also where there are no tokens: a handler that read the lock again as its record ended has
+    // left its count behind.
+    h.begin(kHasToken ? token : 0);
   }
   void clear_first() noexcept { first_[0].key = 0; }
 
   HoldRecord* find(std::uint64_t key) noexcept {
     for (HoldRecord& h : first_) {
       if (h.key == key) return &h;
-      if (h.key == 0) return nullptr;
     }
     return used_ == 0 ? nullptr : find_in_table(key);
   }
@@ -99,38 +129,33 @@ class Holds {
   // Remembers a hold. False: it can't.
   bool add(std::uint64_t key, std::uint64_t stamp, std::uint32_t token) noexcept {
     for (HoldRecord& h : first_) {
-      if (h.key != 0) continue;
+      if (h.key > kGone) continue;
       set<true>(h, key, stamp, token);
       return true;
     }
     return add_to_table(HoldRecord{key, stamp, token, 0});
   }
 
-  // Drops the entries in the thread that are no longer true.
+  // Drops the entries in the thread that are no longer true. The caller is_alone().
   template <class Pred>
   void forget_if(Pred stale) noexcept {
     for (std::size_t i = kInline; i-- != 0;) {
-      if (first_[i].key != 0 && stale(first_[i])) remove(&first_[i]);
+      if (first_[i].key > kGone && stale(first_[i])) remove(&first_[i]);
     }
   }
 
   void remove(HoldRecord* h) noexcept {
     if (h >= first_ && h < first_ + kInline) {
-      HoldRecord* last = h;
-      while (last + 1 < first_ + kInline && last[1].key != 0)
-        ++last;
-      // For a moment an entry may be there twice, never missing.
-      if (last != h) *h = *last;
+      h->key = kGone;
       in_order();
-      last->key = 0;
-      last->again = 0;
-      if (used_ != 0) refill(last);
+      drop_gaps();
     } else {
       busy_ = true;
       in_order();
       remove_from_table(static_cast<std::uint32_t>(h - table_));
       in_order();
       busy_ = false;
+      drop_gaps();
     }
   }
 
@@ -155,7 +180,7 @@ class Holds {
     if (busy_) return false;
     busy_ = true;
     in_order();
-    const bool fits = used_ * 2 < capacity_ || grow();
+    const bool fits = filled_ * 2 < capacity_ || grow();
     if (fits) insert(hold);
     in_order();
     busy_ = false;
@@ -164,63 +189,54 @@ class Holds {
 
   void insert(HoldRecord hold) noexcept {
     std::uint32_t i = home(hold.key);
-    while (table_[i].key != 0)
+    while (table_[i].key > kGone)
       i = (i + 1) & (capacity_ - 1);
+    if (table_[i].key == 0) ++filled_;
     table_[i] = hold;
     ++used_;
   }
 
   bool grow() noexcept {
     if (users_ > 1) return false;  // the code that a signal handler interrupted is one of them
-    const std::uint32_t capacity = capacity_ == 0 ? 256 : capacity_ * 2;
+    // As large as before where half of what fills it are gaps.
+    const std::uint32_t capacity = capacity_ == 0 ? 256 : used_ * 4 < capacity_ ? capacity_ : capacity_ * 2;
     auto* bigger = static_cast<HoldRecord*>(P::map(capacity * sizeof(HoldRecord)));
     if (bigger == nullptr) return false;
     HoldRecord* old = table_;
     const std::uint32_t old_capacity = capacity_;
     table_ = bigger;
     capacity_ = capacity;
-    used_ = 0;
+    used_ = filled_ = 0;
     for (std::uint32_t i = 0; i < old_capacity; ++i) {
-      if (old[i].key != 0) insert(old[i]);
+      if (old[i].key > kGone) insert(old[i]);
     }
     if (old != nullptr) P::unmap(old, old_capacity * sizeof(HoldRecord));
     kept_ = P::on_thread_exit(&at_thread_exit);
     return true;
   }
 
-  // Linear probing without tombstones: entries behind the hole move up.
-  void remove_from_table(std::uint32_t hole) noexcept {
-    for (std::uint32_t i = (hole + 1) & (capacity_ - 1); table_[i].key != 0;
-         i = (i + 1) & (capacity_ - 1)) {
-      const std::uint32_t distance = (i - home(table_[i].key)) & (capacity_ - 1);
-      if (distance >= ((i - hole) & (capacity_ - 1))) {
-        table_[hole] = table_[i];
-        hole = i;
-      }
-    }
-    table_[hole].key = 0;
+  // An entry in a row of filled ones leaves a gap; the last one of a row takes those before it along.
+  // So no gap is before an empty entry, and a table without holds has none.
+  void remove_from_table(std::uint32_t i) noexcept {
     --used_;
+    if (table_[(i + 1) & (capacity_ - 1)].key != 0) {
+      table_[i].key = kGone;
+    } else {
+      do {
+        table_[i].key = 0;
+        --filled_;
+        i = (i - 1) & (capacity_ - 1);
+      } while (table_[i].key == kGone);
+    }
     if (used_ == 0 && !kept_) free_table();
   }
 
-  // Packs: an inline entry became free while the table has some.
-  void refill(HoldRecord* empty) noexcept {
-    if (busy_) return;
-    busy_ = true;
-    in_order();
-    pack(empty);
-    in_order();
-    busy_ = false;
-  }
-
-  // Until the table was marked busy a signal handler may have done it, or emptied the table.
-  void pack(HoldRecord* empty) noexcept {
-    if (used_ == 0 || empty->key != 0) return;
-    while (table_[cursor_ & (capacity_ - 1)].key == 0)
-      ++cursor_;
-    const std::uint32_t i = cursor_ & (capacity_ - 1);
-    *empty = table_[i];
-    remove_from_table(i);
+  // Gaps behind which nothing is in use. With a table: what is in it stands behind all of them.
+  void drop_gaps() noexcept {
+    for (std::size_t i = kInline; i-- != 0 && used_ == 0;) {
+      if (first_[i].key > kGone) break;
+      if (first_[i].key == kGone) first_[i].key = 0;
+    }
   }
 
   // In the last round the table is freed even if the thread has holds left: nobody else can read
@@ -241,14 +257,14 @@ class Holds {
     if (table_ != nullptr) P::unmap(table_, capacity_ * sizeof(HoldRecord));
     table_ = nullptr;
     capacity_ = 0;
-    used_ = 0;
+    used_ = filled_ = 0;
   }
 
   HoldRecord first_[kInline];
   HoldRecord* table_;
   std::uint32_t capacity_;
-  std::uint32_t used_;
-  std::uint32_t cursor_;  // where refill looked last
+  std::uint32_t used_;    // with a hold
+  std::uint32_t filled_;  // these, and the gaps
   std::uint32_t users_;
   bool busy_;
   bool kept_;  // until the thread ends; else only while something is in it

@@ -143,7 +143,7 @@ class RwContract {
                                    [&f] { return read_lock(f, {.only_try = true}); });
     Holds<P>& holds = P::template local<Holds<P>>();
     const typename Holds<P>::Use use(holds);
-    if (Word::generations().any_disputed()) [[unlikely]] {
+    if (Word::generations().any_disputed() && holds.is_alone()) [[unlikely]] {
       // Records of disputed generations are of marked locks, or of locks that have ended.
       holds.forget_if([&](const HoldRecord& h) {
         return h.key != f.key() && Word::generations().is_disputed(Word::generation_in(h.stamp));
@@ -163,15 +163,14 @@ class RwContract {
   }
 
   // The only hold of this thread is its first one of this lock: fast_read_unlock may end it.
-  static bool has_only_hold(const Frame& f) noexcept {
+  static bool has_only_hold(const Frame& f, std::uint32_t& token) noexcept {
     // The record is of this generation, and the lock has no flags, as it had none then. relaxed: a
     // mark that matters to this thread happened before, by the program's own doing.
-    return P::template local<Holds<P>>().only_first(f.key(), f.contract.load(relaxed));
+    return P::template local<Holds<P>>().template only_first<Lock::kHasTokens>(
+        f.key(), f.contract.load(relaxed), token);
   }
-  static int fast_read_unlock(Frame& f) noexcept {
-    Holds<P>& holds = P::template local<Holds<P>>();
-    const std::uint32_t token = Lock::kHasTokens ? holds.first().token : 0;
-    holds.clear_first();
+  static int fast_read_unlock(Frame& f, std::uint32_t token) noexcept {
+    P::template local<Holds<P>>().clear_first();
     if (Lock::fast_read_unlock(f, token)) [[likely]]
       return 0;
     return slow_read_unlock(f, token);
@@ -181,9 +180,10 @@ class RwContract {
   // that order, mostly. False: nothing was done.
   [[gnu::always_inline]] static bool nested_read_unlock(Frame& f, int& result) noexcept {
     // relaxed: as in has_only_hold.
-    HoldRecord* hold = P::template local<Holds<P>>().newest(f.key(), f.contract.load(relaxed));
+    std::uint32_t token;
+    HoldRecord* hold = P::template local<Holds<P>>().template newest<Lock::kHasTokens>(
+        f.key(), f.contract.load(relaxed), token);
     if (hold == nullptr) return false;
-    const std::uint32_t token = Lock::kHasTokens ? hold->token : 0;
     hold->key = 0;
     result = Lock::fast_read_unlock(f, token) ? 0 : slow_read_unlock(f, token);
     return true;

@@ -103,8 +103,9 @@ class RwLockOps {
   }
   static int unlock(pthread_rwlock_t* l) noexcept {
     Count::on(l, Event::call);
-    if (Contract::has_only_hold(frame(l))) [[likely]] {
-      return Contract::fast_read_unlock(frame(l));
+    std::uint32_t token;
+    if (Contract::has_only_hold(frame(l), token)) [[likely]] {
+      return Contract::fast_read_unlock(frame(l), token);
     }
     // An object of glibc's may name this thread as its writer, but then it is not adopted.
     if (Contract::is_own_write(frame(l)) && Contract::adopted(frame(l))) return write_unlock(l);

@@ -132,7 +132,8 @@ class ContractLock final : public LockUnderTest {
     return how == How::wait ? Contract::write_lock(*f_) : Contract::write_lock(*f_, patience(how));
   }
   int unlock(bool) override {
-    if (Contract::has_only_hold(*f_)) return Contract::fast_read_unlock(*f_);
+    std::uint32_t token = 0;
+    if (Contract::has_only_hold(*f_, token)) return Contract::fast_read_unlock(*f_, token);
     if (Contract::is_own_write(*f_) && Contract::adopted(*f_)) {
       Contract::write_unlock(*f_);
       return 0;

@@ -60,7 +60,8 @@ class ExploredRwOps {
   }
   static int unlock(pthread_rwlock_t* l) {
     Frame& f = frame(l);
-    if (Contract::has_only_hold(f)) return Contract::fast_read_unlock(f);
+    std::uint32_t token = 0;
+    if (Contract::has_only_hold(f, token)) return Contract::fast_read_unlock(f, token);
     if (!Contract::is_own_write(f)) return Contract::slow_unlock(f);
     Contract::write_unlock(f);
     return 0;

@@ -213,8 +213,9 @@ bool guards_its_data() {
         const std::uint32_t rest = Contract::fast_read(lock);
         if (rest != 0 && Contract::slow_read(lock, rest, nullptr) != 0) bad = true;
         if (a != b) bad = true;
-        if (Contract::has_only_hold(lock)) {
-          if (Contract::fast_read_unlock(lock) != 0) bad = true;
+        std::uint32_t token = 0;
+        if (Contract::has_only_hold(lock, token)) {
+          if (Contract::fast_read_unlock(lock, token) != 0) bad = true;
         } else if (Contract::slow_unlock(lock) != 0) {
           bad = true;
         }

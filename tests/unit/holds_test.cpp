@@ -11,15 +11,23 @@ namespace {
 
 // Holds is zero-initialised per thread; a test makes its own.
 struct HoldsTest : testing::Test {
+  bool only_first(std::uint64_t key, std::uint64_t stamp) {
+    return holds.only_first<true>(key, stamp, token);
+  }
+  HoldRecord* newest(std::uint64_t key, std::uint64_t stamp) {
+    return holds.newest<true>(key, stamp, token);
+  }
   Holds<Native> holds{};
+  std::uint32_t token = 0;
 };
 
 TEST_F(HoldsTest, TheFirstHoldIsTheHotOne) {
   EXPECT_TRUE(holds.none());
   holds.set_first<true>(0x100, 9, 7);
   EXPECT_FALSE(holds.none());
-  EXPECT_TRUE(holds.only_first(0x100, 9));
-  EXPECT_FALSE(holds.only_first(0x100, 10)) << "a record of an earlier life";
+  EXPECT_TRUE(only_first(0x100, 9));
+  EXPECT_EQ(token, 7u);
+  EXPECT_FALSE(only_first(0x100, 10)) << "a record of an earlier life";
   ASSERT_NE(holds.find(0x100), nullptr);
   EXPECT_EQ(holds.find(0x100)->token, 7u);
   EXPECT_EQ(holds.find(0x100)->again, 0u);
@@ -28,12 +36,16 @@ TEST_F(HoldsTest, TheFirstHoldIsTheHotOne) {
   EXPECT_EQ(holds.find(0x100), nullptr);
 }
 
-TEST_F(HoldsTest, EntriesStayPackedInWhicheverOrderTheyEnd) {
+TEST_F(HoldsTest, EntriesStayWhereTheyAreInWhicheverOrderTheyEnd) {
   for (std::uint64_t k = 1; k <= 4; ++k)
     holds.add(k * 56, 9, static_cast<std::uint32_t>(k));
-  EXPECT_FALSE(holds.only_first(56, 9));
+  EXPECT_FALSE(only_first(56, 9));
+  HoldRecord* const last = holds.find(4 * 56);
   holds.remove(holds.find(56));
   EXPECT_FALSE(holds.none());
+  EXPECT_EQ(holds.find(4 * 56), last);
+  EXPECT_EQ(holds.place_for(4 * 56), nullptr) << "it holds that lock, behind the gap";
+  EXPECT_EQ(holds.place_for(5 * 56), &holds.first()) << "the gap";
   for (std::uint64_t k = 2; k <= 4; ++k) {
     ASSERT_NE(holds.find(k * 56), nullptr);
     EXPECT_EQ(holds.find(k * 56)->token, k);
@@ -55,22 +67,23 @@ TEST_F(HoldsTest, APlaceIsTheFirstEmptyEntryOfAThreadThatHasNotTheLock) {
   EXPECT_EQ(holds.place_for(280), nullptr) << "all entries are full";
 }
 
-TEST_F(HoldsTest, OnlyTheNewestHoldEndsWithoutPacking) {
-  EXPECT_EQ(holds.newest(56, 9), nullptr);
+TEST_F(HoldsTest, OnlyTheLastEntryEndsWithoutAGap) {
+  EXPECT_EQ(newest(56, 9), nullptr);
   for (std::uint64_t k = 1; k <= 4; ++k)
     holds.add(k * 56, 9, static_cast<std::uint32_t>(k));
-  EXPECT_EQ(holds.newest(56, 9), nullptr);
-  EXPECT_EQ(holds.newest(4 * 56, 8), nullptr) << "a record of an earlier life";
-  ASSERT_NE(holds.newest(4 * 56, 9), nullptr);
-  EXPECT_EQ(holds.newest(4 * 56, 9)->token, 4u);
+  EXPECT_EQ(newest(56, 9), nullptr);
+  EXPECT_EQ(newest(4 * 56, 8), nullptr) << "a record of an earlier life";
+  ASSERT_NE(newest(4 * 56, 9), nullptr);
+  EXPECT_EQ(token, 4u);
   holds.add(5 * 56, 9, 5);
-  EXPECT_EQ(holds.newest(4 * 56, 9), nullptr) << "the fifth is in the table";
-  EXPECT_EQ(holds.newest(5 * 56, 9), nullptr) << "the table packs";
+  EXPECT_EQ(newest(4 * 56, 9), nullptr) << "the fifth is in the table";
+  EXPECT_EQ(newest(5 * 56, 9), nullptr) << "it is in the table";
   holds.remove(holds.find(5 * 56));
-  holds.newest(4 * 56, 9)->key = 0;
-  EXPECT_NE(holds.newest(3 * 56, 9), nullptr);
+  newest(4 * 56, 9)->key = 0;
+  EXPECT_NE(newest(3 * 56, 9), nullptr);
 }
 
+// Whatever a handler left there.
 TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
   holds.add(56, 9, 1);
   holds.find(56)->again = 3;
@@ -78,8 +91,13 @@ TEST_F(HoldsTest, ANewEntryStartsWithoutRepetitions) {
   holds.find(112)->again = 5;
   holds.remove(holds.find(56));
   holds.remove(holds.find(112));
+  holds.first().again = 7;
   holds.set_first<false>(168, 9, 0);
   EXPECT_EQ(holds.first().again, 0u);
+  holds.first().again = 7;
+  holds.set_first<true>(168, 9, 5);
+  EXPECT_EQ(holds.first().again, 0u);
+  EXPECT_EQ(holds.first().token, 5u);
 }
 
 TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
@@ -110,6 +128,30 @@ TEST_F(HoldsTest, ThousandsOfHoldsInRandomOrderAgreeWithAMap) {
     holds.remove(holds.find(key));
   }
   EXPECT_TRUE(holds.none());
+}
+
+// Rows of gaps, also around the table's end, must neither hide an entry nor fill the table.
+TEST_F(HoldsTest, ATableThatIsFilledAndEmptiedForEver) {
+  std::mt19937 random(2);
+  std::map<std::uint64_t, std::uint32_t> model;
+  for (std::uint64_t k = 1; k <= 4; ++k)
+    holds.add(k * 56, 9, 0);
+  for (std::uint32_t step = 1; step < 300'000; ++step) {
+    const bool grows = step % 1000 < 500;
+    const std::uint64_t key = (100 + random() % 120) * 56;
+    HoldRecord* const h = holds.find(key);
+    ASSERT_EQ(h != nullptr, model.count(key) == 1) << step;
+    if (h == nullptr) {
+      if (random() % 4 != 0 || grows) {
+        ASSERT_TRUE(holds.add(key, 9, step));
+        model[key] = step;
+      }
+    } else if (!grows || random() % 4 == 0) {
+      ASSERT_EQ(h->token, model[key]);
+      holds.remove(h);
+      model.erase(key);
+    }
+  }
 }
 
 TEST_F(HoldsTest, StaleEntriesAreForgotten) {

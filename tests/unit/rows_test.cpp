@@ -39,7 +39,8 @@ struct Lock {
   int try_write() { return Contract::write_lock(frame, {.only_try = true}); }
   int write() { return Contract::write_lock(frame); }
   int unlock() {
-    if (Contract::has_only_hold(frame)) return Contract::fast_read_unlock(frame);
+    std::uint32_t token = 0;
+    if (Contract::has_only_hold(frame, token)) return Contract::fast_read_unlock(frame, token);
     return Contract::slow_unlock(frame);
   }
   bool idle() const { return frame.core.idle(); }

@@ -1,0 +1,257 @@
+// A signal handler that takes reader-writer locks comes before each instruction of a call that reads
+// or releases one: no record of the thread's holds may be false afterwards.
+//
+// usage: handlers list | SCENARIO
+// Every instruction has a process of its own, in which the locks are new. Prints how many there were.
+// Status: 0; 1 and a line on stderr; 77: this cannot be asked here.
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+
+#include "stepping.h"
+
+namespace {
+
+// Two that are held beside, the one of the call, and a handler's.
+pthread_rwlock_t s = PTHREAD_RWLOCK_INITIALIZER, x = PTHREAD_RWLOCK_INITIALIZER;
+pthread_rwlock_t b = PTHREAD_RWLOCK_INITIALIZER;
+pthread_rwlock_t d = PTHREAD_RWLOCK_INITIALIZER, e = PTHREAD_RWLOCK_INITIALIZER;
+constexpr struct {
+  const char* name;
+  pthread_rwlock_t* lock;
+} kLocks[] = {{"s", &s}, {"x", &x}, {"b", &b}, {"d", &d}, {"e", &e}};
+
+const char* scenario_name;
+long stop_at;
+
+[[noreturn]] void fail(const char* what, const char* lock) {
+  std::fprintf(stderr, "handlers: %s: a handler came before instruction %ld: %s %s\n",
+               scenario_name, stop_at, lock, what);
+  _exit(1);
+}
+
+int read(pthread_rwlock_t& l) { return pthread_rwlock_rdlock(&l); }
+int release(pthread_rwlock_t& l) { return pthread_rwlock_unlock(&l); }
+
+// --- another thread, which does what it is asked to
+
+std::atomic<int (*)()> asked{nullptr};
+std::atomic<int> answer{0};
+
+void* do_what_is_asked(void*) {
+  for (;;) {
+    if (int (*what)() = asked.load(); what != nullptr) {
+      answer = what();
+      asked = nullptr;
+    }
+    const timespec t{0, 1000};
+    nanosleep(&t, nullptr);
+  }
+}
+// Also from a handler. The other thread never waits for a lock.
+int let_another(int (*what)()) {
+  asked = what;
+  while (asked.load() != nullptr) {
+    const timespec t{0, 1000};
+    nanosleep(&t, nullptr);
+  }
+  return answer;
+}
+
+pthread_rwlock_t* looked_at;
+// Nobody has it, a writer excludes this thread, and then this thread can read it.
+void need_free(pthread_rwlock_t& l, const char* name) {
+  looked_at = &l;
+  if (let_another([] { return pthread_rwlock_trywrlock(looked_at); }) != 0)
+    fail("stays read", name);
+  if (pthread_rwlock_tryrdlock(&l) != EBUSY) fail("is read beside a writer", name);
+  if (let_another([] { return pthread_rwlock_unlock(looked_at); }) != 0)
+    fail("stays written", name);
+  if (read(l) != 0 || release(l) != 0) fail("cannot be read", name);
+}
+
+// --- scenarios
+
+// What is read before; the call, before each instruction of which the handler comes; what is
+// released afterwards.
+struct Scenario {
+  const char* name;
+  void (*before)();
+  void (*call)();
+  void (*handler)();
+  void (*after)();
+};
+
+void two_in_handler() {
+  read(d);
+  read(e);
+  release(d);
+  release(e);
+}
+// A hold of the interrupted thread ends in the other one, as programs do that pass on what they
+// have locked. Afterwards no record of that lock counts.
+int release_s() { return release(s); }
+void nothing() {}
+
+constexpr Scenario kScenarios[] = {
+    {"last-ends",
+     [] {
+       read(s);
+       read(b);
+       let_another(release_s);
+     },
+     [] { release(b); }, two_in_handler, nothing},
+    {"only-ends", [] { read(b); }, [] { release(b); }, two_in_handler, nothing},
+    {"only-ends-marked",
+     [] {
+       read(b);
+       let_another([] { return read(b); });
+     },
+     [] { release(b); },
+     [] {  // the other thread's hold of the same lock ends as a third one's would
+       let_another([] {
+         pthread_t third;
+         const int error = pthread_create(
+             &third, nullptr,
+             [](void*) -> void* {
+               release(b);
+               return nullptr;
+             },
+             nullptr);
+         return error != 0 ? error : pthread_join(third, nullptr);
+       });
+       two_in_handler();
+     },
+     nothing},
+    {"older-ends-in-handler",
+     [] {
+       read(s);
+       read(b);
+     },
+     [] { release(b); },
+     [] {
+       release(s);
+       two_in_handler();
+     },
+     nothing},
+    {"older-ends",
+     [] {
+       read(s);
+       read(b);
+       read(b);
+     },
+     [] { release(s); }, two_in_handler,
+     [] {
+       release(b);
+       release(b);
+     }},
+    {"again-in-handler", [] { read(b); }, [] { release(b); }, [] { pthread_rwlock_tryrdlock(&b); },
+     [] {
+       read(d);
+       read(e);
+       release(d);
+       release(e);
+       release(b);
+     }},
+    {"begins",
+     [] {
+       read(s);
+       read(x);
+       let_another(release_s);
+     },
+     [] { read(b); }, two_in_handler,
+     [] {
+       release(b);
+       release(x);
+     }},
+    {"begins-again",
+     [] {
+       read(s);
+       read(b);
+       let_another(release_s);
+     },
+     [] { read(b); }, two_in_handler,
+     [] {
+       release(b);
+       release(b);
+     }},
+    {"begins-twice-in-handler", [] { read(s); }, [] { read(b); },
+     [] {
+       read(d);
+       read(d);
+       read(e);
+       release(d);
+       release(d);
+       release(e);
+     },
+     [] {
+       release(s);
+       release(b);
+     }},
+};
+
+bool came;
+void (*handler)();
+bool interrupt(long number, const unsigned char*) {
+  if (number != stop_at) return true;
+  came = true;
+  handler();
+  return false;
+}
+
+// In a process of its own. False: the call has fewer instructions.
+bool came_before(const Scenario& one) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    pthread_t other;
+    if (pthread_create(&other, nullptr, do_what_is_asked, nullptr) != 0) _exit(1);
+    one.before();
+    handler = one.handler;
+    stepping::begin();
+    one.call();
+    stepping::end();
+    if (!came) _exit(2);
+    one.after();
+    for (const auto& each : kLocks)
+      need_free(*each.lock, each.name);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFSIGNALED(status)) fail("waits for ever, or the process ended by a signal", "the program");
+  if (WEXITSTATUS(status) == 1) _exit(1);
+  return WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* name = argc == 2 ? argv[1] : "";
+  if (std::strcmp(name, "list") == 0) {
+    for (const Scenario& one : kScenarios)
+      std::puts(one.name);
+    return 0;
+  }
+  if (!stepping::kWorks) return 77;
+  stepping::prepare();
+  stepping::before = interrupt;
+  for (const Scenario& one : kScenarios) {
+    if (std::strcmp(name, one.name) != 0) continue;
+    scenario_name = one.name;
+    for (stop_at = 1; came_before(one); ++stop_at) {}
+    std::printf("instructions %ld\n", stop_at - 1);
+    return 0;
+  }
+  std::fprintf(stderr, "usage: handlers list | SCENARIO\n");
+  return 2;
+}

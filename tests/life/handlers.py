@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Signal handlers that take reader-writer locks, before each instruction of a call that reads or releases one.
+
+    handlers.py LIBRARY REGISTRY FOLDER
+
+Exit status 1 if a test fails. handlers.cpp says what each scenario does.
+"""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from under import Skip, need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER")
+
+
+def instructions(scenario: str, lock: str | None) -> int:
+    said = under.run("handlers", scenario, lock=lock)
+    if said.returncode == 77:
+        raise Skip("the trap flag is x86-64's")
+    need(said.returncode == 0, f"{lock or 'glibc'}: {(said.stdout + said.stderr)[-300:]!r}")
+    return int(said.stdout.split()[1])
+
+
+def in_each(locks: list[str | None]) -> None:
+    scenarios = under.run_well("handlers", "list").stdout.split()
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(instructions, scenario, lock) for lock in locks for scenario in scenarios]
+        counts = [run.result() for run in runs]
+    need(all(count > 10 for count in counts), f"{locks}: so few instructions were met: {counts}")
+
+
+def test_glibcs_own() -> None:
+    in_each([None])
+
+
+def test_each_lock() -> None:
+    in_each(list(under.locks))
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(dict(globals())))
