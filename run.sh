@@ -11,7 +11,7 @@ done
 usage() {
   cat <<'EOF'
 ./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
-                        (some 50 minutes on two cores; --quick: 9), write results/<date>-.../
+                        (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
 ./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)

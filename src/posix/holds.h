@@ -199,7 +199,9 @@ class Holds {
   bool grow() noexcept {
     if (users_ > 1) return false;  // the code that a signal handler interrupted is one of them
     // As large as before where half of what fills it are gaps.
-    const std::uint32_t capacity = capacity_ == 0 ? 256 : used_ * 4 < capacity_ ? capacity_ : capacity_ * 2;
+    const std::uint32_t capacity = capacity_ == 0          ? 256
+                                   : used_ * 4 < capacity_ ? capacity_
+                                                           : capacity_ * 2;
     auto* bigger = static_cast<HoldRecord*>(P::map(capacity * sizeof(HoldRecord)));
     if (bigger == nullptr) return false;
     HoldRecord* old = table_;
