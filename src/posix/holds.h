@@ -3,8 +3,8 @@
 // Four entries lie in the thread itself and serve nearly every program; a thread that reads more
 // locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
 //
-// Invariants: the entries in use come first, so entry 0 empty means "this thread holds nothing", and
-//   the fast paths look at one or two words. One that ends before a later one leaves a gap (kGone)
+// Invariants: the entries in use come first, so entry 0 empty means "this thread holds nothing",
+//   and the fast paths look at one or two words. One that ends before a later one leaves a gap (kGone)
 //   until the later ones have ended, or until it is filled again. The table is used only for what
 //   finds the four filled.
 // Signals: a handler may lock while this code is interrupted.
@@ -217,7 +217,8 @@ class Holds {
     return true;
   }
 
-  // An entry in a row of filled ones leaves a gap; the last one of a row takes those before it along.
+  // An entry in a row of filled ones leaves a gap; the last one of a row takes those before it
+  // along.
   // So no gap is before an empty entry, and a table without holds has none.
   void remove_from_table(std::uint32_t i) noexcept {
     --used_;

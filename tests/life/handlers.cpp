@@ -1,8 +1,9 @@
-// A signal handler that takes reader-writer locks comes before each instruction of a call that reads
-// or releases one: no record of the thread's holds may be false afterwards.
+// A signal handler that takes reader-writer locks comes before each instruction of a call that
+// reads or releases one: no record of the thread's holds may be false afterwards.
 //
 // usage: handlers list | SCENARIO
-// Every instruction has a process of its own, in which the locks are new. Prints how many there were.
+// Every instruction has a process of its own, in which the locks are new. Prints how many there
+// were.
 // Status: 0; 1 and a line on stderr; 77: this cannot be asked here.
 
 #include <atomic>
