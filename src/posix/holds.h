@@ -4,9 +4,9 @@
 // locks at once gets a hash table of its own (Kyoto Cabinet holds over a thousand).
 //
 // Invariants: the entries in use come first, so entry 0 empty means "this thread holds nothing",
-//   and the fast paths look at one or two words. One that ends before a later one leaves a gap (kGone)
-//   until the later ones have ended, or until it is filled again. The table is used only for what
-//   finds the four filled.
+//   and the fast paths look at one or two words.
+//   One that ends before a later one leaves a gap (kGone) until the later ones have ended, or until
+//   it is filled again. The table is used only for what finds the four filled.
 // Signals: a handler may lock while this code is interrupted.
 //   No entry ever moves, so what the interrupted code has found stays that lock's, unless the
 //   handler ends the same hold.
