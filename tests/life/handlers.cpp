@@ -40,6 +40,10 @@ long stop_at;
   _exit(1);
 }
 
+void nap(long nanoseconds) {
+  const timespec t{0, nanoseconds};
+  nanosleep(&t, nullptr);
+}
 int read(pthread_rwlock_t& l) { return pthread_rwlock_rdlock(&l); }
 int release(pthread_rwlock_t& l) { return pthread_rwlock_unlock(&l); }
 
@@ -54,16 +58,14 @@ void* do_what_is_asked(void*) {
       answer = what();
       asked = nullptr;
     }
-    const timespec t{0, 1000};
-    nanosleep(&t, nullptr);
+    nap(1000);
   }
 }
 // Also from a handler. The other thread never waits for a lock.
 int let_another(int (*what)()) {
   asked = what;
   while (asked.load() != nullptr) {
-    const timespec t{0, 1000};
-    nanosleep(&t, nullptr);
+    nap(1000);
   }
   return answer;
 }
@@ -101,6 +103,23 @@ void two_in_handler() {
 // A hold of the interrupted thread ends in the other one, as programs do that pass on what they
 // have locked. Afterwards no record of that lock counts.
 int release_s() { return release(s); }
+// A third thread ends the hold of another one. It may have to wait for the interrupted thread, so
+// the handler waits for a moment only.
+std::atomic<bool> has_ended{true};
+void third_ends_b() {
+  has_ended = false;
+  pthread_t third;
+  pthread_create(
+      &third, nullptr,
+      [](void*) -> void* {
+        release(b);
+        has_ended = true;
+        return nullptr;
+      },
+      nullptr);
+  for (int i = 0; i < 100 && !has_ended.load(); ++i)
+    nap(100'000);
+}
 void nothing() {}
 
 constexpr Scenario kScenarios[] = {
@@ -118,18 +137,8 @@ constexpr Scenario kScenarios[] = {
        let_another([] { return read(b); });
      },
      [] { release(b); },
-     [] {  // the other thread's hold of the same lock ends as a third one's would
-       let_another([] {
-         pthread_t third;
-         const int error = pthread_create(
-             &third, nullptr,
-             [](void*) -> void* {
-               release(b);
-               return nullptr;
-             },
-             nullptr);
-         return error != 0 ? error : pthread_join(third, nullptr);
-       });
+     [] {
+       third_ends_b();
        two_in_handler();
      },
      nothing},
@@ -223,6 +232,8 @@ bool came_before(const Scenario& one) {
     stepping::end();
     if (!came) _exit(2);
     one.after();
+    while (!has_ended.load())
+      nap(1000);
     for (const auto& each : kLocks)
       need_free(*each.lock, each.name);
     _exit(0);

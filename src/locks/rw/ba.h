@@ -59,7 +59,7 @@ class Ba : public BaWriters<P, W> {
       .fairness = "phase-fair, writers first come first served",
       .kinds = kKindsAlternate,
       .aliases = {"PF-Q", "PFQ"},
-      .instructions = 45,
+      .instructions = 46,
   };
 
   static bool prepare() noexcept { return Nodes::prepare(); }

@@ -66,7 +66,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   static constexpr Claims kClaims{.fifo_writers = Core::kClaims.fifo_writers,
                                   .sleepers_in_order = Core::kClaims.sleepers_in_order};
   // As LockInfo's. The lock below adds a token to keep.
-  static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 92
+  static constexpr unsigned kInstructions = Slots::kHasHeavyFence          ? 93
                                             : ReadTokens<Core>::kHasTokens ? 70
                                                                            : 62;
 

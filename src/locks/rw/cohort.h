@@ -59,7 +59,7 @@ constexpr LockInfo cohort_rw_info(const char* summary, const char* source, const
           .kinds = kinds,
           .readers_overtake = readers_overtake,
           .aliases = {alias},
-          .instructions = 75};
+          .instructions = 76};
 }
 inline constexpr LockInfo kCohortRwInfo =
     cohort_rw_info("NUMA-aware lock: a reader indicator for each node, a cohort mutex for writers",

@@ -72,7 +72,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       .kinds = "no effect: neither side waits for longer",
       .readers_overtake = true,
       .takes_back = true,
-      .instructions = 58,
+      .instructions = 59,
   };
 
   static bool prepare() noexcept { return true; }

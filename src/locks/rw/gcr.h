@@ -51,7 +51,7 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>>, public SaysTokens<Tok
  public:
   static constexpr Claims kClaims{};
   static constexpr LockInfo kInfo =
-      gcr_info(Lock::kInfo, Lock::kInfo.instructions + (FastReadCore<Lock> ? 62 : 27));
+      gcr_info(Lock::kInfo, Lock::kInfo.instructions + (FastReadCore<Lock> ? 62 : 28));
 
   // --- reading; 0 or a token, an attempt of the lock below, or kAside
 

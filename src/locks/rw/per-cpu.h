@@ -69,7 +69,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
       .kinds = Ba<P, W>::kInfo.kinds,
       .readers_overtake = true,  // at CPUs that the writer has not come to
       .aliases = {"PerCPU"},
-      .instructions = 135,
+      .instructions = 136,
   };
   static constexpr bool kHasTokens = true;                // 1 + the CPU's number
   static constexpr std::uint32_t kNoAttempt = kMustWait;  // an attempt has kWaits

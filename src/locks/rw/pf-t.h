@@ -58,7 +58,7 @@ class PfTOver : public PfTState<P, W, User> {
       .fairness = "phase-fair, writers first come first served",
       .kinds = kKindsAlternate,
       .aliases = {"PFT"},
-      .instructions = 46,
+      .instructions = 47,
   };
 
   static bool prepare() noexcept { return true; }

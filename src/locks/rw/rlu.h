@@ -57,7 +57,7 @@ inline constexpr LockInfo kRluInfo{
         "wait in line, phase-fair",
     .kinds = kKindsAlternate,
     .aliases = {"RLU-backed"},
-    .instructions = 87,
+    .instructions = 88,
 };
 inline constexpr LockInfo kRluAsymInfo{
     .summary =
