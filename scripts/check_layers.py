@@ -39,7 +39,7 @@ OTHERS = {
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/registry", "interpose", "profile"],
     # Another one.
-    "fuzz": ["src/platform", "src/registry", "interpose"],
+    "fuzz": ["src/platform", "src/wait", "src/posix", "src/registry", "interpose"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
     # Run by its own tests and apps/address_space.
