@@ -59,15 +59,17 @@ class Condvar {
 
   // In place of a mutex's address: its waiters are not to wait for each other.
   static constexpr std::uint64_t kNoRelay = 0;
+  // In place of a priority: the thread's real-time one counts.
+  static constexpr std::uint32_t kOwnPriority = List::kNotAsked;
 
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   // Sleeps by sleep.park(atom, low, channels, deadline), as CancellableSleep's. The caller has the
   // mutex, which unlock() and lock() release and acquire; 0 or an errno. nullptr: no deadline.
-  // `priority`: a number in place of the thread's real-time priority.
+  // `priority`: kOwnPriority, or a number of the caller's, above 0.
   template <class Sleep, class Unlock, class Lock>
   Outcome wait(std::uint64_t mutex, Sleep& sleep, const Deadline* deadline, const Unlock& unlock,
-               const Lock& lock, std::uint32_t priority = List::kNotAsked) noexcept {
+               const Lock& lock, std::uint32_t priority = kOwnPriority) noexcept {
     adopt();
     const std::uint64_t process = P::process();
     const Handle me = Nodes::take();

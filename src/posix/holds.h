@@ -218,8 +218,7 @@ class Holds {
   }
 
   // An entry in a row of filled ones leaves a gap; the last one of a row takes those before it
-  // along.
-  // So no gap is before an empty entry, and a table without holds has none.
+  // along, so no gap is before an empty entry, and a table without holds has none.
   void remove_from_table(std::uint32_t i) noexcept {
     --used_;
     if (table_[(i + 1) & (capacity_ - 1)].key != 0) {

@@ -63,6 +63,7 @@ const Scripts kTwoLocks = {
     // A's inner record is stale: it reads again, or releases a writer's hold.
     {"two-stale", {"R 2R +1 ?2 2R x u U", "?1 2free +2", "2W x u"}, &kSwitches},
     {"two-stale-write", {"R 2R +1 ?3 2free U", "?1 2free +2", "?2 2W +3"}, &kSwitches},
+    {"two-fork", {"W fork u W u", "R u | 2R R u U", "W u | R u"}, &kNoStale},
     {"two-3", {"W u 2W u", "R u 2W u", "2R u W u"}, &kSwitches},
 };
 // Two readers of both locks, each of which holds one when it comes to the other, where a writer

@@ -98,14 +98,22 @@ Processors slow(const Processors& last) noexcept {
   pthread_barrier_wait(&end);
   return last;
 }
-
-// What is known while another thread reads is what it finds, or nothing.
-TEST_F(RereadingTest, KnownInTheMidst) {
+// A thread that has begun to.
+std::thread read_slowly() {
   pthread_barrier_init(&midst, nullptr, 2);
   pthread_barrier_init(&end, nullptr, 2);
   Rereading::prepare(slow, kTwo);
-  std::thread reader([] { sleeps(Rereading::kEvery); });
+  std::thread reader([] {
+    for (std::uint32_t i = 0; i < Rereading::kEvery; ++i)
+      Rereading::before_sleep();
+  });
   pthread_barrier_wait(&midst);
+  return reader;
+}
+
+// What is known while another thread reads is what it finds, or nothing.
+TEST_F(RereadingTest, KnownInTheMidst) {
+  std::thread reader = read_slowly();
   Processors now;
   EXPECT_FALSE(Rereading::known(now)) << "the reader is stopped";
   pthread_barrier_wait(&end);
@@ -116,11 +124,7 @@ TEST_F(RereadingTest, KnownInTheMidst) {
 
 // One thread that reads is stopped in the midst; others go by, and so does a child.
 TEST_F(RereadingTest, OneThreadAtATime) {
-  pthread_barrier_init(&midst, nullptr, 2);
-  pthread_barrier_init(&end, nullptr, 2);
-  Rereading::prepare(slow, kTwo);
-  std::thread reader([] { sleeps(Rereading::kEvery); });
-  pthread_barrier_wait(&midst);
+  std::thread reader = read_slowly();
   sleeps(Rereading::kEvery);  // else this would hang
   const pid_t child = ::fork();
   if (child == 0) {

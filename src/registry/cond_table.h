@@ -1,0 +1,124 @@
+// The functions of POSIX on condition variables of ours, for both layouts that programs have. One
+// that is process-shared stays glibc's.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <new>
+#include <pthread.h>
+#include <type_traits>
+
+#include "platform/cancel.h"
+#include "platform/clock.h"
+#include "platform/native.h"
+#include "platform/step_aside.h"
+#include "platform/system_mutex.h"
+#include "posix/condvar.h"
+#include "wait/park.h"
+
+namespace lockswap {
+
+using NativeCond = Condvar<Native, Park<Native>>;
+
+// Objects since glibc 2.3.2, and those of before.
+struct NewCond {
+  static_assert(sizeof(NativeCond) <= offsetof(pthread_cond_t, __data.__wrefs));
+  static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
+  static const CondOps& system() noexcept { return system_cond; }
+};
+struct OldCond {
+  static_assert(sizeof(NativeCond) <= 24);  // what such programs have room for
+  static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
+  static const CondOps& system() noexcept { return system_old_cond; }
+};
+
+// Waiter: what a wait does with its mutex, made from that.
+//   unlock(), lock()  0 or an errno
+//   is_ours()         glibc's functions can't release the mutex
+//   key(), priority() for Condvar::wait
+template <class Layout, class Waiter>
+class CondTable {
+  // glibc's flags, which its init sets and nothing of ours changes.
+  static constexpr unsigned kShared = 1;
+  static constexpr unsigned kMonotonic = 2;
+
+  static NativeCond& state(pthread_cond_t* c) noexcept { return *reinterpret_cast<NativeCond*>(c); }
+  static bool is_glibcs(const pthread_cond_t* c) noexcept {
+    return (Layout::flags(c) & kShared) != 0;
+  }
+
+  static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
+    if constexpr (std::is_same_v<Layout, NewCond>) {
+      return system_cond.init(c, attributes);  // zeroes, then sets the flags
+    } else {
+      new (c) NativeCond{};
+      return 0;  // as glibc's: there were no attributes
+    }
+  }
+  static int destroy(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().destroy(c);
+    state(c).destroy();
+    return 0;
+  }
+
+  static int wait_until(pthread_cond_t* c, pthread_mutex_t* m, const Deadline* deadline) noexcept {
+    if (deadline != nullptr && !is_valid_time(deadline->at)) return EINVAL;
+    if (is_glibcs(c)) return wait_for_glibcs(c, m, deadline);
+    const DeferredCancellation deferred;
+    CancellableSleep sleep;
+    Waiter waiter(m);
+    const auto unlock = [&waiter] { return waiter.unlock(); };
+    const auto lock = [&waiter] { return waiter.lock(); };
+    const NativeCond::Outcome o =
+        state(c).wait(waiter.key(), sleep, deadline, unlock, lock, waiter.priority());
+    if (o.cancelled) sleep.go_on();
+    return o.error;
+  }
+  static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
+    return wait_until(c, m, nullptr);
+  }
+  static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
+    const bool monotonic = (Layout::flags(c) & kMonotonic) != 0;
+    return clockwait(c, m, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+  }
+  static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                       const timespec* at) noexcept {
+    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    const Deadline deadline{clock, *at};
+    return wait_until(c, m, &deadline);
+  }
+  static int signal(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().signal(c);
+    state(c).signal();
+    return 0;
+  }
+  static int broadcast(pthread_cond_t* c) noexcept {
+    if (is_glibcs(c)) return Layout::system().broadcast(c);
+    state(c).broadcast();
+    return 0;
+  }
+
+  // A process-shared condition variable. With a mutex of ours glibc cannot wait: it would release
+  // the mutex by its own code. POSIX lets a wait end for no reason, so this one ends soon.
+  static int wait_for_glibcs(pthread_cond_t* c, pthread_mutex_t* m,
+                             const Deadline* deadline) noexcept {
+    const CondOps& system = Layout::system();
+    Waiter waiter(m);
+    if (!waiter.is_ours()) {
+      return deadline == nullptr ? system.wait(c, m)
+                                 : system.clockwait(c, m, deadline->clock, &deadline->at);
+    }
+    constexpr long kSoon = 1'000'000;  // ns
+    if (const int error = waiter.unlock(); error != 0) return error;
+    nap(kSoon);
+    const int error = waiter.lock();
+    if (error != 0) return error;
+    pthread_testcancel();
+    return deadline != nullptr && has_passed(*deadline) ? ETIMEDOUT : 0;
+  }
+
+ public:
+  static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
+};
+
+}  // namespace lockswap
