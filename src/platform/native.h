@@ -15,6 +15,7 @@
 #include "platform/futex.h"
 #include "platform/line_events.h"
 #include "platform/memory.h"
+#include "platform/naps.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/real_time.h"
@@ -118,6 +119,7 @@ struct Native {
 
   // --- waiting
   using Spins = lockswap::Spins;
+  using Naps = lockswap::Naps;
   // At start-up, by one thread: how long threads spin at most before they sleep, with how many
   // processors, and how to find that out again. Once that is known, further calls do nothing: other
   // locks are in use already when a lock inside of a range lock is made ready.

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/by_address.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 
@@ -100,10 +101,7 @@ class Spins {
     return one > mean ? mean + (one - mean + 7) / 8 : mean - (mean - one + 7) / 8;
   }
 
-  static Cell& cell_of(const void* at) noexcept {
-    const auto a = reinterpret_cast<std::uintptr_t>(at) >> 3;
-    return cells_[(a ^ a >> 10 ^ a >> 20) % kCells];
-  }
+  static Cell& cell_of(const void* at) noexcept { return cells_[by_address(at, kCells)]; }
 
   void learn() noexcept {
     const std::uint32_t v = cell_.load(relaxed);

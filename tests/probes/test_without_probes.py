@@ -23,8 +23,9 @@ sys.path.insert(0, str(ROOT / "tests/apps"))
 
 from instructions import bounds, instructions, of_lock  # noqa: E402
 
-# Counts are not whole numbers where a pair now and then takes a longer way.
-ONE = 1.01
+# Counts are not whole numbers: some hundred instructions at the start and the end of a process differ from run to run,
+# and a pair may now and then take a longer way.
+ONE = 1.1
 # What all calls pass first, and the first mutex of the list: its name, and its class.
 MUTEX, CLASS = re.search(r'^MUTEX\("([\w-]+)", (\w+),', LIST.read_text(), re.MULTILINE).groups()
 SAMPLE = rf"interpose/.*/(rwlock|mutex)\.cpp\.o|/mutex_{CLASS}\.cpp\.o"

@@ -24,6 +24,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
+  static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr std::uint32_t kAgainChannel =
       4;  // of the line, of those that were called before
 
@@ -32,7 +33,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     const std::uint64_t rest = rest_of_ration();
     bool asks = rest == 0 && (P::hand_off_after() == 0 || waits_for_readers());
     const Deadline due = P::due(within(deadline, rest != 0 ? rest : P::hand_off_after()));
-    std::uint64_t nap = std::max<std::uint64_t>(P::hand_off_after() / kNaps, 1);
+    std::uint64_t nap = first_nap();
     bool late_phase = false;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
@@ -54,8 +55,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
         // Woken and lost. The time of a front that naps goes on.
         const Deadline wakes = within(&due, nap);
         nap *= 2;
-        // relaxed: it is but a sleep, which nobody ends.
-        W::sleep(calls_, relaxed, 0, kNobodysChannel, &wakes, [](std::uint32_t) { return false; });
+        nap_until(wakes);
         continue;
       }
       if (deadline != nullptr && P::passed(*deadline)) return give_up(leaves);
@@ -64,6 +64,15 @@ class EventualFront : protected EventualFlags<P, Layout> {
       late_phase = asks;
       asks = true;
     }
+  }
+
+  // --- naps: sleeps that nobody ends
+  static std::uint64_t first_nap() noexcept {
+    return std::max<std::uint64_t>(P::hand_off_after() / 16, 1);
+  }
+  void nap_until(const Deadline& end) noexcept {
+    // relaxed: it hands nothing on.
+    W::sleep(calls_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
   }
 
   // The calling thread has a real-time policy. Asked whenever it is about to sleep.
@@ -127,8 +136,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
  private:
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
-  static constexpr std::uint64_t kNaps = 16;  // the first nap is that part of P::hand_off_after()
-  static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 

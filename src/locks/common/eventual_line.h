@@ -16,6 +16,7 @@
 //   calls  changes when a thread of the line is called
 //   states of the lock: held (busy); kept (not busy, kHandOff); open (neither)
 // Steps of a waiter:
+//   0. while a wake-up is under way, and the lock is seldom busy, it naps and looks again
 //   1. without a front and a line it becomes the front; else it counts itself into the line, and
 //      sleeps on `calls`
 //   2. called, it takes the lock if that is open; else it becomes the front if there is none; else
@@ -116,6 +117,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
     if (look_for_a_while([this] { return take_open(); })) return true;
     if (is_urgent()) return be_urgent(deadline);
+    if (W::kParks && take_after_nap(deadline)) return true;
     for (unsigned round = 0;;) {
       // Before the update that counts this thread: see in_line.
       // relaxed: that update keeps this load before it.
@@ -135,6 +137,19 @@ class EventualLine : protected EventualFront<P, W, Layout> {
         if (word_.compare_exchange(v, v + kWaiter, release)) return in_line(calls, deadline);
       }
     }
+  }
+
+  // A wake-up under way may take a time slice, where the kernel has put the woken thread behind a
+  // running one, and nobody else is woken meanwhile: if this thread slept, its processor would be
+  // idle for that long. So it naps and looks again, where that pays (platform/naps.h). It has no
+  // place in the line yet: for all others it is a thread that comes later.
+  bool take_after_nap(const Deadline* deadline) noexcept {
+    const Value v = word_.load(relaxed);  // it decides nothing but times
+    const bool comes = (v & kCalled) != 0 || (v & (kFront | Front::kFrontSleeps)) == kFront;
+    if (!comes || P::hand_off_after() == 0 || !P::Naps::are_worth(&word_)) return false;
+    Front::nap_until(within(deadline, Front::first_nap()));
+    P::Naps::learn(&word_, (word_.load(relaxed) & kBusy) != 0);  // relaxed: as above
+    return look_for_a_while([this] { return take_open(); });
   }
 
   // Calls `take` now and then for as long as a thread spins before it sleeps. It looks seldom,

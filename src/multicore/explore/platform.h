@@ -139,6 +139,11 @@ struct Explored {
     bool more() { return false; }
     void won() {}
   };
+  // So is a nap before a thread is counted.
+  struct Naps {
+    static bool are_worth(const void*) { return false; }
+    static void learn(const void*, bool) {}
+  };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
   static void step_aside(unsigned, Site s = Site::current()) { machine.step_aside(s); }
 
