@@ -4,8 +4,8 @@
 quick_cases.py BUILD-DIRECTORY [MEMORY PATTERN...]; MEMORY is a memory model, under which those cases alone are explored
 whose names a pattern is a part of.
 With TESTS_QUARTER=0..3 in the environment: the cases of exclusion and lost wake-ups (under the default model), those of
-what differs from main or came with the last commit, and one quarter of the others. Where that is all of them, since a
-file of every lock differs, it is a half: all take half an hour of two processors, and are part of ./run.sh test --full.
+the locks whose files differ from main or came with the last commit, and one quarter of the others. A file of every lock
+concerns none in particular: all cases take an hour of two processors, and are part of ./run.sh test --full.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from orders import FOLDERS, INCLUDED, git
@@ -24,13 +25,32 @@ EACH_TIME = re.compile(r"/(1w2r|2w1r|2w|3w|signal|broadcast)$")
 NEVER = re.compile(r"(?!)")
 ADDRESS_SPACE = ("src/address_space/", "tests/explore/address_space_cases.cpp", "tests/address_space/model.h")
 DESIGNS = re.findall(r'"([^"]+)"', (ROOT / "src/address_space/designs.def").read_text(encoding="utf-8"))
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+OF_ALL = (
+    "locks/rw/bravo.h",
+    "posix/rw_contract.h",
+    "posix/mutex_contract.h",
+    "posix/condvar.h",
+    "platform/concept.h",
+    "wait/park.h",
+)
 LISTED = re.compile(r'^(?:RW_LOCK|MUTEX)\("([^"]+)", \w+, "([^"]+)"', re.MULTILINE)
 
 
+@cache
+def includes(header: str) -> frozenset[str]:
+    """The headers of src/ that this one is made of, itself among them."""
+    path = ROOT / "src" / header
+    named = INCLUDE.findall(path.read_text(encoding="utf-8")) if path.exists() else []
+    return frozenset({header}.union(*(includes(other) for other in named)))
+
+
 def locks_of(header: str) -> list[str]:
-    """The locks of the lists that this header is of."""
+    """The locks of the lists that this header is a part of; none if it is a part of what all of them are used by."""
+    if any(header in includes(one) for one in OF_ALL):
+        return []
     lists = [(ROOT / f"src/registry/{kind}_list.def").read_text(encoding="utf-8") for kind in ("rw", "mutex")]
-    return [name for text in lists for name, its in LISTED.findall(text) if its == header]
+    return [name for text in lists for name, its in LISTED.findall(text) if header in includes(its)]
 
 
 def changed_files() -> list[str]:
@@ -59,16 +79,15 @@ def changed_locks(files: list[str]) -> list[str] | None:
 
 
 def chosen(cases: list[str], quarter: int, locks: list[str] | None, always: re.Pattern = EACH_TIME) -> list[str]:
-    """locks: those whose cases are all taken; None: all locks are concerned, and a half is taken."""
+    """locks: those whose cases are all taken; None: all locks are concerned, as if none was."""
     concerned = re.compile(rf"(?:^|/|bravo-|asym-)({'|'.join(map(re.escape, locks))})/") if locks else None
-    quarters = {quarter} if locks is not None else {quarter, (quarter + 1) % 4}
     others = 0
     taken = []
     for case in cases:
         if always.search(case) or (concerned and concerned.search(case)):
             taken.append(case)
         else:
-            if others % 4 in quarters:
+            if others % 4 == quarter:
                 taken.append(case)
             others += 1
     return taken

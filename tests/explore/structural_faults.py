@@ -1,8 +1,8 @@
 """Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
 
 structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
-With TESTS_QUARTER=0..3 in the environment: those of headers that differ from main or came with the last commit, and
-one quarter of the others. All edits must fit in any case.
+With TESTS_QUARTER=0..3 in the environment: those of headers that differ from main or came with the last commit (half of
+them, where they are more than MOST), and one quarter of the others. All edits must fit in any case.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
@@ -23,6 +23,8 @@ from patched import ROOT, Explorer, source_of, write_overlay
 from quick_cases import changed_files
 
 TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
+
+MOST = 80
 
 # Comes first in each edited header.
 SWITCH = """\
@@ -74,13 +76,18 @@ def names_in(edit: dict) -> list[str]:
 
 def in_turn(edits: list[dict], faults: list[dict], quarter: int, changed: list[str]) -> list[dict]:
     """The faults in `changed` files, as git names them, and a quarter of the others."""
-    if any(path.name in file for path in TABLES for file in changed):
-        return faults
-    concerned = {
-        name for edit in edits if str(source_of(edit["file"]).relative_to(ROOT)) in changed for name in names_in(edit)
+    changed_tables = any(path.name in file for path in TABLES for file in changed)
+    names = {
+        name
+        for edit in edits
+        if changed_tables or str(source_of(edit["file"]).relative_to(ROOT)) in changed
+        for name in names_in(edit)
     }
-    others = [f for f in faults if f["name"] not in concerned]
-    taken = {f["name"] for f in others[quarter::4]} | concerned
+    concerned = [f for f in faults if f["name"] in names]
+    others = [f for f in faults if f["name"] not in names]
+    if len(concerned) > MOST:
+        concerned = concerned[quarter % 2 :: 2]
+    taken = {f["name"] for f in concerned + others[quarter::4]}
     return [f for f in faults if f["name"] in taken]
 
 
