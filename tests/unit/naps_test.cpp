@@ -10,8 +10,14 @@ namespace {
 
 class NapsTest : public testing::Test {
  protected:
-  void SetUp() override { Naps::forget(&at_); }
-  void TearDown() override { Naps::forget(&at_); }
+  void SetUp() override {
+    Spins::prepare(1000, {.allowed = 2});
+    Naps::forget(&at_);
+  }
+  void TearDown() override {
+    Spins::prepare(0, {.allowed = 2});
+    Naps::forget(&at_);
+  }
 
   // Each of `looks`, of which `busy` in ten are: the lock is held for that part of the time.
   void look(int looks, int busy) {
@@ -29,6 +35,16 @@ class NapsTest : public testing::Test {
 };
 
 TEST_F(NapsTest, WhereNothingIsKnownThreadsNap) { EXPECT_EQ(naps_in(100), 100u); }
+
+TEST_F(NapsTest, WhereNobodySpinsNobodyNaps) {
+  Spins::prepare(1000, {.allowed = 1});
+  EXPECT_EQ(naps_in(100), 0u);
+}
+
+TEST_F(NapsTest, AFewLooksDecide) {
+  look(20, 10);
+  EXPECT_EQ(naps_in(Naps::kTries), 1u);
+}
 
 TEST_F(NapsTest, WhereTheLockIsSeldomBusyThreadsNap) {
   look(1000, 2);

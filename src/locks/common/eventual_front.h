@@ -68,7 +68,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   // --- naps: sleeps that nobody ends
   static std::uint64_t first_nap() noexcept {
-    return std::max<std::uint64_t>(P::hand_off_after() / 16, 1);
+    return std::clamp<std::uint64_t>(P::hand_off_after() / 16, 1, kLongestFirstNap);
   }
   void nap_until(const Deadline& end) noexcept {
     // relaxed: it hands nothing on.
@@ -136,7 +136,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
  private:
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
-  static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
+  static constexpr std::uint64_t kLongestFirstNap = 30'000;  // nanoseconds
+  static constexpr Value kAsks = kUrgent | kHandOff;         // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 
   // How long it is until the lock may be handed off again, as far as the lock knows. Where it has
