@@ -3,18 +3,37 @@
 // They wait for a mutex which a fifth has, or (`turns signal`) for a condition variable that is
 // signalled four times. Sleeping waiters of glibc's mutex wake in the order in which they came.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { kWaiters = 4 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static int order[kWaiters], came, allowed = kWaiters;
+static int order[kWaiters], allowed = kWaiters;
+static atomic_int came, ids[kWaiters];
+
+// Waits until that thread sleeps in a futex call: what it waits for is the mutex or the condition
+// variable then, however busy the machine is. A delay of fuzz is another system call or none.
+static void until_it_sleeps(size_t number) {
+  char path[64], call[32] = "";
+  while (ids[number] == 0)
+    usleep(1000);
+  snprintf(path, sizeof path, "/proc/self/task/%d/syscall", ids[number]);
+  for (long seen = -1; seen != SYS_futex; usleep(1000)) {
+    FILE* file = fopen(path, "r");
+    if (file == NULL) continue;
+    seen = fgets(call, sizeof call, file) != NULL ? strtol(call, NULL, 10) : -1;
+    fclose(file);
+  }
+}
 
 static void* queue(void* number) {
+  ids[(size_t)number] = (int)syscall(SYS_gettid);
   pthread_mutex_lock(&m);
   while (allowed == 0)
     pthread_cond_wait(&c, &m);
@@ -34,7 +53,7 @@ int main(int argc, char** argv) {
   }
   for (size_t i = 0; i < kWaiters; ++i) {
     pthread_create(&t[i], NULL, queue, (void*)i);
-    usleep(8000);  // longer than fuzz delays anybody
+    until_it_sleeps(i);
   }
   if (!signals) pthread_mutex_unlock(&m);
   for (int i = 0; signals && i < kWaiters; ++i) {
@@ -42,7 +61,8 @@ int main(int argc, char** argv) {
     ++allowed;
     pthread_cond_signal(&c);
     pthread_mutex_unlock(&m);
-    usleep(8000);
+    while (came <= i)
+      usleep(1000);
   }
   for (int i = 0; i < kWaiters; ++i)
     pthread_join(t[i], NULL);
