@@ -115,7 +115,8 @@ template <Kind kKind, class Try>
 }
 
 // Before a release; nullptr: nobody waits for it.
-inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) noexcept {
+inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock,
+                                 const void* caller) noexcept {
   const EndedHold hold = end_hold(t, lock);
   if (hold.waited) [[unlikely]]
     charge_pending(t, false);
@@ -126,7 +127,8 @@ inline Release* end_and_announce(Thread& t, const Seen& seen, const void* lock) 
     return nullptr;
   const std::uint64_t now = Ticks::now();
   count_hold(t, seen.tally, lock, hold, now);
-  return has_waiters ? &announce_release(t, *seen.object, hold.mode, now, hold.waited) : nullptr;
+  if (!has_waiters) return nullptr;
+  return &announce_release(t, *seen.object, hold.mode, now, caller, hold.waited);
 }
 
 template <Kind kKind, class Unlock>
@@ -136,7 +138,7 @@ template <Kind kKind, class Unlock>
   if (t == nullptr) [[unlikely]]
     return unlock();
   const Seen seen = see<kKind>(*t, lock, caller);
-  Release* const release = end_and_announce(*t, seen, lock);
+  Release* const release = end_and_announce(*t, seen, lock, caller);
   const int error = unlock();
   if (release != nullptr && seen.object != nullptr) [[unlikely]]  // there is none without it
     locate_release(*t, *seen.object, *release, caller);

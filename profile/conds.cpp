@@ -17,7 +17,7 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
   const Seen m = see<Kind::mutex>(*t, mutex, caller);
-  Release* const release = end_and_announce(*t, m, mutex);
+  Release* const release = end_and_announce(*t, m, mutex, caller);
   if (release != nullptr && m.object != nullptr)  // there is none without an object
     locate_release(*t, *m.object, *release, caller);
   if (t->pending.object != nullptr) charge_pending(*t, false);
@@ -115,7 +115,7 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
   const std::uint32_t waiters = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
   if (waiters == 0) return signal();
   const Mode mode = waiters > 1 && !to_all ? Mode::shared : Mode::exclusive;
-  Release& release = announce_release(*t, *seen.object, mode, now);
+  Release& release = announce_release(*t, *seen.object, mode, now, caller);
   seen.object->was_for_all.store(to_all ? 1 : 0, relaxed);
   if (Object* const mutex = seen.object->mutex.load(relaxed); mutex != nullptr) {
     mutex->waits_since.store(now, relaxed);

@@ -137,7 +137,7 @@ int post_semaphore(sem_t* s) {
   if (waiting == 0) return waits.sem_post(s);
   const std::uint64_t now = Ticks::now();
   Release& release =
-      announce_release(*t, *seen.object, waiting > 1 ? Mode::shared : Mode::exclusive, now);
+      announce_release(*t, *seen.object, waiting > 1 ? Mode::shared : Mode::exclusive, now, caller);
   const int result = waits.sem_post(s);
   locate_signal(*t, release, caller, now);
   return result;
@@ -180,7 +180,7 @@ int wait_at_barrier(pthread_barrier_t* b) {
         [](int, int) { return End::met; });
   if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
   const std::uint64_t now = Ticks::now();
-  Release& release = announce_release(*t, *seen.object, Mode::exclusive, now);
+  Release& release = announce_release(*t, *seen.object, Mode::exclusive, now, caller);
   const std::uint32_t process = world().number;
   entry.leave();
   const int result = waits.barrier_wait(b);
@@ -223,7 +223,7 @@ void announce_end(Thread& t) noexcept {
   // relaxed, both: a thread that begins to wait now does not wait long.
   if (o == nullptr || !Object::is_of(o->what.load(relaxed), Kind::join)) return;
   if (o->waiters.load(relaxed) == 0) return;
-  announce_release(t, *o, Mode::exclusive, Ticks::now()).stack.store(t.root, release);
+  announce_release(t, *o, Mode::exclusive, Ticks::now(), nullptr).stack.store(t.root, release);
 }
 
 WaitOps over_waits(const WaitOps& behind) noexcept {

@@ -21,6 +21,7 @@ constexpr Ref ref_to(const Thread& t, std::uint64_t number) noexcept {
 // A release as its thread left it behind; false: it has made others since.
 struct Found {
   std::uint64_t at = 0;
+  const void* caller = nullptr;
   std::uint32_t stack = 0;
   Mode mode = Mode::unknown;
   Cause cause;
@@ -35,6 +36,7 @@ bool look_up(Ref ref, Found& found) noexcept {
   // finds.
   if (r.number.load(acquire) != number) return false;
   found.at = r.at.load(acquire);
+  found.caller = reinterpret_cast<const void*>(r.caller.load(acquire));
   found.stack = r.stack.load(acquire);
   found.mode = static_cast<Mode>(r.mode.load(acquire));
   found.cause = {r.cause.load(acquire), r.cause_begin.load(acquire), r.cause_end.load(acquire)};
@@ -120,6 +122,18 @@ bool ended(const Pending& p, const Found& f) noexcept {
   return Ticks::ns_between(f.at, p.begin) <= kSkewNs && Ticks::ns_between(p.end, f.at) <= kSkewNs;
 }
 
+// Readers keep no reader waiting. One that is slow to wake finds the releases of those that went in
+// with it, and it was the writer before them that ended its wait. Without such a writer it is the
+// last release: the reader waited behind a writer that then gave up.
+Ref release_that_ended(const Pending& p) noexcept {
+  if (p.mode == Mode::shared) {
+    Pending by_writer = p;
+    by_writer.release = p.object->by_writer.load(acquire);
+    if (ended_at(by_writer) != 0) return by_writer.release;
+  }
+  return p.object->release.load(acquire);
+}
+
 }  // namespace
 
 void begin_timed_hold(Thread& t, const void* lock, const Seen& seen, Mode mode, bool sampled,
@@ -176,12 +190,13 @@ void end_split(Thread& t, ModeTally& m, const void* lock, std::uint64_t since, b
   m.on_processor_ns += std::min(ns, thread_cpu_ns() - before);
 }
 
-Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
                           bool has_waited) noexcept {
   const std::uint64_t number = ++t.releases;
   Release& r = t.release[number % kReleases];
   r.number.store(0, relaxed);  // relaxed: the stores behind it release it
   r.at.store(now, release);
+  r.caller.store(reinterpret_cast<std::uint64_t>(caller), release);
   r.stack.store(kNotYet, release);
   r.mode.store(static_cast<std::uint32_t>(mode), release);
   r.cause.store(has_waited ? t.cause.pair : 0, release);
@@ -189,7 +204,8 @@ Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
   r.cause_end.store(t.cause.end, release);
   if (!holds_locks(t)) t.cause = {};
   r.number.store(number, release);
-  o.release.store(ref_to(t, number), release);  // pairs with count_wait
+  if (mode != Mode::shared) o.by_writer.store(ref_to(t, number), release);
+  o.release.store(ref_to(t, number), release);  // both pair with release_that_ended
   return r;
 }
 
@@ -270,8 +286,9 @@ void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::u
   }
   o.has_long_waits.store(kMostExpected, relaxed);
   const std::uint32_t stack = wait.stack != 0 ? wait.stack : take_stack(t, caller);
-  charge_wait(
-      t, {&o, o.release.load(acquire), wait.begin, end, seen.number, stack, mode, holds_locks(t)});
+  Pending p{&o, 0, wait.begin, end, seen.number, stack, mode, holds_locks(t)};
+  p.release = release_that_ended(p);
+  charge_wait(t, p);
 }
 
 std::uint64_t ended_at(const Pending& p) noexcept {
@@ -297,7 +314,7 @@ void charge_pending(Thread& t, bool now) noexcept {
   if (!look_up(t.pending.release, f)) f = {};
   if (f.stack == kNotYet) {
     if (!now) return;
-    f.stack = 0;
+    f.stack = stack_of(f.caller);  // it has not run since, perhaps: its first frame will do
   }
   charge(t, t.pending, f);
   t.pending = {};

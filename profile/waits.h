@@ -156,7 +156,7 @@ inline void count_hold(Thread& t, Tally* tally, const void* lock, const EndedHol
 // --- releases that have waiters
 
 // Before the release: says when and by whom. After it: finds out where.
-Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now,
+Release& announce_release(Thread& t, Object& o, Mode mode, std::uint64_t now, const void* caller,
                           bool has_waited = false) noexcept;
 void locate_release(Thread& t, const Object& o, Release& r, const void* caller) noexcept;
 // The same for a signal. The thread may hold the mutex, so it unwinds no more than a waiter does.

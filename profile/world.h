@@ -22,6 +22,7 @@ struct alignas(64) Object {
   NativeAtomic<std::uint32_t> what;
   NativeAtomic<std::uint32_t> waiters;      // threads that are in a call that has to wait; kWoken
   NativeAtomic<std::uint64_t> release;      // a Ref: the last release that had waiters
+  NativeAtomic<std::uint64_t> by_writer;    // the same, of those that were not a reader's
   NativeAtomic<std::uint64_t> waits_since;  // ticks: since when there have been waiters
   NativeAtomic<std::uint32_t> has_long_waits;  // above 0: waits here tend to be long
   // Of a condition variable: the last signal. Of a barrier: for how many it is.
@@ -52,6 +53,7 @@ inline constexpr std::size_t kMostThreads = 4096;  // at once
 struct Release {
   NativeAtomic<std::uint64_t> number;  // of the thread's releases; written last
   NativeAtomic<std::uint64_t> at;      // ticks
+  NativeAtomic<std::uint64_t> caller;  // what the releasing call returns to
   NativeAtomic<std::uint32_t> stack;
   NativeAtomic<std::uint32_t> mode;
   NativeAtomic<std::uint32_t> cause;  // of a Cause

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -182,6 +183,43 @@ static void starving(void) {
   starve();
   for (int i = 0; i < 3; ++i)
     pthread_join(t[i], NULL);
+}
+
+// --- a writer that keeps readers waiting, of which some are still to run when others have released
+
+static atomic_int asleep;
+static NOINLINE void read_briefly(void) {
+  atomic_fetch_add(&asleep, 1);
+  pthread_rwlock_rdlock(&hot_rw);  // waiter late-readers
+  for (volatile int i = 0; i < 3000000; ++i) {}
+  pthread_rwlock_unlock(&hot_rw);
+}
+static void* read_once(void* unused) {
+  read_briefly();
+  return unused;
+}
+static NOINLINE void keep_readers(void) {
+  pthread_t t[4];
+  pthread_rwlock_wrlock(&hot_rw);
+  atomic_store(&asleep, 0);
+  for (int i = 0; i < 4; ++i)
+    pthread_create(&t[i], NULL, read_once, NULL);
+  while (atomic_load(&asleep) < 4)
+    nap(500);
+  nap(5000);
+  pthread_rwlock_unlock(&hot_rw);  // holder late-readers
+  for (int i = 0; i < 4; ++i)
+    pthread_join(t[i], NULL);
+}
+static void late_readers(void) {
+  cpu_set_t may, one;
+  sched_getaffinity(0, sizeof may, &may);
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+    if (CPU_ISSET(i, &may)) CPU_SET(i, &one);
+  sched_setaffinity(0, sizeof one, &one);  // so that they run one after another
+  for (int i = 0; i < 8; ++i)
+    keep_readers();
 }
 
 // --- locks on the heap, all made in one place
@@ -607,6 +645,8 @@ int main(int argc, char** argv) {
     run(long_reader, short_writer, 40);
   } else if (strcmp(name, "starving") == 0) {
     starving();
+  } else if (strcmp(name, "late-readers") == 0) {
+    late_readers();
   } else if (strcmp(name, "frames") == 0) {
     signal(SIGUSR2, wait_in_handler);
     run(holder, hard_waiter, 40);

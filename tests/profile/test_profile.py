@@ -123,6 +123,16 @@ def test_a_writer_that_starves(profile):
     assert lock["modes"]["exclusive"]["wait_quantiles_ns"]["max"] > 50_000_000
 
 
+def test_readers_that_run_late_were_kept_by_the_writer(profile):
+    # On one processor: the last reader runs when others, which were woken with it, have released already.
+    lock, pair = hottest(profile(HOT, "late-readers"))
+    assert lock["name"] == "hot_rw"
+    assert line_of("waiter late-readers") in pair["waiter"]["site"]
+    assert line_of("holder late-readers") in pair["holder"]["site"]
+    assert pair["wait_ns"] > 0.95 * lock["wait_ns"]
+    assert pair["until_release_ns"] < 0.8 * pair["wait_ns"]  # they did run late
+
+
 def test_objects_on_the_heap_are_one_lock(profile):
     lock = planted(profile(HOT, "heap"), "make_box", "heap")
     assert lock["objects"] == 8 and line_of("lock heap") in lock["initialised"]
