@@ -212,7 +212,7 @@ def compare(run: Run, name: str) -> None:
         assert abs(theirs - ours) <= FURTHEST_SHARES, one
     first = ranked[0]
     assert slept[first] >= LEAST_FIRST * max(slept.values()), "another lock comes first"
-    # A word's memory may serve other things, too: another wait that it ended says nothing of who has the lock.
+    # A word's memory may serve other things, too: a sleep for one of those says nothing about holders.
     for_locks = [one for one in calls if not one.is_wait or waits_for_lock(one.stack)]
     compare_holders(profile.holders, class_of_word, futex_calls.ended(for_locks))
 
