@@ -68,6 +68,8 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Whether a thread naps before it lets itself be woken, and what it found then (platform/naps.h).
   { P::Naps::are_worth(&word) } -> std::same_as<bool>;
   P::Naps::learn(&word, true);
+  // Whether a try that finds the lock kept for another thread counts (platform/doubts.h).
+  { P::Doubts::counts(&word) } -> std::same_as<bool>;
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.

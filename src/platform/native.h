@@ -12,6 +12,7 @@
 #include "platform/blocks.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "platform/doubts.h"
 #include "platform/futex.h"
 #include "platform/line_events.h"
 #include "platform/memory.h"
@@ -120,6 +121,7 @@ struct Native {
   // --- waiting
   using Spins = lockswap::Spins;
   using Naps = lockswap::Naps;
+  using Doubts = lockswap::Doubts;
   // At start-up, by one thread: how long threads spin at most before they sleep, with how many
   // processors, and how to find that out again. Once that is known, further calls do nothing: other
   // locks are in use already when a lock inside of a range lock is made ready.

@@ -151,6 +151,9 @@ struct Checked : Unused {
     static bool are_worth(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
+  struct Doubts {
+    static bool counts(const void*) { return true; }
+  };
   static void relax() {}
 };
 struct Assumed {

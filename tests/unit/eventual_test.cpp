@@ -5,11 +5,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <thread>
 #include <vector>
 
+#include "asleep.h"
 #include "locks/common/events.h"
 #include "locks/rw/eventual.h"
 #include "locks/rw/unbiased.h"
@@ -36,9 +39,9 @@ struct AsWriter {
 };
 
 // Threads come one after the other and wait; then this one releases and acquires without a pause,
-// until all have had the lock. Their order.
+// until all have had the lock. Their order. `interrupted`: a signal handler has run in the last one.
 template <class L>
-std::vector<int> order_of_waiters(int waiters, Clock::duration& longest) {
+std::vector<int> order_of_waiters(int waiters, Clock::duration& longest, bool interrupted = false) {
   L l;
   l.acquire();
   std::vector<int> order;
@@ -52,6 +55,12 @@ std::vector<int> order_of_waiters(int waiters, Clock::duration& longest) {
       ++served;
     });
     std::this_thread::sleep_for(milliseconds(4));  // it is asleep by then, as a rule
+  }
+  if (interrupted) {
+    for (int i = 0; i < 5; ++i) {
+      pthread_kill(threads.back().native_handle(), SIGUSR1);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
   }
   const auto begin = Clock::now();
   while (served != waiters) {
@@ -85,24 +94,20 @@ TYPED_TEST(EventualTest, TheOldestIsNext) {
   EXPECT_LT(longest, milliseconds(2'000));
 }
 
-// A thread that polls with tries gets a lock that is kept for a thread which does not come.
-TEST(EventualTries, AKeptLockIsTakenBack) {
-  Native::set_hand_off_after(0);
-  AsMutex l;
-  l.acquire();
-  std::thread waiter([&] {
-    l.acquire();
-    l.release();
-  });
-  std::this_thread::sleep_for(milliseconds(5));
-  l.release();
-  int tries = 0;
-  while (!l.lock.try_lock() && tries < 1'000)
-    ++tries;
-  EXPECT_LT(tries, 1'000);
-  l.release();
-  waiter.join();
-  Native::set_hand_off_after(500'000);
+// A handler that runs in a sleeping thread gives it no place before those that came earlier.
+TYPED_TEST(EventualTest, TheOldestIsNextBesideSignals) {
+  struct sigaction handles {
+  }, before;
+  handles.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &handles, &before);
+  constexpr int kRounds = 20;
+  const std::vector<int> right = {0, 1, 2, 3};
+  Clock::duration longest{};
+  int in_order = 0;
+  for (int i = 0; i < kRounds; ++i)
+    in_order += order_of_waiters<TypeParam>(4, longest, true) == right ? 1 : 0;
+  EXPECT_GE(in_order, kRounds / 3);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 // A reader comes in past a writer that waits for another reader, each time after the same patience.
@@ -145,7 +150,6 @@ TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
   using Mutex = MutexContract<Native, EventualMutex<Native, W>, Counter>;
   using RwLock = RwContract<Native, W, Unbiased<Native, EventualRw<Native, W>, Counter>, Counter>;
   Native::set_hand_off_after(0);
-  const auto until_asleep = [] { std::this_thread::sleep_for(milliseconds(20)); };
 
   Mutex::Frame mutex{};
   Mutex::begin(mutex);
@@ -156,8 +160,8 @@ TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
   pass();
   EXPECT_EQ(0u, Counter::of(Event::mutex_hand_off));
   Mutex::lock(mutex);
-  std::thread waiter(pass);
-  until_asleep();
+  Sleeper waiter(pass);
+  waiter.until_asleep();
   Mutex::unlock(mutex);
   waiter.join();
   EXPECT_EQ(1u, Counter::of(Event::mutex_hand_off));
@@ -166,21 +170,21 @@ TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
   RwLock::Frame lock{};
   RwLock::begin(lock);
   RwLock::write_lock(lock);
-  std::thread reader([&lock] {
+  Sleeper reader([&lock] {
     RwLock::read_lock(lock, {});
     RwLock::slow_unlock(lock);
   });
-  until_asleep();
+  reader.until_asleep();
   RwLock::write_unlock(lock);
   reader.join();
   EXPECT_EQ(1u, Counter::of(Event::phase));
   EXPECT_EQ(0u, Counter::of(Event::hand_off));
   RwLock::read_lock(lock, {});
-  std::thread writer([&lock] {
+  Sleeper writer([&lock] {
     RwLock::write_lock(lock);
     RwLock::write_unlock(lock);
   });
-  until_asleep();
+  writer.until_asleep();
   RwLock::slow_unlock(lock);
   writer.join();
   EXPECT_EQ(1u, Counter::of(Event::hand_off));

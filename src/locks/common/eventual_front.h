@@ -38,6 +38,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
       const Value urgent = is_urgent() ? kUrgent : 0;
+      asks |= urgent != 0;  // at once, as one that is not the front
       if (arm(asks, urgent, leaves)) return true;
       leaves |= urgent;
       const auto may_go_on = [](Value v) {
@@ -54,7 +55,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
         if (!W::kParks || asks || leaves != 0) continue;
         // Woken and lost. The time of a front that naps goes on.
         const Deadline wakes = within(&due, nap);
-        nap *= 2;
+        nap = std::min(2 * nap, kLongestNap);
         nap_until(wakes);
         continue;
       }
@@ -136,8 +137,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
  private:
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
-  static constexpr std::uint64_t kLongestFirstNap = 30'000;  // nanoseconds
-  static constexpr Value kAsks = kUrgent | kHandOff;         // of an urgent thread: at once
+  static constexpr std::uint64_t kLongestFirstNap = 30'000, kLongestNap = 250'000;  // nanoseconds
+  static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 
   // How long it is until the lock may be handed off again, as far as the lock knows. Where it has

@@ -50,7 +50,7 @@
 //   claims it. The front and urgent threads look by themselves after P::take_back(), since another
 //   one may have been woken. So does a thread of the line, at longer and longer intervals; one that
 //   finds the lock kept, and kept still after another such time, takes it. A try that finds it kept
-//   leaves a doubt; after kMostDoubts of them a try takes it.
+//   leaves a doubt, now and then (platform/doubts.h); after kMostDoubts of them a try takes it.
 // Fairness: urgent threads come first, in the order of their priorities, in which the kernel wakes
 //   them, one for each release; a thread that runs may be faster, as with any lock that admits
 //   barging. Threads of the line become fronts in the order in which they fell asleep, also those
@@ -105,7 +105,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_open
       } else if ((v & kDoubts) < kMostDoubts) {
         // relaxed: a doubt orders nothing.
-        if (word_.compare_exchange(v, v + kDoubt, relaxed)) return false;
+        if (!P::Doubts::counts(&word_) || word_.compare_exchange(v, v + kDoubt, relaxed))
+          return false;
       } else if (take_kept(v, v)) {
         return true;
       }
@@ -212,10 +213,14 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     bool doubts = false;
     std::uint32_t channel = kLineChannel;
     for (unsigned looks = 0;;) {
-      const Deadline soon = within(
-          deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook));
+      const Deadline soon = P::due(within(
+          deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook)));
+      Parked parked;
+      // A signal handler ran in this thread, as nobody was called: the thread sleeps on.
       // relaxed: the load below acquires.
-      const Parked parked = W::wait_once(calls_, relaxed, calls, channel, &soon);
+      do {
+        parked = W::wait_once(calls_, relaxed, calls, channel, &soon);
+      } while (parked == Parked::woken && calls_.load(relaxed) == calls);
       const bool was_called = parked != Parked::timed_out;
       if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();

@@ -18,7 +18,8 @@
 //   1. counts itself, sleeps on `gate`; called, it comes in unless a writer was faster
 //   2. after its time it sets kDemand
 //   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
-//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
+//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped.
+//      Where readers are in it may have to wait for longer, see Fairness
 // Steps of a writer's release, beside the line's:
 //   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
 //   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
@@ -110,11 +111,12 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool try_read_lock() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
     while ((v & kLocked) == 0) {
-      const bool enters = may_come_in(v) || ((v & kBusy) == 0 && (v & kDoubts) >= kMostDoubts);
+      const bool may = may_come_in(v), enters = may || (v & kDoubts) >= kMostDoubts;
       // A front that waits for readers is not in doubt.
-      if (!enters && (v & kBusy) != 0) return false;
+      if (!may && ((v & kBusy) != 0 || !(enters || P::Doubts::counts(&word_)))) return false;
+      const Value next = enters ? (may ? v : v & ~kDoubts) + Word::kReader : v + kDoubt;
       // acquire: as in read_if_open; a doubt orders nothing.
-      if (word_.compare_exchange(v, v + (enters ? Word::kReader : kDoubt), acquire)) return enters;
+      if (word_.compare_exchange(v, next, acquire)) return enters;
     }
     return false;
   }
@@ -220,12 +222,15 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
     for (;;) {
       const bool may = may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
-      if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt))) return false;
+      // Kept, and nobody is in: the front may be stopped.
+      const bool idle = (v & kBusy) == 0 && EventualAttempt::periods(attempt) != 0;
+      const bool impatient = (v & kLocked) == 0 && EventualAttempt::is_impatient(attempt);
+      if (!may && !idle && !impatient) return false;
       // acquire: as in read_if_open.
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
       const std::uint32_t next = EventualAttempt::next_level(attempt);
       // relaxed, both: it decides nothing but times, and may be lost.
-      if (!may && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
+      if (!may && !idle && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
       return true;
     }
   }

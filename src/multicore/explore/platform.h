@@ -144,6 +144,10 @@ struct Explored {
     static bool are_worth(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
+  // Any time may have passed since the last one.
+  struct Doubts {
+    static bool counts(const void*) { return true; }
+  };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
   static void step_aside(unsigned, Site s = Site::current()) { machine.step_aside(s); }
 

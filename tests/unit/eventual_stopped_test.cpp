@@ -1,0 +1,137 @@
+// A lock `eventual` that is kept for a thread: what those get that poll meanwhile, or read, while
+// that thread is about to come, or stopped in a signal handler.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <thread>
+
+#include "asleep.h"
+#include "locks/mutex/eventual.h"
+#include "locks/rw/eventual.h"
+#include "platform/native.h"
+#include "wait/park.h"
+
+namespace lockswap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+std::atomic<bool> is_stopped, may_go_on;
+
+// The lock is kept for whom it is released to, at each release.
+class EventualKept : public testing::Test {
+ protected:
+  EventualKept() {
+    Native::set_hand_off_after(0);
+    is_stopped = false;
+    may_go_on = false;
+    struct sigaction stops {};
+    stops.sa_handler = [](int) {
+      is_stopped = true;
+      while (!may_go_on)
+        std::this_thread::sleep_for(milliseconds(1));
+    };
+    sigaction(SIGUSR1, &stops, &before_);
+  }
+  ~EventualKept() override {
+    sigaction(SIGUSR1, &before_, nullptr);
+    Native::set_hand_off_after(500'000);
+  }
+  static void stop(Sleeper& sleeper) {
+    pthread_kill(sleeper.thread().native_handle(), SIGUSR1);
+    while (!is_stopped)
+      std::this_thread::sleep_for(milliseconds(1));
+  }
+
+ private:
+  struct sigaction before_;
+};
+
+TEST_F(EventualKept, APollingThreadTakesNothingFromOneThatComes) {
+  EventualMutex<Native, Park<Native>> lock;
+  lock.lock();
+  std::atomic<bool> had = false;
+  Sleeper waiter([&] {
+    lock.lock();
+    had = true;
+    lock.unlock();
+  });
+  waiter.until_asleep();
+  lock.unlock();
+  while (!lock.try_lock()) {}
+  EXPECT_TRUE(had);
+  lock.unlock();
+  waiter.join();
+}
+
+TEST_F(EventualKept, APollingReaderTakesNothingFromAWriterThatComes) {
+  EventualRw<Native, Park<Native>> lock;
+  lock.write_lock();
+  std::atomic<bool> had = false;
+  Sleeper waiter([&] {
+    lock.write_lock();
+    had = true;
+    lock.write_unlock();
+  });
+  waiter.until_asleep();
+  lock.write_unlock();
+  while (!lock.try_read_lock()) {}
+  EXPECT_TRUE(had);
+  lock.read_unlock();
+  waiter.join();
+}
+
+TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {
+  EventualMutex<Native, Park<Native>> lock;
+  lock.lock();
+  Sleeper waiter([&] {
+    lock.lock();
+    lock.unlock();
+  });
+  waiter.until_asleep();
+  stop(waiter);
+  lock.unlock();
+  const auto begin = Clock::now();
+  while (!lock.try_lock()) {}
+  const auto took = Clock::now() - begin;
+  EXPECT_GT(took, milliseconds(100));
+  EXPECT_LT(took, milliseconds(2'000));
+  lock.unlock();
+  may_go_on = true;
+  waiter.join();
+}
+
+// Each after one patience: none gets longer, and one that tries comes in again and again.
+TEST_F(EventualKept, ReadersPassAWriterThatIsStopped) {
+  EventualRw<Native, Park<Native>> lock;
+  lock.write_lock();
+  Sleeper writer([&] {
+    lock.write_lock();
+    lock.write_unlock();
+  });
+  writer.until_asleep();
+  stop(writer);
+  lock.write_unlock();
+  for (int round = 0; round < 8; ++round) {
+    std::uint32_t attempt = lock.read_arrive();
+    const Deadline soon = {CLOCK_MONOTONIC, kNoTime, 1'000'000};
+    int periods = 1;
+    for (; attempt != 0 && !lock.read_wait(attempt, &soon) && periods < 100; ++periods) {}
+    EXPECT_LE(periods, 2) << "round " << round;
+    lock.read_unlock();
+  }
+  for (int round = 0; round < 2; ++round) {
+    while (!lock.try_read_lock()) {}
+    lock.read_unlock();
+  }
+  may_go_on = true;
+  writer.join();
+  EXPECT_TRUE(lock.idle());
+}
+
+}  // namespace
+}  // namespace lockswap
