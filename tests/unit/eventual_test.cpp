@@ -39,7 +39,7 @@ struct AsWriter {
 };
 
 // Threads come one after the other and wait; then this one releases and acquires without a pause,
-// until all have had the lock. Their order. `interrupted`: a signal handler has run in the last one.
+// until all have had the lock. Their order. `interrupted`: a handler has run in the last one.
 template <class L>
 std::vector<int> order_of_waiters(int waiters, Clock::duration& longest, bool interrupted = false) {
   L l;

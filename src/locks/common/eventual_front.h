@@ -105,7 +105,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
       const auto may_go_on = [](Value now) { return is_fronts(now) || (now & kUrgent) == 0; };
       // As the line, it looks by itself: another one that was woken may be stopped.
       const Deadline look = within(deadline, P::take_back());
-      // relaxed: the update above acquires.
+      // relaxed: the compare-exchange that takes the lock acquires.
       late = !W::sleep(word_, relaxed, 0, kFrontChannel, &look, may_go_on) && deadline != nullptr &&
              P::passed(*deadline);
       leaves = kUrgent;

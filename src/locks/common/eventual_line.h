@@ -91,7 +91,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   [[gnu::always_inline]] bool take_open() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while (is_open(v)) {
-      // acquire: pairs with the release in free and in release.
+      // acquire: pairs with the releases: free, the lock's fast_unlock or write_unlock, and leave.
       if (word_.compare_exchange(v, v | kLocked, acquire)) [[likely]]
         return true;
     }

@@ -86,7 +86,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   [[gnu::always_inline]] bool read_if_open() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & (kLocked | kHandOff)) == 0) {
-      // acquire: pairs with the release in leave, of a writer.
+      // acquire: pairs with the releases in write_unlock and leave, of a writer.
       if (word_.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
         return true;
     }
