@@ -17,6 +17,7 @@ namespace lockswap {
 inline Parked how_it_ended(long result) noexcept {
   return result == -ETIMEDOUT ? Parked::timed_out
          : result == -EAGAIN  ? Parked::changed
+         : result == -EINTR   ? Parked::interrupted
                               : Parked::woken;
 }
 

@@ -216,11 +216,10 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       const Deadline soon = P::due(within(
           deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook)));
       Parked parked;
-      // A signal handler ran in this thread, as nobody was called: the thread sleeps on.
-      // relaxed: the load below acquires.
       do {
+        // relaxed: the load below acquires.
         parked = W::wait_once(calls_, relaxed, calls, channel, &soon);
-      } while (parked == Parked::woken && calls_.load(relaxed) == calls);
+      } while (parked == Parked::interrupted);  // that is no call
       const bool was_called = parked != Parked::timed_out;
       if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();
