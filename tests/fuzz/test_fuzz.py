@@ -112,6 +112,18 @@ def test_what_fails_undisturbed_is_said_at_once():
     assert done.returncode == 3 and "fails undisturbed: crash: SIGSEGV" in done.stderr
 
 
+def test_of_a_static_program_it_is_said_that_nothing_was_disturbed(tmp_path):
+    program = tmp_path / "static"
+    subprocess.run(
+        ["gcc", "-static", "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True, check=True
+    )
+    done = lockswap("fuzz", "--seed", 7, "--runs", 1, "--", program)
+    assert done.returncode == 0 and "nothing was disturbed" in done.stderr
+    assert done.stderr.endswith("no failure in 1 run, seed 7\n"), done.stderr
+    done = lockswap("fuzz", "--seed", 7, "--runs", 2, "--", "/bin/true")
+    assert done.stderr == "lockswap fuzz: no failure in 2 runs, seeds 7 to 8\n"
+
+
 NEEDS_A_READER = r"""
 #include <pthread.h>
 #include <stdio.h>

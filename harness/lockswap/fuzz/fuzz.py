@@ -16,6 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import chosen
+from lockswap.base.text import plural
 from lockswap.fuzz.outcome import Outcome, failure
 from lockswap.run import extra_preload, program
 from lockswap.run.preload import clean_environment, ld_preload, lock_variables
@@ -48,8 +49,11 @@ class Request:
 def run(paths: Paths, request: Request) -> int:
     """Returns 0: no run failed; FOUND: one did, or the undisturbed one."""
     path = program.resolve(request.command[0])
-    for hindrance in program.hindrances(Path(path)):
+    hindrances = program.hindrances(Path(path))
+    for hindrance in hindrances:
         print(f"lockswap: warning: {hindrance}", file=sys.stderr)
+    # A script's shell can be disturbed; what it warns of is that the shell is, too.
+    reached = not hindrances or not _is_elf_file(path)
     plain = _environment(paths, request, path)
     disturbed = dict(plain, LD_PRELOAD=_with_fuzz(paths, plain["LD_PRELOAD"]))
     first = request.seed if request.seed is not None else random.SystemRandom().randrange(2**32)
@@ -74,7 +78,8 @@ def run(paths: Paths, request: Request) -> int:
         )  # fmt: skip
         found = {"seed": seed, "failure": wrong, "runs": number + 1, "again": again, "of": request.again}
         return _say(request, found, seen)
-    return _say(request, {"seed": None, "failure": None, "runs": request.runs, "first_seed": first}, undisturbed)
+    found = {"seed": None, "failure": None, "runs": request.runs, "first_seed": first, "disturbed": reached}
+    return _say(request, found, undisturbed)
 
 
 def _environment(paths: Paths, request: Request, path: str) -> dict[str, str]:
@@ -102,8 +107,16 @@ def _runtimes(path: str) -> list[str]:
 
 def _is_elf(path: str) -> bool:
     """One that the loader starts: it lists what a program needs instead of running it."""
-    data = Path(path).read_bytes()[:4096]
-    return data.startswith(b"\x7fELF") and b"/ld-linux" in data
+    return _is_elf_file(path) and b"/ld-linux" in _head(path)
+
+
+def _is_elf_file(path: str) -> bool:
+    return _head(path).startswith(b"\x7fELF")
+
+
+def _head(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(4096)
 
 
 def _with_fuzz(paths: Paths, entries: str) -> str:
@@ -156,8 +169,12 @@ def _say(request: Request, found: dict, last: Outcome) -> int:
 
 def _text(found: dict, last: Outcome) -> str:
     if found["failure"] is None:
-        seeds = f"{found['first_seed']} to {found['first_seed'] + found['runs'] - 1}"
-        return f"lockswap fuzz: no failure in {found['runs']} runs, seeds {seeds}"
+        first, runs = found["first_seed"], found["runs"]
+        seeds = f"seed {first}" if runs == 1 else f"seeds {first} to {first + runs - 1}"
+        said = f"no failure in {plural(runs, 'run')}, {seeds}"
+        if found["disturbed"]:
+            return f"lockswap fuzz: {said}"
+        return f"lockswap fuzz: nothing was disturbed in the program itself, which cannot be preloaded; {said}"
     end = last.stderr.decode(errors="replace").strip().splitlines()[-20:]
     said = "".join(f"\n  {line}" for line in end)
     if found["seed"] is None:
