@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 
 from lockswap.advise.subject import Command  # noqa: E402
 from lockswap.advise.trial import Metric, Timed, Trial  # noqa: E402
+from lockswap.base.errors import UserError  # noqa: E402
 from lockswap.findings import stats  # noqa: E402
 from lockswap.profile.names import Function  # noqa: E402
 from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Mode  # noqa: E402
@@ -111,6 +112,20 @@ def test_what_the_library_says_is_no_metric():
     )
     ran = trial.run(more={"LOCKSWAP_VERBOSE": "1", "LOCKSWAP_DELAY": "nowhere:+1us"})
     assert ran.value == 5 and any("0 delays of 1000 ns" in line for line in ran.said)
+
+
+@pytest.mark.parametrize(
+    ("more", "under"),
+    [
+        ({}, "glibc's locks"),
+        ({"LOCKSWAP_PROFILE": "{tmp}"}, "the profile"),
+        ({"LOCKSWAP_DELAY": "f:+1us"}, "LOCKSWAP_DELAY='f:+1us'"),
+    ],
+)
+def test_a_failure_names_what_the_run_was_under(tmp_path, more, under):
+    trial = Trial(ROOT / "build/liblockswap.so", Command(["/bin/sh", "-c", "exit 7"]), Metric())
+    with pytest.raises(UserError, match=f"^under {re.escape(under)} the program ended with status 7: "):
+        trial.run(more={key: value.format(tmp=tmp_path) for key, value in more.items()})
 
 
 def test_the_critical_path_is_ranked_before_a_busy_lock():

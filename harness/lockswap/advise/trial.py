@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,7 +100,7 @@ class Trial:
             try:
                 ran = self.subject.run(env, swap)
             except Failed as failed:
-                raise UserError(f"under {' and '.join(rules) or _PLAIN} {failed}") from failed
+                raise UserError(f"under {_what(rules, more or {})} {failed}") from failed
         value = self.metric.of(_SAID.sub("", ran.text), ran.wall_s)
         return Timed(value, ran.wall_s, ran.cpu_s, tuple(_SAID.findall(ran.text) + _SAID.findall(ran.server_text)))
 
@@ -116,3 +116,14 @@ class Trial:
         ratio = stats.paired_ratio(arm.values[:n], baseline.values[:n], self.metric.higher_is_better)
         assert ratio is not None
         return ratio
+
+
+def _what(rules: Sequence[str], more: Mapping[str, str]) -> str:
+    """What a run was under, in words."""
+    if rules:
+        return " and ".join(rules)
+    if "LOCKSWAP_PROFILE" in more:
+        return "the profile"
+    if delay := more.get("LOCKSWAP_DELAY"):
+        return f"LOCKSWAP_DELAY='{delay}'"
+    return _PLAIN
