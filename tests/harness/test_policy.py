@@ -55,6 +55,7 @@ def test_an_address_of_the_report_is_a_rule(lockswap, program):
     done = lockswap("policy", "check", "--json", f"symbol=ready rwlock={LOCK}", "--", str(program), "7")
     assert done.returncode == 7
     (process,) = json.loads(done.stderr)
+    assert done.stderr.endswith("]\n")
     (place,) = (place for place in process["policy"]["places"] if place["rule"] is None)
     assert place["objects"] == 3
     rule = f"module={program.name} site={place['address']:#x} rwlock={LOCK}"

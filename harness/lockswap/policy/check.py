@@ -34,7 +34,8 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool) -> int:
     processes = [one for one in found if one["policy"] is not None]
     if not processes and status == 0:
         print("lockswap policy: no process left a report; none took a lock, or all bypass it", file=sys.stderr)
-    print(json.dumps(processes, indent=1) if as_json else as_text(processes), file=sys.stderr, end="")
+    # Stdout is the program's.
+    print(json.dumps(processes, indent=1) + "\n" if as_json else as_text(processes), file=sys.stderr, end="")
     return status if status >= 0 else 128 - status
 
 
