@@ -324,7 +324,7 @@ def fuzz_command(delay: int | None, command: tuple[str, ...], **options: object)
 )
 @click.option("--json", "as_json", is_flag=True, help="--diff as JSON.")
 @click.option("--pid", type=click.IntRange(1), metavar="PID", help="Some seconds of a process that is recorded.")
-@click.option("--seconds", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="S", help="Of --pid.")
+@click.option("--seconds", type=click.FloatRange(0.1), metavar="S", help="Of --pid, for so long.  [10]")
 @click.option("--rwlock", "-l", metavar="LOCK", help="Under this reader-writer lock. Default: glibc's.")
 @click.option("--mutex", "-m", metavar="MUTEX", help="Under this mutex. Default: glibc's.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -335,7 +335,7 @@ def profile_command(
     both: tuple[_Path, _Path] | None,
     as_json: bool,
     pid: int | None,
-    seconds: float,
+    seconds: float | None,
     rwlock: str | None,
     mutex: str | None,
     command: tuple[str, ...],
@@ -355,7 +355,7 @@ def profile_command(
     from lockswap.profile import profile
 
     if both:
-        if command or folder or pid is not None or rwlock or mutex:
+        if command or folder or pid is not None or seconds is not None or rwlock or mutex:
             raise UserError("--diff compares two profiles; of the rest only --top, --json and -o go with it")
         return profile.compare(Paths.find(), *both, top, out, as_json)
     if as_json:
@@ -363,7 +363,9 @@ def profile_command(
     if pid is not None:
         if command or folder or rwlock or mutex:
             raise UserError("--pid looks at a process that runs; of the rest only --seconds, --top and -o go with it")
-        return profile.watch(Paths.find(), pid, seconds, top, out)
+        return profile.watch(Paths.find(), pid, seconds or 10.0, top, out)
+    if seconds is not None:
+        raise UserError("--seconds goes with --pid; what is recorded, or run here, is looked at as a whole")
     if folder is not None:
         if command or out or rwlock or mutex:
             raise UserError("--from reads what was recorded; leave the command and all options but --top away")

@@ -486,6 +486,17 @@ def test_a_program_without_locks(profile):
     assert found["locks"] == [] and "No thread has waited for a lock." in found["text"]
 
 
+def test_of_a_static_program_nothing_was_recorded(tmp_path):
+    program = tmp_path / "static"
+    subprocess.run(
+        ["gcc", "-static", "-x", "c", "-", "-o", program], input="int main(void) { return 7; }", text=True, check=True
+    )
+    done = lockswap("profile", "-o", tmp_path / "out", "--", program)
+    assert done.returncode == 7 and "lockswap profile: nothing was recorded" in done.stderr
+    assert "No thread has waited" not in done.stderr
+    assert json.loads((tmp_path / "out/profile.json").read_text())["processes"] == []
+
+
 def test_a_file_that_is_no_profile(tmp_path):
     (tmp_path / "1.0.lockprof").write_bytes(b"x" * 100)
     done = lockswap("profile", "--from", tmp_path)
@@ -502,7 +513,13 @@ def test_a_file_that_is_no_profile(tmp_path):
         (("--rwlock", "nonsense", "--", "true"), "nonsense"),
         (("--mutex", "none", "--", "true"), "needs the library"),
         (("-o", "/proc/nowhere", "--", "true"), "cannot be made"),
+        (("-o", "/nowhere/at/all", "--", "true"), "there is no folder /nowhere/at, make it first"),
         (("-o", "/", "--", "true"), "no empty folder"),
+        (("--seconds", "5", "--", "true"), "--seconds goes with --pid"),
+        (("--seconds", "5", "--from", "/tmp"), "--seconds goes with --pid"),
+        (("--seconds", "5", "--diff", "/tmp", "/tmp"), "--diff compares two profiles"),
+        (("--diff", "a"), "see 'lockswap profile --help'"),
+        (("--from",), "see 'lockswap profile --help'"),
         (("--from", "/nonexistent"), "no such folder"),
         (("--from", "/proc/self/fd"), "no process has left a profile"),
         (("--from", "/tmp", "--", "true"), "leave the command"),

@@ -21,6 +21,10 @@ from lockswap.run import preload_order, program
 from lockswap.run.passing_on import passing_on
 from lockswap.run.preload import clean_environment, ld_preload
 
+_NOTHING = (
+    "lockswap profile: nothing was recorded: no process that was started took the library, or could make its file\n"
+)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -117,7 +121,8 @@ def _make(out: Path | None) -> None:
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        raise UserError(f"-o {out}: cannot be made: {error.strerror}") from error
+        cure = "" if out.parent.is_dir() else f"; there is no folder {out.parent}, make it first"
+        raise UserError(f"-o {out}: cannot be made: {error.strerror}{cure}") from error
 
 
 def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[str, str]:
@@ -159,7 +164,7 @@ def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> 
 
 
 def _print(profile: summary.Profile, top: int, out: Path | None) -> None:
-    text = report.as_text(profile, top)
+    text = report.as_text(profile, top) if profile.processes else _NOTHING
     print(text, file=sys.stderr, end="")
     if out is not None:
         output.write(profile, text, out)
