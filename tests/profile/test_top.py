@@ -63,7 +63,7 @@ def test_it_ends_with_the_program(tmp_path):
         child.kill()
         child.wait()
         out, _ = shows.communicate(timeout=60)
-    assert shows.returncode == 0 and f"lockswap top: there is no process {child.pid}" in out
+    assert shows.returncode == 0 and f"(process {child.pid}) has ended\n" in out
 
 
 def test_an_interrupt_ends_it(tmp_path):

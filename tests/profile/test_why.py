@@ -14,6 +14,11 @@ from pathlib import Path
 import pytest
 from test_profile import FIRST, MUTEX, PRELOAD, ROOT, environment, line_of, lockswap
 
+sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.base.errors import UserError
+from lockswap.profile.attach import Attached
+
 HUNG = ROOT / "build/tests/profile/profile_hung"
 _PATIENCE_S = 60
 
@@ -266,6 +271,17 @@ def test_a_process_of_another_user(command, tmp_path):
             timeout=60,
         )
     assert "is root's, and may not be looked at; ask as that user or as root" in done.stdout, done
+
+
+def test_a_process_that_root_may_not_look_at_either(monkeypatch):
+    def forbidden(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr("pathlib.Path.read_text", forbidden)
+    for user, cure in ((0, "CAP_SYS_PTRACE"), (1, "ask as that user or as root")):
+        monkeypatch.setattr("os.geteuid", lambda user=user: user)
+        with pytest.raises(UserError, match=f"may not be looked at; .*{cure}"):
+            Attached(os.getpid())
 
 
 def test_a_process_without_the_library(command):

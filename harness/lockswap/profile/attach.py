@@ -106,9 +106,10 @@ class Attached:
         try:
             lines = (self._proc / "maps").read_text(errors="surrogateescape").splitlines()
         except PermissionError as error:
-            raise UserError(
-                f"process {self.pid} is {_user(self._proc)}'s, and may not be looked at; ask as that user or as root"
-            ) from error
+            cure = "ask as that user or as root"
+            if os.geteuid() == 0:
+                cure = "root has not the right here; in a container, ask from outside, or give it CAP_SYS_PTRACE"
+            raise UserError(f"process {self.pid} is {_user(self._proc)}'s, and may not be looked at; {cure}") from error
         except OSError as error:
             raise UserError(f"process {self.pid} has just ended") from error
         if not lines:
@@ -138,6 +139,11 @@ class Attached:
                 f"process {self.pid} is recorded in {path}, which may not be read; ask as its owner or as root"
             )
         return found
+
+
+def has_ended(pid: int) -> bool:
+    folder = Path(f"/proc/{pid}")
+    return not folder.is_dir() or _is_zombie(folder)
 
 
 def _mapping(line: str) -> Mapping:

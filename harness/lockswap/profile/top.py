@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.text import plural, share
-from lockswap.profile.attach import Attached
+from lockswap.profile.attach import Attached, has_ended
 from lockswap.profile.look import MODES, Look, look
 from lockswap.profile.names import Function, Names, site
 from lockswap.profile.report import time
@@ -38,7 +38,8 @@ def run(paths: Paths, pid: int, top: int, interval: float, count: int | None) ->
             try:
                 now = look(paths, pid)
             except UserError as error:
-                print(f"lockswap top: {error}")
+                said = f"{program} (process {pid}) has ended" if has_ended(pid) else str(error)
+                print(f"lockswap top: {said}")
                 return 0
             if now is not None:
                 same = (
