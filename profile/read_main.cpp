@@ -1,8 +1,8 @@
 // lockswap-profile-read FILE...: prints the records that profiled processes left, as JSON on
 // stdout. Exit status 2 if a file is no record of this version. The process may still run.
 //
-// lockswap-profile-read --live FILE: of one of them, also what its threads hold and wait for, and
-// which condition variables they signalled.
+// lockswap-profile-read --live FILE: of one of them that runs, by two looks: what its threads hold
+// and wait for is true for the time between. Of a process that has ended one look says as much.
 
 #include <algorithm>
 #include <cstdio>
@@ -227,11 +227,13 @@ void modules(const Record& r) {
   std::printf("]");
 }
 
-// What the threads hold and wait for. Two looks, some time apart: what is in both is printed.
+// What the threads hold and wait for. Two looks, some time apart: what is in both is printed. Of a
+// process that has ended both are the same one.
 class LiveThreads {
  public:
   LiveThreads(const File& first, const File& second, std::uint64_t now)
       : first_(first), second_(second), now_(now) {}
+  LiveThreads(const File& only, std::uint64_t now) : LiveThreads(only, only, now) {}
 
   void print() const {
     std::printf(",\n\"threads_now\":[");
@@ -297,8 +299,11 @@ class LiveThreads {
       std::printf("%s\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"", separator,
                   number(w.address), number(w.mutex), w.number.load(relaxed),
                   mode(w.mode.load(relaxed)));
-      std::printf(",\"age_ns\":%lld,\"caller\":%llu,\"stack\":%u}", age(w.since.load(relaxed)),
-                  number(w.caller), w.stack.load(relaxed));
+      const std::uint64_t since = w.since.load(relaxed);
+      const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
+      std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
+                  static_cast<Number>(after_start));
+      std::printf(",\"caller\":%llu,\"stack\":%u}", number(w.caller), w.stack.load(relaxed));
       separator = ",";
     }
     std::printf("],\"signalled\":[");
@@ -318,7 +323,7 @@ class LiveThreads {
   const std::uint64_t now_;
 };
 
-void process(const File& file, const LiveThreads* live) {
+void process(const File& file, const LiveThreads& live) {
   const Record& r = file.record();
   std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
               r.ended.load(relaxed) != 0 ? "true" : "false");
@@ -329,6 +334,7 @@ void process(const File& file, const LiveThreads* live) {
               r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
               number(r.last_ns), number(r.threads));
   std::printf(",\"slept\":%llu", number(r.slept));
+  std::printf(",\"now_ns\":%llu", static_cast<Number>(lockswap::monotonic_ns()));
   std::printf(",\n\"cost\":{\"pair_ns\":%.2f,\"stack_ns\":%llu,\"unwound\":%llu,\"unwind_ns\":%llu",
               static_cast<double>(r.pair_ns_256) / 256, static_cast<Number>(r.stack_ns),
               number(r.unwound), number(r.unwind_ns));
@@ -377,7 +383,7 @@ void process(const File& file, const LiveThreads* live) {
     separator = ",\n";
   }
   std::printf("]");
-  if (live != nullptr) live->print();
+  live.print();
   std::printf("}");
 }
 
@@ -409,7 +415,7 @@ int print_live(const char* path) {
   if (first.record().counter != 0) Ticks::calibrate();
   const LiveThreads live(first, second, Ticks::now());
   begin_output();
-  process(second, &live);
+  process(second, live);
   std::printf("]}\n");
   return 0;
 }
@@ -427,7 +433,8 @@ int main(int argc, char** argv) {
     if (result == File::empty) continue;
     std::printf("%s", separator);
     separator = ",\n";
-    process(file, nullptr);
+    if (file.record().counter != 0 && !Ticks::has_counter()) Ticks::calibrate();
+    process(file, LiveThreads(file, Ticks::now()));
   }
   std::printf("]}\n");
   return 0;

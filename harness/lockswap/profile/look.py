@@ -47,6 +47,14 @@ def look(paths: Paths, pid: int) -> Look | None:
     return Look(clock.monotonic(), attached.recording, processes[0], recorded["threshold_ns"])
 
 
+def records_in(pid: int, folder: Path) -> bool:
+    """Whether this process runs, and records there."""
+    try:
+        return Attached(pid).recording.parent.samefile(folder)
+    except (UserError, OSError):
+        return False
+
+
 def sleeps(pid: int) -> dict[int, int]:
     """How often each thread gave its processor up by itself, so far."""
     found = {}

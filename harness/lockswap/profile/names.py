@@ -13,6 +13,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+_PAGE = 4096
 _PATIENCE_S = 120  # for one file's debug information
 
 # Functions that are a lock's interface, not its user: they are passed over when a site is named.
@@ -134,6 +135,20 @@ class MadeFunctions:
 
     def at(self, address: int) -> str | None:
         return next((name for begin, end, name in reversed(self._ranges) if begin <= address < end), None)
+
+
+def frame_at(modules: list[dict], address: int) -> list[int]:
+    """The module that an address of the process lay in, and the address as the file's own tables have it."""
+    below = [(one["begin"], number) for number, one in enumerate(modules) if one["begin"] <= address]
+    begin, number = max(below, default=(0, -1))
+    try:
+        with Path(modules[number]["path"] if below else "").open("rb") as opened:
+            segments = [one.header for one in ELFFile(opened).iter_segments("PT_LOAD")]
+    except (OSError, ELFError):
+        return [-1, address]
+    own = address - begin + min(one.p_vaddr for one in segments) // _PAGE * _PAGE
+    inside = any(one.p_vaddr <= own < one.p_vaddr + one.p_memsz for one in segments)
+    return [number, own] if inside else [-1, address]
 
 
 def made_functions(file: Path) -> MadeFunctions:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lockswap.profile import page, pprof, timeline
 from lockswap.profile.names import Function
-from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, quantile
+from lockswap.profile.summary import EXCLUSIVE, SHARED, Lock, Pair, Profile, Side, Unfinished, quantile
 
 SCHEMA = 1
 
@@ -37,6 +37,7 @@ def as_data(profile: Profile) -> dict:
         "timeline": _timeline(profile),
         "conds": [_lock(lock) for lock in profile.conds],
         "meetings": [_lock(lock) for lock in profile.meetings],
+        "unfinished": [_unfinished(one) for one in profile.unfinished],
         "processes": [
             {
                 key: one[key]
@@ -105,6 +106,19 @@ def _lock(lock: Lock) -> dict:
         "signals": lock.signals,
         "modes": {name: _mode(lock, name) for name in modes},
         "pairs": [_pair(pair) for pair in sorted(lock.pairs.values(), key=lambda pair: -pair.wait_ns)],
+    }
+
+
+def _unfinished(wait: Unfinished) -> dict:
+    """after_start_ns: when it began, after its process. age_ns: null if nobody knows when the process ended."""
+    return {
+        "kind": wait.lock.kind,
+        "lock": wait.lock.name,
+        "pid": wait.pid,
+        "tid": wait.tid,
+        "age_ns": wait.age_ns,
+        "after_start_ns": wait.after_start_ns,
+        **_side(Side(wait.mode, wait.stack)),
     }
 
 

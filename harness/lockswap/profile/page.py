@@ -59,7 +59,7 @@ def _times(profile: Profile) -> str:
     """A row for each of the hottest locks: a bar's height is how many threads waited on average."""
     on = timeline.axis(profile)
     if on is None:
-        return "<p>No thread waited for a lock.</p>"
+        return "<p>No wait for a lock has ended.</p>"
     locks = [lock for lock in profile.locks[: timeline.LOCKS] if lock.timeline]
     rows = {lock.name: [ns / on.column_ns for ns in timeline.columns(lock, on)] for lock in locks}
     most = max(max(values) for values in rows.values())

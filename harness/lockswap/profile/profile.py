@@ -35,6 +35,8 @@ class Run:
     wall_s: float | None = None
     cpu_s: float | None = None
     slept: int | None = None  # how often threads did, of all its processes
+    pid: int | None = None  # of the program itself
+    end_ns: int | None = None  # when that ended
 
 
 def run(
@@ -84,7 +86,7 @@ def watch(paths: Paths, pid: int, seconds: float, top: int, out: Path | None) ->
     if first is not None and first.recording != last.recording:
         raise UserError(f"process {pid} has begun another program meanwhile; ask again")
     process = difference(first.process, last.process) if first is not None else last.process
-    process |= {"begin_ns": begin_ns, "end_ns": time.monotonic_ns()}
+    process |= {"runs": True, "begin_ns": begin_ns, "end_ns": time.monotonic_ns()}
     wall = time.monotonic() - begin
     slept_meanwhile = sum(max(0, n - slept.get(tid, 0)) for tid, n in live.sleeps(pid).items())
     run_ = Run([last.process["program"]], None, wall, live.cpu_seconds(pid) - before, slept_meanwhile)
@@ -147,9 +149,10 @@ def _run(path: str, command: list[str], env: dict[str, str]) -> Run:
         raise UserError(program.cannot_start(command[0], path, error)) from error
     with passing_on(child):
         status = child.wait()
+    end_ns = time.monotonic_ns()
     wall = time.monotonic() - begin
     cpu, slept = (after - first for after, first in zip(_used(), before, strict=True))
-    return Run(command, status if status >= 0 else 128 - status, wall, cpu, int(slept))
+    return Run(command, status if status >= 0 else 128 - status, wall, cpu, int(slept), child.pid, end_ns)
 
 
 def _used() -> tuple[float, int]:
@@ -160,7 +163,23 @@ def _used() -> tuple[float, int]:
 
 def _show(reader: Path, folder: Path, run_: Run, top: int, out: Path | None) -> None:
     recorded = recording.read(reader, sorted(folder.glob(f"*{recording.SUFFIX}")))
+    _note_ends(recorded["processes"], folder, run_)
     _print(summary.summarise(recorded, run_), top, out)
+
+
+def _note_ends(processes: list[dict], folder: Path, run_: Run) -> None:
+    """Of processes that did not come to their end by themselves: some run still, and of one it is known when it ended.
+
+    What calls exec has several recordings, and ends in the last of them.
+    """
+    last = {one["pid"]: one for one in sorted(processes, key=lambda one: one["started_ns"])}
+    for one in last.values():
+        if one["ended"]:
+            continue
+        if live.records_in(one["pid"], folder):
+            one["runs"] = True
+        elif one["pid"] == run_.pid:
+            one["exit_ns"] = run_.end_ns
 
 
 def _print(profile: summary.Profile, top: int, out: Path | None) -> None:

@@ -5,13 +5,14 @@ import textwrap
 from collections import Counter
 
 from lockswap.base.text import plural, share
-from lockswap.profile.summary import EXCLUSIVE, SHARED, Cause, Lock, Mode, Pair, Profile, quantile
+from lockswap.profile.summary import EXCLUSIVE, LOCKS, SHARED, Cause, Lock, Mode, Pair, Profile, Unfinished, quantile
 
 _WIDTH = 80
 _PAIRS = 3  # of a lock
 _LINKS = 5  # of a chain
 _LEAST_OF_CHAIN = 0.05
 _CONDS = 5
+_UNFINISHED = 10  # places
 _DROPPED = {
     "objects": "calls on locks that found no room",
     "tallies": "calls whose counts found no room",
@@ -36,8 +37,10 @@ def as_text(profile: Profile, top: int) -> str:
     waited = [lock for lock in profile.locks if lock.contended]
     for number, lock in enumerate(waited[:top], 1):
         lines += ["", *_lock(number, lock, profile)]
+    going_on = [one for one in profile.unfinished if one.lock.kind in LOCKS]
     if not waited:
-        lines += ["", "No thread has waited for a lock."]
+        lines += ["", "No wait for a lock has ended." if going_on else "No thread has waited for a lock."]
+    lines += _unfinished(going_on)
     lines += _rest(profile, waited, top)
     lines += _conds(profile)
     lines += _meetings(profile)
@@ -148,12 +151,40 @@ def _chain(pair: Pair) -> list[str]:
     return lines
 
 
+def _unfinished(waits: list[Unfinished]) -> list[str]:
+    """By lock and place; the longest first."""
+    if not waits:
+        return []
+    groups: dict[tuple, list[Unfinished]] = {}
+    for one in waits:
+        groups.setdefault((one.lock.kind, one.lock.name, one.site), []).append(one)
+    first = f"{plural(len(waits), 'thread')} still waited for a lock at the end"
+    longest = len(waits) > 1 and waits[0].age_ns is not None
+    lines = ["", f"{first}, the longest {_how_long(waits[0])}:" if longest else f"{first}:"]
+    for (kind, name, place), those in [*groups.items()][:_UNFINISHED]:
+        who = f"{plural(len(those), 'thread')}, one " if len(those) > 1 else ""
+        lines.append(wrapped(f"{who}{_how_long(those[0])}: {kind} {name}, at {place}", "    - ", "      "))
+    if len(groups) > _UNFINISHED:
+        lines.append(f"    {len(groups) - _UNFINISHED} more places; -o DIR has them")
+    return [*lines, "    `lockswap why PID` says who keeps them waiting, while the program runs."]
+
+
+def _still_waiting(lock: Lock, profile: Profile) -> int:
+    return sum(one.lock is lock for one in profile.unfinished)
+
+
+def _how_long(wait: Unfinished) -> str:
+    if wait.age_ns is None:
+        return f"since {time(wait.after_start_ns)} after the start of process {wait.pid}"
+    return f"for {time(wait.age_ns)}"
+
+
 def _rest(profile: Profile, waited: list[Lock], top: int) -> list[str]:
     lines = []
     if len(waited) > top:
         rest = sum(lock.wait_ns for lock in waited[top:])
         lines.append(f"{plural(len(waited) - top, 'lock')} more: {time(rest)} waited; --top shows more")
-    idle = [lock for lock in profile.locks if not lock.contended]
+    idle = [lock for lock in profile.locks if not lock.contended and not _still_waiting(lock, profile)]
     if idle:
         taken = sum(lock.acquisitions for lock in idle)
         lines.append(f"{plural(len(idle), 'lock')} without a wait, taken {taken:,} times")
@@ -169,6 +200,8 @@ def _conds(profile: Profile) -> list[str]:
         waits = f"{plural(mode.acquisitions, 'wait')}, {time(mode.wait_ns)}; {plural(cond.signals, 'signal')}"
         if cond.timeouts:
             waits += f", {cond.timeouts:,} timeouts"
+        if still := _still_waiting(cond, profile):
+            waits += f"; {plural(still, 'thread')} still waited at the end"
         lines.append(wrapped(f"{_named(cond)}: {waits}", "    ", "      "))
         lines += _cond_pairs(cond)
     if len(profile.conds) > _CONDS:
@@ -188,6 +221,8 @@ def _meetings(profile: Profile) -> list[str]:
             words += f"; {plural(one.signals, 'post')}"
         if one.timeouts:
             words += f", {one.timeouts:,} timeouts"
+        if still := _still_waiting(one, profile):
+            words += f"; {plural(still, 'thread')} still waited at the end"
         lines.append(wrapped(f"{one.kind} {_named(one)}: {words}", "    ", "      "))
         lines += _cond_pairs(one)
     if len(profile.meetings) > _CONDS:
@@ -228,6 +263,9 @@ def _sleeps(profile: Profile) -> list[str]:
         return []
     seen = sum(lock.contended for lock in [*profile.locks, *profile.conds, *profile.meetings])
     text = f"Threads slept {plural(slept, 'time')}; {plural(seen, 'wait')} {'is' if seen == 1 else 'are'} seen"
+    if profile.unfinished:
+        text += f", and {len(profile.unfinished)} that had not ended"
+        seen += len(profile.unfinished)
     if slept <= seen:
         return [f"{text}."]
     return [f"{text}, so {slept - seen:,} or more were for files, sockets, time, or a futex that is not seen."]
@@ -247,9 +285,9 @@ def _coverage(profile: Profile) -> list[str]:
         "and in static programs."
     )
     words += _sleeps(profile)
-    running = sum(not one["ended"] for one in profile.processes)
-    if running:
-        words.append(f"{plural(running, 'process').replace('processs', 'processes')} ended without exit, or by exec.")
+    gone = sum(not one["ended"] and not one.get("runs") for one in profile.processes)
+    if gone:
+        words.append(f"{plural(gone, 'process').replace('processs', 'processes')} ended without exit, or by exec.")
     if dropped := {name: count for name, count in profile.dropped.items() if name in _DROPPED and count}:
         words.append(f"Left out: {', '.join(f'{count:,} {_DROPPED[name]}' for name, count in dropped.items())}.")
     if profile.changed:

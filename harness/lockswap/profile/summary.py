@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lockswap.profile.names import Function, Names, site, start
+from lockswap.profile.names import Function, Names, frame_at, site, start
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
 LOCKS = ("mutex", "rwlock")
@@ -134,6 +134,23 @@ class Lock:
         return sorted(merged.values(), key=lambda pair: -pair.wait_ns)
 
 
+@dataclass(frozen=True)
+class Unfinished:
+    """A wait that had not ended when the process, or the look at it, did."""
+
+    lock: Lock
+    mode: str
+    pid: int
+    tid: int
+    after_start_ns: int  # when it began
+    age_ns: int | None  # None: nobody knows when the process ended
+    stack: tuple[Function, ...]
+
+    @property
+    def site(self) -> Function:
+        return site(list(self.stack)) or NOBODY
+
+
 @dataclass
 class Profile:
     run: object
@@ -143,6 +160,7 @@ class Profile:
     meetings: list[Lock]
     processes: list[dict]
     changed: list[str]  # files that are not what ran any more
+    unfinished: list[Unfinished]  # the longest first
 
     @property
     def wait_ns(self) -> int:
@@ -179,9 +197,11 @@ class Profile:
 
 def summarise(recorded: dict, run: object) -> Profile:
     processes = recorded["processes"]
+    first_frames = [_first_frames(process) for process in processes]
     names = Names(processes)
+    unfinished: list[Unfinished] = []
     locks: dict[tuple, Lock] = {}
-    for process in processes:
+    for process, frames in zip(processes, first_frames, strict=True):
         stacks = {stack["id"]: tuple(names.stack(process, stack["frames"])) for stack in process["stacks"]}
         by_class = {}
         numbered: dict[int, tuple[Lock, Pair]] = {}
@@ -195,6 +215,14 @@ def summarise(recorded: dict, run: object) -> Profile:
             _count(lock, one)
             if any(one["timeline"]["waited_ns"]):
                 lock.timeline.append(Waited(process["started_ns"], **one["timeline"]))
+        for tid, one in _waits_now(process):
+            lock = by_class.get(one["class"])
+            if lock is None:
+                continue
+            stack = stacks.get(one["stack"]) or tuple(names.frame(process, frames[one["caller"]]))
+            unfinished.append(
+                Unfinished(lock, one["mode"], process["pid"], tid, one["after_start_ns"], _age(process, one), stack)
+            )
         for one in process["pairs"]:
             lock = by_class.get(one["class"])
             if lock is None:
@@ -218,6 +246,7 @@ def summarise(recorded: dict, run: object) -> Profile:
         [lock for lock in ranked if lock.kind in MEETINGS],
         processes,
         names.changed,
+        sorted(unfinished, key=lambda one: -(one.age_ns or 0)),
     )
 
 
@@ -229,6 +258,30 @@ def quantile(histogram: Counter, share: float, most: int) -> float:
         if rank <= 0:
             return min(most, begin * 1.2 if begin else 8)
     return 0
+
+
+def _waits_now(process: dict) -> list[tuple[int, dict]]:
+    """By the thread's number. A signal handler's wait is the innermost."""
+    return [(one["tid"], one["waits"][-1]) for one in process["threads_now"] if one["tid"] and one["waits"]]
+
+
+def _first_frames(process: dict) -> dict[int, list[int]]:
+    """Of waits without a stack the frame that called, by its address; it is looked up with the stacks."""
+    callers = {one["caller"] for _, one in _waits_now(process)}
+    found = {caller: frame_at(process["modules"], caller) for caller in callers}
+    process["stacks"] += [{"id": -1, "frames": [frame]} for frame in found.values()]
+    return found
+
+
+def _age(process: dict, wait: dict) -> int | None:
+    """Until the process ended, or was looked at."""
+    if process.get("runs"):
+        return wait["age_ns"]
+    if process["ended"]:
+        return max(0, process["last_ns"] - process["started_ns"] - wait["after_start_ns"])
+    if (end_ns := process.get("exit_ns")) is not None:
+        return max(0, wait["age_ns"] - (process["now_ns"] - end_ns))
+    return None
 
 
 def is_probe(process: dict, lock: dict) -> bool:

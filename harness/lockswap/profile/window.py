@@ -11,11 +11,18 @@ _KEY = ("class", "waiter", "waiter_mode", "holder", "holder_mode")
 
 
 def difference(before: dict, after: dict) -> dict:
-    """`after`, with what was counted before taken away; locks and pairs without anything new are left out."""
+    """`after`, with what was counted before taken away; locks and pairs without anything new are left out.
+
+    A lock that a thread waits for stays."""
     locks = {one["class"]: one for one in before["locks"]}
+    waited = {wait["class"] for one in after["threads_now"] for wait in one["waits"]}
     pairs = {_key(one): one for one in before["pairs"]}
     return after | {
-        "locks": [new for one in after["locks"] if _is_used(new := _lock(one, locks.get(one["class"])))],
+        "locks": [
+            new
+            for one in after["locks"]
+            if _is_used(new := _lock(one, locks.get(one["class"]))) or one["class"] in waited
+        ],
         "pairs": [new for one in after["pairs"] if (new := _pair(one, pairs.get(_key(one))))["waits"] > 0],
         "chains": _chains(before["chains"], after["chains"]),
         "dropped": _less(after["dropped"], before["dropped"], after["dropped"]),

@@ -1,0 +1,89 @@
+"""`lockswap profile` of a program that hangs: a wait that has not ended is a wait, too."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_profile import environment, lockswap
+from test_why import HUNG, ask, at, children, started, waiting
+
+_PATIENCE_S = 60
+
+
+def profile_of(folder: Path, *words: object) -> tuple[str, dict]:
+    done = lockswap("profile", *words)
+    assert done.returncode == 0, done
+    return done.stderr, json.loads((folder / "profile.json").read_text())
+
+
+def locks_waited_for(data: dict) -> dict[str, dict]:
+    return {one["lock"]: one for one in data["unfinished"] if one["kind"] == "mutex"}
+
+
+def says_the_deadlock(said: str, data: dict) -> None:
+    said = " ".join(said.split())
+    assert "No thread has waited for a lock" not in said
+    assert "2 threads still waited for a lock at the end" in said
+    waits = locks_waited_for(data)
+    assert set(waits) == {"a", "b"}
+    for name in waits:
+        assert at(f"waits for {name}") in waits[name]["site"]
+        assert f"mutex {name}, at first_{'a' if name == 'b' else 'b'} {at(f'waits for {name}')}" in said
+    assert len(data["unfinished"]) == 3  # the third one is the join
+
+
+def test_a_command_that_a_signal_ended(tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "lockswap", "profile", "-o", out, "--", HUNG, "deadlock"]
+    run = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + _PATIENCE_S
+    while not (pids := [pid for pid in children(run.pid) if lockswap("why", pid).returncode == 0]):
+        assert time.monotonic() < end
+    ask(pids[0], lambda found: found["cycles"])
+    begin = time.monotonic()
+    time.sleep(1)
+    run.send_signal(signal.SIGTERM)
+    _, said = run.communicate(timeout=_PATIENCE_S)
+    took = time.monotonic() - begin
+    data = json.loads((out / "profile.json").read_text())
+    says_the_deadlock(said, data)
+    for wait in locks_waited_for(data).values():
+        assert 1e9 <= wait["age_ns"] < (took + _PATIENCE_S) * 1e9
+
+
+def test_a_recording_that_the_process_left(tmp_path):
+    """When it was killed nobody knows, so only the beginning of the wait is said."""
+    with started(tmp_path, "deadlock") as child:
+        ask(child.pid, lambda found: found["cycles"])
+        alive, data = profile_of(tmp_path, "--from", tmp_path)
+        says_the_deadlock(alive, data)
+        assert all(wait["age_ns"] > 0 for wait in data["unfinished"])
+        assert "ended without exit" not in alive
+    dead, data = profile_of(tmp_path, "--from", tmp_path)
+    says_the_deadlock(dead, data)
+    assert all(wait["age_ns"] is None and wait["after_start_ns"] > 0 for wait in data["unfinished"])
+    assert f"after the start of process {child.pid}" in " ".join(dead.split())
+    assert "1 process ended without exit" in " ".join(dead.split())
+
+
+@pytest.mark.parametrize(("case", "threads"), [("deadlock", 2), ("chain", 2), ("reader", 1)])
+def test_a_window(tmp_path, case, threads):
+    out = tmp_path / "out"
+    with started(tmp_path, case) as child:
+        ask(child.pid, waiting(threads))
+        said, data = profile_of(out, "--pid", child.pid, "--seconds", 1, "-o", out)
+    said = " ".join(said.split())
+    count = f"{threads} thread{'s' if threads > 1 else ''}"
+    assert f"{count} still waited for a lock at the end" in said
+    assert "ended without exit" not in said
+    assert all(wait["age_ns"] > 1e9 for wait in data["unfinished"])
+
+
+def test_a_program_that_goes_on_to_its_end(tmp_path):
+    out = tmp_path / "out"
+    said, data = profile_of(out, "-o", out, "--", HUNG.parent / "profile_hot_locks", "sleep")
+    assert data["unfinished"] == [] and "still waited" not in said
