@@ -110,9 +110,9 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
   const Seen seen = see<Kind::cond>(*t, c, caller);
   if (seen.tally != nullptr) ++seen.tally->signals;
   const std::uint64_t now = Ticks::now();
-  t->live->note_signal(c, caller, now);
   // relaxed, all: a thread that began to wait under the mutex is seen by a signal under it.
   const std::uint32_t waiters = seen.object == nullptr ? 0 : seen.object->waiters.load(relaxed);
+  t->live->note_signal(c, caller, now, waiters == 1 || (to_all && waiters != 0));
   if (waiters == 0) return signal();
   const Mode mode = waiters > 1 && !to_all ? Mode::shared : Mode::exclusive;
   Release& release = announce_release(*t, *seen.object, mode, now, caller);

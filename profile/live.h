@@ -63,6 +63,8 @@ struct Signalled {
   NativeAtomic<std::uint64_t> address;
   NativeAtomic<std::uint64_t> at;  // ticks
   NativeAtomic<std::uint64_t> caller;
+  // Ticks: the last one that reached all who waited, as a broadcast, or one to a single thread.
+  NativeAtomic<std::uint64_t> reached_all_at;
   NativeAtomic<std::uint32_t> tid;  // the record may be another thread's by now
   NativeAtomic<std::uint32_t> count;
 };
@@ -103,14 +105,17 @@ struct Live {
     waiting.store(n == 0 ? 0 : n - 1, relaxed);  // relaxed: the reader looks twice
   }
 
-  void note_signal(const void* object, const void* caller, std::uint64_t now) noexcept {
+  void note_signal(const void* object, const void* caller, std::uint64_t now,
+                   bool reaches_all) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(object);
     Signalled& s = signalled[(address >> 4) * 0x9e3779b97f4a7c15u >> 60];
     static_assert(kSignals == 1u << 4);
     if (s.address.load(relaxed) != address) {
       s.address.store(address, relaxed);
       s.count.store(0, relaxed);
+      s.reached_all_at.store(0, relaxed);
     }
+    if (reaches_all) s.reached_all_at.store(now, relaxed);
     s.at.store(now, relaxed);
     s.caller.store(reinterpret_cast<std::uint64_t>(caller), relaxed);
     s.tid.store(tid.load(relaxed), relaxed);

@@ -312,7 +312,9 @@ class LiveThreads {
       if (s.address.load(relaxed) == 0) continue;
       std::printf("%s\n {\"address\":%llu,\"tid\":%u,\"count\":%u", separator, number(s.address),
                   s.tid.load(relaxed), s.count.load(relaxed));
-      std::printf(",\"age_ns\":%lld,\"caller\":%llu}", age(s.at.load(relaxed)), number(s.caller));
+      std::printf(",\"age_ns\":%lld,\"reached_all_age_ns\":%lld", age(s.at.load(relaxed)),
+                  age(s.reached_all_at.load(relaxed)));
+      std::printf(",\"caller\":%llu}", number(s.caller));
       separator = ",";
     }
     std::printf("]}");

@@ -135,6 +135,56 @@ static NOINLINE void* keeper(void* unused) {
   return unused;
 }
 
+// --- a signal in time, but its thread waits for a lock that the signalled one holds
+
+static NOINLINE void* holds_b_and_waits(void* unused) {
+  pthread_mutex_lock(&b);  // keeps b in its wait
+  pthread_mutex_lock(&a);
+  atomic_fetch_add(&stage, 1);
+  pthread_cond_wait(&filled, &a);  // waits with b
+  pthread_mutex_unlock(&a);
+  return unused;
+}
+static NOINLINE void* signals_and_wants_b(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  pthread_mutex_lock(&a);
+  pthread_cond_signal(&filled);
+  pthread_mutex_lock(&b);  // wants b with a
+  return unused;
+}
+// The same without the signal: another thread may still give it.
+static NOINLINE void* wants_b(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  pthread_mutex_lock(&a);
+  pthread_mutex_lock(&b);
+  return unused;
+}
+// One of two was signalled, and that one has gone on.
+static NOINLINE void* goes_on(void* unused) {
+  early(unused);
+  atomic_fetch_add(&stage, 1);
+  return unused;
+}
+static NOINLINE void* goes_on_too(void* unused) {
+  while (atomic_load(&stage) < 1)
+    nap(500);
+  return goes_on(unused);
+}
+static NOINLINE void* signals_one(void* unused) {
+  while (atomic_load(&stage) < 2)
+    nap(500);
+  pthread_mutex_lock(&a);
+  pthread_cond_signal(&filled);
+  pthread_mutex_unlock(&a);
+  while (atomic_load(&stage) < 3)
+    nap(500);
+  pthread_mutex_lock(&a);
+  sleep_for_ever();
+  return unused;
+}
+
 // --- a thread that ended with the lock
 
 static NOINLINE void* forgetful(void* unused) {
@@ -254,6 +304,12 @@ int main(int argc, char** argv) {
     run("late", late, "signaller", signaller, NULL, NULL);
   } else if (strcmp(name, "kept") == 0) {
     run("early", early, "keeper", keeper, NULL, NULL);
+  } else if (strcmp(name, "crossed") == 0) {
+    run("waits", holds_b_and_waits, "signals", signals_and_wants_b, NULL, NULL);
+  } else if (strcmp(name, "unsignalled") == 0) {
+    run("waits", holds_b_and_waits, "wants", wants_b, NULL, NULL);
+  } else if (strcmp(name, "one-of-two") == 0) {
+    run("one", goes_on, "signals", signals_one, "other", goes_on_too);
   } else if (strcmp(name, "gone") == 0) {
     run("later", later, "forgetful", forgetful, NULL, NULL);
   } else if (strcmp(name, "slow") == 0) {

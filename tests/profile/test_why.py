@@ -161,6 +161,47 @@ def test_a_signal_in_time_to_a_thread_that_cannot_have_the_mutex(tmp_path):
     assert f"its mutex is held by thread {keeper} (keeper)" in said and at("keeps the mutex") in said
 
 
+def test_a_signalled_thread_waits_for_the_mutex(tmp_path):
+    with started(tmp_path, "kept") as child:
+        found = ask(child.pid, lambda found: found["roots"] and found["roots"][0]["threads"] == 2)
+        said = text(child.pid)
+    keeper = named(found, "keeper")["tid"]
+    assert named(found, "early")["blocked_by"] == [keeper]
+    assert found["roots"] == [{"tid": keeper, "threads": 2}]  # the first thread joins it
+    assert f"Without thread {keeper} (keeper), which waits for no lock and sleeps, 2 threads cannot go on." in said
+
+
+def test_a_deadlock_through_the_mutex_of_a_condition(tmp_path):
+    with started(tmp_path, "crossed") as child:
+        found = ask(child.pid, lambda found: found["cycles"])
+        said = text(child.pid)
+    waits, signals = (named(found, name)["tid"] for name in ("waits", "signals"))
+    assert [sorted(cycle) for cycle in found["cycles"]] == [sorted([waits, signals])]
+    assert f"Thread {waits} (waits) was signalled, and waits for mutex a, which thread {signals} holds" in said
+    assert f"Thread {signals} (signals) waits for mutex b, which thread {waits} holds" in said
+
+
+def test_a_thread_that_was_not_signalled_waits_for_no_mutex(tmp_path):
+    with started(tmp_path, "unsignalled") as child:
+        found = ask(child.pid, lambda found: waiting(2)(found) and named(found, "wants")["holds"])
+    assert found["cycles"] == [] and named(found, "waits")["blocked_by"] == []
+    assert named(found, "wants")["blocked_by"] == [named(found, "waits")["tid"]]
+
+
+def test_of_two_that_wait_the_other_one_was_signalled(tmp_path):
+    with started(tmp_path, "one-of-two") as child:
+
+        def is_there(found: dict) -> bool:
+            there = {one["name"] for one in found["threads"] if one["waits"] or one["holds"]}
+            return "signals" in there and len(there & {"one", "other"}) == 1 and bool(named(found, "signals")["holds"])
+
+        found = ask(child.pid, is_there)
+        said = text(child.pid)
+    (left,) = (one for one in found["threads"] if one["name"] in ("one", "other"))
+    assert left["waits"]["kind"] == "cond" and left["blocked_by"] == []
+    assert "perhaps for another thread" in said
+
+
 def test_a_semaphore_a_barrier_and_a_join(tmp_path):
     """Nobody is known to keep the first two waiting. The third one is in a circle."""
     with started(tmp_path, "meetings") as child:

@@ -56,6 +56,7 @@ class Signal:
     tid: int
     count: int
     age_ns: int
+    reached_all_age_ns: int  # of the last one that reached all who waited; -1: there was none
     place: Function
 
 
@@ -88,9 +89,18 @@ class State:
     def waiters(self, address: int) -> list[tuple[Thread, Wait]]:
         return [(one, one.wait) for one in self.threads.values() if one.wait and one.wait.lock.address == address]
 
+    def is_signalled(self, wait: Wait) -> bool:
+        """Whether its condition variable was signalled for it: one of several waiting threads may not be meant."""
+        if wait.lock.kind != "cond":
+            return False
+        return any(0 <= one.reached_all_age_ns <= wait.age_ns for one in self.signals.get(wait.lock.address, []))
+
     def blockers(self, thread: Thread) -> list[Thread]:
         """The threads without which it does not go on. Of what any thread may end nobody is known to be one."""
         wait = thread.wait
+        if wait is not None and self.is_signalled(wait):
+            # It needs the mutex again. What it holds of a recursive one itself does not keep it.
+            return [one for one, _ in self.holders(wait.mutex) if one is not thread]
         if wait is None or wait.lock.kind in ENDED_BY_ANYBODY:
             return []
         if wait.lock.kind == "join":
@@ -186,7 +196,8 @@ def _state(attached: Attached, process: dict) -> State:
     state = State(attached.pid, process["program"], {}, {}, 0)
     for one in now:
         for entry in one["signalled"]:
-            signal = Signal(entry["address"], entry["tid"], entry["count"], entry["age_ns"], place(entry))
+            ages = (entry["age_ns"], entry["reached_all_age_ns"])
+            signal = Signal(entry["address"], entry["tid"], entry["count"], *ages, place(entry))
             state.signals.setdefault(signal.address, []).append(signal)
         if one["tid"] == 0:
             continue

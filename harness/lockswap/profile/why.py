@@ -134,6 +134,10 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
         if wait.lock.kind == "join":
             lines.append(f"  {_named(one)} waits for the end of thread {other.tid}")
             continue
+        if state.is_signalled(wait):
+            mutex = next(hold.lock for hold in other.holds if hold.lock.address == wait.mutex)
+            lines.append(f"  {_named(one)} was signalled, and waits for {mutex}, which thread {other.tid} holds")
+            continue
         holds = any(hold.lock.address == wait.lock.address for hold in other.holds)
         verb = "holds" if holds else "wants for writing"
         lines.append(f"  {_named(one)} waits for {wait.lock}, which thread {other.tid} {verb}")
@@ -176,7 +180,8 @@ def _signals(state: State, wait: Wait) -> list[str]:
     if last.age_ns > wait.age_ns:
         before = time(last.age_ns - wait.age_ns)
         return [f"  not signalled since; last {before} before the wait began, by {_signaller(last)}"]
-    lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}"]
+    whom = "" if state.is_signalled(wait) else ", perhaps for another thread"
+    lines = [f"  signalled {time(last.age_ns)} ago, by {_signaller(last)}{whom}"]
     for other, hold in state.holders(wait.mutex):
         lines.append(f"  its mutex is held by thread {other.tid} ({other.name}) {_since(state, other, hold)}")
     return lines
