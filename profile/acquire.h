@@ -20,11 +20,11 @@ inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mod
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
 }
 
-// What follows on a try that failed. `acquire` is the call that waits.
-template <Kind kKind, class Acquire>
+// What follows on a try that failed. `acquire` is the call that waits; kTimed: until a deadline.
+template <Kind kKind, bool kTimed, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
                                      const void* caller, Acquire acquire) noexcept {
-  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller);
+  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller, kTimed);
   Thread& mine = *entry.thread();
   const std::uint32_t process = world().number;
   entry.leave();
@@ -48,7 +48,7 @@ template <Kind kKind, class Acquire>
 }
 
 // With all that may be to do: a new lock, a hold that is timed, a wait.
-template <Kind kKind, class Try, class Acquire>
+template <Kind kKind, bool kTimed, class Try, class Acquire>
 [[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, Try attempt,
                                       Acquire acquire) noexcept {
   Entry entry;
@@ -65,7 +65,7 @@ template <Kind kKind, class Try, class Acquire>
     count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
     return error;
   }
-  return acquire_slowly<kKind>(entry, seen, lock, mode, caller, acquire);
+  return acquire_slowly<kKind, kTimed>(entry, seen, lock, mode, caller, acquire);
 }
 
 // After a try that said `error`.
@@ -87,16 +87,16 @@ template <Kind kKind>
 
 // Most acquisitions are of a lock that is free, and that the thread took before: those have the
 // short way here. It writes nothing but the counts and the hold.
-template <Kind kKind, class Try, class Acquire>
+template <Kind kKind, bool kTimed, class Try, class Acquire>
 [[gnu::always_inline]] inline int acquire_lock(const void* lock, Mode mode, Try attempt,
                                                Acquire acquire) noexcept {
   const Recent* const recent = find_recent<kKind>(me(), lock, mode);
   if (recent == nullptr) [[unlikely]]
-    return acquire_in_full<kKind>(lock, mode, LOCKSWAP_PROFILE_CALLER, attempt, acquire);
+    return acquire_in_full<kKind, kTimed>(lock, mode, LOCKSWAP_PROFILE_CALLER, attempt, acquire);
   const int error = attempt();
   if (error != 0) [[unlikely]] {
     if (is_acquired(error)) return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
-    return acquire_in_full<kKind>(
+    return acquire_in_full<kKind, kTimed>(
         lock, mode, LOCKSWAP_PROFILE_CALLER, [] { return EBUSY; }, acquire);
   }
   if (!begin_plain_hold(me(), lock, *recent, LOCKSWAP_PROFILE_CALLER)) [[unlikely]]

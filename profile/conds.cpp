@@ -12,7 +12,8 @@ constinit CondOps cond{};
 constinit CondOps old_cond{};
 
 // What is to be done before a wait.
-std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller) noexcept {
+std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller,
+                              bool has_deadline) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
@@ -23,7 +24,8 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   if (t->pending.object != nullptr) charge_pending(*t, false);
   const Seen seen = see<Kind::cond>(*t, c, caller);
   const std::uint64_t now = Ticks::now();
-  t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0);
+  t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0,
+                      has_deadline);
   if (seen.object != nullptr) {
     // relaxed, both: a signal that does not see them comes without the mutex, and is not charged.
     seen.object->mutex.store(m.object, relaxed);
@@ -136,21 +138,21 @@ struct Over {
   }
   static int wait(pthread_cond_t* c, pthread_mutex_t* m) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller, false);
     const int error = kNext.wait(c, m);
     end_cond_wait(c, m, caller, begin, error);
     return error;
   }
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller, true);
     const int error = kNext.timedwait(c, m, at);
     end_cond_wait(c, m, caller, begin, error);
     return error;
   }
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at) {
     const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller);
+    const std::uint64_t begin = begin_cond_wait(c, m, caller, true);
     const int error = kNext.clockwait(c, m, clock, at);
     end_cond_wait(c, m, caller, begin, error);
     return error;

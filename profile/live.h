@@ -56,6 +56,7 @@ struct Waiting {
   NativeAtomic<std::uint32_t> stack;  // 0: it was not taken, `caller` is all there is
   NativeAtomic<std::uint32_t> number;
   NativeAtomic<std::uint32_t> mode;
+  NativeAtomic<std::uint32_t> has_deadline;  // 1: the call ends at a point in time
 };
 
 // The thread's last signal or broadcast of a condition variable; another one may take its place.
@@ -80,8 +81,8 @@ struct Live {
   Hold hold[kMostHolds];
 
   void begin_wait(const void* object, const void* mutex_of_it, std::uint64_t now,
-                  const void* caller, std::uint32_t stack, std::uint32_t number,
-                  std::uint32_t mode) noexcept {
+                  const void* caller, std::uint32_t stack, std::uint32_t number, std::uint32_t mode,
+                  bool has_deadline) noexcept {
     mark_holds_waited();
     const std::uint32_t n = waiting.load(relaxed);
     if (n < kMostWaits) {
@@ -93,6 +94,7 @@ struct Live {
       w.stack.store(stack, relaxed);
       w.number.store(number, relaxed);
       w.mode.store(mode, relaxed);
+      w.has_deadline.store(has_deadline ? 1 : 0, relaxed);
     }
     waiting.store(n + 1, release);  // pairs with the reader's look
   }

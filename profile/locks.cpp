@@ -25,12 +25,13 @@ int unlock_mutex(pthread_mutex_t* m) noexcept {
   return release_lock<Kind::mutex>(m, LOCKSWAP_PROFILE_CALLER, [=] { return mutex.unlock(m); });
 }
 
+// What a call gets besides the lock is its deadline.
 template <auto kMember>
 struct LockMutex;
 template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
 struct LockMutex<kMember> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
-    return acquire_lock<Kind::mutex>(
+    return acquire_lock<Kind::mutex, sizeof...(Args) != 0>(
         m, Mode::exclusive, [=] { return mutex.trylock(m); },
         [=] { return (mutex.*kMember)(m, args...); });
   }
@@ -59,7 +60,7 @@ struct LockRwlock;
 template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mode kMode>
 struct LockRwlock<kMember, kMode> {
   static int call(pthread_rwlock_t* l, Args... args) noexcept {
-    return acquire_lock<Kind::rwlock>(
+    return acquire_lock<Kind::rwlock, sizeof...(Args) != 0>(
         l, kMode, [=] { return attempt_rwlock<kMode>(l); },
         [=] { return (rwlock.*kMember)(l, args...); });
   }

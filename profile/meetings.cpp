@@ -16,8 +16,9 @@ constinit WaitOps waits{};
 constexpr std::uint64_t address_of(pthread_t thread) noexcept { return thread; }
 
 void begin_meeting(Thread& t, const Seen& seen, const void* what, std::uint64_t now,
-                   const void* caller) noexcept {
-  t.live->begin_wait(what, nullptr, now, caller, take_stack(t, caller, now), seen.number, 0);
+                   const void* caller, bool has_deadline) noexcept {
+  t.live->begin_wait(what, nullptr, now, caller, take_stack(t, caller, now), seen.number, 0,
+                     has_deadline);
   Object& o = *seen.object;
   // relaxed, both: a thread that ends the wait before it sees them ends it soon.
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
@@ -40,14 +41,14 @@ enum class End { met, timed_out, other };
 
 // `wait` may sleep, `end_of` says what its result and errno mean. Between them the thread is not in
 // its bookkeeping, so signal handlers may use it.
-template <class Wait, class EndOf>
+template <bool kTimed = false, class Wait, class EndOf>
 int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, EndOf end_of) {
   const std::uint32_t process = world().number;
   const std::uint64_t begin = Ticks::now();
   Thread& mine = *entry.thread();
   // relaxed: an address, once there, stays.
   begin_meeting(mine, seen, reinterpret_cast<const void*>(seen.object->address.load(relaxed)),
-                begin, caller);
+                begin, caller, kTimed);
   entry.leave();
   const int result = wait();
   const int error = errno;
@@ -92,7 +93,7 @@ int try_semaphore(sem_t* s) {
   return result;
 }
 
-template <class Wait>
+template <bool kTimed, class Wait>
 int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
   Entry entry;
   Thread* const t = entry.thread();
@@ -108,20 +109,21 @@ int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
     return 0;
   }
   errno = before;
-  return wait_here(entry, seen, caller, wait, [](int result, int error) {
+  return wait_here<kTimed>(entry, seen, caller, wait, [](int result, int error) {
     if (result == 0) return End::met;
     return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal interrupts, too
   });
 }
 int wait_semaphore(sem_t* s) {
-  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
+  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
 }
 int timedwait_semaphore(sem_t* s, const timespec* at) {
-  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_timedwait(s, at); });
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
+                                  [=] { return waits.sem_timedwait(s, at); });
 }
 int clockwait_semaphore(sem_t* s, clockid_t clock, const timespec* at) {
-  return wait_for_semaphore(s, LOCKSWAP_PROFILE_CALLER,
-                            [=] { return waits.sem_clockwait(s, clock, at); });
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
+                                  [=] { return waits.sem_clockwait(s, clock, at); });
 }
 
 // Like a signal: one to one of several waiting threads found the others without work.

@@ -16,7 +16,7 @@
 namespace lockswap::profile {
 
 inline constexpr std::uint64_t kMagic = 0x656c69666f72'706c;
-inline constexpr std::uint32_t kSchema = 5;
+inline constexpr std::uint32_t kSchema = 6;
 
 // Memory is bounded; what finds no room is counted in Dropped.
 inline constexpr std::uint32_t kMostBytes = 64u << 20;

@@ -232,14 +232,14 @@ void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now)
   r.stack.store(stack != 0 ? stack : stack_of(caller), release);
 }
 
-Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
-                const void* caller) noexcept {
+Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
+                bool has_deadline) noexcept {
   Object& o = *seen.object;
   Wait w{Ticks::now(), 0};
   // relaxed: a guess
   w.stack = take_stack(t, caller, o.has_long_waits.load(relaxed) != 0 ? 0 : w.begin);
   t.live->begin_wait(lock, nullptr, w.begin, caller, w.stack, seen.number,
-                     static_cast<std::uint32_t>(mode));
+                     static_cast<std::uint32_t>(mode), has_deadline);
   // relaxed, both: a holder that does not see them yet releases soon.
   if ((o.waiters.fetch_add(1, relaxed) & ~Object::kWoken) == 0)
     o.waits_since.store(w.begin, relaxed);

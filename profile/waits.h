@@ -169,8 +169,8 @@ struct Wait {
   std::uint64_t begin;
   std::uint32_t stack;
 };
-Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode,
-                const void* caller) noexcept;
+Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
+                bool has_deadline) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
 inline bool holds_locks(const Thread& t) noexcept { return t.live->held.load(relaxed) != 0; }
 inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {

@@ -54,6 +54,29 @@ static NOINLINE void* first_b(void* unused) {
   return unused;
 }
 
+// --- the same, but both give up at a point in time, or one of them
+
+static struct timespec in_an_hour(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_sec += 3600;
+  return t;
+}
+static NOINLINE void* first_a_for_a_time(void* unused) {
+  const struct timespec end = in_an_hour();
+  pthread_mutex_lock(&a);
+  reach(2);
+  pthread_mutex_timedlock(&b, &end);  // waits for b until then
+  return unused;
+}
+static NOINLINE void* first_b_for_a_time(void* unused) {
+  const struct timespec end = in_an_hour();
+  pthread_mutex_lock(&b);
+  reach(2);
+  pthread_mutex_timedlock(&a, &end);
+  return unused;
+}
+
 // --- a chain: tail waits for middle, which waits for head, which sleeps
 
 static NOINLINE void* head(void* unused) {
@@ -281,6 +304,10 @@ int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "deadlock") == 0) {
     run("first-a", first_a, "first-b", first_b, NULL, NULL);
+  } else if (strcmp(name, "until") == 0) {
+    run("first-a", first_a_for_a_time, "first-b", first_b_for_a_time, NULL, NULL);
+  } else if (strcmp(name, "one-until") == 0) {
+    run("first-a", first_a_for_a_time, "first-b", first_b, NULL, NULL);
   } else if (strcmp(name, "fork") == 0) {
     pthread_mutex_lock(&c);
     pthread_mutex_unlock(&c);

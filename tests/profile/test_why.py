@@ -97,6 +97,19 @@ def test_since_when(tmp_path):
     assert 1 <= newer - older < most
 
 
+@pytest.mark.parametrize(("case", "ending"), [("until", {"first-a", "first-b"}), ("one-until", {"first-a"})])
+def test_a_circle_that_ends_at_a_deadline(tmp_path, case, ending):
+    with started(tmp_path, case) as child:
+        found = ask(child.pid, lambda found: found["circles_until_a_deadline"])
+        said = text(child.pid)
+    both = {named(found, name)["tid"]: name for name in ("first-a", "first-b")}
+    assert found["cycles"] == [] and "no deadlock" in said and "Deadlock" not in said
+    assert [sorted(one) for one in found["circles_until_a_deadline"]] == [sorted(both)]
+    assert {both[tid] for tid in both if named(found, both[tid])["waits"]["has_deadline"]} == ending
+    assert "A circle of 2 threads, which ends when thread" in said
+    assert said.count(", and waits until a deadline:") == len(ending)
+
+
 def test_a_mutex_that_its_owner_takes_again(tmp_path):
     with started(tmp_path, "self") as child:
         found = ask(child.pid, lambda found: found["cycles"])

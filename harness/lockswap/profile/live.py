@@ -43,6 +43,7 @@ class Wait:
     mutex: int
     mode: str
     age_ns: int
+    has_deadline: bool
     stack: tuple[Function, ...]
 
     @property
@@ -113,8 +114,17 @@ class State:
             found = [one for one, other in self.waiters(wait.lock.address) if other.mode == EXCLUSIVE]
         return list({one.tid: one for one in found}.values())
 
+    def has_deadline(self, thread: Thread) -> bool:
+        """Whether its wait ends by itself. One that was signalled needs the mutex, and waits for that without end."""
+        wait = thread.wait
+        return wait is not None and wait.has_deadline and not self.is_signalled(wait)
+
     def cycles(self) -> list[list[Thread]]:
-        """Each thread waits for the next one, and the last one for the first."""
+        """Deadlocks: each thread waits for the next one, and the last one for the first."""
+        return [one for one in self.circles() if not any(self.has_deadline(thread) for thread in one)]
+
+    def circles(self) -> list[list[Thread]]:
+        """The same, and such as end, since a thread in them waits until a deadline."""
         found: dict[frozenset[int], list[Thread]] = {}
         for start in self.threads.values():
             path: list[Thread] = []
@@ -208,7 +218,12 @@ def _state(attached: Attached, process: dict) -> State:
             entry = one["waits"][-1]  # a signal handler's is the innermost
             frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
             thread.wait = Wait(
-                lock(entry), entry["mutex"], entry["mode"], entry["age_ns"], tuple(names.stack(known, frames))
+                lock(entry),
+                entry["mutex"],
+                entry["mode"],
+                entry["age_ns"],
+                entry["has_deadline"],
+                tuple(names.stack(known, frames)),
             )
         if task is not None or holds:
             state.threads[thread.tid] = thread

@@ -12,6 +12,7 @@ from lockswap.profile.report import time
 
 _FRAMES = 12  # of a stack
 _ROOTS = 5
+_UNTIL = ", and waits until a deadline"
 _ENDS = {
     "semaphore": "a post by any thread ends that",
     "barrier": "the last of its threads to arrive ends that",
@@ -35,7 +36,7 @@ def as_text(state: State) -> str:
     waiting = [one for one in state.threads.values() if one.wait is not None]
     waiting.sort(key=lambda one: -_wait(one).age_ns)
     lines = [f"lockswap why: {state.program} (process {state.pid}): {_summary(state, waiting)}"]
-    for cycle in state.cycles():
+    for cycle in state.circles():
         lines += ["", *_cycle(state, cycle)]
     if roots := state.roots():
         lines.append("")
@@ -71,6 +72,7 @@ def as_data(state: State) -> dict:
             "mutex": one.mutex or None,
             "mode": one.mode,
             "age_ns": one.age_ns,
+            "has_deadline": one.has_deadline,
             "place": str(one.place),
             "stack": [str(frame) for frame in one.stack],
         }
@@ -79,6 +81,11 @@ def as_data(state: State) -> dict:
         "pid": state.pid,
         "program": state.program,
         "cycles": [[one.tid for one in cycle] for cycle in state.cycles()],
+        "circles_until_a_deadline": [
+            [one.tid for one in circle]
+            for circle in state.circles()
+            if any(state.has_deadline(thread) for thread in circle)
+        ],
         "roots": [{"tid": one.tid, "threads": others} for one, others in state.roots()],
         "threads": [
             {
@@ -126,9 +133,14 @@ def _summary(state: State, waiting: list[Thread]) -> str:
 
 
 def _cycle(state: State, cycle: list[Thread]) -> list[str]:
+    ends = [one for one in cycle if state.has_deadline(one)]
+    kind = "A circle" if ends else "Deadlock"
     if len(cycle) == 1:
-        return [f"Deadlock: {_named(cycle[0])} waits for {_wait(cycle[0]).lock}, which it holds itself."]
-    lines = [f"Deadlock of {plural(len(cycle), 'thread')}:"]
+        until = _UNTIL if ends else ""
+        return [f"{kind}: {_named(cycle[0])} waits for {_wait(cycle[0]).lock}, which it holds itself{until}."]
+    who = " or ".join(str(one.tid) for one in ends)
+    end = f", which ends when thread {who} gives up at its deadline" if ends else ""
+    lines = [f"{kind} of {plural(len(cycle), 'thread')}{end}:"]
     for one, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
         wait = _wait(one)
         if wait.lock.kind == "join":
@@ -147,7 +159,8 @@ def _cycle(state: State, cycle: list[Thread]) -> list[str]:
 def _waiter(state: State, thread: Thread) -> list[str]:
     wait = _wait(thread)
     how = "" if wait.lock.kind != "rwlock" else " to read" if wait.mode == SHARED else " to write"
-    lines = [f"{_named(thread)} has waited {time(wait.age_ns)} for {wait.lock}{how}:"]
+    until = _UNTIL if state.has_deadline(thread) else ""
+    lines = [f"{_named(thread)} has waited {time(wait.age_ns)} for {wait.lock}{how}{until}:"]
     lines += [f"    {'at' if n == 0 else '  '} {frame}" for n, frame in enumerate(wait.stack[:_FRAMES])]
     if wait.lock.kind == "cond":
         lines += _signals(state, wait)
