@@ -617,6 +617,27 @@ static void* made_waiter(void* unused) {
   return unused;
 }
 
+// --- a thread that gives up, each time
+
+static NOINLINE void* gives_up(void* unused) {
+  for (int i = 0; i < 4; ++i) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += 20 * 1000000;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_timedlock(&hot, &end);
+  }
+  return unused;
+}
+static void give_up(void) {
+  pthread_t t;
+  pthread_mutex_lock(&hot);
+  pthread_create(&t, NULL, gives_up, NULL);
+  pthread_join(t, NULL);
+  pthread_mutex_unlock(&hot);
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "sleep") == 0) {  // sleep [US]
@@ -689,6 +710,8 @@ int main(int argc, char** argv) {
     dlclose(library);
   } else if (strcmp(name, "counts") == 0) {
     counts();
+  } else if (strcmp(name, "gives-up") == 0) {
+    give_up();
   } else if (strcmp(name, "threads") == 0) {
     run(counting, counting, 0);
   } else if (strcmp(name, "queue") == 0) {

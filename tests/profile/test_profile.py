@@ -385,6 +385,18 @@ def test_tries_and_timeouts(profile):
     assert lock["modes"]["shared"]["acquisitions"] == 1401 and lock["modes"]["exclusive"]["acquisitions"] == 300
 
 
+def test_a_lock_that_nobody_waited_for_to_the_end(profile):
+    found = profile(HOT, "gives-up")
+    lock = next(lock for lock in found["locks"] if lock["name"] == "hot")
+    assert (lock["timeouts"], lock["contended"]) == (4, 0)
+    assert 80e6 <= lock["timed_out_ns"] < 60e9
+    text = " ".join(found["text"].split())
+    assert re.search(
+        r" 1\. mutex hot, .* waited \d[\d.]* m?s in vain: 4 calls timed out; 1 acquisition without a wait", text
+    ), text
+    assert "No thread has waited" not in text and "1 lock without a wait" not in text
+
+
 @pytest.mark.parametrize("options", [("--rwlock", FIRST, "--mutex", MUTEX), ("--rwlock", LAST)])
 def test_any_choice_of_locks(profile, options):
     planted(profile(HOT, "reader", options=options), "hot_rw", "reader")

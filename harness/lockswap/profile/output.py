@@ -103,6 +103,7 @@ def _lock(lock: Lock) -> dict:
         "wait_ns": lock.wait_ns,
         "failed_tries": lock.failed_tries,
         "timeouts": lock.timeouts,
+        "timed_out_ns": lock.timed_out_ns,
         "signals": lock.signals,
         "modes": {name: _mode(lock, name) for name in modes},
         "pairs": [_pair(pair) for pair in sorted(lock.pairs.values(), key=lambda pair: -pair.wait_ns)],

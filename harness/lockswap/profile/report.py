@@ -34,7 +34,7 @@ _WORDS = {EXCLUSIVE: "writer", SHARED: "reader", "unknown": "thread"}
 
 def as_text(profile: Profile, top: int) -> str:
     lines = [_title(profile)]
-    waited = [lock for lock in profile.locks if lock.contended]
+    waited = [lock for lock in profile.locks if lock.contended or lock.timeouts]
     for number, lock in enumerate(waited[:top], 1):
         lines += ["", *_lock(number, lock, profile)]
     going_on = [one for one in profile.unfinished if one.lock.kind in LOCKS]
@@ -74,21 +74,27 @@ def wrapped(text: str, first: str, more: str) -> str:
 
 def _lock(number: int, lock: Lock, profile: Profile) -> list[str]:
     lines = [wrapped(f"{lock.kind} {_named(lock)}", f"{number:>2}. ", "    ")]
-    shares = share(lock.wait_ns / profile.wait_ns) if profile.wait_ns else "0 %"
-    lines.append(
-        wrapped(
-            f"waited {time(lock.wait_ns)} ({shares} of all), in {lock.contended:,} of {lock.acquisitions:,} "
-            f"acquisitions ({share(lock.contended / lock.acquisitions)}); {_quantiles(lock.waits, lock.most_wait_ns)}",
-            "    ",
-            "      ",
-        )
-    )
+    if lock.contended:
+        lines.append(wrapped(_waited(lock, profile), "    ", "      "))
+    if lock.timeouts:
+        text = f"waited {time(lock.timed_out_ns)} in vain: {plural(lock.timeouts, 'call')} timed out"
+        if not lock.contended:
+            text += f"; {plural(lock.acquisitions, 'acquisition')} without a wait"
+        lines.append(wrapped(text, "    ", "      "))
     for mode, word in ((EXCLUSIVE, "held"), (SHARED, "read")):
         if lock.modes[mode].acquisitions:
             lines.append(wrapped(f"{word}: {_held(lock, mode)}", "    ", "      "))
     for pair in lock.by_sites()[:_PAIRS]:
         lines += _pair(lock, pair)
     return lines
+
+
+def _waited(lock: Lock, profile: Profile) -> str:
+    shares = share(lock.wait_ns / profile.wait_ns) if profile.wait_ns else "0 %"
+    return (
+        f"waited {time(lock.wait_ns)} ({shares} of all), in {lock.contended:,} of {lock.acquisitions:,} "
+        f"acquisitions ({share(lock.contended / lock.acquisitions)}); {_quantiles(lock.waits, lock.most_wait_ns)}"
+    )
 
 
 def _named(lock: Lock) -> str:
@@ -113,8 +119,6 @@ def _held(lock: Lock, which: str) -> str:
         words.append(f"{share(mode.acquisitions / lock.acquisitions)} of acquisitions")
     if which == EXCLUSIVE and lock.failed_tries:
         words.append(f"{lock.failed_tries:,} failed tries")
-    if which == EXCLUSIVE and lock.timeouts:
-        words.append(f"{lock.timeouts:,} timeouts")
     return "; ".join(words)
 
 
@@ -182,9 +186,11 @@ def _how_long(wait: Unfinished) -> str:
 def _rest(profile: Profile, waited: list[Lock], top: int) -> list[str]:
     lines = []
     if len(waited) > top:
-        rest = sum(lock.wait_ns for lock in waited[top:])
+        rest = sum(lock.wait_ns + lock.timed_out_ns for lock in waited[top:])
         lines.append(f"{plural(len(waited) - top, 'lock')} more: {time(rest)} waited; --top shows more")
-    idle = [lock for lock in profile.locks if not lock.contended and not _still_waiting(lock, profile)]
+    idle = [
+        lock for lock in profile.locks if not lock.contended and not lock.timeouts and not _still_waiting(lock, profile)
+    ]
     if idle:
         taken = sum(lock.acquisitions for lock in idle)
         lines.append(f"{plural(len(idle), 'lock')} without a wait, taken {taken:,} times")
@@ -262,6 +268,7 @@ def _sleeps(profile: Profile) -> list[str]:
     if not slept:
         return []
     seen = sum(lock.contended for lock in [*profile.locks, *profile.conds, *profile.meetings])
+    seen += sum(lock.timeouts for lock in [*profile.locks, *profile.meetings])  # of conds they are among those
     text = f"Threads slept {plural(slept, 'time')}; {plural(seen, 'wait')} {'is' if seen == 1 else 'are'} seen"
     if profile.unfinished:
         text += f", and {len(profile.unfinished)} that had not ended"

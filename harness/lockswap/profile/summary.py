@@ -100,6 +100,7 @@ class Lock:
     threads: int = 0
     failed_tries: int = 0
     timeouts: int = 0
+    timed_out_ns: int = 0  # what those waited in vain
     signals: int = 0
     modes: dict[str, Mode] = field(default_factory=lambda: {EXCLUSIVE: Mode(), SHARED: Mode()})
     pairs: dict[tuple, Pair] = field(default_factory=dict)
@@ -237,7 +238,7 @@ def summarise(recorded: dict, run: object) -> Profile:
         for one in process["chains"]:
             if one["pair"] in numbered and one["cause"] in numbered:
                 numbered[one["pair"]][1].causes.append(Cause(*numbered[one["cause"]], one["ns"]))
-    ranked = sorted(locks.values(), key=lambda lock: (-lock.wait_ns, -lock.acquisitions))
+    ranked = sorted(locks.values(), key=lambda lock: (-lock.wait_ns - lock.timed_out_ns, -lock.acquisitions))
     return Profile(
         run,
         recorded.get("threshold_ns", 0),
@@ -301,7 +302,7 @@ def _rule(process: dict, one: dict, name: str) -> str:
 
 
 def _count(lock: Lock, one: dict) -> None:
-    for name in ("objects", "threads", "failed_tries", "timeouts", "signals"):
+    for name in ("objects", "threads", "failed_tries", "timeouts", "timed_out_ns", "signals"):
         setattr(lock, name, getattr(lock, name) + one[name])
     for mode in (EXCLUSIVE, SHARED):
         if mode in one:
