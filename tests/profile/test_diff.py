@@ -148,3 +148,18 @@ def test_another_json_is_no_profile(tmp_path):
     (tmp_path / "profile.json").write_text('{"wall_s": 1}')
     done = lockswap("profile", "--diff", tmp_path, tmp_path)
     assert done.returncode == 2 and "it is no profile" in done.stderr, done
+
+
+def test_what_was_recorded_after_the_report_counts(both, tmp_path):
+    """--from writes profile.json into the folder; later processes record there, too."""
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+    env |= {"LOCKSWAP_PROFILE": str(folder), "LD_PRELOAD": str(ROOT / "build/liblockswap.so")}
+    taken = []
+    for _ in range(2):
+        subprocess.run([HOT, "sleep", "1000"], env=env, check=True, timeout=120)
+        found = compared(folder, both["short"])
+        taken.append(next(one for one in found["locks"] if one["name"] == "cold")["before"]["acquisitions"])
+        assert lockswap("profile", "--from", folder).returncode == 0
+    assert taken == [4000, 8000]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockswap.base.errors import UserError
+from lockswap.profile.recording import SUFFIX
 
 BETTER, WORSE, SAME, MIXED, FEW = "better", "worse", "the same", "can't tell", "too few waits"
 _LEAST_CHANGE = 1.1  # times: less is the same
@@ -93,9 +94,9 @@ class Difference:
 
 
 def load(path: Path, recorded: Callable[[Path], dict]) -> Run:
-    """recorded: the data of a folder that has only what processes recorded."""
+    """recorded: the data of a folder, from what processes recorded there."""
     file = path / "profile.json" if path.is_dir() else path
-    if path.is_dir() and not file.exists():
+    if path.is_dir() and _is_old(file):
         data = recorded(path)
     else:
         try:
@@ -114,6 +115,14 @@ def load(path: Path, recorded: Callable[[Path], dict]) -> Run:
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"--diff {path}: it is no profile; name two folders that -o wrote") from error
     return run
+
+
+def _is_old(file: Path) -> bool:
+    """Processes have recorded there since it was written, or it was not."""
+    if not file.exists():
+        return True
+    written = file.stat().st_mtime_ns
+    return any(one.stat().st_mtime_ns > written for one in file.parent.glob(f"*{SUFFIX}"))
 
 
 def compare(before: Run, after: Run) -> Difference:
