@@ -267,6 +267,9 @@ def test_under_the_command(tmp_path):
             assert time.monotonic() < end
         (pid,) = pids
         ask(pid, waiting(2))
+        for command in (["why"], ["top"], ["profile", "--pid"]):
+            says = f"process {run.pid} is `lockswap profile`; ask about its program, process {pid}"
+            refused(*command, run.pid, says=says)
         os.kill(pid, 9)
     finally:
         for left in children(run.pid):

@@ -5,6 +5,7 @@ import pwd
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -119,12 +120,25 @@ class Attached:
             raise UserError(f"process {self.pid} {state}; there is nothing to look at")
         return [_mapping(line) for line in lines]
 
+    def _profiled(self) -> int | None:
+        """The program, if this is the command that waits for it."""
+        try:
+            words = (self._proc / "cmdline").read_text(errors="replace").split("\0")
+            children = [pid for file in self._proc.glob("task/*/children") for pid in file.read_text().split()]
+        except OSError:
+            return None
+        if ("lockswap", "profile") not in {(Path(one).name, other) for one, other in pairwise(words)}:
+            return None
+        return next((int(pid) for pid in children if _is_recorded(Path(f"/proc/{pid}"))), None)
+
     def _find_recording(self) -> Path:
         paths = {one.path for one in self._maps}
         recordings = {path for path in paths if path.removesuffix(" (deleted)").endswith(SUFFIX)}
         if not recordings:
             if any(re.search(r"/liblockswap\.so", path) for path in paths):
                 raise UserError(f"process {self.pid} runs under lockswap, but is not recorded; {_HOW}")
+            if (program := self._profiled()) is not None:
+                raise UserError(f"process {self.pid} is `lockswap profile`; ask about its program, process {program}")
             raise UserError(f"process {self.pid} runs without lockswap; {_HOW}")
         path = min(recordings)
         if path.endswith(" (deleted)"):
@@ -144,6 +158,13 @@ class Attached:
 def has_ended(pid: int) -> bool:
     folder = Path(f"/proc/{pid}")
     return not folder.is_dir() or _is_zombie(folder)
+
+
+def _is_recorded(proc: Path) -> bool:
+    try:
+        return f"{SUFFIX}\n" in (proc / "maps").read_text(errors="replace")
+    except OSError:
+        return False
 
 
 def _mapping(line: str) -> Mapping:
