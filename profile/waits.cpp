@@ -314,7 +314,8 @@ void charge_pending(Thread& t, bool now) noexcept {
   if (!look_up(t.pending.release, f)) f = {};
   if (f.stack == kNotYet) {
     if (!now) return;
-    f.stack = stack_of(f.caller);  // it has not run since, perhaps: its first frame will do
+    // It has not run since, perhaps: its first frame will do.
+    f.stack = f.caller != nullptr ? stack_of(f.caller) : 0;
   }
   charge(t, t.pending, f);
   t.pending = {};

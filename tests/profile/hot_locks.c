@@ -640,9 +640,9 @@ static void give_up(void) {
 
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
-  if (strcmp(name, "sleep") == 0) {  // sleep [US]
+  if (strcmp(name, "sleep") == 0) {  // sleep [US [ROUNDS]]
     if (argc > 2) held_us = atol(argv[2]);
-    run(holder, waiter, 40);
+    run(holder, waiter, argc > 3 ? atol(argv[3]) : 40);
   } else if (strcmp(name, "once") == 0) {  // one long hold, never expected
     atomic_store(&waiter_is_there, 0);
     held_us = 100000;

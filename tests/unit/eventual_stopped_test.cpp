@@ -51,38 +51,33 @@ class EventualKept : public testing::Test {
   struct sigaction before_;
 };
 
-TEST_F(EventualKept, APollingThreadTakesNothingFromOneThatComes) {
-  EventualMutex<Native, Park<Native>> lock;
-  lock.lock();
+// `take` and `leave` are the waiting thread's, `poll` and `end` those of one that polls.
+template <class Take, class Leave, class Poll, class End>
+void a_polling_thread_takes_nothing(Take take, Leave leave, Poll poll, End end) {
+  take();
   std::atomic<bool> had = false;
   Sleeper waiter([&] {
-    lock.lock();
+    take();
     had = true;
-    lock.unlock();
+    leave();
   });
   waiter.until_asleep();
-  lock.unlock();
-  while (!lock.try_lock()) {}
+  leave();
+  while (!poll()) {}
   EXPECT_TRUE(had);
-  lock.unlock();
+  end();
   waiter.join();
 }
-
+TEST_F(EventualKept, APollingThreadTakesNothingFromOneThatComes) {
+  EventualMutex<Native, Park<Native>> lock;
+  const auto unlock = [&] { lock.unlock(); };
+  a_polling_thread_takes_nothing([&] { lock.lock(); }, unlock, [&] { return lock.try_lock(); },
+                                 unlock);
+}
 TEST_F(EventualKept, APollingReaderTakesNothingFromAWriterThatComes) {
   EventualRw<Native, Park<Native>> lock;
-  lock.write_lock();
-  std::atomic<bool> had = false;
-  Sleeper waiter([&] {
-    lock.write_lock();
-    had = true;
-    lock.write_unlock();
-  });
-  waiter.until_asleep();
-  lock.write_unlock();
-  while (!lock.try_read_lock()) {}
-  EXPECT_TRUE(had);
-  lock.read_unlock();
-  waiter.join();
+  a_polling_thread_takes_nothing([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
+                                 [&] { return lock.try_read_lock(); }, [&] { lock.read_unlock(); });
 }
 
 TEST_F(EventualKept, APollingThreadTakesItFromOneThatIsStopped) {

@@ -161,7 +161,7 @@ class Profile:
     meetings: list[Lock]
     processes: list[dict]
     changed: list[str]  # files that are not what ran any more
-    unfinished: list[Unfinished]  # the longest first
+    unfinished: list[Unfinished] = field(default_factory=list)  # the longest first
 
     @property
     def wait_ns(self) -> int:

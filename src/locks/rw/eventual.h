@@ -18,8 +18,7 @@
 //   1. counts itself, sleeps on `gate`; called, it comes in unless a writer was faster
 //   2. after its time it sets kDemand
 //   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
-//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped.
-//      Where readers are in it may have to wait for longer, see Fairness
+//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
 // Steps of a writer's release, beside the line's:
 //   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
 //   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
@@ -222,15 +221,14 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
     for (;;) {
       const bool may = may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
-      // Kept, and nobody is in: the front may be stopped.
-      const bool idle = (v & kBusy) == 0 && EventualAttempt::periods(attempt) != 0;
-      const bool impatient = (v & kLocked) == 0 && EventualAttempt::is_impatient(attempt);
-      if (!may && !idle && !impatient) return false;
+      const bool joins = (v & Word::kReaders) != 0;
+      if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins)))
+        return false;
       // acquire: as in read_if_open.
       if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
       const std::uint32_t next = EventualAttempt::next_level(attempt);
       // relaxed, both: it decides nothing but times, and may be lost.
-      if (!may && !idle && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
+      if (!may && joins && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
       return true;
     }
   }

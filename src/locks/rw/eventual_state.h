@@ -39,8 +39,9 @@ struct EventualAttempt {
   static std::uint32_t periods(std::uint32_t attempt) noexcept {
     return (attempt & ((1u << kLevelShift) - 1)) - 1;
   }
-  static bool is_impatient(std::uint32_t attempt) noexcept {
-    return periods(attempt) >= 1u << (attempt >> kLevelShift);
+  // Where no reader is in, the front may be stopped: no level counts then.
+  static bool is_impatient(std::uint32_t attempt, bool beside_readers) noexcept {
+    return periods(attempt) >= 1u << (beside_readers ? attempt >> kLevelShift : 0);
   }
   static std::uint32_t next_level(std::uint32_t attempt) noexcept {
     return std::min((attempt >> kLevelShift) + 1, kMostLevel);
