@@ -17,6 +17,7 @@
 #include "platform/line_events.h"
 #include "platform/memory.h"
 #include "platform/naps.h"
+#include "platform/one_at_a_time.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/real_time.h"
@@ -116,11 +117,12 @@ struct Native {
   static void begins_phase() noexcept { ++per_thread<LineEvents>.phases; }
   // Longer than threads wait in line for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
-  static constexpr std::uint32_t reads_per_clock() noexcept { return 16; }
+  static constexpr std::uint32_t reads_per_clock() noexcept { return 64; }
 
   // --- waiting
   using Spins = lockswap::Spins;
   using Naps = lockswap::Naps;
+  using OneAtATime = lockswap::OneAtATime;
   using Doubts = lockswap::Doubts;
   // At start-up, by one thread: how long threads spin at most before they sleep, with how many
   // processors, and how to find that out again. Once that is known, further calls do nothing: other

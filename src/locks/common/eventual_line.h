@@ -12,11 +12,12 @@
 //   and a release reads no clock.
 // Files: eventual_word.h, the bits; eventual_front.h, the front; here, the line and the releases.
 // State (word: the flags, the number of threads in the line, and what the lock adds; calls):
-//   word   kLocked, kFront, kHandOff, kFrontSleeps, kCalled, doubts, waiters
+//   word   kLocked, kFront, kHandOff, kFrontSleeps, kCalled, kUrgent, kCounts, doubts, waiters
 //   calls  changes when a thread of the line is called
 //   states of the lock: held (busy); kept (not busy, kHandOff); open (neither)
 // Steps of a waiter:
-//   0. while a wake-up is under way, and the lock is seldom busy, it naps and looks again
+//   0. it naps, where one running thread alone is faster than two; and naps and looks again while a
+//      wake-up is under way, where the lock is seldom busy
 //   1. without a front and a line it becomes the front; else it counts itself into the line, and
 //      sleeps on `calls`
 //   2. called, it takes the lock if that is open; else it becomes the front if there is none; else
@@ -34,7 +35,7 @@
 // Steps of a release:
 //   1. without a front, with a line of which nobody is called: sets kCalled, then changes `calls`
 //      (both before the lock is free, since afterwards the object may be gone)
-//   2. frees the lock by one update
+//   2. frees the lock by one update. With kCounts it counts itself first, or takes kCounts away
 //   3. wakes one of the front and the urgent threads, the highest priority first, or one of the
 //      line, if this release has to; the same update as in 2 took kFrontSleeps and kUrgent away. An
 //      urgent thread that was woken sets kUrgent again as it takes the lock or goes: others may
@@ -80,7 +81,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
   using Front::be_front, Front::be_urgent, Front::is_urgent, Front::more_, Front::call,
-      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled,
+      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled, Front::kCounts,
       Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel, Front::kHandOff,
       Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kSleeps, Front::kWaiter,
       Front::kWaiters, Front::must_call, Front::word_;
@@ -116,6 +117,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
 
   // True: the lock is held. False: the deadline (nullptr: none) has passed.
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
+    if (const std::uint64_t time = advised_nap(); time != 0) nap(time, deadline);
     if (look_for_a_while([this] { return take_open(); })) return true;
     if (is_urgent()) return be_urgent(deadline);
     if (W::kParks && take_after_nap(deadline)) return true;
@@ -138,6 +140,24 @@ class EventualLine : protected EventualFront<P, W, Layout> {
         if (word_.compare_exchange(v, v + kWaiter, release)) return in_line(calls, deadline);
       }
     }
+  }
+
+  // Of a thread that has found the lock taken: for how many nanoseconds it naps before it goes on, 0
+  // if not at all. Where one running thread alone gets more done than several, it does
+  // (platform/one_at_a_time.h). It must have no place yet: for all others it comes later.
+  std::uint64_t advised_nap() noexcept {
+    if (!W::kParks || P::hand_off_after() == 0) return 0;
+    const auto advice = P::OneAtATime::advise(&word_);
+    if (advice.counts) {
+      Value v = word_.load(relaxed);  // the compare-exchange decides
+      // relaxed: it hands nothing on.
+      while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
+    }
+    return advice.nap != 0 && !is_urgent() ? advice.nap : 0;
+  }
+  void nap(std::uint64_t nanoseconds, const Deadline* deadline) noexcept {
+    Front::nap_until(within(deadline, nanoseconds));
+    P::OneAtATime::napped(&word_);
   }
 
   // A wake-up under way may take a time slice, where the kernel has put the woken thread behind a
@@ -175,18 +195,24 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   // For a lock without readers: the caller has it.
   void free() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
+    const Value rest = ~(kLocked | kSleeps | counting_ends(v));
     bool called = false;
     for (;;) {
       if (must_call(v)) {
         called |= call(v);
         continue;
       }
-      Value next = v & ~(kLocked | kSleeps);
+      Value next = v & rest;
       if ((next & kFront) == 0) next &= ~kDoubts;  // they were of a front that has the lock by now
       // release: the critical section; pairs with take_open and its like.
       if (word_.compare_exchange(v, next, release)) break;
     }
     wake_next(v, called);
+  }
+
+  // Of a release, which counts itself if that is asked: the bit that it takes away.
+  Value counting_ends(Value v) noexcept {
+    return (v & kCounts) != 0 && !P::OneAtATime::counted(&word_) ? kCounts : 0;
   }
 
   // After the release, which found v. The lock may be gone.

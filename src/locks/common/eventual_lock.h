@@ -16,7 +16,7 @@ namespace lockswap {
 
 struct EventualLockWord {
   using Value = std::uint32_t;
-  static constexpr Value kWaiter = 1u << 10;
+  static constexpr Value kWaiter = 1u << 11;
   static constexpr Value kWaiters = ~(kWaiter - 1);
   static constexpr Value kReaders = 0;
   static constexpr Value kPhase = 0;
@@ -27,7 +27,7 @@ struct EventualLockWord {
 template <Platform P, LineWaitPolicy<P> W>
 class EventualLock : EventualLine<P, W, EventualLockWord> {
   using Line = EventualLine<P, W, EventualLockWord>;
-  using Line::free, Line::kDoubts, Line::kLocked, Line::word_;
+  using Line::free, Line::kCounts, Line::kLocked, Line::word_;
 
  public:
   void lock() noexcept {
@@ -72,7 +72,7 @@ class EventualLock : EventualLine<P, W, EventualLockWord> {
   bool idle() const noexcept {
     // acquire: pairs with the release; a thread that sees the lock free may use its memory for
     // something else.
-    return word_.load(acquire) == 0;
+    return (word_.load(acquire) & ~kCounts) == 0;
   }
 
   // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.

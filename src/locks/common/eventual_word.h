@@ -37,7 +37,8 @@ struct EventualFlags {
   static constexpr Value kDoubt = 32;       // a try has found the lock kept
   static constexpr Value kDoubts = 15 * kDoubt;
   static constexpr Value kUrgent = 512;  // a thread with a real-time policy sleeps on the word
-  static constexpr Value kLineFlags = 0x3ff;
+  static constexpr Value kCounts = 1024;  // releases are counted (platform/one_at_a_time.h)
+  static constexpr Value kLineFlags = 0x7ff;
   static constexpr Value kMostDoubts = std::min<Value>(15, P::kMostInARow) * kDoubt;
   static constexpr Value kWaiter = Layout::kWaiter, kWaiters = Layout::kWaiters;
   static constexpr Value kBusy = kLocked | Layout::kReaders;

@@ -1,10 +1,10 @@
 // eventual: a running thread takes a free lock, and threads that wait get it by rationed hand-offs.
 //
 // Sources, idea, steps, fairness: common/eventual_line.h, which has all of what waits.
-// State (8 bytes, zero = free): the line's word (32 bits: its flags, 22 bits for the number of
+// State (8 bytes, zero = free): the line's word (32 bits: its flags, 21 bits for the number of
 //   those that wait in the line), `calls`.
 // Invariants: the line's.
-// Space: 2^22 waiting threads; more of them yield.
+// Space: 2^21 waiting threads; more of them yield.
 // Deviations: none from the line.
 // Destroy is safe: the last access is the compare-exchange of the release; what may follow is a
 //   wake of the address.

@@ -8,7 +8,7 @@
 //   release calls all of them at once. A reader that has waited for LOCKSWAP_HANDOVER_US demands a
 //   phase: then the next release of a writer keeps writers out until all readers that wait are in.
 // State (24 bytes, zero = free):
-//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (13), the
+//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (12), the
 //          four flags below, the line's flags
 //   calls  32 bits: the line's
 //   gate   32 bits: changes when waiting readers are called
@@ -33,7 +33,7 @@
 //   phases of readers and single writers alternate. Impatient readers delay a writer by less each
 //   time: one that began to wait at level L comes in after 2^L patiences, and raises the level to
 //   L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
-// Space: 2^22 readers at once, 16383 waiting readers, 8191 waiting writers; more that wait yield.
+// Space: 2^22 readers at once, 16383 waiting readers, 4095 waiting writers; more that wait yield.
 // Deviations: this is no published lock.
 // Destroy is safe: the last access of a release is one compare-exchange; what may follow is a wake
 //   of the addresses.
@@ -93,6 +93,14 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    if (EventualAttempt::periods(attempt) == 0) {
+      if (const std::uint64_t time = Line::advised_nap(); time != 0) {
+        leave(Word::kWaitingReader);
+        Line::nap(time, deadline);
+        attempt = read_arrive();
+        if (attempt == 0) return true;
+      }
+    }
     const bool is_in = Line::look_for_a_while([this, attempt] {
       Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
       return come_in(v, attempt);
@@ -166,7 +174,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
   // Half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
-  bool idle() const noexcept { return word_.load(acquire) == 0; }
+  bool idle() const noexcept { return (word_.load(acquire) & ~Line::kCounts) == 0; }
 
   // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool held) const noexcept {
@@ -272,9 +280,10 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   // A writer, a reader, or a waiting reader leaves.
   [[gnu::noinline]] void leave(Value unit) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
+    const Value ends = unit == Word::kWaitingReader ? 0 : Line::counting_ends(v);
     bool called = false, gate_called = false;
     for (;;) {
-      Value next = unit == Word::kWaitingReader ? without_waiting(v) : v - unit;
+      Value next = unit == Word::kWaitingReader ? without_waiting(v) : (v - unit) & ~ends;
       bool wakes = false;
       if (unit == kLocked && (v & Word::kWaitingReaders) != 0) {
         const bool demand = (v & Word::kDemand) != 0;

@@ -11,11 +11,11 @@ namespace lockswap {
 
 struct EventualRwWord {
   using Value = std::uint64_t;
-  static constexpr Value kPhase = 1u << 10;        // the readers that wait come before any writer
-  static constexpr Value kDemand = 1u << 11;       // one of them has waited for its time
-  static constexpr Value kGateCalled = 1u << 12;   // they were called, and none has looked
-  static constexpr Value kGateCalling = 1u << 13;  // the writer that is in is calling them
-  static constexpr Value kWaiter = 1u << 14;
+  static constexpr Value kPhase = 1u << 11;        // the readers that wait come before any writer
+  static constexpr Value kDemand = 1u << 12;       // one of them has waited for its time
+  static constexpr Value kGateCalled = 1u << 13;   // they were called, and none has looked
+  static constexpr Value kGateCalling = 1u << 14;  // the writer that is in is calling them
+  static constexpr Value kWaiter = 1u << 15;
   static constexpr Value kWaitingReader = 1u << 27;
   static constexpr Value kWaiters = kWaitingReader - kWaiter;
   // Above the half that the front sleeps on: readers that come and go are no change there. Many

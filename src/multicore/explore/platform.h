@@ -144,6 +144,15 @@ struct Explored {
     static bool are_worth(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
+  struct OneAtATime {
+    struct Advice {
+      std::uint64_t nap = 0;
+      bool counts = false;
+    };
+    static Advice advise(const void*) { return {}; }
+    static void napped(const void*) {}
+    static bool counted(const void*) { return false; }
+  };
   // Any time may have passed since the last one.
   struct Doubts {
     static bool counts(const void*) { return true; }

@@ -1,0 +1,181 @@
+// Whether one running thread alone gets more done at a lock than several: where threads do next to
+// nothing but lock and release, each update waits for a cache line that another processor has just
+// had, and a thread that has the line to itself does several times what all of them do.
+//
+// So both are tried at locks that threads often find taken, now and then: for kPhase as ever, and
+// for kPhase in which each thread that finds the lock taken naps, so that those that run become
+// fewer until none is in another's way. Releases are counted meanwhile. Where trials say that one
+// alone does more, threads nap there, for as long as later trials say so, too. It needs no knowledge
+// of what threads do in the lock and outside.
+//
+// A nap lasts for kNap, and for longer where that many threads nap that they come back too often.
+//
+// One trial is under way in the process, and begins kPeriod after the last one at the earliest; at a
+// lock of which the last few said the same, kSeldom such times. The lock's word has a bit that says
+// that releases are to be counted, which takes them through the slow path; the first one that is
+// not counted takes it away. Nobody naps where nobody spins (spins.h): on one processor one thread
+// is alone anyway.
+//
+// What is learned stands in a table by the word's address. What two threads write at once may be
+// lost: it decides nothing but times.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include "platform/atomic.h"
+#include "platform/by_address.h"
+#include "platform/clock.h"
+#include "platform/spins.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+
+class OneAtATime {
+ public:
+  static constexpr std::uint64_t kNap = 250'000;      // nanoseconds
+  static constexpr std::uint64_t kPhase = 250'000;    // nanoseconds
+  static constexpr std::uint64_t kPeriod = 1u << 25;  // nanoseconds: 34 ms
+  static constexpr std::uint32_t kSeldom = 8;
+  // Threads that find a lock taken within a period: a trial is worth while.
+  static constexpr std::uint32_t kHot = 64;
+  static constexpr std::uint32_t kBatch = 16;  // releases that a thread counts at once
+
+  struct Advice {
+    std::uint64_t nap = 0;  // nanoseconds
+    bool counts = false;    // releases are to be counted from now on
+  };
+
+  // Of a thread that has found the lock taken.
+  static Advice advise(const void* word) noexcept {
+    if (Spins::most() == 0) return {};
+    Cell& cell = cell_of(word);
+    Known known(cell.load(relaxed));  // relaxed, here and below: see the head
+    if (word_.load(relaxed) == word) return {.nap = go_on(cell, known.nap())};
+    const std::uint32_t now = period();
+    if (known.period != now) known.begin(now);
+    if (known.found > kHot && known.nap() == 0) return {};
+    known.found = std::min(known.found + 1, kMostFound);
+    cell.store(known.value(), relaxed);
+    const bool is_due = !known.is_sure() || (now + by_address(word, kCells)) % kSeldom == 0;
+    if (known.found != kHot || !is_due || last_.exchange(now, relaxed) == now)
+      return {.nap = known.nap()};
+    begin(word, known.nap());
+    return {.counts = true};
+  }
+
+  // Of a thread that has napped: a phase may be over.
+  static void napped(const void* word) noexcept {
+    if (word_.load(relaxed) == word) go_on(cell_of(word), 0);
+  }
+
+  // Of a thread that releases a lock whose releases are counted. False: they are no longer.
+  static bool counted(const void* word) noexcept {
+    if (word_.load(relaxed) != word) return false;
+    if (++per_thread<Batch>.releases % kBatch == 0) count_.fetch_add(kBatch, relaxed);
+    return true;
+  }
+
+  // For tests: what was learned at a word, which may be another's that has the same cell.
+  static void forget(const void* word) noexcept {
+    cell_of(word).store(0, relaxed);
+    last_.store(0, relaxed);
+    word_.store(nullptr, relaxed);
+  }
+
+ private:
+  struct Batch {
+    std::uint32_t releases;
+  };
+  using Cell = NativeAtomic<std::uint32_t>;
+  static constexpr std::size_t kCells = 1024;
+  static constexpr std::uint32_t kMostFound = 255;
+  // A cell: the period (16 bits), how many threads found the lock taken in it (8), how often the nap
+  // is doubled (4), the score (4): up by one for each trial that says that one alone is faster, else
+  // down.
+  struct Known {
+    explicit Known(std::uint32_t v) noexcept
+        : period(v >> 16), found(v >> 8 & 0xff), doubled(v >> 4 & 0xf), score((v & 0xf) ^ kFirst) {}
+    std::uint32_t value() const noexcept {
+      return period << 16 | found << 8 | doubled << 4 | (score ^ kFirst);
+    }
+    std::uint64_t nap() const noexcept { return score >= kFaster ? kNap << doubled : 0; }
+    bool is_sure() const noexcept { return score == 0 || score == kSurely; }
+    void begin(std::uint32_t now) noexcept {
+      if (found > kMany && doubled < kMostDoubled) ++doubled;
+      if (found < kFew && doubled > 0) --doubled;
+      period = now;
+      found = 0;
+    }
+    void learn(bool is_faster) noexcept {
+      if (is_faster) {
+        score = std::min(score + 1, kSurely);
+      } else if (score > 0) {
+        --score;
+      }
+    }
+    std::uint32_t period, found, doubled, score;
+
+   private:
+    static constexpr std::uint32_t kFirst = 1, kFaster = 2, kSurely = 3;
+    static constexpr std::uint32_t kFew = 64, kMany = 192, kMostDoubled = 4;
+  };
+  static Cell& cell_of(const void* word) noexcept { return cells_[by_address(word, kCells)]; }
+  static std::uint32_t period() noexcept {
+    timespec t;
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);  // some 5 ns, and a few milliseconds behind
+    const std::uint64_t ns = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+                             static_cast<std::uint64_t>(t.tv_nsec);
+    return static_cast<std::uint16_t>(ns / kPeriod);
+  }
+
+  // --- the trial: until those that nap have come back, together, alone
+  static constexpr std::uint32_t kNobodyNaps = 0, kTogether = 1, kAlone = 2;
+
+  static void begin(const void* word, std::uint64_t nap) noexcept {
+    lasts_.store(nap, relaxed);
+    since_.store(monotonic_ns(), relaxed);
+    phase_.store(kNobodyNaps, relaxed);
+    word_.store(word, relaxed);
+  }
+  // How long this thread naps, and the next phase or the end, if it is time for that. `nap`: where
+  // no trial is under way.
+  static std::uint64_t go_on(Cell& cell, std::uint64_t nap) noexcept {
+    const std::uint64_t now = monotonic_ns(), lasts = lasts_.load(relaxed);
+    std::uint64_t since = since_.load(relaxed);
+    const std::uint64_t passed = now - since;
+    const std::uint32_t phase = phase_.load(relaxed);
+    if (passed < lasts) return phase == kAlone ? lasts - passed : 0;
+    // One thread does what follows.
+    if (!since_.compare_exchange(since, now, relaxed)) return 0;
+    lasts_.store(kPhase, relaxed);
+    const std::uint64_t rate = count_.exchange(0, relaxed) * kPhase / (passed + 1);
+    // Where nobody came for that long the lock is no longer contended.
+    const bool says_nothing = passed > lasts + 2 * kPhase;
+    if (says_nothing || phase == kAlone) word_.store(nullptr, relaxed);
+    if (says_nothing) return nap;
+    if (phase == kAlone) {
+      Known known(cell.load(relaxed));
+      const std::uint64_t together = together_.load(relaxed);
+      known.learn(rate > together + together / 8);
+      cell.store(known.value(), relaxed);
+      return nap;
+    }
+    together_.store(rate, relaxed);
+    phase_.store(phase + 1, relaxed);
+    return phase == kTogether ? kPhase : 0;
+  }
+
+  static inline constinit NativeAtomic<std::uint32_t> last_{};  // the period of the last trial
+  static inline constinit NativeAtomic<const void*> word_{};    // of the trial's lock
+  static inline constinit NativeAtomic<std::uint32_t> phase_{};
+  static inline constinit NativeAtomic<std::uint64_t> since_{}, lasts_{};  // of the phase
+  static inline constinit NativeAtomic<std::uint64_t> together_{};  // releases in that phase
+  alignas(64) static inline constinit NativeAtomic<std::uint64_t> count_{};
+  alignas(64) static inline constinit std::array<Cell, kCells> cells_{};
+};
+
+}  // namespace lockswap
