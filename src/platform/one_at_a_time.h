@@ -34,14 +34,27 @@
 
 namespace lockswap {
 
-class OneAtATime {
+struct TrialClock {
+  static std::uint64_t now() noexcept { return monotonic_ns(); }
+  // A few milliseconds behind, in some 5 ns.
+  static std::uint64_t nearly_now() noexcept {
+    timespec t;
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(t.tv_nsec);
+  }
+};
+
+template <class Clock>
+class TriesOneAtATime {
  public:
-  static constexpr std::uint64_t kNap = 250'000;      // nanoseconds
-  static constexpr std::uint64_t kPhase = 250'000;    // nanoseconds
+  static constexpr std::uint64_t kNap = 30'000;     // nanoseconds; the kernel adds some 50 us
+  static constexpr std::uint64_t kPhase = 250'000;  // nanoseconds
+  static constexpr std::uint64_t kSettle = 1'000'000;
   static constexpr std::uint64_t kPeriod = 1u << 25;  // nanoseconds: 34 ms
   static constexpr std::uint32_t kSeldom = 8;
-  // Threads that find a lock taken within a period: a trial is worth while.
-  static constexpr std::uint32_t kHot = 64;
+  // Threads that find a lock taken within a period: a trial is worth while; and where threads nap.
+  static constexpr std::uint32_t kHot = 64, kWarm = 8;
   static constexpr std::uint32_t kBatch = 16;  // releases that a thread counts at once
 
   struct Advice {
@@ -57,11 +70,12 @@ class OneAtATime {
     if (word_.load(relaxed) == word) return {.nap = go_on(cell, known.nap())};
     const std::uint32_t now = period();
     if (known.period != now) known.begin(now);
-    if (known.found > kHot && known.nap() == 0) return {};
+    const std::uint32_t enough = known.nap() != 0 ? kWarm : kHot;
+    if (known.found > enough && known.nap() == 0) return {};
     known.found = std::min(known.found + 1, kMostFound);
     cell.store(known.value(), relaxed);
     const bool is_due = !known.is_sure() || (now + by_address(word, kCells)) % kSeldom == 0;
-    if (known.found != kHot || !is_due || last_.exchange(now, relaxed) == now)
+    if (known.found != enough || !is_due || last_.exchange(now, relaxed) == now)
       return {.nap = known.nap()};
     begin(word, known.nap());
     return {.counts = true};
@@ -83,30 +97,35 @@ class OneAtATime {
   static void forget(const void* word) noexcept {
     cell_of(word).store(0, relaxed);
     last_.store(0, relaxed);
-    word_.store(nullptr, relaxed);
+    forget_trial();
   }
+  static void forget_trial() noexcept { word_.store(nullptr, relaxed); }
 
  private:
   struct Batch {
     std::uint32_t releases;
   };
-  using Cell = NativeAtomic<std::uint32_t>;
+  using Cell = NativeAtomic<std::uint64_t>;
   static constexpr std::size_t kCells = 1024;
-  static constexpr std::uint32_t kMostFound = 255;
-  // A cell: the period (16 bits), how many threads found the lock taken in it (8), how often the nap
-  // is doubled (4), the score (4): up by one for each trial that says that one alone is faster, else
+  static constexpr std::uint32_t kMostFound = 0xffff;
+  // A cell: the period (32 bits), how many threads found the lock taken in it (16), how often the nap
+  // is doubled (8), the score (8): up by one for each trial that says that one alone is faster, else
   // down.
   struct Known {
-    explicit Known(std::uint32_t v) noexcept
-        : period(v >> 16), found(v >> 8 & 0xff), doubled(v >> 4 & 0xf), score((v & 0xf) ^ kFirst) {}
-    std::uint32_t value() const noexcept {
-      return period << 16 | found << 8 | doubled << 4 | (score ^ kFirst);
+    explicit Known(std::uint64_t v) noexcept
+        : period(v >> 32),
+          found(v >> 16 & 0xffff),
+          doubled(v >> 8 & 0xff),
+          score((v & 0xff) ^ kFirst) {}
+    std::uint64_t value() const noexcept {
+      return std::uint64_t{period} << 32 | found << 16 | doubled << 8 | (score ^ kFirst);
     }
     std::uint64_t nap() const noexcept { return score >= kFaster ? kNap << doubled : 0; }
     bool is_sure() const noexcept { return score == 0 || score == kSurely; }
     void begin(std::uint32_t now) noexcept {
-      if (found > kMany && doubled < kMostDoubled) ++doubled;
-      if (found < kFew && doubled > 0) --doubled;
+      const std::uint32_t many = kMany >> doubled / 2;
+      if (found > many && doubled < kMostDoubled) ++doubled;
+      if (found < many / 2 && doubled > 0) --doubled;
       period = now;
       found = 0;
     }
@@ -120,31 +139,27 @@ class OneAtATime {
     std::uint32_t period, found, doubled, score;
 
    private:
-    static constexpr std::uint32_t kFirst = 1, kFaster = 2, kSurely = 3;
-    static constexpr std::uint32_t kFew = 64, kMany = 192, kMostDoubled = 4;
+    static constexpr std::uint32_t kFirst = 1, kFaster = 3, kSurely = 4;
+    static constexpr std::uint32_t kMany = 600, kMostDoubled = 6;
   };
   static Cell& cell_of(const void* word) noexcept { return cells_[by_address(word, kCells)]; }
   static std::uint32_t period() noexcept {
-    timespec t;
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);  // some 5 ns, and a few milliseconds behind
-    const std::uint64_t ns = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-                             static_cast<std::uint64_t>(t.tv_nsec);
-    return static_cast<std::uint16_t>(ns / kPeriod);
+    return static_cast<std::uint32_t>(Clock::nearly_now() / kPeriod);
   }
 
   // --- the trial: until those that nap have come back, together, alone
   static constexpr std::uint32_t kNobodyNaps = 0, kTogether = 1, kAlone = 2;
 
   static void begin(const void* word, std::uint64_t nap) noexcept {
-    lasts_.store(nap, relaxed);
-    since_.store(monotonic_ns(), relaxed);
+    lasts_.store(nap != 0 ? 2 * nap + kSettle : 0, relaxed);
+    since_.store(Clock::now(), relaxed);
     phase_.store(kNobodyNaps, relaxed);
     word_.store(word, relaxed);
   }
   // How long this thread naps, and the next phase or the end, if it is time for that. `nap`: where
   // no trial is under way.
   static std::uint64_t go_on(Cell& cell, std::uint64_t nap) noexcept {
-    const std::uint64_t now = monotonic_ns(), lasts = lasts_.load(relaxed);
+    const std::uint64_t now = Clock::now(), lasts = lasts_.load(relaxed);
     std::uint64_t since = since_.load(relaxed);
     const std::uint64_t passed = now - since;
     const std::uint32_t phase = phase_.load(relaxed);
@@ -173,9 +188,11 @@ class OneAtATime {
   static inline constinit NativeAtomic<const void*> word_{};    // of the trial's lock
   static inline constinit NativeAtomic<std::uint32_t> phase_{};
   static inline constinit NativeAtomic<std::uint64_t> since_{}, lasts_{};  // of the phase
-  static inline constinit NativeAtomic<std::uint64_t> together_{};  // releases in that phase
+  static inline constinit NativeAtomic<std::uint64_t> together_{};         // releases in that phase
   alignas(64) static inline constinit NativeAtomic<std::uint64_t> count_{};
   alignas(64) static inline constinit std::array<Cell, kCells> cells_{};
 };
+
+using OneAtATime = TriesOneAtATime<TrialClock>;
 
 }  // namespace lockswap

@@ -358,6 +358,11 @@ class RwBuilder {
         c.at_once = c.impatient = c.takes_back = true;
         c.bounds.timeouts = 3;
         c.quick_bounds = {s.threads.size() > 3 ? 0 : 1, 0, 0, 2};
+        if (!sleeps(name)) continue;  // nobody naps
+        Case& one = add_case("core/" + name + "-one-at-a-time", &core, s);
+        one.sampled = sampled;
+        one.impatient = one.leaves_to_one = true;
+        one.quick_bounds = c.quick_bounds;
       }
     };
     const std::size_t first = cases_.size();

@@ -489,6 +489,7 @@ Scenario Case::scenario() const {
     machine.wakes_one_at_a_time = wakes_one_at_a_time;
     Explored::hand_off_time = at_once ? 0 : 1;
     Explored::take_back_after = takes_back ? 1 : 0;
+    Explored::leaves_locks_to_one = leaves_to_one;
     // A thread that looks by itself finds a lock kept, finds it kept still, and takes it.
     machine.most_patience = takes_back && threads.size() > 3 ? 3 : Machine::kMostPatience;
     for (LockUnderTest* l : both) {

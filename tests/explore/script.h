@@ -60,6 +60,8 @@ struct Case {
   // Of a lock that rations hand-offs: each release hands off; a kept lock may be taken back.
   bool at_once = false;
   bool takes_back = false;
+  // Of such a lock: each thread that finds it taken naps, and has releases counted.
+  bool leaves_to_one = false;
   bool ticks = false;   // the clock goes on at each look: an inhibition lasts
   bool seldom = false;  // a reader thinks of the bias at every other slow read alone
   // A wake-up of one thread wakes the one that fell asleep first, as the kernel does.

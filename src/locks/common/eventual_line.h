@@ -81,10 +81,10 @@ class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
   using Front::be_front, Front::be_urgent, Front::is_urgent, Front::more_, Front::call,
-      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled, Front::kCounts,
-      Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel, Front::kHandOff,
-      Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kSleeps, Front::kWaiter,
-      Front::kWaiters, Front::must_call, Front::word_;
+      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled,
+      Front::kCounts, Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel,
+      Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kSleeps,
+      Front::kWaiter, Front::kWaiters, Front::must_call, Front::word_;
   using typename Front::Value;
 
   // --- taking
@@ -153,7 +153,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       // relaxed: it hands nothing on.
       while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
     }
-    return advice.nap != 0 && !is_urgent() ? advice.nap : 0;
+    if (advice.nap == 0 || is_urgent()) return 0;
+    return std::min<std::uint64_t>(advice.nap, kMostNap * P::hand_off_after());
   }
   void nap(std::uint64_t nanoseconds, const Deadline* deadline) noexcept {
     Front::nap_until(within(deadline, nanoseconds));
@@ -226,7 +227,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   }
 
  private:
-  static constexpr unsigned kLongestLook = 2;  // P::take_back() so often doubled
+  static constexpr std::uint64_t kMostNap = 4;  // times LOCKSWAP_HANDOVER_US
+  static constexpr unsigned kLongestLook = 2;   // P::take_back() so often doubled
 
   // Takes a lock that is kept for another thread, and not busy: it becomes `from`, but held.
   bool take_kept(Value& v, Value from) noexcept {

@@ -36,7 +36,7 @@ struct EventualFlags {
   static constexpr Value kCalled = 16;      // a thread of the line was called, and has not looked
   static constexpr Value kDoubt = 32;       // a try has found the lock kept
   static constexpr Value kDoubts = 15 * kDoubt;
-  static constexpr Value kUrgent = 512;  // a thread with a real-time policy sleeps on the word
+  static constexpr Value kUrgent = 512;   // a thread with a real-time policy sleeps on the word
   static constexpr Value kCounts = 1024;  // releases are counted (platform/one_at_a_time.h)
   static constexpr Value kLineFlags = 0x7ff;
   static constexpr Value kMostDoubts = std::min<Value>(15, P::kMostInARow) * kDoubt;

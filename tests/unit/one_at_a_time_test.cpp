@@ -1,0 +1,190 @@
+// Whether threads leave a lock to one of them: the rates that trials have found decide, lock by
+// lock.
+#include "platform/one_at_a_time.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "locks/mutex/eventual.h"
+#include "locks/rw/eventual.h"
+#include "platform/native.h"
+#include "wait/park.h"
+
+namespace lockswap {
+namespace {
+
+struct TestClock {
+  static inline std::uint64_t ns = 0;
+  static std::uint64_t now() { return ns; }
+  static std::uint64_t nearly_now() { return ns; }
+};
+using Tries = TriesOneAtATime<TestClock>;
+
+class OneAtATimeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Spins::prepare(1000, {.allowed = 2});
+    Tries::forget(&at_);
+  }
+  void TearDown() override { Spins::prepare(0, {.allowed = 2}); }
+
+  // Threads find the lock taken often, until a trial begins.
+  static void until_trial(const void* at) {
+    constexpr std::uint64_t kOften = 100'000;
+    for (std::uint64_t waited = 0; waited < 2 * Tries::kSeldom * Tries::kPeriod; waited += kOften) {
+      if (Tries::advise(at).counts) return;
+      TestClock::ns += kOften;
+    }
+    FAIL() << "no trial begins";
+  }
+  static void pass_phase(int releases, const void* at) {
+    for (int i = 0; i < releases; ++i)
+      EXPECT_TRUE(Tries::counted(at));
+    TestClock::ns += Tries::kPhase;
+  }
+  // A trial that counts so many releases in each phase.
+  void try_both(int together, int alone) {
+    const bool is_on = naps();
+    until_trial(&at_);
+    EXPECT_FALSE(naps()) << "threads nap while others have yet to come back";
+    if (is_on) {
+      TestClock::ns += Tries::kSettle + Tries::kPhase;
+      EXPECT_FALSE(naps()) << "threads nap while all take part";
+    }
+    pass_phase(together, &at_);
+    EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+    pass_phase(alone, &at_);
+    Tries::napped(&at_);
+    EXPECT_FALSE(Tries::counted(&at_)) << "the trial is over";
+  }
+  bool naps() { return Tries::advise(&at_).nap != 0; }
+
+  static constexpr int kFew = 16 * 20, kMany = 16 * 200;
+  std::uint64_t at_ = 0;
+};
+
+TEST_F(OneAtATimeTest, WhereNothingIsKnownNobodyNaps) {
+  for (std::uint32_t i = 0; i < Tries::kHot / 2; ++i)
+    EXPECT_FALSE(naps());
+}
+
+TEST_F(OneAtATimeTest, WhereNobodySpinsNothingIsTried) {
+  Spins::prepare(1000, {.allowed = 1});
+  for (std::uint32_t i = 0; i < 10 * Tries::kHot; ++i) {
+    EXPECT_FALSE(Tries::advise(&at_).counts);
+    EXPECT_FALSE(naps());
+  }
+}
+
+TEST_F(OneAtATimeTest, TwoTrialsDecide) {
+  try_both(kFew, kMany);
+  EXPECT_FALSE(naps());
+  try_both(kFew, kMany);
+  EXPECT_TRUE(naps());
+}
+
+TEST_F(OneAtATimeTest, WhereOneAloneIsSlowerNobodyNaps) {
+  for (int i = 0; i < 3; ++i) {
+    try_both(kMany, kFew);
+    EXPECT_FALSE(naps());
+  }
+}
+
+TEST_F(OneAtATimeTest, WhatWasLearnedChangesWithTheLock) {
+  for (int i = 0; i < 3; ++i)
+    try_both(kFew, kMany);
+  EXPECT_TRUE(naps());
+  try_both(kMany, kFew);
+  EXPECT_TRUE(naps()) << "one trial may be wrong";
+  try_both(kMany, kFew);
+  EXPECT_FALSE(naps());
+}
+
+// So one that is seldom taken costs nothing.
+TEST_F(OneAtATimeTest, ALockThatIsSeldomTakenIsNotTried) {
+  for (std::uint32_t i = 0; i < 100 * Tries::kHot; ++i) {
+    EXPECT_FALSE(Tries::advise(&at_).counts);
+    TestClock::ns += 2 * Tries::kPeriod / Tries::kHot;
+  }
+}
+
+TEST_F(OneAtATimeTest, ATrialAtALockThatNobodyTakesAnyMoreSaysNothing) {
+  for (int i = 0; i < 4; ++i) {
+    until_trial(&at_);
+    EXPECT_FALSE(naps());
+    pass_phase(kFew, &at_);
+    EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+    pass_phase(kMany, &at_);
+    TestClock::ns += 3 * Tries::kPhase;
+    Tries::napped(&at_);
+    EXPECT_FALSE(Tries::counted(&at_)) << "the trial is over";
+  }
+  EXPECT_FALSE(naps());
+}
+
+TEST_F(OneAtATimeTest, OneLockIsTriedAtATime) {
+  std::uint64_t other = 0;
+  until_trial(&at_);
+  until_trial(&other);
+  EXPECT_FALSE(Tries::counted(&at_));
+  EXPECT_TRUE(Tries::counted(&other));
+}
+
+// Naps come to last longer where many threads nap, as they come back more often; and shorter again.
+TEST_F(OneAtATimeTest, ManyThreadsNapForLonger) {
+  for (int i = 0; i < 3; ++i)
+    try_both(kFew, kMany);
+  const auto longest_nap = [this](int a_period) {
+    std::uint64_t longest = 0;
+    for (int i = 0; i < 20 * a_period; ++i) {
+      TestClock::ns += Tries::kPeriod / static_cast<std::uint64_t>(a_period);
+      const auto advice = Tries::advise(&at_);
+      if (advice.counts) Tries::forget_trial();
+      if (i > 10 * a_period) longest = std::max(longest, advice.nap);
+    }
+    return longest;
+  };
+  EXPECT_EQ(longest_nap(400), Tries::kNap);
+  EXPECT_EQ(longest_nap(2000), Tries::kNap << 6);
+  EXPECT_EQ(longest_nap(4), Tries::kNap);
+}
+
+// Threads that find it taken, until its releases are counted; then all of them are through.
+template <class Take, class Leave, class IsIdle>
+void a_free_lock_is_idle(Take take, Leave leave, IsIdle is_idle) {
+  Spins::prepare(1000, {.allowed = 2});
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) {
+      take();
+      leave();
+    }
+  });
+  for (int i = 0; i < 300'000; ++i) {
+    take();
+    leave();
+  }
+  ends = true;
+  other.join();
+  EXPECT_TRUE(is_idle());
+  Spins::prepare(0, {.allowed = 2});
+}
+TEST(OneAtATimeLocks, AFreeMutexIsIdle) {
+  for (int i = 0; i < 20; ++i) {
+    EventualMutex<Native, Park<Native>> lock;
+    a_free_lock_is_idle([&] { lock.lock(); }, [&] { lock.unlock(); }, [&] { return lock.idle(); });
+  }
+}
+TEST(OneAtATimeLocks, AFreeReaderWriterLockIsIdle) {
+  for (int i = 0; i < 20; ++i) {
+    EventualRw<Native, Park<Native>> lock;
+    a_free_lock_is_idle([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },
+                        [&] { return lock.idle(); });
+  }
+}
+
+}  // namespace
+}  // namespace lockswap
