@@ -125,6 +125,11 @@ def _rw2() -> list[Place]:
     return [place("pairs-1in2", 1.0), place("pairs-1in100", 1.4)]
 
 
+def _crowd() -> list[Place]:
+    asked = {"auto": both("reads", "writes")}
+    return [Place(f"pairs-{share}", threads, asked) for share in ("1in2", "1in100") for threads in (4, 8, 16)]
+
+
 def _cond() -> list[Place]:
     def asked(*names: str) -> dict[str, tuple[Asked, ...]]:
         return {OWN_CONDS: tuple(Asked((name,), least=2.0) for name in names)}
@@ -175,6 +180,7 @@ ROWS = {
     "cache_bench": Row("cache_bench, one shard", _cache_bench()),
     "mutex": Row("A mutex, with little or nothing inside and outside", _mutex()),
     "rw2": Row("A reader-writer lock back to back, 2 threads", _rw2()),
+    "crowd": Row("A reader-writer lock back to back, more threads than processors", _crowd()),
     "cond": Row("Condition variables of ours, glibc's mutexes", _cond()),
     "quota": Row("Half a processor by quota, 8 threads", _quota()),
     "tails": Row("RWBench, 32 threads, 1 % writes: how long the longest waits", _tails()),

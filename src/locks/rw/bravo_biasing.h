@@ -31,7 +31,7 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
       Base::kStarting, Base::kTrying, Base::suspend;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
-  // clock costs more than a read, so a thread does it at every 16th (P::reads_per_clock) slow read.
+  // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
   // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
   // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
   enum class Look : std::uint8_t { none, alone, met };

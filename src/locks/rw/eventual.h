@@ -57,6 +57,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   using Line = EventualLine<P, W, EventualRwWord>;
   using Word = EventualRwWord;
   using Value = Word::Value;
+  using Readers = EventualReaders<P>;
   using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
       Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
       Line::must_call, Line::word_;
@@ -93,13 +94,12 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
-    if (EventualAttempt::periods(attempt) == 0) {
-      if (const std::uint64_t time = Line::advised_nap(); time != 0) {
-        leave(Word::kWaitingReader);
-        Line::nap(time, deadline);
-        attempt = read_arrive();
-        if (attempt == 0) return true;
-      }
+    const bool is_new = EventualAttempt::periods(attempt) == 0;
+    if (const std::uint64_t time = is_new ? Line::advised_nap() : 0; time != 0) {
+      leave(Word::kWaitingReader);
+      Line::nap(time, deadline);
+      attempt = read_arrive();
+      if (attempt == 0) return true;
     }
     const bool is_in = Line::look_for_a_while([this, attempt] {
       Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
@@ -118,7 +118,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   bool try_read_lock() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
     while ((v & kLocked) == 0) {
-      const bool may = may_come_in(v), enters = may || (v & kDoubts) >= kMostDoubts;
+      const bool may = Readers::may_come_in(v), enters = may || (v & kDoubts) >= kMostDoubts;
       // A front that waits for readers is not in doubt.
       if (!may && ((v & kBusy) != 0 || !(enters || P::Doubts::counts(&word_)))) return false;
       const Value next = enters ? (may ? v : v & ~kDoubts) + Word::kReader : v + kDoubt;
@@ -191,27 +191,17 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
   static constexpr std::uint32_t kGateChannel = 1;
-  static constexpr Value kCalls = Word::kPhase | Word::kDemand | Word::kGateCalled;
 
-  static bool may_come_in(Value v) noexcept {
-    return (v & kLocked) == 0 && ((v & kHandOff) == 0 || (v & Word::kPhase) != 0);
-  }
   // Of a writer that waited, and is in or gives up. An open lock's readers wait for nobody.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
   }
-  // One waiting reader less. It has looked, so the next release may call again.
-  static Value without_waiting(Value v) noexcept {
-    v = (v - Word::kWaitingReader) & ~Word::kGateCalled;
-    return (v & Word::kWaitingReaders) != 0 ? v : v & ~(kCalls | kDoubts);
-  }
-
   [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
     const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
     Value v = word_.load(relaxed);                          // the compare-exchanges decide
     for (unsigned round = 0;;) {
-      if (may_come_in(v)) {
+      if (Readers::may_come_in(v)) {
         if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_if_open
       } else if ((v & Word::kWaitingReaders) == Word::kWaitingReaders) {
         P::step_aside(round++);
@@ -228,12 +218,13 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   // front that has none. False: v is new.
   bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
     for (;;) {
-      const bool may = may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
+      const bool may = Readers::may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
       const bool joins = (v & Word::kReaders) != 0;
       if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins)))
         return false;
       // acquire: as in read_if_open.
-      if (!word_.compare_exchange(v, without_waiting(v) + Word::kReader, acquire)) continue;
+      if (!word_.compare_exchange(v, Readers::without_waiting(v) + Word::kReader, acquire))
+        continue;
       const std::uint32_t next = EventualAttempt::next_level(attempt);
       // relaxed, both: it decides nothing but times, and may be lost.
       if (!may && joins && more_.level.load(relaxed) < next) more_.level.store(next, relaxed);
@@ -283,7 +274,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     const Value ends = unit == Word::kWaitingReader ? 0 : Line::counting_ends(v);
     bool called = false, gate_called = false;
     for (;;) {
-      Value next = unit == Word::kWaitingReader ? without_waiting(v) : (v - unit) & ~ends;
+      Value next = unit == Word::kWaitingReader ? Readers::without_waiting(v) : (v - unit) & ~ends;
       bool wakes = false;
       if (unit == kLocked && (v & Word::kWaitingReaders) != 0) {
         const bool demand = (v & Word::kDemand) != 0;

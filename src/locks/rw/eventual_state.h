@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "locks/common/eventual_word.h"
 #include "platform/concept.h"
 
 namespace lockswap {
@@ -27,6 +28,24 @@ struct EventualRwWord {
   struct More {
     typename P::template atomic<std::uint32_t> handed_off{}, gate{}, level{};
   };
+};
+
+// What readers find in a word.
+template <Platform P>
+struct EventualReaders {
+  using Flags = EventualFlags<P, EventualRwWord>;
+  using Word = EventualRwWord;
+  using Value = Word::Value;
+
+  static bool may_come_in(Value v) noexcept {
+    return (v & Flags::kLocked) == 0 && ((v & Flags::kHandOff) == 0 || (v & Word::kPhase) != 0);
+  }
+  // One waiting reader less. It has looked, so the next release may call again.
+  static Value without_waiting(Value v) noexcept {
+    constexpr Value kOfAll = Word::kPhase | Word::kDemand | Word::kGateCalled | Flags::kDoubts;
+    v = (v - Word::kWaitingReader) & ~Word::kGateCalled;
+    return (v & Word::kWaitingReaders) != 0 ? v : v & ~kOfAll;
+  }
 };
 
 // The attempt of a reader that waits: how often its patience has passed, and one; above that the
