@@ -68,8 +68,8 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Whether a thread naps before it lets itself be woken, and what it found then (platform/naps.h).
   { P::Naps::are_worth(&word) } -> std::same_as<bool>;
   P::Naps::learn(&word, true);
-  // What a thread does that finds a lock taken, that has napped then, and that releases a lock whose
-  // releases are counted (platform/one_at_a_time.h).
+  // What a thread does that finds a lock taken, that has napped then, and that releases a lock
+  // whose releases are counted (platform/one_at_a_time.h).
   { P::OneAtATime::advise(&word).nap } -> std::convertible_to<std::uint64_t>;
   { P::OneAtATime::advise(&word).counts } -> std::convertible_to<bool>;
   P::OneAtATime::napped(&word);

@@ -5,16 +5,16 @@
 // So both are tried at locks that threads often find taken, now and then: for kPhase as ever, and
 // for kPhase in which each thread that finds the lock taken naps, so that those that run become
 // fewer until none is in another's way. Releases are counted meanwhile. Where trials say that one
-// alone does more, threads nap there, for as long as later trials say so, too. It needs no knowledge
-// of what threads do in the lock and outside.
+// alone does more, threads nap there, for as long as later trials say so, too. It needs to know
+// nothing of what threads do in the lock and outside.
 //
 // A nap lasts for kNap, and for longer where that many threads nap that they come back too often.
 //
-// One trial is under way in the process, and begins kPeriod after the last one at the earliest; at a
-// lock of which the last few said the same, kSeldom such times. The lock's word has a bit that says
-// that releases are to be counted, which takes them through the slow path; the first one that is
-// not counted takes it away. Nobody naps where nobody spins (spins.h): on one processor one thread
-// is alone anyway.
+// One trial is under way in the process, and begins kPeriod after the last one at the earliest; at
+// a lock of which the last few said the same, kSeldom such times. The lock's word has a bit that
+// says that releases are to be counted, which takes them through the slow path; the first one that
+// is not counted takes it away. Nobody naps where nobody spins (spins.h): on one processor one
+// thread is alone anyway.
 //
 // What is learned stands in a table by the word's address. What two threads write at once may be
 // lost: it decides nothing but times.
@@ -108,9 +108,9 @@ class TriesOneAtATime {
   using Cell = NativeAtomic<std::uint64_t>;
   static constexpr std::size_t kCells = 1024;
   static constexpr std::uint32_t kMostFound = 0xffff;
-  // A cell: the period (32 bits), how many threads found the lock taken in it (16), how often the nap
-  // is doubled (8), the score (8): up by one for each trial that says that one alone is faster, else
-  // down.
+  // A cell: the period (32 bits), how many threads found the lock taken in it (16), how often the
+  // nap is doubled (8), the score (8): up by one for each trial that says that one alone is faster,
+  // else down.
   struct Known {
     explicit Known(std::uint64_t v) noexcept
         : period(v >> 32),

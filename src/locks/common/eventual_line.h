@@ -142,8 +142,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     }
   }
 
-  // Of a thread that has found the lock taken: for how many nanoseconds it naps before it goes on, 0
-  // if not at all. Where one running thread alone gets more done than several, it does
+  // Of a thread that has found the lock taken: for how many nanoseconds it naps before it goes on,
+  // 0 if not at all. Where one running thread alone gets more done than several, it does
   // (platform/one_at_a_time.h). It must have no place yet: for all others it comes later.
   std::uint64_t advised_nap() noexcept {
     if (!W::kParks || P::hand_off_after() == 0) return 0;
