@@ -126,7 +126,7 @@ concept ReadHolds = AlikeHolds<std::conditional_t<probe::has_tokens<Core>, probe
 template <class Core>
 concept RwCore = LockCore<Core> &&
     requires(Core& core, const Core& glimpse, std::uint32_t attempt, const Deadline* deadline) {
-  // Arrives, which is what fairness counts from. Never waits.
+  // Arrives, which is what fairness counts from, unless read_wait arrives anew. Never waits.
   { core.read_arrive() } -> std::same_as<std::uint32_t>;
   // Goes on with an attempt that did not get the lock; nullptr: without a deadline. True: the
   // read lock is held, and with tokens `attempt` is now its token. False: the deadline has

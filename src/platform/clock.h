@@ -17,6 +17,7 @@ struct Deadline {
 };
 // For a deadline that is nothing but patience.
 inline constexpr timespec kNoTime{std::numeric_limits<time_t>::max(), 0};
+inline bool has_no_time(const Deadline& d) noexcept { return d.at.tv_sec == kNoTime.tv_sec; }
 
 // What POSIX demands of a deadline that a program gives.
 inline bool is_valid_clock(clockid_t clock) noexcept {

@@ -35,9 +35,11 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // that thread (common/eventual_line.h); 0: not at all. In nanoseconds, at most a minute.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
   // Of such a lock, for those that count or check: the calling thread has that lock, which was kept
-  // for it; or it releases a lock to readers that wait, before any writer. Both order nothing.
+  // for it; or it releases a lock to readers that wait, before any writer; or it leaves a taken
+  // lock to a thread that runs alone. They order nothing.
   P::handed_off(&deadline);
   P::begins_phase();
+  P::naps();
   // How long a lock that is kept for a thread waits for that thread, which may be stopped. 0: for
   // ever. In nanoseconds.
   { P::take_back() } -> std::same_as<std::uint64_t>;
@@ -68,8 +70,9 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Whether a thread naps before it lets itself be woken, and what it found then (platform/naps.h).
   { P::Naps::are_worth(&word) } -> std::same_as<bool>;
   P::Naps::learn(&word, true);
-  // What a thread does that finds a lock taken, that has napped then, and that releases a lock
-  // whose releases are counted (platform/one_at_a_time.h).
+  // Whether a thread leaves a lock to one that runs alone (platform/one_at_a_time.h). Asked by a
+  // thread that finds the lock taken; said by one that has napped; said by one that releases a lock
+  // whose releases are counted, and answered by whether they still are.
   { P::OneAtATime::advise(&word).nap } -> std::convertible_to<std::uint64_t>;
   { P::OneAtATime::advise(&word).counts } -> std::convertible_to<bool>;
   P::OneAtATime::napped(&word);

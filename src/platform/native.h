@@ -115,6 +115,7 @@ struct Native {
   // The thread remembers it until the contract counts what it has done (posix/count_line.h).
   static void handed_off(const void*) noexcept { ++per_thread<LineEvents>.hand_offs; }
   static void begins_phase() noexcept { ++per_thread<LineEvents>.phases; }
+  static void naps() noexcept { ++per_thread<LineEvents>.naps; }
   // Longer than threads wait in line for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t reads_per_clock() noexcept { return 64; }

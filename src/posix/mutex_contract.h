@@ -177,6 +177,7 @@ class MutexContract {
                                : poll_until<P>(*deadline, [&f] { return f.core.try_lock(); });
       if (!is_held) {
         Count::on(&f, Event::mutex_timeout);
+        count_line<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
         return ETIMEDOUT;
       }
     }
@@ -257,7 +258,7 @@ class MutexContract {
   static void own(Frame& f, std::uint32_t me) noexcept {
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
     Count::on(&f, Event::mutex_lock);
-    count_line<P, Count, Event::mutex_hand_off>(&f);
+    count_line<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
   }
   static bool is_mine(const Frame& f, std::uint32_t me) noexcept {
     return f.owner.load(relaxed) == me;  // only this thread can have stored its own id

@@ -295,6 +295,7 @@ class RwContract {
         return EDEADLK;
       }
       const Entry entry = wait(f, a, deadline);
+      count_line<P, Count>(&f);
       if (entry == Entry::none) return timed_out<Count>(&f);
       if (entry == Entry::guest) {
         holds.add(f.key(), Word::stamp_of(f) | Word::kGuest, 0);
@@ -302,7 +303,7 @@ class RwContract {
       }
     }
     remember(f, holds, Lock::token_of(a));
-    count_line<P, Count>(&f);  // of the lanes of a gcr lock
+    count_line<P, Count>(&f);
     return 0;
   }
 

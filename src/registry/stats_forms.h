@@ -49,10 +49,12 @@ inline constexpr Field kAllFields[] = {
     {"foreign_releases", Event::foreign_release},
     {"hand_offs", Event::hand_off},
     {"phases", Event::phase},
+    {"naps", Event::nap},
     {"to_glibc", Event::to_glibc},
     // Of mutexes.
     {"acquisitions", Event::mutex_lock},
     {"hand_offs", Event::mutex_hand_off},
+    {"naps", Event::mutex_nap},
     {"failed_tries", Event::mutex_failed_try},
     {"timeouts", Event::mutex_timeout},
     {"to_glibc", Event::mutex_to_glibc},
@@ -62,9 +64,9 @@ inline constexpr Field kAllFields[] = {
     {"signals", Event::cond_signal},
     {"broadcasts", Event::cond_broadcast},
 };
-inline constexpr auto kFields = std::span(kAllFields).first<15>();
-inline constexpr auto kMutexFields = std::span(kAllFields).last<9>();
-inline constexpr auto kOfOneMutex = kMutexFields.first<5>();
+inline constexpr auto kFields = std::span(kAllFields).first<16>();
+inline constexpr auto kMutexFields = std::span(kAllFields).last<10>();
+inline constexpr auto kOfOneMutex = kMutexFields.first<6>();
 inline constexpr auto kOfConds = kMutexFields.last<4>();
 static_assert(kFields.size() + kMutexFields.size() == std::size(kAllFields));
 

@@ -136,6 +136,7 @@ struct Unused {
   static std::uint64_t hand_off_after();
   static void handed_off(const void*);
   static void begins_phase();
+  static void naps();
   static std::uint64_t take_back();
 };
 struct Checked : Unused {

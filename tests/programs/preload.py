@@ -202,7 +202,8 @@ def test_a_shell_substitution_stays_clean() -> None:
 
 TOTALS = {
     "reads", "fast_reads", "slow_reads_bias_off", "slow_reads_collision", "recursive_reads", "patience_reads", "writes",
-    "revocations", "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "hand_offs", "phases", "to_glibc",
+    "revocations", "revocation_ns", "failed_tries", "timeouts", "foreign_releases", "hand_offs", "phases", "naps",
+    "to_glibc",
 }  # fmt: skip
 
 

@@ -125,12 +125,67 @@ TEST_F(OneAtATimeTest, ATrialAtALockThatNobodyTakesAnyMoreSaysNothing) {
   EXPECT_FALSE(naps());
 }
 
+TEST_F(OneAtATimeTest, ATrialAtALockThatOneThreadAloneTakesIsOver) {
+  until_trial(&at_);
+  TestClock::ns += Tries::kPeriod;
+  std::uint32_t releases = 1;
+  while (Tries::counted(&at_) && releases < 1000)
+    ++releases;
+  EXPECT_LE(releases, Tries::kBatch);
+}
+
 TEST_F(OneAtATimeTest, OneLockIsTriedAtATime) {
   std::uint64_t other = 0;
   until_trial(&at_);
   until_trial(&other);
   EXPECT_FALSE(Tries::counted(&at_));
   EXPECT_TRUE(Tries::counted(&other));
+}
+
+// Chance decides between few, and what is done in the lock.
+TEST_F(OneAtATimeTest, FewReleasesSayNo) {
+  for (int i = 0; i < 3; ++i) {
+    try_both(2 * 16, 8 * 16);
+    EXPECT_FALSE(naps());
+  }
+}
+
+// Two processors' clocks differ by a little, or another thread has just begun the phase.
+TEST_F(OneAtATimeTest, AClockThatGoesBackEndsNoPhase) {
+  try_both(kFew, kMany);
+  until_trial(&at_);
+  EXPECT_FALSE(naps());
+  for (int i = 0; i < kFew; ++i)
+    Tries::counted(&at_);
+  TestClock::ns -= 1;
+  EXPECT_FALSE(naps());
+  TestClock::ns += 1;
+  pass_phase(0, &at_);
+  EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+  TestClock::ns -= 1;
+  EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+  TestClock::ns += 1;
+  pass_phase(kMany, &at_);
+  Tries::napped(&at_);
+  EXPECT_TRUE(naps());
+}
+
+TEST_F(OneAtATimeTest, WhereThreadsSeldomFindTheLockTakenNapsEnd) {
+  for (int i = 0; i < 3; ++i)
+    try_both(kFew, kMany);
+  EXPECT_TRUE(naps());
+  for (std::uint32_t i = 0; i < 4 * Tries::kWarm; ++i) {
+    TestClock::ns += Tries::kPeriod / 2;
+    EXPECT_FALSE(Tries::advise(&at_).counts);
+  }
+  EXPECT_FALSE(naps());
+}
+TEST_F(OneAtATimeTest, AfterALongTimeNothingIsKnown) {
+  for (int i = 0; i < 3; ++i)
+    try_both(kFew, kMany);
+  EXPECT_TRUE(naps());
+  TestClock::ns += 100 * Tries::kPeriod;
+  EXPECT_FALSE(naps());
 }
 
 // Naps come to last longer where many threads nap, as they come back more often; and shorter again.
@@ -149,7 +204,7 @@ TEST_F(OneAtATimeTest, ManyThreadsNapForLonger) {
   };
   EXPECT_EQ(longest_nap(400), Tries::kNap);
   EXPECT_EQ(longest_nap(2000), Tries::kNap << 6);
-  EXPECT_EQ(longest_nap(4), Tries::kNap);
+  EXPECT_EQ(longest_nap(12), Tries::kNap);
 }
 
 // Threads that find it taken, until its releases are counted; then all of them are through.

@@ -16,8 +16,8 @@
 //   calls  changes when a thread of the line is called
 //   states of the lock: held (busy); kept (not busy, kHandOff); open (neither)
 // Steps of a waiter:
-//   0. it naps, where one running thread alone is faster than two; and naps and looks again while a
-//      wake-up is under way, where the lock is seldom busy
+//   0. it naps, where one running thread alone is faster than several; and naps and looks again
+//      while a wake-up is under way, where the lock is seldom busy
 //   1. without a front and a line it becomes the front; else it counts itself into the line, and
 //      sleeps on `calls`
 //   2. called, it takes the lock if that is open; else it becomes the front if there is none; else
@@ -117,7 +117,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
 
   // True: the lock is held. False: the deadline (nullptr: none) has passed.
   [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
-    if (const std::uint64_t time = advised_nap(); time != 0) nap(time, deadline);
+    if (const std::uint64_t time = advised_nap(deadline); time != 0) nap(time);
     if (look_for_a_while([this] { return take_open(); })) return true;
     if (is_urgent()) return be_urgent(deadline);
     if (W::kParks && take_after_nap(deadline)) return true;
@@ -144,9 +144,11 @@ class EventualLine : protected EventualFront<P, W, Layout> {
 
   // Of a thread that has found the lock taken: for how many nanoseconds it naps before it goes on,
   // 0 if not at all. Where one running thread alone gets more done than several, it does
-  // (platform/one_at_a_time.h). It must have no place yet: for all others it comes later.
-  std::uint64_t advised_nap() noexcept {
-    if (!W::kParks || P::hand_off_after() == 0) return 0;
+  // (platform/one_at_a_time.h), but for a call with a deadline. It must have no place here yet: for
+  // all others it comes later.
+  std::uint64_t advised_nap(const Deadline* deadline) noexcept {
+    if (!W::kParks || !Layout::kLeavesToOne || P::hand_off_after() == 0) return 0;
+    if (deadline != nullptr && !has_no_time(*deadline)) return 0;
     const auto advice = P::OneAtATime::advise(&word_);
     if (advice.counts) {
       Value v = word_.load(relaxed);  // the compare-exchange decides
@@ -156,8 +158,9 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     if (advice.nap == 0 || is_urgent()) return 0;
     return std::min<std::uint64_t>(advice.nap, kMostNap * P::hand_off_after());
   }
-  void nap(std::uint64_t nanoseconds, const Deadline* deadline) noexcept {
-    Front::nap_until(within(deadline, nanoseconds));
+  void nap(std::uint64_t nanoseconds) noexcept {
+    P::naps();
+    Front::nap_until(within(nullptr, nanoseconds));
     P::OneAtATime::napped(&word_);
   }
 

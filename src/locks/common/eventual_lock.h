@@ -20,13 +20,19 @@ struct EventualLockWord {
   static constexpr Value kWaiters = ~(kWaiter - 1);
   static constexpr Value kReaders = 0;
   static constexpr Value kPhase = 0;
+  static constexpr bool kLeavesToOne = true;
   template <Platform P>
   struct More {};
 };
 
-template <Platform P, LineWaitPolicy<P> W>
-class EventualLock : EventualLine<P, W, EventualLockWord> {
-  using Line = EventualLine<P, W, EventualLockWord>;
+// Releases of a lane are those of threads that waited: what others do is not seen there.
+struct EventualLaneWord : EventualLockWord {
+  static constexpr bool kLeavesToOne = false;
+};
+
+template <Platform P, LineWaitPolicy<P> W, EventualWord Word = EventualLockWord>
+class EventualLock : EventualLine<P, W, Word> {
+  using Line = EventualLine<P, W, Word>;
   using Line::free, Line::kCounts, Line::kLocked, Line::word_;
 
  public:

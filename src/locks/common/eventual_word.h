@@ -21,6 +21,8 @@ concept EventualWord = requires {
   requires std::same_as<decltype(L::kReaders), const typename L::Value>;
   // Waiting readers come first: neither a writer nor the front may take the lock.
   requires std::same_as<decltype(L::kPhase), const typename L::Value>;
+  // Threads may leave the lock to one of them (platform/one_at_a_time.h): a release is what counts.
+  requires std::same_as<decltype(L::kLeavesToOne), const bool>;
   // And a class template over the platform, `More`: state beside the word and `calls`. With
   // readers it has `handed_off`, the time of the last hand-off (eventual_front.h), 0: none was.
 };

@@ -64,7 +64,7 @@ struct alignas(128) LanesHead : BlockStart<P> {
 };
 template <Platform P, LineWaitPolicy<P> W>
 struct alignas(128) Lane {
-  EventualLock<P, W> gate;
+  EventualLock<P, W, EventualLaneWord> gate;
 };
 
 // Lock: the one below. User: what is made of this, a HasSideBlock.

@@ -15,7 +15,7 @@
 //   level  32 bits: how impatient readers have been since the front was in
 //   handed_off  32 bits: when it last was handed off
 // Steps of a reader that waits:
-//   1. counts itself, sleeps on `gate`; called, it comes in unless a writer was faster
+//   1. counts itself, after a nap anew; sleeps on `gate`; called, it comes in unless a writer is in
 //   2. after its time it sets kDemand
 //   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
 //      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
@@ -95,9 +95,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const bool is_new = EventualAttempt::periods(attempt) == 0;
-    if (const std::uint64_t time = is_new ? Line::advised_nap() : 0; time != 0) {
+    if (const std::uint64_t time = is_new ? Line::advised_nap(deadline) : 0; time != 0) {
       leave(Word::kWaitingReader);
-      Line::nap(time, deadline);
+      Line::nap(time);
       attempt = read_arrive();
       if (attempt == 0) return true;
     }

@@ -24,6 +24,7 @@ struct EventualRwWord {
   static constexpr Value kReader = Value{1} << 41;
   static constexpr Value kWaitingReaders = kReader - kWaitingReader;
   static constexpr Value kReaders = ~(kReader - 1);
+  static constexpr bool kLeavesToOne = true;
   template <Platform P>
   struct More {
     typename P::template atomic<std::uint32_t> handed_off{}, gate{}, level{};

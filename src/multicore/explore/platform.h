@@ -128,6 +128,7 @@ struct Explored {
     if (hand_off_time != 0 && !global<Priorities>().any) machine.handed_off(lock);
   }
   static void begins_phase() {}
+  static void naps() {}
   static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
   static inline std::uint32_t slow_reads_per_clock = 1;
