@@ -464,9 +464,10 @@ def test_a_page(profile):
     frames = re.findall(r'class="frame (\w+)" title="([^"]*)"', page)
     assert "1. mutex hot" in page and "<script" not in page
     assert any(part == "holder" and title.startswith("hold_long hot_locks.c") for part, title in frames)
-    assert any(
-        part == "lock" and title.startswith("[mutex hot]") and "100.0 % of all" in title for part, title in frames
-    )
+    # One frame of the lock for each holder's stack: the waiter holds, too, and is at times kept from running meanwhile.
+    shares = [float(re.search(r"([\d.]+) % of all", title)[1]) for part, title in frames if part == "lock"]
+    assert all(title.startswith("[mutex hot]") for part, title in frames if part == "lock")
+    assert max(shares) > 60 and sum(shares) > 99, shares
     assert any(part == "waiter" and title.startswith("wait_for_it hot_locks.c") for part, title in frames)
 
 
