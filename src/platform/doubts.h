@@ -9,10 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
 #include "platform/atomic.h"
 #include "platform/by_address.h"
+#include "platform/clock.h"
 
 namespace lockswap {
 
@@ -34,11 +34,7 @@ class Doubts {
   static constexpr std::size_t kCells = 1024;
 
   static std::uint32_t mark_of(const void* at) noexcept {
-    timespec t;
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);  // some 5 ns, and a few milliseconds behind
-    const std::uint64_t ns = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-                             static_cast<std::uint64_t>(t.tv_nsec);
-    return static_cast<std::uint32_t>(ns / kEach) << 16 |
+    return static_cast<std::uint32_t>(coarse_monotonic_ns() / kEach) << 16 |
            static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(at) >> 3);
   }
 

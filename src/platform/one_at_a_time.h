@@ -25,7 +25,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
 #include "platform/atomic.h"
 #include "platform/by_address.h"
@@ -37,13 +36,7 @@ namespace lockswap {
 
 struct TrialClock {
   static std::uint64_t now() noexcept { return monotonic_ns(); }
-  // A few milliseconds behind, in some 5 ns.
-  static std::uint64_t nearly_now() noexcept {
-    timespec t;
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(t.tv_nsec);
-  }
+  static std::uint64_t nearly_now() noexcept { return coarse_monotonic_ns(); }
 };
 
 template <class Clock>
@@ -61,6 +54,8 @@ class TriesOneAtATime {
   static constexpr std::uint32_t kBatch = 16;  // releases that a thread counts at once
   // Releases in a phase: with fewer, chance would decide, and what is done in the lock.
   static constexpr std::uint64_t kEnough = 16 * kBatch;
+  // Releases in a phase: more than any has, of some 5 ns each and some milliseconds.
+  static constexpr std::uint64_t kMostCounted = 1 << 21;
 
   struct Advice {
     std::uint64_t nap = 0;  // nanoseconds
@@ -93,9 +88,9 @@ class TriesOneAtATime {
   static bool counted(const void* word) noexcept {
     if (word_.load(relaxed) != word) return false;
     if (++per_thread<Batch>.releases % kBatch != 0) return true;
-    count_.fetch_add(kBatch, relaxed);
-    // Phases end where threads find the lock taken. Where none does any more, this ends the trial.
-    if (Clock::nearly_now() < since_in(state_.load(relaxed)) + kPeriod) return true;
+    // Phases end where threads find the lock taken, and look at the clock. Where none does any more,
+    // a release ends the trial, which has not waited and looks at none.
+    if (count_.fetch_add(kBatch, relaxed) < kMostCounted) return true;
     forget_trial();
     return false;
   }
@@ -169,6 +164,7 @@ class TriesOneAtATime {
     const std::uint64_t now = Clock::now();
     if (now < since_in(state) + kPeriod) return false;
     if (!state_.compare_exchange(state, now << 2 | kSettling, relaxed)) return false;
+    count_.store(0, relaxed);
     word_.store(word, relaxed);
     return true;
   }

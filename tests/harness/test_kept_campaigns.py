@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -91,6 +92,13 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
         assert f"{cell.metric('writes').median:,.0f}" == writes
         assert ratio.strip() == ("" if lock == "pthread" else shown(reads, workload.ratio(8, lock, reads)))
     assert f"may be {times(workload.noise(8, reads).floor)} apart (noise)" in README.read_text()
+
+
+def test_the_table_of_the_index_is_that_of_the_campaign() -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    from campaign_table import table  # noqa: PLC0415 (tools/ is no package)
+
+    assert "\n".join(table(reading.read(MAIN).campaign)) in (ROOT / "results/README.md").read_text()
 
 
 def test_the_loss_that_the_readme_tells_of_is_that_of_the_campaign() -> None:

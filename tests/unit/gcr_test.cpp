@@ -9,10 +9,14 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "locks/rw/gcr.h"
+#include "platform/clock.h"
+#include "platform/line_events.h"
 #include "platform/native.h"
+#include "platform/thread.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -142,6 +146,27 @@ TEST_F(Gcr, SoDoWriters) {
   EXPECT_EQ(n, 1'000L * (kThreads + processors()));
   EXPECT_EQ(reads, n);
   expect_as_many_as_processors();
+  EXPECT_TRUE(lock.idle());
+  lock.destroy();
+}
+
+// The active set changes: lanes are handed to threads that sleep there, though others run.
+TEST_F(Gcr, LanesAreHandedToThoseThatSleep) {
+  Mutex lock;
+  constexpr std::uint32_t kEnough = 2 * kThreads;
+  std::atomic<std::uint32_t> hand_offs{0};
+  const std::uint64_t end = monotonic_ns() + 30'000'000'000;
+  start(kThreads + processors(), [&](int) {
+    while (hand_offs < kEnough && monotonic_ns() < end) {
+      lock.lock();
+      const std::uint64_t leave = monotonic_ns() + 5'000;
+      while (monotonic_ns() < leave) {}
+      lock.unlock();
+      hand_offs += std::exchange(per_thread<LineEvents>.hand_offs, 0);
+    }
+  });
+  join();
+  EXPECT_GE(hand_offs, kEnough);
   EXPECT_TRUE(lock.idle());
   lock.destroy();
 }
