@@ -88,8 +88,8 @@ class TriesOneAtATime {
   static bool counted(const void* word) noexcept {
     if (word_.load(relaxed) != word) return false;
     if (++per_thread<Batch>.releases % kBatch != 0) return true;
-    // Phases end where threads find the lock taken, and look at the clock. Where none does any more,
-    // a release ends the trial, which has not waited and looks at none.
+    // Phases end where threads find the lock taken, and look at the clock. Where none does any
+    // more a release ends the trial. It has not waited, so it looks at none.
     if (count_.fetch_add(kBatch, relaxed) < kMostCounted) return true;
     forget_trial();
     return false;

@@ -96,7 +96,7 @@ def test_the_table_of_the_readme_is_that_of_the_campaign() -> None:
 
 def test_the_table_of_the_index_is_that_of_the_campaign() -> None:
     sys.path.insert(0, str(ROOT / "tools"))
-    from campaign_table import table  # noqa: PLC0415 (tools/ is no package)
+    from campaign_table import table
 
     assert "\n".join(table(reading.read(MAIN).campaign)) in (ROOT / "results/README.md").read_text()
 

@@ -1,6 +1,6 @@
-// The claim of `eventual` with the kernel's clock and queue, where exploration has its own: of those
-// that wait, the oldest is next at each hand-off, though a thread that runs takes the lock again and
-// again.
+// The claim of `eventual` with the kernel's clock and queue, where exploration has its own: of
+// those that wait, the oldest is next at each hand-off, though a thread that runs takes the lock
+// again and again.
 #include "locks/mutex/eventual.h"
 
 #include <array>

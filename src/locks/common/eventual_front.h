@@ -30,9 +30,13 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   // Of the thread that has set kFront. True: it has the lock.
   bool be_front(const Deadline* deadline) noexcept {
-    const std::uint64_t rest = rest_of_ration();
+    const std::uint64_t rest = rest_of_ration(), time = rest != 0 ? rest : P::hand_off_after();
+    // Nobody takes a mutex past a front that sleeps until a release wakes it. Readers may come in
+    // past the front of an rwlock.
+    bool was_passed = !W::kParks || kHasReaders;
     bool asks = rest == 0 && (P::hand_off_after() == 0 || waits_for_readers());
-    const Deadline due = P::due(within(deadline, rest != 0 ? rest : P::hand_off_after()));
+    const Deadline due = P::due(within(deadline, time));
+    const Deadline unpassed = was_passed ? due : P::due(within(deadline, kUnpassed * time));
     std::uint64_t nap = first_nap();
     bool late_phase = false;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
@@ -47,9 +51,11 @@ class EventualFront : protected EventualFlags<P, Layout> {
       // As the line does: a woken urgent thread may be stopped, and so may a reader of a phase.
       const Deadline late = within(deadline, asks && kLooks ? P::take_back() : 0);
       // relaxed: take_as_front acquires.
-      const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, asks ? &late : &due, may_go_on);
+      const Deadline& until = asks ? late : was_passed ? due : unpassed;
+      const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, &until, may_go_on);
       if (take_as_front(leaves)) return true;
       if (woken) {
+        was_passed = true;
         late_phase = false;
         // An urgent one does not nap: others may sleep on, and it says so as it sleeps again.
         if (!W::kParks || asks || leaves != 0) continue;
@@ -138,6 +144,9 @@ class EventualFront : protected EventualFlags<P, Layout> {
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
   static constexpr std::uint64_t kLongestFirstNap = 30'000, kLongestNap = 250'000;  // nanoseconds
+  // Times that a front sleeps for until it asks, where no thread has taken the mutex past it. On a
+  // virtual machine a timer that is due before the next tick costs two exits, of some 2 us each.
+  static constexpr std::uint64_t kUnpassed = 8;
   static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 

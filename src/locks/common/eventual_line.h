@@ -26,8 +26,10 @@
 //   3. the front takes the lock whenever it is not busy. It sets kFrontSleeps, and sleeps on `word`
 //      until its time is over. A release that finds kFrontSleeps takes it away, and wakes it. If it
 //      has lost then, it naps for a while before it asks for the next wake-up: the lock is hot
-//   4. after its time it sets kHandOff, and sleeps on. A lock with readers knows when it was last
-//      handed off: a front that waits for readers sets kHandOff at once, if that is as long ago
+//   4. after its time it sets kHandOff, and sleeps on. Nobody has passed the front of a mutex that
+//      no release has woken yet, and that sleeps for longer: short timers are dear (kUnpassed). A
+//      lock with readers knows when it was last handed off: a front that waits for readers sets
+//      kHandOff at once, if that is as long ago
 //   A thread with a real-time policy stays out of the line: it is urgent. It takes the lock
 //   whenever that is not busy, also past the front that it is kept for. Else it becomes the front
 //   if there is none, or sets kUrgent and kHandOff, and sleeps on `word`. A thread asks for its
