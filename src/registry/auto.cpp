@@ -22,7 +22,8 @@ const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex
 
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {
   if (same_name(choice.one_cpu, choice.several_cpus)) {
-    out << "a running thread takes it, one alone where trials show that to be faster, and nobody waits for ever";
+    out << "a running thread takes it, one alone where trials show that to be faster, and nobody "
+           "waits for ever";
   } else {
     out << "the process may use " << topology.allowed
         << (topology.allowed == 1 ? " processor" : " processors");
