@@ -17,7 +17,9 @@
 #include "locks/common/events.h"
 #include "locks/rw/eventual.h"
 #include "locks/rw/unbiased.h"
+#include "platform/line_events.h"
 #include "platform/native.h"
+#include "platform/thread.h"
 #include "posix/mutex_contract.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -191,6 +193,25 @@ TEST(EventualStatistics, HandOffsAndPhasesAreCounted) {
   EXPECT_EQ(1u, Counter::of(Event::hand_off));
   EXPECT_EQ(1u, Counter::of(Event::phase));
   Native::set_hand_off_after(500'000);
+}
+
+// Under a mutex. A short timer would cost a virtual machine more than the rest of the sleep.
+TEST(EventualMutexTest, AFrontThatNobodyPassesAsksForNoHandOff) {
+  const std::uint64_t before = Native::hand_off_after();
+  Native::set_hand_off_after(200'000'000);
+  AsMutex l;
+  l.acquire();
+  std::uint32_t hand_offs = 0;
+  std::thread waiter([&] {
+    l.acquire();
+    l.release();
+    hand_offs = per_thread<LineEvents>.hand_offs;
+  });
+  std::this_thread::sleep_for(milliseconds(300));
+  l.release();
+  waiter.join();
+  EXPECT_EQ(hand_offs, 0u);
+  Native::set_hand_off_after(before);
 }
 
 }  // namespace
