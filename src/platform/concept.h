@@ -79,6 +79,9 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   { P::OneAtATime::counted(&word) } -> std::same_as<bool>;
   // Whether a try that finds the lock kept for another thread counts (platform/doubts.h).
   { P::Doubts::counts(&word) } -> std::same_as<bool>;
+  // Whether a releasing thread lets a thread run that was woken (platform/gives_way.h).
+  { P::GivesWay::is_time() } -> std::same_as<bool>;
+  P::GivesWay::yield();
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.

@@ -14,6 +14,7 @@
 #include "platform/concept.h"
 #include "platform/doubts.h"
 #include "platform/futex.h"
+#include "platform/gives_way.h"
 #include "platform/line_events.h"
 #include "platform/memory.h"
 #include "platform/naps.h"
@@ -125,6 +126,7 @@ struct Native {
   using Naps = lockswap::Naps;
   using OneAtATime = lockswap::OneAtATime;
   using Doubts = lockswap::Doubts;
+  using GivesWay = lockswap::GivesWay;
   // At start-up, by one thread: how long threads spin at most before they sleep, with how many
   // processors, and how to find that out again. Once that is known, further calls do nothing: other
   // locks are in use already when a lock inside of a range lock is made ready.

@@ -164,6 +164,10 @@ struct Checked : Unused {
   struct Doubts {
     static bool counts(const void*) { return true; }
   };
+  struct GivesWay {
+    static bool is_time() { return false; }
+    static void yield() {}
+  };
   static void relax() {}
 };
 struct Assumed {

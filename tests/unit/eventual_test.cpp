@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -17,8 +18,10 @@
 #include "locks/common/events.h"
 #include "locks/rw/eventual.h"
 #include "locks/rw/unbiased.h"
+#include "platform/gives_way.h"
 #include "platform/line_events.h"
 #include "platform/native.h"
+#include "platform/spins.h"
 #include "platform/thread.h"
 #include "posix/mutex_contract.h"
 #include "posix/rw_contract.h"
@@ -111,6 +114,51 @@ TYPED_TEST(EventualTest, TheOldestIsNextBesideSignals) {
     in_order += order_of_waiters<TypeParam>(4, longest, true) == right ? 1 : 0;
   EXPECT_GE(in_order, kRounds / 3);
   sigaction(SIGUSR1, &before, nullptr);
+}
+
+// Of a thread that has called another one, and goes on taking and releasing the lock on the only
+// processor that both may use: the other one runs before the next tick.
+TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
+  cpu_set_t before, one;
+  ASSERT_EQ(0, sched_getaffinity(0, sizeof before, &before));
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one));
+  Spins::prepare(0, {.allowed = 2});  // nobody naps, whatever locks at this address have learned
+  constexpr int kRounds = 30;
+  constexpr unsigned kTurns = 4 * GivesWay::kReleases;  // far less than a tick
+  int came = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    EventualRw<Native, Park<Native>> lock;
+    std::atomic<bool> second_was_in = false;
+    lock.write_lock();
+    Sleeper first([&] {
+      lock.write_lock();
+      for (unsigned i = 0; i < kTurns; ++i) {
+        lock.write_unlock();
+        lock.write_lock();
+      }
+      if (second_was_in) ++came;
+      lock.write_unlock();
+    });
+    first.until_asleep();
+    Sleeper second([&] {
+      // So that it does not take the processor as it is woken, before it is in anybody's way.
+      const sched_param none{};
+      sched_setscheduler(0, SCHED_BATCH, &none);
+      lock.write_lock();
+      second_was_in = true;
+      lock.write_unlock();
+    });
+    second.until_asleep();
+    lock.write_unlock();
+    first.join();
+    second.join();
+    EXPECT_TRUE(lock.idle());
+  }
+  EXPECT_EQ(0, sched_setaffinity(0, sizeof before, &before));
+  // By a tick that comes at that moment a few would come, too.
+  EXPECT_GE(came, kRounds / 2);
 }
 
 // A reader comes in past a writer that waits for another reader, each time after the same patience.

@@ -35,8 +35,7 @@
 //   L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
 // Space: 2^22 readers at once, 16383 waiting readers, 4095 waiting writers; more that wait yield.
 // Deviations: this is no published lock.
-// Destroy is safe: the last access of a release is one compare-exchange; what may follow is a wake
-//   of the addresses.
+// Destroy is safe: a release's last access is one compare-exchange; wakes of addresses may follow.
 #pragma once
 
 #include <cstdint>
@@ -311,6 +310,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);
       if constexpr (W::kParks) {
         if (gate_called) W::wake(&more_.gate, kGateChannel);
+        if (!called) Line::give_way(v);
       }
       return;
     }

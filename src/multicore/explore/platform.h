@@ -162,6 +162,11 @@ struct Explored {
   struct Doubts {
     static bool counts(const void*) { return true; }
   };
+  // Another thread may run at any step.
+  struct GivesWay {
+    static bool is_time() { return false; }
+    static void yield() {}
+  };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
   static void step_aside(unsigned, Site s = Site::current()) { machine.step_aside(s); }
 
