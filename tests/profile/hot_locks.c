@@ -188,10 +188,16 @@ static void starving(void) {
 // --- a writer that keeps readers waiting, of which some are still to run when others have released
 
 static atomic_int asleep;
+// How long this thread has run.
+static long ran_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * 1000000000L + t.tv_nsec;
+}
 static NOINLINE void read_briefly(void) {
   atomic_fetch_add(&asleep, 1);
   pthread_rwlock_rdlock(&hot_rw);  // waiter late-readers
-  for (volatile int i = 0; i < 3000000; ++i) {}
+  for (const long begin = ran_ns(); ran_ns() - begin < 10000000;) {}
   pthread_rwlock_unlock(&hot_rw);
 }
 static void* read_once(void* unused) {
@@ -206,7 +212,7 @@ static NOINLINE void keep_readers(void) {
     pthread_create(&t[i], NULL, read_once, NULL);
   while (atomic_load(&asleep) < 4)
     nap(500);
-  nap(5000);
+  nap(2000);
   pthread_rwlock_unlock(&hot_rw);  // holder late-readers
   for (int i = 0; i < 4; ++i)
     pthread_join(t[i], NULL);
