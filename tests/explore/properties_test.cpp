@@ -155,6 +155,27 @@ void check_deadlock() {
   std::printf("deadlock   %s\n", o.failure.c_str());
 }
 
+// What exploration of a case finds does not depend on the cases before.
+void check_alone() {
+  static CoreLock<ToyWith<Fault::barges>::Core, Spin> lock;
+  Case c;
+  c.name = "alone";
+  c.lock = &lock;
+  c.threads = {"W u", "W u", "R u"};
+  Case longer = c;
+  longer.threads = {"R u R u R u R u R u R u R u R u R u R u R u R u"};
+  const auto found = [&] {
+    return explore(c, kSampledBounds, {.executions = 20'000}, {.schedule = Schedule::pct}).replay;
+  };
+  const std::string first = found();
+  explore(longer, kSampledBounds, {.executions = 1}, {.schedule = Schedule::pct});
+  const std::string after = found();
+  if (first.empty() || after != first) {
+    complain(c, {.schedule = Schedule::pct},
+             "found by " + first + ", but after a longer case by " + after);
+  }
+}
+
 // Without a read that the lock admits no bias can be switched on: which one was it?
 void check_first_read() {
   static CoreLock<ToyWith<Fault::none>::Core, Park> lock;
@@ -244,6 +265,7 @@ int main() {
   check_crash<Fault::endless>("endless", SIGABRT, "a loop without an end, and without a step,");
   check_deadlock();
   check_first_read();
+  check_alone();
   check_bounds("2,1,0,3", true, {2, 1, 0, 3});
   check_bounds("2,1,0,3,0", true, {2, 1, 0, 3, 0});
   for (const char* text : {"", "2,1,0", "2,1,0,3,", "2,1,0,3,0,0", "2,1,-1,3", "2,1,0,x"})

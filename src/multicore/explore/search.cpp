@@ -11,6 +11,7 @@ void Search::restart(Schedule schedule, std::uint64_t seed, int depth) {
   diverged_ = false;
   schedule_ = schedule;
   depth_ = depth;
+  step_ = 0;
   most_steps_ = 1;
   random_.seed(seed);
 }
