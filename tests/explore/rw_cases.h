@@ -371,6 +371,9 @@ class RwBuilder {
     for (std::size_t i = first; i < cases_.size(); ++i)
       cases_[i].wakes_one_at_a_time = !has_urgent(cases_[i]);
     if (!sleeps(name)) return;  // nobody has an age, or is urgent
+    Case& two = add_case("core/" + name, &core, kTwoHandOffs);
+    two.bounds = kTwoHandOffsBounds;
+    two.quick_bounds = kTwoHandOffsQuick;
     add_oldest("core/" + name + "-impatient", core).impatient = true;
     add_oldest("core/" + name + "-at-once", core).at_once = true;
     add_all(kUrgent, false);

@@ -110,6 +110,8 @@ const Scripts kRationed = {
 };
 // A writer of the line is called, and loses to one that is about to fall asleep.
 const Script kOldest = {"oldest", {"W u W u", "W u", "W u", "W u"}};
+// A writer of the line becomes the front after a hand-off, and finds readers in.
+const Script kTwoHandOffs = {"two-hand-offs", {"R +1 ?2 u R u", "?1 W u", "?1 +2 W u"}};
 // Threads with real-time policies, which take their turn past the front.
 const Scripts kUrgent = {
     {"urgent-w", {"R u R u", "W u", "fifo1 W u"}, &kSmallRationed},

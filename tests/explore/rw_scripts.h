@@ -38,6 +38,7 @@ extern const Scripts kWoundGenerations;
 // Of locks that ration hand-offs.
 extern const Scripts kRationed;
 extern const Script kOldest;
+extern const Script kTwoHandOffs;
 extern const Scripts kRationedMany;
 extern const Scripts kUrgent;
 extern const Script kSamePlace;
@@ -57,6 +58,8 @@ inline constexpr Bounds kSwitchesInTime{2, 0, 0, 0};
 constexpr Bounds kSmallRationed{2, 1, 0, 1};
 constexpr Bounds kOldestBounds{3, 0, 0, 2};
 constexpr Bounds kOldestQuick{2, 0, 0, 1};
+constexpr Bounds kTwoHandOffsBounds{2, 2, 0, 0};
+constexpr Bounds kTwoHandOffsQuick{1, 2, 0, 0};
 // Four threads, or two that do much.
 constexpr Bounds kNoStale{1, 0, 1, 1};
 constexpr Bounds kFewerStale{2, 1, 1, 1};

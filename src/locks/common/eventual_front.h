@@ -150,11 +150,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
   static constexpr Value kAsks = kUrgent | kHandOff;  // of an urgent thread: at once
   static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and begin anew after an hour
 
-  // How long it is until the lock may be handed off again, as far as the lock knows. Where it has
-  // no room for the time of the last hand-off, each front waits for the whole time.
+  // How long it is until the lock may be handed off again. Where it has no room for the time of the
+  // last hand-off, each front waits for the whole time.
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
-      // relaxed: what made the thread the front has acquired, as a rule (take_slowly, in_line).
+      // relaxed: the update that made the thread the front has acquired (take_slowly, in_line). One
+      // from be_urgent has not: it asks at once.
       const std::uint32_t last = more_.handed_off.load(relaxed);
       if (last == 0) return 0;
       const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
@@ -177,12 +178,18 @@ class EventualFront : protected EventualFlags<P, Layout> {
   bool take_as_front(Value leaves) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while (is_fronts(v)) {
-      // acquire: pairs with the releases of those that had the lock.
-      if (!word_.compare_exchange(v, (v & ~kFronts) | kLocked | leaves, acquire)) continue;
-      if ((v & kHandOff) != 0) {
+      const bool handed_off = (v & kHandOff) != 0;
+      if constexpr (kHasReaders) {
+        // Before the update, right after which there may be a new front. relaxed: the update is
+        // release for it.
+        if (handed_off) more_.handed_off.store(stamp(), relaxed);
+      }
+      // acquire: pairs with the releases of those that had the lock. release: with the acquire of
+      // the next front (take_slowly, in_line), for the time above.
+      const Value next = (v & ~kFronts) | kLocked | leaves;
+      if (!word_.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
+      if (handed_off) {
         P::handed_off(&word_);
-        if constexpr (kHasReaders)
-          more_.handed_off.store(stamp(), relaxed);  // as in rest_of_ration
         call_early();
       }
       return true;

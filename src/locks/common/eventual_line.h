@@ -133,7 +133,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       if (is_open(v)) {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_open
       } else if ((v & (kFront | kWaiters)) == 0) {
-        // The lock is busy: its release finds the front. acquire: pairs with the releases, so that
+        // The lock is busy: its release finds the front. acquire: pairs with take_as_front, so that
         // the time of the last hand-off is seen (rest_of_ration).
         if (word_.compare_exchange(v, v | kFront, acquire)) return be_front(deadline);
       } else if ((v & kWaiters) == kWaiters) {
@@ -273,9 +273,8 @@ class EventualLine : protected EventualFront<P, W, Layout> {
         if (is_open(v)) {
           if (word_.compare_exchange(v, out | kLocked, acquire)) return true;  // as take_open
         } else if ((v & kFront) == 0) {
-          // relaxed: nothing is handed on. A called thread has acquired by `calls`; one that looks
-          // by itself may know an older hand-off alone, and ask too early, once.
-          if (word_.compare_exchange(v, out | kFront, relaxed)) return be_front(deadline);
+          // acquire: as in take_slowly.
+          if (word_.compare_exchange(v, out | kFront, acquire)) return be_front(deadline);
         } else if (doubts && !was_called && (v & kBusy) == 0) {
           if (take_kept(v, out)) return true;
         } else if (is_urgent()) {
