@@ -80,7 +80,7 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Whether a try that finds the lock kept for another thread counts (platform/doubts.h).
   { P::Doubts::counts(&word) } -> std::same_as<bool>;
   // Whether a releasing thread lets a thread run that was woken (platform/gives_way.h).
-  { P::GivesWay::is_time() } -> std::same_as<bool>;
+  { P::GivesWay::is_time(true) } -> std::same_as<bool>;
   P::GivesWay::yield();
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the

@@ -8,6 +8,9 @@
 // them: some tenths of a millisecond where sections are short. Where they are long a tick is no
 // longer than a section.
 //
+// Readers may go on past a woken front, and lose by each of its turns. So the releases in which a
+// reader finds one count for less (kFrontReleases).
+//
 // It reads no clock, and counts nothing where no thread waits.
 #pragma once
 
@@ -20,16 +23,22 @@ namespace lockswap {
 
 class GivesWay {
  public:
-  static constexpr std::uint32_t kReleases = 512;
+  static constexpr std::uint32_t kReleases = 512, kFrontReleases = 2048;
 
-  // Of a thread that has released such a lock.
-  static bool is_time() noexcept { return ++per_thread<Count>.releases % kReleases == 0; }
+  // Of a thread that has released such a lock. `called`: it found a called thread; else a front.
+  static bool is_time(bool called) noexcept {
+    std::uint32_t& counted = per_thread<Count>.counted;
+    counted += called ? kFrontReleases / kReleases : 1;
+    if (counted < kFrontReleases) return false;
+    counted = 0;
+    return true;
+  }
   // A filter may refuse the call. Then the tick comes, as without it.
   static void yield() noexcept { raw_syscall(SYS_sched_yield); }
 
  private:
   struct Count {
-    std::uint32_t releases;
+    std::uint32_t counted;
   };
 };
 

@@ -165,7 +165,7 @@ struct Checked : Unused {
     static bool counts(const void*) { return true; }
   };
   struct GivesWay {
-    static bool is_time() { return false; }
+    static bool is_time(bool) { return false; }
     static void yield() {}
   };
   static void relax() {}

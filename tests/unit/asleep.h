@@ -28,6 +28,15 @@ class Sleeper {
     while (id_ == 0 || state() != 'S')
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  // How often it has gone to sleep.
+  unsigned long sleeps() const {
+    std::ifstream status("/proc/self/task/" + std::to_string(id_) + "/status");
+    for (std::string word; status >> word;) {
+      unsigned long n = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> n) return n;
+    }
+    return 0;
+  }
   std::thread& thread() { return thread_; }
   void join() { thread_.join(); }
 

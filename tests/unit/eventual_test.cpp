@@ -25,6 +25,7 @@
 #include "platform/thread.h"
 #include "posix/mutex_contract.h"
 #include "posix/rw_contract.h"
+#include "real_time.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -116,14 +117,31 @@ TYPED_TEST(EventualTest, TheOldestIsNextBesideSignals) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
+// While it lives the calling thread, and those that it starts, run on one processor.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    EXPECT_EQ(0, sched_getaffinity(0, sizeof before_, &before_));
+    EXPECT_TRUE(stay_on_one_processor());
+  }
+  ~OneProcessor() { EXPECT_EQ(0, sched_setaffinity(0, sizeof before_, &before_)); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+// So that the calling thread does not take the processor as it is woken, before it is in anybody's
+// way.
+void wait_for_turns() {
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 // Of a thread that has called another one, and goes on taking and releasing the lock on the only
 // processor that both may use: the other one runs before the next tick.
 TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
-  cpu_set_t before, one;
-  ASSERT_EQ(0, sched_getaffinity(0, sizeof before, &before));
-  CPU_ZERO(&one);
-  CPU_SET(sched_getcpu(), &one);
-  ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one));
+  const OneProcessor here;
   Spins::prepare(0, {.allowed = 2});  // nobody naps, whatever locks at this address have learned
   constexpr int kRounds = 30;
   constexpr unsigned kTurns = 4 * GivesWay::kReleases;  // far less than a tick
@@ -143,9 +161,7 @@ TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
     });
     first.until_asleep();
     Sleeper second([&] {
-      // So that it does not take the processor as it is woken, before it is in anybody's way.
-      const sched_param none{};
-      sched_setscheduler(0, SCHED_BATCH, &none);
+      wait_for_turns();
       lock.write_lock();
       second_was_in = true;
       lock.write_unlock();
@@ -156,9 +172,46 @@ TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
     second.join();
     EXPECT_TRUE(lock.idle());
   }
-  EXPECT_EQ(0, sched_setaffinity(0, sizeof before, &before));
   // By a tick that comes at that moment a few would come, too.
   EXPECT_GE(came, kRounds / 2);
+}
+// The same of a writer that a reader has woken, and that readers go on past.
+TEST(EventualGivesWay, AWokenWriterRunsBesideReadersThatGoOn) {
+  const OneProcessor here;
+  Native::set_hand_off_after(50'000'000);  // so that it demands the lock after the round
+  Spins::prepare(0, {.allowed = 2});       // as above
+  constexpr int kRounds = 30;
+  constexpr unsigned kTurns = 2 * GivesWay::kFrontReleases;  // far less than a tick
+  int ran = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    EventualRw<Native, Park<Native>> lock;
+    const auto write = [&] {
+      wait_for_turns();
+      lock.write_lock();
+      lock.write_unlock();
+    };
+    ASSERT_TRUE(lock.try_read_lock());
+    Sleeper first(write);  // the lock has never been handed off, so that it demands it at once
+    first.until_asleep();
+    lock.read_unlock();
+    first.join();
+    ASSERT_TRUE(lock.try_read_lock());
+    Sleeper second(write);
+    second.until_asleep();
+    const unsigned long sleeps = second.sleeps();
+    lock.read_unlock();
+    ASSERT_TRUE(lock.try_read_lock());
+    for (unsigned i = 0; i < kTurns; ++i) {
+      ASSERT_TRUE(lock.try_read_lock());
+      lock.read_unlock();
+    }
+    if (second.sleeps() != sleeps) ++ran;
+    lock.read_unlock();
+    second.join();
+    EXPECT_TRUE(lock.idle());
+  }
+  Native::set_hand_off_after(500'000);
+  EXPECT_GE(ran, kRounds / 2);
 }
 
 // A reader comes in past a writer that waits for another reader, each time after the same patience.

@@ -42,8 +42,9 @@
 //      line, if this release has to; the same update as in 2 took kFrontSleeps and kUrgent away. An
 //      urgent thread that was woken sets kUrgent again as it takes the lock or goes: others may
 //      sleep on, the front among them
-//   4. of a lock with readers: if a called thread has not looked yet, it yields, now and then, the
-//      processor on which that thread may wait to run (platform/gives_way.h)
+//   4. of a lock with readers: if a called thread has not looked yet, or the front is awake and
+//      readers stay in, it yields, now and then, the processor on which the one or the other may
+//      wait to run (platform/gives_way.h)
 //   After a hand-off the new holder does 1 at once.
 // Invariants: kFrontSleeps and kUrgent are not set while the front may take the lock; kHandOff is
 //   set only while there is a front. kCalled is set only while the line is not empty. At most one
@@ -233,9 +234,13 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     }
   }
 
-  // The end of a release that found v, and called nobody. The lock may be gone.
-  static void give_way(Value v) noexcept {
-    if ((v & kCalled) != 0 && P::GivesWay::is_time() && !is_urgent()) P::GivesWay::yield();
+  // The end of a release that found v and left `next`, and called nobody. The lock may be gone.
+  static void give_way(Value v, Value next) noexcept {
+    const bool called = (v & kCalled) != 0;
+    // Readers are in, and came past a front that is awake.
+    const bool passes = (v & (kFront | Front::kFrontSleeps)) == kFront && (next & Layout::kReaders);
+    if (!called && !passes) return;
+    if (P::GivesWay::is_time(called) && !is_urgent()) P::GivesWay::yield();
   }
 
  private:

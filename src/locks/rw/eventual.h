@@ -310,7 +310,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);
       if constexpr (W::kParks) {
         if (gate_called) W::wake(&more_.gate, kGateChannel);
-        if (!called) Line::give_way(v);
+        if (!called) Line::give_way(v, next);
       }
       return;
     }

@@ -164,7 +164,7 @@ struct Explored {
   };
   // Another thread may run at any step.
   struct GivesWay {
-    static bool is_time() { return false; }
+    static bool is_time(bool) { return false; }
     static void yield() {}
   };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }
