@@ -134,6 +134,7 @@ struct Native {
                               Rereading::Again again = nullptr) noexcept {
     if (Rereading::is_prepared()) return;
     Spins::prepare(pauses, p);
+    GivesWay::adapt(p);
     Rereading::prepare(again, p);
   }
 

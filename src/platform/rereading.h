@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/gives_way.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/spins.h"
@@ -66,6 +67,7 @@ class Rereading {
     if (!begin()) return;
     now_ = again_(now_);
     Spins::adapt(now_);
+    GivesWay::adapt(now_);
     end();
   }
 
