@@ -4,30 +4,38 @@
 #include "audit/cond.h"
 
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
 #include "audit/entry.h"
 #include "audit/mutex_holds.h"
 #include "audit/report.h"
 #include "audit/waits.h"
 #include "audit/world.h"
+#include "platform/object_layout.h"
 
 namespace lockswap::audit {
 namespace {
 
-// glibc's flags in an object of today's layout: bit 0, process-shared; bit 1, the clock.
+// glibc's flags in an object of a layout of today: bit 0, process-shared; bit 1, the clock.
 constexpr unsigned kShared = 1, kMonotonic = 2;
+constexpr unsigned kWaiters = 3;  // bits below the number of threads that wait
 // glibc's __kind of a mutex: what keeps it glibc's under lockswap, and "may be elided".
 constexpr int kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kMutexShared = 0x80,
               kElided = 0x100;
 
+template <CondFlags kFlags>
 struct New {
-  static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
-  static constexpr unsigned kWaiters = 3;  // bits below the number of threads that wait
+  static unsigned flags(const pthread_cond_t* c) noexcept {
+    unsigned word;
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(c) + byte_of(kFlags), sizeof word);
+    return word;
+  }
+  static constexpr bool kIsNew = true;
   static const CondOps& system() noexcept { return system_cond; }
 };
 struct Old {
   static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
+  static constexpr bool kIsNew = false;
   static const CondOps& system() noexcept { return system_old_cond; }
 };
 
@@ -63,7 +71,7 @@ void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
     note_wait(Finding::cond_wait_unheld, c, site, static_cast<std::uint32_t>(m->__data.__owner));
   takes_again(mine, address_of(m), site);
   if (layout_is_new && (flags & kShared) == 0)
-    world().conds.waits(mine, address_of(c), address_of(m), site, flags >> New::kWaiters);
+    world().conds.waits(mine, address_of(c), address_of(m), site, flags >> kWaiters);
   if ((flags & kShared) != 0 && would_be_swapped(m))
     note_wait(Finding::cond_shared_mutex_private, c, site, 0);
 }
@@ -87,7 +95,7 @@ void count_attributes(const pthread_condattr_t* attributes) noexcept {
 
 template <class Layout>
 struct Ops {
-  static constexpr bool kIsNew = std::is_same_v<Layout, New>;
+  static constexpr bool kIsNew = Layout::kIsNew;
 
   static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
     count(Count::cond_init);
@@ -143,7 +151,10 @@ struct Ops {
 
 }  // namespace
 
-constinit const CondOps audited_cond = Ops<New>::table;
+const CondOps& audited_cond() noexcept {
+  return object_layout.cond_flags == CondFlags::at_byte_28 ? Ops<New<CondFlags::at_byte_28>>::table
+                                                           : Ops<New<CondFlags::at_byte_36>>::table;
+}
 constinit const CondOps audited_old_cond = Ops<Old>::table;
 
 }  // namespace lockswap::audit

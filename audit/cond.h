@@ -5,7 +5,8 @@
 
 namespace lockswap::audit {
 
-extern const CondOps audited_cond;
+// For objects as this C library lays them out, once learn_cond_layout has found out.
+const CondOps& audited_cond() noexcept;
 // Of programs linked before glibc 2.3.2, whose objects have another layout.
 extern const CondOps audited_old_cond;
 

@@ -74,6 +74,7 @@ namespace lockswap::audit {
   X(stopped_by_signal)       /* the same, its thread outside such a call */                 \
   X(real_time_thread)        /* a thread with a real-time policy */                         \
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
+  X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
   /* Locks taken in orders that make a circle, once for each one. */                        \
   X(circle_with_reads)       /* of three or more; at one of them readers meet readers */    \
   X(circle_of_orders)        /* of three or more: a deadlock under any lock */              \
@@ -98,7 +99,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 4;
+inline constexpr std::uint32_t kSchema = 5;
 
 inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;

@@ -15,6 +15,7 @@
 #include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
+#include "platform/object_layout.h"
 #include "platform/text.h"
 #include "profile/modules.h"
 #include "registry/environment.h"
@@ -22,6 +23,46 @@
 
 namespace lockswap::audit {
 namespace {
+
+// What is recorded of an object is read from glibc's bytes, so of objects of an unknown layout
+// nothing is.
+void leave_out(const char* kind, const Misfit& misfit) noexcept {
+  static constinit char line[300];
+  Text(line, sizeof line) << "lockswap audit: " << kind << " are not recorded, because glibc's "
+                          << misfit.why << ", which this version of lockswap doesn't know\n";
+  say(line);
+  note(Finding::unknown_layout, {.lock = nullptr, .site = 0, .name = kind});
+}
+
+struct Known {
+  bool rwlocks, mutexes, conds;
+};
+Known look_at_layouts() noexcept {
+  const bool mutexes = learn_mutex_layout();
+  return {learn_rwlock_layout(), mutexes, mutexes && learn_cond_layout()};
+}
+
+void record_what_is(const Known& known) noexcept {
+  active_rwlock = system_rwlock;
+  active_mutex = system_mutex;
+  active_cond = system_cond;
+  active_old_cond = system_old_cond;
+  if (known.rwlocks) {
+    active_rwlock = audited_rwlock;
+  } else {
+    leave_out("reader-writer locks", object_layout.rwlock);
+  }
+  if (!known.mutexes) {
+    leave_out("mutexes and condition variables", object_layout.mutex);
+  } else if (!known.conds) {
+    active_mutex = audited_mutex;
+    leave_out("condition variables", object_layout.cond);
+  } else {
+    active_mutex = audited_mutex;
+    active_cond = audited_cond();
+    active_old_cond = audited_old_cond;
+  }
+}
 
 void start() noexcept {
   if (const char* missing = resolve_real_symbols(); missing != nullptr) {
@@ -31,6 +72,7 @@ void start() noexcept {
                             << missing;
     refuse(line);
   }
+  const Known known = look_at_layouts();  // before a thread's id is asked for (system_tid.h)
   profile::modules = functions_for_profile();
   Alone::prepare(find_single_threaded());
   prepare_world();
@@ -41,10 +83,7 @@ void start() noexcept {
     say(path);
     say("\n");
   }
-  active_rwlock = audited_rwlock;
-  active_mutex = audited_mutex;
-  active_cond = audited_cond;
-  active_old_cond = audited_old_cond;
+  record_what_is(known);
 }
 
 __attribute__((constructor)) void on_load() {

@@ -42,10 +42,12 @@ void in_forked_child() noexcept {
 }  // namespace
 
 bool prepare_conds() noexcept {
+  if (!learn_cond_layout()) return false;
+  chosen_cond = cond_table<Waiter>();
   ThreadExit::prepare();
   return NativeCond::prepare() && pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
 }
 
-constinit CondOps chosen_cond = CondTable<NewCond, Waiter>::table;
+constinit CondOps chosen_cond{};
 
 }  // namespace lockswap::fuzz

@@ -5,7 +5,8 @@
 
 namespace lockswap::fuzz {
 
-// Makes the table below ready. False: there is no memory.
+// Makes the table below ready. Returns false if there is no memory, or if the layout of condition
+// variables is unknown (object_layout says why).
 bool prepare_conds() noexcept;
 extern CondOps chosen_cond;
 

@@ -10,6 +10,7 @@
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
+#include "platform/object_layout.h"
 #include "platform/text.h"
 #include "registry/environment.h"
 #include "registry/say.h"
@@ -83,10 +84,17 @@ void start() noexcept {
            "with a file that can be written";
     refuse(line);
   }
+  learn_mutex_layout();  // for threads' ids (system_tid.h); the mutexes may be liblockswap.so's
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;
-  // Where there is no memory signals wake whom they like.
   const bool chooses = chooses_turns(settings) && prepare_conds();
+  if (object_layout.cond.found()) {
+    char line[300];
+    Text(line, sizeof line)
+        << "lockswap fuzz: the seed doesn't choose which waiter a signal wakes, because glibc's "
+        << object_layout.cond.why << ", which this version of lockswap doesn't know\n";
+    say(line);
+  }
   active_cond = chooses ? disturbed_chosen_cond : disturbed_cond;
   active_old_cond = disturbed_old_cond;
 }

@@ -4,6 +4,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/objects.h"
+#include "platform/system_attributes.h"
 
 namespace lockswap {
 
@@ -104,6 +105,26 @@ const char* find_single_threaded() noexcept {
       find_symbol_from(first_object(), "__libc_single_threaded", nullptr));
 }
 
+namespace {
+void resolve_attributes() noexcept {
+  const auto set = []<class F>(F& into, const char* name) {
+    into = reinterpret_cast<F>(find_real_function(name, LOCKSWAP_OLDEST));
+  };
+  AttributeOps& a = system_attributes;
+  set(a.cond_init, "pthread_condattr_init");
+  set(a.cond_setpshared, "pthread_condattr_setpshared");
+  set(a.cond_setclock, "pthread_condattr_setclock");
+  set(a.mutex_init, "pthread_mutexattr_init");
+  set(a.mutex_settype, "pthread_mutexattr_settype");
+  set(a.mutex_setpshared, "pthread_mutexattr_setpshared");
+  set(a.mutex_setrobust, "pthread_mutexattr_setrobust");
+  set(a.mutex_setprotocol, "pthread_mutexattr_setprotocol");
+  set(a.rwlock_init, "pthread_rwlockattr_init");
+  set(a.rwlock_setpshared, "pthread_rwlockattr_setpshared");
+  set(a.rwlock_setkind, "pthread_rwlockattr_setkind_np");
+}
+}  // namespace
+
 const char* resolve_real_symbols() noexcept {
   static constinit Functions found{};
   const char* missing = fill_in(found, &find_real_function);
@@ -112,6 +133,7 @@ const char* resolve_real_symbols() noexcept {
   system_mutex = found.mutex;
   system_cond = found.cond;
   system_old_cond = found.old_cond;
+  resolve_attributes();
   return missing;
 }
 

@@ -9,7 +9,6 @@
 #include "interpose/delayed.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
-#include "interpose/layout_check.h"
 #include "interpose/load_order.h"
 #include "interpose/modules.h"
 #include "interpose/objects.h"
@@ -17,6 +16,7 @@
 #include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
+#include "platform/object_layout.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/rereading.h"
@@ -30,6 +30,7 @@
 #include "registry/auto.h"
 #include "registry/config.h"
 #include "registry/delay.h"
+#include "registry/keep_glibcs.h"
 #include "registry/mutexes.h"
 #include "registry/policy.h"
 #include "registry/policy_catches.h"
@@ -60,7 +61,7 @@ void say_processors(Text& text, const Processors& p) noexcept {
 }
 
 void announce() noexcept {
-  char line[512];
+  char line[1024];
   Text text(line, sizeof line);
   text << "lockswap " LOCKSWAP_VERSION ": ";
   if (config.policy != nullptr) {
@@ -84,6 +85,10 @@ void announce() noexcept {
   if (config.cond != Conds::with_mutex) {
     text << ", cond " << (config.cond == Conds::own ? "own" : "pthread");
   }
+  if (swaps_conds(config)) {
+    text << ", pthread_cond_t flags at byte " << std::uint64_t{byte_of(object_layout.cond_flags)};
+  }
+  put_kept(text, ", ", config, "");
   if (config.automatic) put_auto_reason(text << ", auto as ", kAutoRwlock);
   if (config.automatic_mutex) put_auto_reason(text << ", mutex auto as ", kAutoMutex);
   text << ", pid " << static_cast<std::uint64_t>(raw_syscall(SYS_getpid)) << "\n";
@@ -158,24 +163,12 @@ void start() noexcept {
   }
   // The kernel is asked now what has to be asked: a filter may come later.
   Process::stamp();
-  thread_id();
   Alone::prepare(find_single_threaded());
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
-  if (rwlock_of(config).over_glibc && !glibc_leaves_our_bytes_alone()) {
-    Text(message, sizeof message)
-        << "lockswap: " << config.rwlock
-        << " cannot run on this glibc, which uses all of its pthread_rwlock_t; choose one over "
-           "another lock, such as "
-        << auto_rwlock_of_ours();
-    refuse(message);
-  }
+  if (!keep_glibcs_where_unknown(config, message, sizeof message)) refuse(message);
+  thread_id();  // glibc's mutexes show it, if their layout is known
   if (config.policy != nullptr) {
-    if (config.policy->has_rules_of(ObjectKind::rwlock) && !glibc_leaves_our_bytes_alone()) {
-      refuse(
-          "lockswap: LOCKSWAP_POLICY: rules for reader-writer locks cannot run on this glibc, "
-          "which uses all of its pthread_rwlock_t");
-    }
     prepare_modules();
     find_rule = first_rule_met;
   }

@@ -17,7 +17,6 @@ const char* chosen(const AutoChoice& choice, const Config& config) noexcept {
 }  // namespace
 
 const char* auto_rwlock(const Config& config) noexcept { return chosen(kAutoRwlock, config); }
-const char* auto_rwlock_of_ours() noexcept { return kAutoRwlock.several_cpus; }
 const char* auto_mutex(const Config& config) noexcept { return chosen(kAutoMutex, config); }
 
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {

@@ -69,7 +69,7 @@ bool prepare_conds(const MutexOps& mutexes, const MutexOfConds& of_conds) noexce
   return NativeCond::prepare();
 }
 
-constinit const CondOps cond_ops = CondTable<NewCond, WaitersMutex>::table;
+const CondOps& cond_ops() noexcept { return cond_table<WaitersMutex>(); }
 constinit const CondOps old_cond_ops = CondTable<OldCond, WaitersMutex>::table;
 
 }  // namespace lockswap

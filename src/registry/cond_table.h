@@ -1,16 +1,17 @@
-// The functions of POSIX on condition variables of ours, for both layouts that programs have. One
-// that is process-shared stays glibc's.
+// The functions of POSIX on condition variables of ours, for each layout that objects of programs
+// have: two of today, and the one of before glibc 2.3.2. One that is process-shared stays glibc's.
 #pragma once
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <pthread.h>
-#include <type_traits>
 
 #include "platform/cancel.h"
 #include "platform/clock.h"
 #include "platform/native.h"
+#include "platform/object_layout.h"
 #include "platform/step_aside.h"
 #include "platform/system_mutex.h"
 #include "posix/condvar.h"
@@ -20,15 +21,24 @@ namespace lockswap {
 
 using NativeCond = Condvar<Native, Park<Native>>;
 
-// Objects since glibc 2.3.2, and those of before.
+// Objects since glibc 2.3.2, in each layout that they have had.
+template <CondFlags kFlags>
 struct NewCond {
-  static_assert(sizeof(NativeCond) <= offsetof(pthread_cond_t, __data.__wrefs));
-  static unsigned flags(const pthread_cond_t* c) noexcept { return c->__data.__wrefs; }
+  static constexpr std::size_t kByte = byte_of(kFlags);
+  static_assert(sizeof(NativeCond) <= kByte && kByte + sizeof(unsigned) <= sizeof(pthread_cond_t));
+  static unsigned flags(const pthread_cond_t* c) noexcept {
+    unsigned word;
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(c) + kByte, sizeof word);
+    return word;
+  }
+  static constexpr bool kHasAttributes = true;
   static const CondOps& system() noexcept { return system_cond; }
 };
+// Objects from before glibc 2.3.2.
 struct OldCond {
   static_assert(sizeof(NativeCond) <= 24);  // what such programs have room for
   static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
+  static constexpr bool kHasAttributes = false;
   static const CondOps& system() noexcept { return system_old_cond; }
 };
 
@@ -48,7 +58,7 @@ class CondTable {
   }
 
   static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
-    if constexpr (std::is_same_v<Layout, NewCond>) {
+    if constexpr (Layout::kHasAttributes) {
       return system_cond.init(c, attributes);  // zeroes, then sets the flags
     } else {
       new (c) NativeCond{};
@@ -120,5 +130,13 @@ class CondTable {
  public:
   static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
 };
+
+// The table for objects as this C library lays them out; once learn_cond_layout has found out.
+template <class Waiter>
+const CondOps& cond_table() noexcept {
+  static constexpr CondOps kAt36 = CondTable<NewCond<CondFlags::at_byte_36>, Waiter>::table;
+  static constexpr CondOps kAt28 = CondTable<NewCond<CondFlags::at_byte_28>, Waiter>::table;
+  return object_layout.cond_flags == CondFlags::at_byte_28 ? kAt28 : kAt36;
+}
 
 }  // namespace lockswap

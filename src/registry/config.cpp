@@ -53,6 +53,10 @@ constexpr Option kOptions[] = {
     {"LOCKSWAP_DELAY", "RULE:+5us", "",
      "make each hold of the rule's locks so much longer, or with 'after+5us' the time behind it; "
      "used by 'lockswap whatif', see 'docs/whatif.md'"},
+    {"LOCKSWAP_STRICT", "0 or 1", "0",
+     "1: refuse to start if what was chosen cannot run with this glibc; 0: keep glibc's objects "
+     "and "
+     "say so"},
     {"LOCKSWAP_VERBOSE", "0 or 1", "",
      "1: say on stderr which lock runs, and at exit which libraries bypass it; 0: not even warn; "
      "unset: warn alone"},
@@ -280,6 +284,7 @@ bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
   reader.number("LOCKSWAP_BRAVO_SLOTS", 16, kMostSlots, config.bravo_slots);
   reader.number("LOCKSWAP_BRAVO_N", 0, 1'000'000, config.bravo_n);
   read_pretence(reader, config);
+  reader.flag("LOCKSWAP_STRICT", config.strict);
   reader.flag("LOCKSWAP_VERBOSE", config.verbose);
   config.warns = config.verbose || environment_value("LOCKSWAP_VERBOSE") == nullptr;
   if (reader.ok() && (config.bravo_slots & (config.bravo_slots - 1)) != 0) {

@@ -46,6 +46,14 @@ struct Config {
   Pretence topology;
   std::uint32_t range = 0;             // a kind (range_locks.h); 0 = nothing was asked for
   std::uint32_t range_segment = 4096;  // units
+  bool strict = false;                 // an object's layout that is unknown ends the program
+  // Why glibc keeps objects of a kind that others were chosen for (keep_glibcs.h); nullptr: it
+  // doesn't.
+  struct {
+    const char* rwlocks = nullptr;
+    const char* mutexes = nullptr;
+    const char* conds = nullptr;
+  } kept;
   bool verbose = false;
   bool warns = true;  // unless LOCKSWAP_VERBOSE=0 says no
   // nullptr = off, "" = to stderr, else the file's name, which stays when the environment does not.

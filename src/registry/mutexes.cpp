@@ -191,7 +191,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
       why = kNoQueueNodes;
       return false;
     }
-    choice.cond = &cond_ops;
+    choice.cond = &cond_ops();
     choice.old_cond = &old_cond_ops;
   }
   if (count && mutex != nullptr && !is_ours) choice.mutex = &counting_system_mutex;

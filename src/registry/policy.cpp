@@ -237,13 +237,25 @@ bool Policy::has_rules_of(ObjectKind kind) const noexcept {
   return false;
 }
 
+namespace {
+constinit Policy policy{};
+}
+
+const Policy* policy_without(ObjectKind kind) noexcept {
+  const auto k = static_cast<std::size_t>(kind);
+  for (int i = 0; i < policy.count; ++i)
+    policy.rules[i].lock[k] = nullptr;
+  for (const char*& runner : policy.runners[k])
+    runner = nullptr;
+  return &policy;
+}
+
 const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept {
   auto* text = static_cast<char*>(map_pages(kMostText));
   if (text == nullptr) {
     Text(message, size) << "lockswap: LOCKSWAP_POLICY: no memory for its rules";
     return nullptr;
   }
-  static constinit Policy policy{};
   policy = Policy{};
   if (const int error = copy_text(value, text); error != 0) {
     Text out(message, size);

@@ -55,6 +55,9 @@ struct Policy {
 // there is something wrong, and `message` says it in a line that names the line and the word.
 const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept;
 
+// The policy that read_policy has returned, from then on without what its rules say of that kind.
+const Policy* policy_without(ObjectKind kind) noexcept;
+
 // Reads one of the words module=, site= and symbol= into a rule that keeps pointers into it. False:
 // it is another word. `why` says what is wrong with it; it stays as it is if nothing is.
 bool read_condition(Rule& rule, const char* word, const char*& why) noexcept;

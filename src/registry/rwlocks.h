@@ -66,8 +66,6 @@ const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
 // The lock that `auto` stands for on this machine: one of the table. Reads the topology.
 const char* auto_rwlock(const Config& config) noexcept;
-// What to choose instead of a lock that needs bytes beside glibc's own state.
-const char* auto_rwlock_of_ours() noexcept;
 // At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 

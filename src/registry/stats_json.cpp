@@ -56,6 +56,22 @@ void put_json_reason(Text& out, bool automatic, const AutoChoice& choice) noexce
   }
 }
 
+// Why glibc keeps objects that others were chosen for; null: it doesn't.
+void put_json_kept(Text& out, const Config& config) noexcept {
+  const auto put_one = [&out](const char* name, const char* why) {
+    out << name;
+    if (why == nullptr) {
+      out << "null";
+    } else {
+      put_json_string(out, why);
+    }
+  };
+  put_one("\"kept_by_glibc\":{\"rwlocks\":", config.kept.rwlocks);
+  put_one(",\"mutexes\":", config.kept.mutexes);
+  put_one(",\"conds\":", config.kept.conds);
+  out << "}";
+}
+
 void put_json_bypasses(Text& out, const Bypasses* found) noexcept {
   if (found == nullptr) {
     out << "\"bypasses\":null,\"bypassed_by\":null";
@@ -128,6 +144,7 @@ void put_json(Text& out, const Config& config, const Totals& t, const Busiest& t
   out << ",\"wait\":\"" << config.wait << "\",\"calls\":" << t[Event::call]
       << ",\"locks\":" << t.locks << ",";
   put_json_bypasses(out, bypasses);
+  put_json_kept(out << ",", config);
   out << ",\n\"totals\":{";
   put_json_counts(out, kFields, total);
   out << "},\n";

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "registry/auto.h"
+#include "registry/keep_glibcs.h"
 #include "registry/stats_forms.h"
 
 namespace lockswap {
@@ -75,6 +76,7 @@ void put_text_rwlocks(Text& out, const Config& config, const Totals& t,
       << (config.automatic ? " (auto)" : "") << ", wait " << config.wait << ": " << t[Event::call]
       << " calls seen, " << t.locks << " locks\n";
   put_reason(out, config.automatic, kAutoRwlock);
+  put_kept(out, "  ", config, "\n");
   if (t[Event::call] == 0) {
     out << (is_shell(program_invocation_short_name)
                 ? "  This is a shell: what it starts reports for itself, if it calls a lock.\n"

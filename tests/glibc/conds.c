@@ -17,17 +17,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <gnu/libc-version.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { kShort = 60, kLong = 20000 };  // ms: a deadline that is waited for, and one that must not come
+#include <gnu/libc-version.h>
+
+enum {
+  kShort = 60,
+  kLong = 20000
+};  // ms: a deadline that is waited for, and one that must not come
 
 // ---- the functions of before glibc 2.3.2, as old programs bind to them
 
 #if defined(__x86_64__)
-#define OLD(result, name, parameters)                  \
-  extern result old_##name parameters;                 \
+#define OLD(result, name, parameters)  \
+  extern result old_##name parameters; \
   __asm__(".symver old_" #name ", " #name "@GLIBC_2.2.5")
 OLD(int, pthread_cond_init, (pthread_cond_t*, const pthread_condattr_t*));
 OLD(int, pthread_cond_destroy, (pthread_cond_t*));
@@ -81,8 +85,8 @@ typedef enum {
   kBroadcast,  // two that wait
   kActions,
 } Action;
-static const char* const kAction[] = {"timedwait", "other-clock", "clockwait-realtime", "clockwait-monotonic",
-                                      "signal",    "broadcast"};
+static const char* const kAction[] = {"timedwait",           "other-clock", "clockwait-realtime",
+                                      "clockwait-monotonic", "signal",      "broadcast"};
 
 typedef struct {
   Made made;
@@ -173,7 +177,8 @@ static int make(const Case* c) {
   pthread_condattr_t attributes;
   must(pthread_condattr_init(&attributes), "condattr_init");
   if (c->made != kUnset) {
-    must(pthread_condattr_setclock(&attributes, c->made == kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME),
+    must(pthread_condattr_setclock(&attributes,
+                                   c->made == kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME),
          "condattr_setclock");
   }
   if (c->scope == kShared) {

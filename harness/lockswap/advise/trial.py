@@ -10,7 +10,7 @@ from pathlib import Path
 from lockswap.advise.ran import Failed, Subject
 from lockswap.base.errors import UserError
 from lockswap.findings import stats
-from lockswap.run.preload import clean_environment, ld_preload
+from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _SET_HERE = (
     *("LOCKSWAP_POLICY", "LOCKSWAP_STATS", "LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX", "LOCKSWAP_PROFILE"),
@@ -93,6 +93,7 @@ class Trial:
         with tempfile.TemporaryDirectory(prefix="lockswap-advise-") as folder:
             if rules or more:
                 swap["LD_PRELOAD"] = ld_preload(self.library, env.get("LD_PRELOAD", ""))
+                swap[STRICT] = "1"
             if rules:
                 policy = Path(folder, "policy")
                 policy.write_text("".join(f"{rule}\n" for rule in rules), encoding="utf-8")

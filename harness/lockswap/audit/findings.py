@@ -132,6 +132,13 @@ MEANINGS = {
         "rest would be broken by a swap, locks of its own stay glibc's. Load it without, or make sure that it shares "
         "none.",
     ),
+    "unknown_layout": Meaning(
+        LOOK,
+        "objects of a layout that lockswap doesn't know",
+        "Nothing is recorded of them, so nothing can be said of a swap; lockswap would leave them to glibc. This glibc "
+        "is newer than this version of lockswap: try a newer one.",
+        (RWLOCKS, MUTEXES, CONDVARS),
+    ),
     "stopped_in_lock_call": Meaning(
         LOOK,
         "thread stopped by a signal inside a lock function",

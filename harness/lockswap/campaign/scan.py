@@ -17,7 +17,7 @@ from lockswap.base.nearest import unknown
 from lockswap.base.registry import Registry
 from lockswap.campaign.job import Job
 from lockswap.recipes.recipe import Recipe
-from lockswap.run.preload import clean_environment, lock_variables
+from lockswap.run.preload import STRICT, clean_environment, lock_variables
 from lockswap.run.setup import Setup
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -25,7 +25,8 @@ OF_LIBRARY = "LOCKSWAP_"
 # What chooses locks has options of its own; what writes files or speaks is not for measured runs.
 _OPTIONS = {"LOCKSWAP_RWLOCK": "--rwlock", "LOCKSWAP_MUTEX": "--mutex", "LOCKSWAP_RANGE": "--range"}
 _OPTIONS |= {COND: "--cond", POLICY: "--policy"}
-_NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_FUZZ", "LOCKSWAP_HOME")
+_NOT_MEASURED = ("LOCKSWAP_STATS", "LOCKSWAP_VERBOSE", "LOCKSWAP_AUDIT", "LOCKSWAP_FUZZ")
+_NOT_MEASURED += ("LOCKSWAP_HOME", STRICT)
 
 Setting = tuple[str, str]
 

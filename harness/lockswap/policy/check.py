@@ -11,7 +11,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.policy import places
 from lockswap.run import program
-from lockswap.run.preload import clean_environment, ld_preload
+from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _MOST_PLACES = 12  # of a rule, in the text
 
@@ -26,6 +26,7 @@ def run(paths: Paths, rules: str, command: list[str], as_json: bool) -> int:
         env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""), [str(paths.stats_on_signal)])
         env["LOCKSWAP_POLICY"] = str(Path(rules).absolute()) if Path(rules).is_file() else rules
         env["LOCKSWAP_STATS"] = f"{folder}/stats"
+        env[STRICT] = "1"
         try:
             status = subprocess.run(command, executable=path, env=env, check=False).returncode
         except OSError as error:

@@ -19,7 +19,7 @@ from lockswap.profile import look as live
 from lockswap.profile.window import difference
 from lockswap.run import preload_order, program
 from lockswap.run.passing_on import passing_on
-from lockswap.run.preload import clean_environment, ld_preload
+from lockswap.run.preload import STRICT, clean_environment, ld_preload
 
 _NOTHING = (
     "lockswap profile: nothing was recorded: no process that was started took the library, or could make its file\n"
@@ -136,7 +136,7 @@ def _environment(paths: Paths, rwlock: str | None, mutex: str | None) -> dict[st
         choice = chosen(Registry.load(paths), rwlock, mutex)
         if not choice.variables:
             raise UserError("a profile needs the library; leave the option away, and the locks are glibc's")
-        env |= choice.variables
+        env |= choice.variables | {STRICT: "1"}
     env["LD_PRELOAD"] = ld_preload(paths.library, env.get("LD_PRELOAD", ""))
     return env
 

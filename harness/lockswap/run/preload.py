@@ -11,6 +11,8 @@ from lockswap.base.paths import HARNESS
 
 # Variables for this harness and for build scripts; the library would complain of those that it does not know.
 _OF_HARNESS = ("LOCKSWAP_HOME", "LOCKSWAP_ROOT", "LOCKSWAP_BUILD", "LOCKSWAP_APPS")
+# Glibc's locks in place of those that were asked for would falsify what is measured.
+STRICT = "LOCKSWAP_STRICT"
 # Sanitizer runtimes refuse to start unless they are the first preloaded library.
 _FIRST = ("libasan", "libtsan", "liblsan", "libubsan", "libclang_rt")
 
@@ -62,7 +64,7 @@ def lock_variables(
     """The variables that put `choice` under a program; for 'none' only what is to be preloaded all the same."""
     if not choice.variables:
         return {"LD_PRELOAD": ld_preload(None, existing_preload, extra, before)} if extra or before else {}
-    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra, before), **choice.variables}
+    variables = {"LD_PRELOAD": ld_preload(library, existing_preload, extra, before), **choice.variables, STRICT: "1"}
     if choice.policy is not None:
         variables[POLICY] = str((policies or {})[choice.policy])
     if wait:

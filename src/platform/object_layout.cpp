@@ -1,0 +1,367 @@
+#include "platform/object_layout.h"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <initializer_list>
+#include <pthread.h>
+
+#include "platform/syscall.h"
+#include "platform/system_attributes.h"
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
+#include "platform/text.h"
+
+namespace lockswap {
+namespace {
+
+// A deadline that has passed and that glibc doesn't ask the kernel about.
+constexpr timespec kPast{-1, 0};
+
+struct Bytes {
+  std::size_t from, to;  // the first, and the one behind the last
+};
+
+// An object that an initialiser was run on twice, over memory of two fillings: a byte that it left
+// alone differs, so bytes that are alike are what the initialiser wrote.
+template <class Object>
+class Made {
+ public:
+  // Init: (Object*) -> errno.
+  template <class Init>
+  explicit Made(const Init& init) noexcept {
+    std::memset(&object, 0xa5, sizeof object);
+    std::memset(&twin_, 0x5a, sizeof twin_);
+    error_ = init(&object) != 0 || init(&twin_) != 0;
+    std::memcpy(bytes_, &object, sizeof object);
+  }
+
+  bool failed() const noexcept { return error_; }
+  // The object as the initialiser left it: at the first byte of these that isn't 0, or that wasn't
+  // written. bytes.to if there is none.
+  std::size_t first_not_zero(Bytes bytes) const noexcept {
+    std::size_t i = bytes.from;
+    while (i < bytes.to && bytes_[i] == 0 && twin(i) == 0)
+      ++i;
+    return i;
+  }
+  std::uint32_t word(std::size_t at) const noexcept {
+    std::uint32_t w;
+    std::memcpy(&w, bytes_ + at, sizeof w);
+    return w;
+  }
+  // The first byte, from there on, that this initialiser wrote and the other one wrote otherwise;
+  // the object's size if there is none. What neither wrote, such as padding, doesn't count.
+  std::size_t first_difference(const Made& other, std::size_t from = 0) const noexcept {
+    std::size_t i = from;
+    while (i < sizeof object && bytes_[i] == other.bytes_[i] && twin(i) == other.twin(i))
+      ++i;
+    return i;
+  }
+
+  Object object;  // for trial operations
+
+ private:
+  unsigned char twin(std::size_t i) const noexcept {
+    return reinterpret_cast<const unsigned char*>(&twin_)[i];
+  }
+  Object twin_;
+  unsigned char bytes_[sizeof(Object)];
+  bool error_;
+};
+
+template <class Object>
+std::uint32_t word_now(const Object& object, std::size_t at) noexcept {
+  std::uint32_t w;
+  std::memcpy(&w, reinterpret_cast<const unsigned char*>(&object) + at, sizeof w);
+  return w;
+}
+
+bool fail(Misfit& misfit, const char* what) noexcept {
+  Text(misfit.why, sizeof misfit.why) << what;
+  return false;
+}
+bool fail(Misfit& misfit, const char* what, std::size_t byte) noexcept {
+  Text(misfit.why, sizeof misfit.why) << what << " byte " << std::uint64_t{byte};
+  return false;
+}
+
+// --- mutexes: the fields of src/locks/common/mutex_layout.h
+
+constexpr std::size_t kCount = 4, kOwner = 8, kUsers = 12, kKind = 16, kRobustList = 24;
+constexpr Bytes kMutexBefore{0, 16}, kMutexBehind{24, 40};
+
+struct MutexAttributes {
+  int type = PTHREAD_MUTEX_DEFAULT;
+  int pshared = PTHREAD_PROCESS_PRIVATE;
+  int robust = PTHREAD_MUTEX_STALLED;
+  int protocol = PTHREAD_PRIO_NONE;
+};
+
+Made<pthread_mutex_t> make_mutex(const MutexAttributes& wanted) noexcept {
+  return Made<pthread_mutex_t>([&wanted](pthread_mutex_t* m) {
+    const AttributeOps& set = system_attributes;
+    pthread_mutexattr_t a;
+    if (set.mutex_init(&a) != 0 || set.mutex_settype(&a, wanted.type) != 0 ||
+        set.mutex_setpshared(&a, wanted.pshared) != 0 ||
+        set.mutex_setrobust(&a, wanted.robust) != 0 ||
+        set.mutex_setprotocol(&a, wanted.protocol) != 0) {
+      return EINVAL;
+    }
+    return system_mutex.init(m, &a);
+  });
+}
+
+// A mutex of ours has its state in the bytes around the kind.
+bool leaves_our_bytes(const Made<pthread_mutex_t>& m, Misfit& misfit) noexcept {
+  for (const Bytes bytes : {kMutexBefore, kMutexBehind}) {
+    const std::size_t at = m.first_not_zero(bytes);
+    if (at < bytes.to) return fail(misfit, "pthread_mutex_init writes to", at);
+  }
+  return true;
+}
+
+bool knows_types(Misfit& misfit) noexcept {
+  struct {
+    int type;
+    std::uint32_t kind;
+  } constexpr kTypes[] = {{PTHREAD_MUTEX_NORMAL, 0},
+                          {PTHREAD_MUTEX_RECURSIVE, 1},
+                          {PTHREAD_MUTEX_ERRORCHECK, 2},
+                          {PTHREAD_MUTEX_ADAPTIVE_NP, 3}};
+  for (const auto& t : kTypes) {
+    const Made<pthread_mutex_t> m = make_mutex({.type = t.type});
+    if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
+    // Above the type there are bits of glibc's own, for elision, which it may set.
+    if ((m.word(kKind) & 0xff) != t.kind)
+      return fail(misfit, "pthread_mutex_t doesn't have its type in", kKind);
+    if (!leaves_our_bytes(m, misfit)) return false;
+  }
+  return true;
+}
+
+// What must stay glibc's can be told by the kind: a mutex with this attribute has that bit. Not
+// tried: priority protection, for which glibc asks the kernel about priorities, and a filter may not
+// allow that.
+bool knows_flags(Misfit& misfit) noexcept {
+  struct {
+    MutexAttributes attributes;
+    std::uint32_t bit;
+    bool may_be_refused;  // where the kernel can't do it
+  } constexpr kFlags[] = {
+      {{.pshared = PTHREAD_PROCESS_SHARED}, 0x80, false},
+      {{.robust = PTHREAD_MUTEX_ROBUST}, 0x10, false},
+      {{.type = PTHREAD_MUTEX_RECURSIVE, .robust = PTHREAD_MUTEX_ROBUST}, 0x10, false},
+      {{.protocol = PTHREAD_PRIO_INHERIT}, 0x20, true}};
+  for (const auto& f : kFlags) {
+    const Made<pthread_mutex_t> m = make_mutex(f.attributes);
+    if (m.failed() && f.may_be_refused) continue;
+    if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
+    if ((m.word(kKind) & f.bit) == 0)
+      return fail(misfit, "pthread_mutex_t doesn't have its flags in", kKind);
+  }
+  return true;
+}
+
+// The owner, how often it has the mutex, and the count of users; while it is held and afterwards.
+bool shows_owner(int type, Misfit& misfit) noexcept {
+  Made<pthread_mutex_t> m = make_mutex({.type = type});
+  if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
+  pthread_mutex_t& mutex = m.object;
+  const bool again = type == PTHREAD_MUTEX_RECURSIVE;
+  if (system_mutex.lock(&mutex) != 0 || system_mutex.lock(&mutex) != (again ? 0 : EDEADLK))
+    return fail(misfit, "pthread_mutex_lock doesn't do as its type says");
+  const std::uint32_t owner = word_now(mutex, kOwner), users = word_now(mutex, kUsers);
+  const std::uint32_t count = word_now(mutex, kCount);
+  if (again) system_mutex.unlock(&mutex);
+  const bool held = word_now(mutex, kOwner) == owner;
+  if (system_mutex.unlock(&mutex) != 0)
+    return fail(misfit, "pthread_mutex_unlock doesn't do as its type says");
+  // A filter may refuse the kernel's answer: then any number will do.
+  const long tid = raw_syscall(SYS_gettid);
+  if (owner == 0 || (tid > 0 && owner != static_cast<std::uint32_t>(tid)) || !held ||
+      word_now(mutex, kOwner) != 0) {
+    return fail(misfit, "pthread_mutex_t doesn't have its owner in", kOwner);
+  }
+  if (users != 1 || word_now(mutex, kUsers) != 0)
+    return fail(misfit, "pthread_mutex_t doesn't have its users in", kUsers);
+  if (again && count != 2)
+    return fail(misfit, "pthread_mutex_t doesn't count recursion in", kCount);
+  if (word_now(mutex, kKind) != m.word(kKind))
+    return fail(misfit, "pthread_mutex_lock changes the type in", kKind);
+  return true;
+}
+
+// A robust mutex that is held has a pointer where one of ours has its contract word. Two bits tell
+// them apart: glibc uses bit 0 of the pointer, ours always have bit 2, which no pointer has.
+bool robust_differs_from_ours(Misfit& misfit) noexcept {
+  Made<pthread_mutex_t> m = make_mutex({.robust = PTHREAD_MUTEX_ROBUST});
+  if (m.failed() || system_mutex.lock(&m.object) != 0)
+    return fail(misfit, "robust mutexes can't be made");
+  const std::uint32_t list = word_now(m.object, kRobustList);
+  system_mutex.unlock(&m.object);
+  constexpr std::uint32_t kMarkOfOurs = 4;
+  return (list & kMarkOfOurs) == 0 ||
+         fail(misfit, "robust mutexes have no pointer in", kRobustList);
+}
+
+// --- reader-writer locks: the fields of src/locks/common/rw_layout.h
+
+constexpr std::size_t kReaders = 0, kWriter = 24, kShared = 28, kPreference = 48;
+constexpr Bytes kRwBefore{0, 28}, kRwBehind{32, 48};
+
+Made<pthread_rwlock_t> make_rwlock(int kind, int pshared) noexcept {
+  return Made<pthread_rwlock_t>([kind, pshared](pthread_rwlock_t* l) {
+    const AttributeOps& set = system_attributes;
+    pthread_rwlockattr_t a;
+    if (set.rwlock_init(&a) != 0 || set.rwlock_setkind(&a, kind) != 0 ||
+        set.rwlock_setpshared(&a, pshared) != 0) {
+      return EINVAL;
+    }
+    return system_rwlock.init(l, &a);
+  });
+}
+
+bool knows_attributes(int kind, int pshared, Misfit& misfit) noexcept {
+  const Made<pthread_rwlock_t> l = make_rwlock(kind, pshared);
+  if (l.failed()) return fail(misfit, "pthread_rwlock_init fails");
+  for (const Bytes bytes : {kRwBefore, kRwBehind}) {
+    const std::size_t at = l.first_not_zero(bytes);
+    if (at < bytes.to) return fail(misfit, "pthread_rwlock_init writes to", at);
+  }
+  if (l.word(kPreference) != static_cast<std::uint32_t>(kind))
+    return fail(misfit, "pthread_rwlock_t doesn't have its kind in", kPreference);
+  if ((l.word(kShared) != 0) != (pshared == PTHREAD_PROCESS_SHARED))
+    return fail(misfit, "pthread_rwlock_t doesn't have \"process-shared\" in", kShared);
+  return true;
+}
+
+// A trial run of every function. Beside glibc's own state lie words of ours (bravo-pthread, and a
+// policy's), which it must leave alone, and helpers of system_rwlock.h read its state. Uncontended
+// only: the contended paths change the same fields, by glibc's source.
+bool works_beside_our_words(Misfit& misfit) noexcept {
+  Made<pthread_rwlock_t> l = make_rwlock(PTHREAD_RWLOCK_DEFAULT_NP, PTHREAD_PROCESS_PRIVATE);
+  if (l.failed()) return fail(misfit, "pthread_rwlock_init fails");
+  pthread_rwlock_t& lock = l.object;
+  auto* bytes = reinterpret_cast<unsigned char*>(&lock);
+  const auto pattern = [](std::size_t i) { return static_cast<unsigned char>(0xa5 + i); };
+  const RwOps& real = system_rwlock;
+  const bool was_fresh = looks_fresh(&lock);
+  for (std::size_t i = kRwBehind.from; i < kRwBehind.to; ++i)
+    bytes[i] = pattern(i);
+
+  bool worked = real.rdlock(&lock) == 0 && real.tryrdlock(&lock) == 0;
+  const bool reads_show = is_read(&lock) && !is_written(&lock) && !looks_fresh(&lock);
+  worked = worked && real.trywrlock(&lock) != 0 &&
+           real.clockwrlock(&lock, CLOCK_MONOTONIC, &kPast) != 0 && real.unlock(&lock) == 0 &&
+           real.unlock(&lock) == 0 && real.wrlock(&lock) == 0;
+  const std::uint32_t writer = word_now(lock, kWriter);
+  const bool writes_show = is_written(&lock) && !looks_fresh(&lock);
+  worked = worked && real.tryrdlock(&lock) != 0 && real.unlock(&lock) == 0 &&
+           real.trywrlock(&lock) == 0 && real.unlock(&lock) == 0 &&
+           real.timedrdlock(&lock, &kPast) == 0 && real.unlock(&lock) == 0;
+  if (!worked) return fail(misfit, "pthread_rwlock functions don't work beside words of ours");
+  for (std::size_t i = kRwBehind.from; i < kRwBehind.to; ++i) {
+    if (bytes[i] != pattern(i)) return fail(misfit, "pthread_rwlock functions write to", i);
+  }
+  const long tid = raw_syscall(SYS_gettid);
+  if (!writes_show || (tid > 0 && writer != static_cast<std::uint32_t>(tid)) || is_written(&lock))
+    return fail(misfit, "pthread_rwlock_t doesn't have its writer in", kWriter);
+  if (!was_fresh || !reads_show || is_read(&lock))
+    return fail(misfit, "pthread_rwlock_t doesn't count its readers in", kReaders);
+  if (word_now(lock, kShared) != l.word(kShared) ||
+      word_now(lock, kPreference) != l.word(kPreference)) {
+    return fail(misfit, "pthread_rwlock functions change what attributes asked for");
+  }
+  return true;
+}
+
+// --- condition variables
+
+// What NativeCond of src/registry/cond_table.h uses.
+constexpr Bytes kOfOurCond{0, 24};
+constexpr unsigned kSharedFlag = 1, kMonotonicFlag = 2;
+
+Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
+  return Made<pthread_cond_t>([pshared, clock](pthread_cond_t* c) {
+    const AttributeOps& set = system_attributes;
+    pthread_condattr_t a;
+    if (set.cond_init(&a) != 0 || set.cond_setpshared(&a, pshared) != 0 ||
+        set.cond_setclock(&a, clock) != 0) {
+      return EINVAL;
+    }
+    return system_cond.init(c, &a);
+  });
+}
+
+// Signals, and a wait that is over at once: the flags must come out as they were.
+bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
+  pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  int before = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);  // the wait is no place to end a thread
+  system_mutex.lock(&m);
+  const int waited = system_cond.timedwait(&c, &m, &kPast);
+  const bool worked = waited == ETIMEDOUT && system_cond.signal(&c) == 0 &&
+                      system_cond.broadcast(&c) == 0 && word_now(c, at) == flags &&
+                      system_cond.destroy(&c) == 0;
+  system_mutex.unlock(&m);
+  pthread_setcancelstate(before, nullptr);
+  return worked;
+}
+
+}  // namespace
+
+bool learn_mutex_layout() noexcept {
+  Misfit& misfit = object_layout.mutex = {};
+  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, misfit);
+  return object_layout.mutex_shows_owner && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
+         knows_types(misfit) && knows_flags(misfit) && robust_differs_from_ours(misfit);
+}
+
+bool learn_rwlock_layout() noexcept {
+  Misfit& misfit = object_layout.rwlock = {};
+  for (const int kind : {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,
+                         PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP}) {
+    for (const int pshared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED}) {
+      if (!knows_attributes(kind, pshared, misfit)) return false;
+    }
+  }
+  return works_beside_our_words(misfit);
+}
+
+bool learn_cond_layout() noexcept {
+  Misfit& misfit = object_layout.cond = {};
+  struct {
+    int pshared;
+    clockid_t clock;
+    unsigned flags;
+  } constexpr kMade[] = {{PTHREAD_PROCESS_PRIVATE, CLOCK_REALTIME, 0},
+                         {PTHREAD_PROCESS_PRIVATE, CLOCK_MONOTONIC, kMonotonicFlag},
+                         {PTHREAD_PROCESS_SHARED, CLOCK_REALTIME, kSharedFlag},
+                         {PTHREAD_PROCESS_SHARED, CLOCK_MONOTONIC, kSharedFlag | kMonotonicFlag}};
+  const Made<pthread_cond_t> plain = make_cond(kMade[0].pshared, kMade[0].clock);
+  const Made<pthread_cond_t> flagged = make_cond(kMade[3].pshared, kMade[3].clock);
+  if (plain.failed() || flagged.failed()) return fail(misfit, "pthread_cond_init fails");
+  // The flags are in the word that the attributes change.
+  const std::size_t differs = flagged.first_difference(plain);
+  if (differs == sizeof(pthread_cond_t))
+    return fail(misfit, "pthread_cond_init doesn't show the attributes");
+  const std::size_t at = differs & ~std::size_t{3};
+  if (at != byte_of(CondFlags::at_byte_36) && at != byte_of(CondFlags::at_byte_28))
+    return fail(misfit, "pthread_cond_init keeps the attributes in", differs);
+  object_layout.cond_flags =
+      at == byte_of(CondFlags::at_byte_28) ? CondFlags::at_byte_28 : CondFlags::at_byte_36;
+  for (const auto& wanted : kMade) {
+    Made<pthread_cond_t> c = make_cond(wanted.pshared, wanted.clock);
+    if (c.failed()) return fail(misfit, "pthread_cond_init fails");
+    if (const std::size_t i = c.first_not_zero(kOfOurCond); i < kOfOurCond.to)
+      return fail(misfit, "pthread_cond_init writes to", i);
+    if (c.word(at) != wanted.flags || c.first_difference(plain, at + 4) < sizeof(pthread_cond_t))
+      return fail(misfit, "pthread_cond_init has other flags than the known ones in", at);
+    if (!keeps_flags(c.object, at, wanted.flags))
+      return fail(misfit, "pthread_cond functions change the flags in", at);
+  }
+  return true;
+}
+
+}  // namespace lockswap

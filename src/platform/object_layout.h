@@ -1,0 +1,47 @@
+// Where this process's C library keeps what it stores in mutexes, reader-writer locks and condition
+// variables.
+//
+// The library that a program runs on need not be the one that this library was built with, and
+// glibc moves fields: the flags of a pthread_cond_t lay at byte 36 up to 2.40, and lie at byte 28
+// since 2.41 (and in older versions to which distributions ported that change back). So the answer
+// comes from experiments at start-up: objects are made with glibc's own functions and attributes,
+// and what these wrote is looked at. No version number plays a part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockswap {
+
+// Where the flags "process-shared" (bit 0) and "monotonic" (bit 1) of a pthread_cond_t are.
+enum class CondFlags : std::uint8_t { at_byte_36, at_byte_28 };
+constexpr std::size_t byte_of(CondFlags flags) noexcept {
+  return flags == CondFlags::at_byte_28 ? 28 : 36;
+}
+
+// What an experiment found that this library can't live with: it goes on after "glibc's". Empty: the
+// layout is a known one, or nobody has looked.
+struct Misfit {
+  char why[120];
+  bool found() const noexcept { return why[0] != 0; }
+};
+
+struct ObjectLayout {
+  Misfit rwlock;
+  Misfit mutex;
+  Misfit cond;
+  CondFlags cond_flags;    // if the layout of condition variables is known
+  bool mutex_shows_owner;  // a mutex that is held has the owner's thread id in __owner
+};
+
+inline constinit ObjectLayout object_layout{};
+
+// Each fills in its part of object_layout, and returns whether the layout is a known one. To be
+// called at start-up by one thread, when system_mutex and the tables beside it are filled in and no
+// object of that kind is swapped. They take some microseconds, and no system calls but gettid and
+// the one by which glibc finds out whether priorities can be inherited.
+bool learn_mutex_layout() noexcept;
+bool learn_rwlock_layout() noexcept;
+bool learn_cond_layout() noexcept;
+
+}  // namespace lockswap
