@@ -44,6 +44,7 @@ PACKAGES_machines=( # emulated, for ./run.sh test --full
   numactl
   qemu-system-x86
 )
+PACKAGES_glibc=(debootstrap) # for ./run.sh test --glibc and --full
 PACKAGES_check=(spin)
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }

@@ -74,13 +74,13 @@ choose_quarter() {
 }
 
 run_tests() {
-  local full=${1:-} ctest=(-LE '^full$') pytest=(-m 'not full and not alone') limits=(7 8 14 6 6)
+  local full=${1:-} ctest=(-LE '^full$') pytest=(-m 'not full and not alone') limits=(7 8 14 6 6 2)
   FAILED=() WHOLE=25
-  if [[ -n $full ]]; then ctest=() pytest=(-m 'not alone') limits=('' '' '' '' '') WHOLE=''; fi
+  if [[ -n $full ]]; then ctest=() pytest=(-m 'not alone') limits=('' '' '' '' '' '') WHOLE=''; fi
 
   trap print_parts EXIT
   begin packages
-  need_packages build tests workloads
+  need_packages build tests workloads ${full:+glibc}
   finish installed
   begin build "${limits[0]}"
   build_all "tests${full:+_full}"
@@ -95,6 +95,7 @@ run_tests() {
   meanwhile exploration "${limits[2]}" run_ctest tests/explore "${ctest[@]}"
   goes_on 'unit and conformance' "${limits[1]}" run_ctest . "${ctest[@]}" -E '^(explore|programs)'
   goes_on programs "${limits[3]}" run_ctest . "${ctest[@]}" -R '^programs'
+  if [[ -z $full ]]; then goes_on glibc "${limits[5]}" test_glibc --quick; else goes_on glibc '' test_glibc ''; fi
   # A file is one process's: its tests share what took long to make.
   goes_on harness "${limits[4]}" nice "$BUILD/venv/bin/python" -m pytest -q -n "$JOBS" --dist loadfile "${pytest[@]}" tests
   end_meanwhile

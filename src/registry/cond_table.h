@@ -61,8 +61,10 @@ class CondTable {
     if constexpr (Layout::kHasAttributes) {
       return system_cond.init(c, attributes);  // zeroes, then sets the flags
     } else {
-      new (c) NativeCond{};
-      return 0;  // as glibc's: there were no attributes
+      // glibc's says no to attributes that such an object has no place for.
+      const int error = Layout::system().init(c, attributes);
+      if (error == 0) new (c) NativeCond{};
+      return error;
     }
   }
   static int destroy(pthread_cond_t* c) noexcept {
