@@ -3,7 +3,7 @@
 // these definitions, which only this library sees, stand in for the references, and find glibc's
 // function wherever it is. None of them is on a fast path.
 //
-// scripts/check_symbols.py tells which function is missing here. For processes without libpthread
+// scripts/check_symbols.py says which function is missing here. For processes without libpthread
 // see load_libpthread in real_symbols.cpp.
 
 #include <cerrno>

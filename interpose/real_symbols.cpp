@@ -54,16 +54,16 @@ const char* fill_in(Functions& f, Find find) noexcept {
   return missing;
 }
 
-// Before glibc 2.34 a program without threads has no libpthread, and half of the functions are there.
-// So this library loads it, as any library does that a program opens with dlopen and that needs it.
-// False: this is no such process. Nobody else is in the loader: the process has one thread.
+// Before glibc 2.34 a program without threads has no libpthread, and half of the functions are
+// there. So this library loads it, as if the program had opened a library that needs it. Nobody else
+// is in the loader, because the process has one thread. Returns false if it is no such process.
 bool load_libpthread() noexcept {
   using Open = void* (*)(const char*, int);
-  constexpr int kByLibc =
-      1 << 31;  // __RTLD_DLOPEN, without which it would not be the base namespace's
+  constexpr int kInBaseNamespace = static_cast<int>(0x80000000);  // __RTLD_DLOPEN
   const auto open =
       reinterpret_cast<Open>(find_symbol_from(first_object(), "__libc_dlopen_mode", nullptr));
-  return open != nullptr && open("libpthread.so.0", RTLD_NOW | RTLD_GLOBAL | kByLibc) != nullptr;
+  return open != nullptr &&
+         open("libpthread.so.0", RTLD_NOW | RTLD_GLOBAL | kInBaseNamespace) != nullptr;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ GLIBC_LIBRARIES=(liblockswap.so liblockswap-audit.so liblockswap-fuzz.so)
 # archive_uri: where this system gets Debian's packages from.
 archive_uri() {
   local uri
-  uri=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null |
+  uri=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null || true; } |
     sed -nE 's/^(deb (\[[^]]*\] )?|URIs: *)(https?:[^ ]*\/debian\/?)( .*)?$/\3/p' | head -n 1)
   printf '%s\n' "${uri:-http://deb.debian.org/debian}"
 }

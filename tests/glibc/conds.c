@@ -1,10 +1,11 @@
-// What a condition variable does must follow from its attributes, however this glibc lays them out in the object: each
-// way to make one, each clock, shared between processes or not, each kind of wait, and the functions of glibc 2.2.5
-// beside those of 2.3.2.
+// What a condition variable does must follow from its attributes, however this glibc lays them out in
+// the object: each way to make one, each clock, shared between processes or not, each kind of wait,
+// and the functions of glibc 2.2.5 beside those of 2.3.2.
 //
-//   conds [list | CASE]       without an argument: every case, each in a process of its own, all at once
+//   conds [list | CASE]
 //
-// Right is computed from the attributes. Exit status 1 if a case goes wrong, with one line for each.
+// Without an argument it runs every case, each in a process of its own, all at once. What is right is
+// computed from the attributes. Exit status 1 if a case goes wrong, with a line for each.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -230,7 +231,8 @@ static void* wake(void* all) {
   return NULL;
 }
 
-// Whether something wakes it: a wait that ends for no reason looks again, a lost wake-up ends by the alarm.
+// Whether something wakes it: a wait that ends for no reason looks again, a lost wake-up ends by
+// the alarm.
 static void* sleeps(void* deadline) {
   must(pthread_mutex_lock(&memory->mutex), "lock");
   ++memory->waiting;
@@ -267,8 +269,8 @@ static void wait_for_others(Scope scope, const pthread_t* threads, int n) {
   }
 }
 
-// Between two looks at the predicate it must have slept, so `ready` is set by `wake` only after that
-// thread has begun to wait.
+// Between two looks at the predicate it must have slept, so `ready` is set by `wake` only after
+// that thread has begun to wait.
 static void is_woken(const Case* c, int sleepers, void* deadline) {
   pthread_t others[2];
   int n = 0;

@@ -1,4 +1,5 @@
-// A program without threads, which takes a lock as libraries do, and then opens a library that has some.
+// A program without threads, which takes a lock as libraries do, and then opens a library that has
+// some.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

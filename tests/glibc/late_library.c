@@ -1,5 +1,5 @@
-// A library that brings libpthread into a program that has none, on glibcs older than 2.34: threads, locks, condition
-// variables, a cancelled wait. late.c opens it.
+// A library that brings libpthread into a program that has none, on glibcs older than 2.34:
+// threads, locks, condition variables, a cancelled wait. late.c opens it.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A C++ program without threads: before glibc 2.34 libstdc++ finds out by weak references whether it has any, and the
-// preload may not make it believe so.
+// A C++ program without threads: before glibc 2.34 libstdc++ finds out by weak references whether
+// it has any, and the preload may not make it believe so.
 #include <iostream>
 #include <locale>
 
