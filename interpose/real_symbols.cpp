@@ -55,8 +55,9 @@ const char* fill_in(Functions& f, Find find) noexcept {
 }
 
 // Before glibc 2.34 a program without threads has no libpthread, and half of the functions are
-// there. So this library loads it, as if the program had opened a library that needs it. Nobody else
-// is in the loader, because the process has one thread. Returns false if it is no such process.
+// there. So this library loads it, as if the program had opened a library that needs it. Nobody
+// else is in the loader, because the process has one thread. Returns false if this is no such
+// process.
 bool load_libpthread() noexcept {
   using Open = void* (*)(const char*, int);
   constexpr int kInBaseNamespace = static_cast<int>(0x80000000);  // __RTLD_DLOPEN

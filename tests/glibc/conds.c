@@ -1,11 +1,11 @@
-// What a condition variable does must follow from its attributes, however this glibc lays them out in
-// the object: each way to make one, each clock, shared between processes or not, each kind of wait,
-// and the functions of glibc 2.2.5 beside those of 2.3.2.
+// What a condition variable does must follow from its attributes, however this glibc lays them out
+// in the object: each way to make one, each clock, shared between processes or not, each kind of
+// wait, and the functions of glibc 2.2.5 beside those of 2.3.2.
 //
 //   conds [list | CASE]
 //
-// Without an argument it runs every case, each in a process of its own, all at once. What is right is
-// computed from the attributes. Exit status 1 if a case goes wrong, with a line for each.
+// Without an argument it runs every case, each in a process of its own, all at once. What is right
+// is computed from the attributes. Exit status 1 if a case goes wrong, with a line for each.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
