@@ -13,6 +13,7 @@ PARTS = [
     "lint",
     "unit and conformance",
     "programs",
+    "glibc",
     "harness",
     "exploration",  # beside those, so it ends last
 ]
@@ -25,6 +26,7 @@ need_packages() { :; }
 build_all() { [[ $FAIL != build ]]; }
 get_workloads() { :; }
 get_programs() { :; }
+test_glibc() { echo "glibc $*"; }
 run_lint() { [[ $FAIL != lint ]]; }
 run_ctest() { echo "ctest $*"; [[ "$*" != "tests/$FAIL"* ]]; }
 nice() { echo "nice $*"; [[ $FAIL != harness ]]; }
@@ -44,7 +46,7 @@ def test_each_part_has_a_line_with_its_limit(checkout):
     assert list(table) == [*PARTS, "whole"]
     limits = {name: re.match(r"\d*", rest)[0] for name, rest in table.items()}
     assert limits == dict.fromkeys(PARTS, "") | {
-        "build": "7", "unit and conformance": "8", "exploration": "14", "programs": "6", "harness": "6", "whole": "25",
+        "build": "7", "unit and conformance": "8", "exploration": "14", "programs": "6", "glibc": "2", "harness": "6", "whole": "25",
     }  # fmt: skip
     assert "failed" not in result.stdout
 
@@ -53,6 +55,11 @@ def test_every_ctest_runs_in_one_part(checkout):
     result, _ = run(checkout)
     chosen = re.findall(r"^ctest (\S+) -LE \S+ ?(.*)$", result.stdout, re.MULTILINE)
     assert sorted(chosen) == [(".", "-E ^(explore|programs)"), (".", "-R ^programs"), ("tests/explore", "")]
+
+
+def test_other_glibcs_are_quick_but_in_the_full_tests(checkout):
+    assert "\nglibc --quick\n" in run(checkout)[0].stdout
+    assert "\nglibc \n" in run(checkout, full="--full")[0].stdout
 
 
 def test_the_quarter_of_conformance_is_said_and_the_full_tests_have_none(checkout):
