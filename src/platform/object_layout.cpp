@@ -169,14 +169,17 @@ bool shows_owner(int type, Misfit& misfit) noexcept {
   if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
   pthread_mutex_t& mutex = m.object;
   const bool again = type == PTHREAD_MUTEX_RECURSIVE;
-  if (system_mutex.lock(&mutex) != 0 || system_mutex.lock(&mutex) != (again ? 0 : EDEADLK))
-    return fail(misfit, "pthread_mutex_lock doesn't do as its type says");
+  // The second time by a function that doesn't wait, whatever the type turns out to be.
+  if (system_mutex.lock(&mutex) != 0 ||
+      system_mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) != (again ? 0 : EDEADLK)) {
+    return fail(misfit, "pthread_mutex_lock doesn't do as the type in byte 16 says");
+  }
   const std::uint32_t owner = word_now(mutex, kOwner), users = word_now(mutex, kUsers);
   const std::uint32_t count = word_now(mutex, kCount);
   if (again) system_mutex.unlock(&mutex);
   const bool held = word_now(mutex, kOwner) == owner;
   if (system_mutex.unlock(&mutex) != 0)
-    return fail(misfit, "pthread_mutex_unlock doesn't do as its type says");
+    return fail(misfit, "pthread_mutex_unlock doesn't do as the type in byte 16 says");
   // A filter may refuse the kernel's answer: then any number will do.
   const long tid = raw_syscall(SYS_gettid);
   if (owner == 0 || (tid > 0 && owner != static_cast<std::uint32_t>(tid)) || !held ||
@@ -313,9 +316,13 @@ bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
 
 bool learn_mutex_layout() noexcept {
   Misfit& misfit = object_layout.mutex = {};
-  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, misfit);
-  return object_layout.mutex_shows_owner && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
-         knows_types(misfit) && knows_flags(misfit) && robust_differs_from_ours(misfit);
+  // Threads' ids are asked for (system_tid.h) whatever else a mutex looks like.
+  Misfit of_owner{};
+  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, of_owner);
+  if (!knows_types(misfit) || !knows_flags(misfit)) return false;
+  if (of_owner.found()) misfit = of_owner;
+  return !misfit.found() && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
+         robust_differs_from_ours(misfit);
 }
 
 bool learn_rwlock_layout() noexcept {
