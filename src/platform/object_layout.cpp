@@ -31,8 +31,8 @@ class Made {
   template <class Init>
   explicit Made(const Init& init) noexcept {
     std::memset(&object, 0xa5, sizeof object);
-    std::memset(&twin_, 0x5a, sizeof twin_);
-    error_ = init(&object) != 0 || init(&twin_) != 0;
+    std::memset(&other_, 0x5a, sizeof other_);
+    error_ = init(&object) != 0 || init(&other_) != 0;
     std::memcpy(bytes_, &object, sizeof object);
   }
 
@@ -41,7 +41,7 @@ class Made {
   // written. bytes.to if there is none.
   std::size_t first_not_zero(Bytes bytes) const noexcept {
     std::size_t i = bytes.from;
-    while (i < bytes.to && bytes_[i] == 0 && twin(i) == 0)
+    while (i < bytes.to && bytes_[i] == 0 && other(i) == 0)
       ++i;
     return i;
   }
@@ -54,7 +54,7 @@ class Made {
   // the object's size if there is none. What neither wrote, such as padding, doesn't count.
   std::size_t first_difference(const Made& other, std::size_t from = 0) const noexcept {
     std::size_t i = from;
-    while (i < sizeof object && bytes_[i] == other.bytes_[i] && twin(i) == other.twin(i))
+    while (i < sizeof object && bytes_[i] == other.bytes_[i] && other(i) == other.other(i))
       ++i;
     return i;
   }
@@ -62,10 +62,10 @@ class Made {
   Object object;  // for trial operations
 
  private:
-  unsigned char twin(std::size_t i) const noexcept {
-    return reinterpret_cast<const unsigned char*>(&twin_)[i];
+  unsigned char other(std::size_t i) const noexcept {
+    return reinterpret_cast<const unsigned char*>(&other_)[i];
   }
-  Object twin_;
+  Object other_;
   unsigned char bytes_[sizeof(Object)];
   bool error_;
 };
@@ -140,9 +140,9 @@ bool knows_types(Misfit& misfit) noexcept {
   return true;
 }
 
-// What must stay glibc's can be told by the kind: a mutex with this attribute has that bit. Not
-// tried: priority protection, for which glibc asks the kernel about priorities, and a filter may not
-// allow that.
+// The kind shows what must stay glibc's: a mutex with this attribute has that bit. Priority
+// protection isn't tried, because glibc asks the kernel about priorities for it, and a filter may
+// not allow that.
 bool knows_flags(Misfit& misfit) noexcept {
   struct {
     MutexAttributes attributes;
@@ -195,8 +195,8 @@ bool shows_owner(int type, Misfit& misfit) noexcept {
   return true;
 }
 
-// A robust mutex that is held has a pointer where one of ours has its contract word. Two bits tell
-// them apart: glibc uses bit 0 of the pointer, ours always have bit 2, which no pointer has.
+// A robust mutex that is held has a pointer where one of ours has its contract word. They differ in
+// bit 2, which ours always have and no pointer has; glibc uses bit 0 of the pointer.
 bool robust_differs_from_ours(Misfit& misfit) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.robust = PTHREAD_MUTEX_ROBUST});
   if (m.failed() || system_mutex.lock(&m.object) != 0)

@@ -139,7 +139,7 @@ def test_an_unknown_layout_stays_glibcs_and_says_so() -> None:
 
 
 def test_the_line_comes_without_being_asked_for() -> None:
-    for kind, difference, why in ONE_OF_EACH:
+    for _, difference, why in ONE_OF_EACH:
         said = uses(difference, private=True, **BOTH).stderr
         need(said.count("stay glibc's") == 1 and why in said, f"{difference}: said {said!r}")
 
