@@ -31,8 +31,8 @@ class Made {
   template <class Init>
   explicit Made(const Init& init) noexcept {
     std::memset(&object, 0xa5, sizeof object);
-    std::memset(&other_, 0x5a, sizeof other_);
-    error_ = init(&object) != 0 || init(&other_) != 0;
+    std::memset(&refilled_, 0x5a, sizeof refilled_);
+    error_ = init(&object) != 0 || init(&refilled_) != 0;
     std::memcpy(bytes_, &object, sizeof object);
   }
 
@@ -41,7 +41,7 @@ class Made {
   // written. bytes.to if there is none.
   std::size_t first_not_zero(Bytes bytes) const noexcept {
     std::size_t i = bytes.from;
-    while (i < bytes.to && bytes_[i] == 0 && other(i) == 0)
+    while (i < bytes.to && bytes_[i] == 0 && refilled(i) == 0)
       ++i;
     return i;
   }
@@ -54,7 +54,7 @@ class Made {
   // the object's size if there is none. What neither wrote, such as padding, doesn't count.
   std::size_t first_difference(const Made& other, std::size_t from = 0) const noexcept {
     std::size_t i = from;
-    while (i < sizeof object && bytes_[i] == other.bytes_[i] && other(i) == other.other(i))
+    while (i < sizeof object && bytes_[i] == other.bytes_[i] && refilled(i) == other.refilled(i))
       ++i;
     return i;
   }
@@ -62,10 +62,10 @@ class Made {
   Object object;  // for trial operations
 
  private:
-  unsigned char other(std::size_t i) const noexcept {
-    return reinterpret_cast<const unsigned char*>(&other_)[i];
+  unsigned char refilled(std::size_t i) const noexcept {
+    return reinterpret_cast<const unsigned char*>(&refilled_)[i];
   }
-  Object other_;
+  Object refilled_;
   unsigned char bytes_[sizeof(Object)];
   bool error_;
 };
