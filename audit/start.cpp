@@ -10,9 +10,11 @@
 #include "audit/rwlock.h"
 #include "audit/world.h"
 #include "interpose/bypasses.h"
+#include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
+#include "platform/alone.h"
 #include "platform/object_layout.h"
 #include "platform/text.h"
 #include "profile/modules.h"
@@ -65,12 +67,14 @@ void record_what_is(const Known& known) noexcept {
 void start() noexcept {
   if (const char* missing = resolve_real_symbols(); missing != nullptr) {
     char line[200];
-    Text(line, sizeof line)
-        << "lockswap audit: glibc 2.30 or newer is needed: this C library has no " << missing;
+    Text(line, sizeof line) << "lockswap audit: glibc " LOCKSWAP_OLDEST_GLIBC
+                               " or newer is needed: this C library has no "
+                            << missing;
     refuse(line);
   }
   const Known known = look_at_layouts();  // before a thread's id is asked for (system_tid.h)
   profile::modules = functions_for_profile();
+  Alone::prepare(find_single_threaded());
   prepare_world();
   static constinit char path[4200];
   if (!open_record(environment_value("LOCKSWAP_AUDIT"), path, sizeof path)) {

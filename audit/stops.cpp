@@ -39,7 +39,7 @@ bool is_in_handler_of_signal(const Me& m, const sigset_t& while_it_waits) noexce
   if (m.record == nullptr || m.process != world().number) return false;
   const std::uint64_t sent = m.record->signals.load(relaxed);
   sigset_t blocked;
-  if (sent == 0 || pthread_sigmask(SIG_BLOCK, nullptr, &blocked) != 0) return false;
+  if (sent == 0 || sigprocmask(SIG_BLOCK, nullptr, &blocked) != 0) return false;
   for (int s = 1; s <= 64; ++s) {
     if ((sent >> (s - 1) & 1) != 0 && sigismember(&blocked, s) == 1 &&
         sigismember(&while_it_waits, s) == 1 && is_handled(s))

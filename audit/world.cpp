@@ -74,7 +74,6 @@ void on_thread_exit() noexcept {
 World& world() noexcept { return *current; }
 
 void prepare_world() noexcept {
-  Alone::prepare();
   ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   void* p = map_pages(sizeof(World));

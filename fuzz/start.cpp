@@ -7,6 +7,7 @@
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/tables.h"
+#include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
 #include "platform/object_layout.h"
@@ -61,8 +62,9 @@ bool read(const char* p) noexcept {
 void start() noexcept {
   if (const char* missing = resolve_real_symbols(); missing != nullptr) {
     char line[200];
-    Text(line, sizeof line)
-        << "lockswap fuzz: glibc 2.30 or newer is needed: this C library has no " << missing;
+    Text(line, sizeof line) << "lockswap fuzz: glibc " LOCKSWAP_OLDEST_GLIBC
+                               " or newer is needed: this C library has no "
+                            << missing;
     refuse(line);
   }
   const char* value = environment_value("LOCKSWAP_FUZZ");

@@ -3,6 +3,12 @@
 // moved the functions from libpthread to libc.
 #pragma once
 
+// The oldest glibc that the preload libraries run on, whatever they are built with. Documents name it,
+// and scripts/check_symbols.py reads it here and holds the libraries to it.
+#define LOCKSWAP_OLDEST_GLIBC "2.31"
+// The same of liblockswap_api.so, which programs are linked with.
+#define LOCKSWAP_OLDEST_GLIBC_OF_API "2.34"
+
 #define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
 #if defined(__x86_64__)

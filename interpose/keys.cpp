@@ -7,8 +7,7 @@
 #include <threads.h>
 
 #include "interpose/exports.h"
-#include "interpose/real_symbols.h"
-#include "platform/atomic.h"
+#include "interpose/real_function.h"
 #include "platform/thread.h"
 
 namespace lockswap {
@@ -17,29 +16,7 @@ namespace {
 using CreateKey = int (*)(pthread_key_t*, void (*)(void*));
 using CreateTss = int (*)(tss_t*, tss_dtor_t);
 
-// Libraries create keys in their constructors, perhaps before this library's own has run; so each
-// function is looked for at its first call.
-template <class F>
-class RealFunction {
- public:
-  constexpr RealFunction(const char* name, const char* version) noexcept
-      : name_(name), version_(version) {}
-  // nullptr: there is none.
-  F get() noexcept {
-    F f = found_.load(relaxed);  // relaxed: each thread would find the same
-    if (f == nullptr) {
-      f = reinterpret_cast<F>(find_real_function(name_, version_));
-      found_.store(f, relaxed);
-    }
-    return f;
-  }
-
- private:
-  const char* name_;
-  const char* version_;
-  NativeAtomic<F> found_{nullptr};
-};
-
+// Libraries create keys in their constructors, perhaps before this library's own has run.
 constinit RealFunction<CreateKey> create_key("pthread_key_create", LOCKSWAP_OLDEST);
 constinit RealFunction<CreateTss> create_tss("tss_create", "GLIBC_2.28");
 
@@ -68,5 +45,6 @@ LOCKSWAP_EXPORTED int lockswap_tss_create(tss_t* key, tss_dtor_t destructor) {
 }  // extern "C"
 
 LOCKSWAP_VERSIONED(lockswap_key_create, pthread_key_create)
-LOCKSWAP_VERSIONED(lockswap_key_create, __pthread_key_create)
+// Not __pthread_key_create: before glibc 2.34, libstdc++ and libdl ask by a weak reference to it
+// whether the process has threads, and then call functions of libpthread, which may not be there.
 LOCKSWAP_VERSIONED_SINCE_2_28(lockswap_tss_create, tss_create)

@@ -54,12 +54,26 @@ const char* fill_in(Functions& f, Find find) noexcept {
   return missing;
 }
 
+// Before glibc 2.34 a program without threads has no libpthread, and half of the functions are there.
+// So this library loads it, as any library does that a program opens with dlopen and that needs it.
+// False: this is no such process. Nobody else is in the loader: the process has one thread.
+bool load_libpthread() noexcept {
+  using Open = void* (*)(const char*, int);
+  constexpr int kByLibc =
+      1 << 31;  // __RTLD_DLOPEN, without which it would not be the base namespace's
+  const auto open =
+      reinterpret_cast<Open>(find_symbol_from(first_object(), "__libc_dlopen_mode", nullptr));
+  return open != nullptr && open("libpthread.so.0", RTLD_NOW | RTLD_GLOBAL | kByLibc) != nullptr;
+}
+
 }  // namespace
 
 void* find_real_function(const char* name, const char* version) noexcept {
   if (const link_map* own = own_object(); own != nullptr) {
     if (void* p = find_symbol_from(own->l_next, name, version)) return p;
     if (void* p = find_symbol_from(own->l_next, name, nullptr)) return p;
+    // Preloaded, and there is no such function. (libc is behind this library then.)
+    if (find_symbol_from(own->l_next, "abort", nullptr) != nullptr) return nullptr;
   }
   // This library was loaded by dlopen or dlmopen, which still runs in this thread: so the thread
   // has the loader's lock.
@@ -85,6 +99,12 @@ void resolve_real_waits(WaitOps& waits) noexcept {
   set(waits.tryjoin, "pthread_tryjoin_np", LOCKSWAP_OLDEST_TIMEDJOIN);
 }
 
+const char* find_single_threaded() noexcept {
+  // The program's place for it comes first, if the linker gave it one.
+  return static_cast<const char*>(
+      find_symbol_from(first_object(), "__libc_single_threaded", nullptr));
+}
+
 namespace {
 void resolve_attributes() noexcept {
   const auto set = []<class F>(F& into, const char* name) {
@@ -108,6 +128,7 @@ void resolve_attributes() noexcept {
 const char* resolve_real_symbols() noexcept {
   static constinit Functions found{};
   const char* missing = fill_in(found, &find_real_function);
+  if (missing != nullptr && load_libpthread()) missing = fill_in(found, &find_real_function);
   system_rwlock = found.rwlock;
   system_mutex = found.mutex;
   system_cond = found.cond;

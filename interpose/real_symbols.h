@@ -19,6 +19,9 @@ struct Functions {
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
 
+// glibc's flag that says whether the process has one thread; nullptr: it has no such flag.
+const char* find_single_threaded() noexcept;
+
 // Semaphores, barriers and joins. What this glibc lacks the program cannot call.
 void resolve_real_waits(WaitOps& waits) noexcept;
 

@@ -158,12 +158,12 @@ void start() noexcept {
   if (!read_config(config, message, sizeof message)) refuse(message);
   if (const char* name = resolve_real_symbols(); name != nullptr) {
     Text(message, sizeof message) << "lockswap: this C library has no " << name
-                                  << "; glibc 2.30 or newer is needed";
+                                  << "; glibc " LOCKSWAP_OLDEST_GLIBC " or newer is needed";
     refuse(message);
   }
   // The kernel is asked now what has to be asked: a filter may come later.
   Process::stamp();
-  Alone::prepare();
+  Alone::prepare(find_single_threaded());
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (!keep_glibcs_where_unknown(config, message, sizeof message)) refuse(message);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Check the preload library against its version script: what it exports, and what it must not need.
 
-    check_symbols.py LIBRARY VERSION_SCRIPT
+    check_symbols.py LIBRARY VERSION_SCRIPT [PROMISE]
+
+PROMISE is a macro of interpose/exports.h that names the oldest glibc that the library must load on.
 
 A name that the script lists and the library lacks is skipped by the loader without a word, and the
 program's lock calls go to glibc; a name that the library exports and nobody listed takes the place of a
@@ -18,6 +20,7 @@ FORBIDDEN = re.compile(
     r"malloc|calloc|realloc|free|posix_memalign|aligned_alloc|memalign|strdup|_Zn[wa]\w+|_Zd[la]\w+"
     r"|f?printf|v?f?printf|puts|fputs|fwrite|putchar|fopen|__\w*printf_chk|__cxa_throw"
 )
+EXPORTS = Path("interpose/exports.h")
 LIBRARIES = re.compile(r"libc\.so\.6|ld-linux[\w-]*\.so\.\d+")
 
 
@@ -59,11 +62,30 @@ def undefined(library: Path) -> list[str]:
     return [line.split()[-1].partition("@")[0] for line in lines]
 
 
+def promised(macro: str) -> str:
+    found = re.search(rf'^#define {macro} "(\d+\.\d+)"$', EXPORTS.read_text(), re.MULTILINE)
+    if found is None:
+        sys.exit(f"check_symbols.py: {EXPORTS} does not define {macro} as a version of glibc")
+    return found[1]
+
+
+def number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def newer(library: Path, oldest: str) -> list[tuple[str, str]]:
+    """(name, version) of what the library wants of a glibc newer than `oldest`, which refuses to load it then, be the
+    reference weak or not."""
+    table = tool("objdump", "-T", str(library))
+    wanted = re.findall(r"\*UND\*\s+\S+\s+\(?GLIBC_([\d.]+)\)?\s+(\S+)", table)
+    return [(name, version) for version, name in wanted if number(version) > number(oldest)]
+
+
 def spell(symbol: tuple[str, str]) -> str:
     return "@".join(part for part in symbol if part)
 
 
-def check(library: Path, script: Path) -> list[str]:
+def check(library: Path, script: Path, promise: str = "") -> list[str]:
     want, have = listed(script), exported(library)
     findings = [
         f"{script}:{line}: {spell(symbol)} is listed, but {library} does not export it"
@@ -85,15 +107,22 @@ def check(library: Path, script: Path) -> list[str]:
         for name in undefined(library)
         if FORBIDDEN.fullmatch(name)
     ]
+    if promise:
+        oldest = promised(promise)
+        findings += [
+            f"{script}:1: {library} needs {name}@GLIBC_{version}, but glibc {oldest} must load it "
+            f"({EXPORTS}: {promise}); see interpose/moved_functions.cpp"
+            for name, version in newer(library, oldest)
+        ]
     return findings
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
-        print("usage: check_symbols.py LIBRARY VERSION_SCRIPT", file=sys.stderr)
+    if len(sys.argv) not in (3, 4):
+        print("usage: check_symbols.py LIBRARY VERSION_SCRIPT [PROMISE]", file=sys.stderr)
         return 2
-    library, script = map(Path, sys.argv[1:])
-    findings = check(library, script)
+    library, script = map(Path, sys.argv[1:3])
+    findings = check(library, script, *sys.argv[3:])
     print("\n".join(findings) if findings else f"symbols: {len(listed(script))} listed and exported")
     return 1 if findings else 0
 

@@ -42,10 +42,10 @@ lint_prose() { "$BUILD/venv/bin/python" scripts/check_prose.py; }
 lint_symbols() {
   local tree=${BUILD#"$ROOT"/} check=("$BUILD/venv/bin/python" scripts/check_symbols.py)
   cmake --build "$BUILD" --target liblockswap.so lockswap_api liblockswap-audit.so liblockswap-fuzz.so >/dev/null &&
-    "${check[@]}" "$tree/liblockswap.so" interpose/liblockswap.map &&
-    "${check[@]}" "$tree/liblockswap_api.so" interpose/api/liblockswap_api.map &&
-    "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map" &&
-    "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map"
+    "${check[@]}" "$tree/liblockswap.so" interpose/liblockswap.map LOCKSWAP_OLDEST_GLIBC &&
+    "${check[@]}" "$tree/liblockswap_api.so" interpose/api/liblockswap_api.map LOCKSWAP_OLDEST_GLIBC_OF_API &&
+    "${check[@]}" "$tree/liblockswap-audit.so" "$tree/audit/liblockswap-audit.map" LOCKSWAP_OLDEST_GLIBC &&
+    "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map" LOCKSWAP_OLDEST_GLIBC
 }
 
 lint_ruff() {

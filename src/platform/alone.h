@@ -6,15 +6,12 @@
 // The C library knows: it clears the flag before it makes a thread for any caller. glibc up to 2.44
 // never sets it again, neither when threads have ended nor in the child of a fork; a later one may.
 // Then it has synchronised with the threads that have ended, as that child has by the fork.
-// The flag is glibc 2.32's. Without it, on other processors and under ThreadSanitizer, no process
-// is alone.
+// The flag is glibc 2.32's, __libc_single_threaded. Without it, on other processors and under
+// ThreadSanitizer, no process is alone. It comes from the caller, not by a reference: older glibcs
+// refuse to load what asks for that version, even weakly.
 #pragma once
 
 #include "platform/sanitizer.h"
-
-// The C library's name for it; where its header declares it, not as weak.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-redundant-declaration)
-extern "C" __attribute__((weak)) char __libc_single_threaded;
 
 namespace lockswap {
 
@@ -26,9 +23,9 @@ class Alone {
   static constexpr bool kKnown = false;
 #endif
 
-  // At start-up, by one thread. Idempotent.
-  static void prepare() noexcept {
-    if (&__libc_single_threaded != nullptr) flag_ = &__libc_single_threaded;
+  // At start-up, by one thread. `flag` is the C library's, or nullptr. Idempotent.
+  static void prepare(const char* flag) noexcept {
+    if (flag != nullptr) flag_ = flag;
   }
 
   // It holds until the calling thread makes another one. Ask for each update: a critical section

@@ -1,8 +1,12 @@
 """scripts/check_symbols.py: a library that differs from its version script, in each way that matters."""
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MAP = """\
 OLD_1 {
@@ -79,3 +83,38 @@ def test_needs_only_libc(checkout):
     result = run(checkout)
     assert result.returncode == 1
     assert "lock.map:1: lock.so needs libm.so.6" in result.stdout
+
+
+PROMISE = '#define OLDEST "{}"\n'
+# A function that glibc 2.34 moved to libc, and the flag of 2.32, which is asked for weakly.
+MOVED = """\
+#include <pthread.h>
+extern char __libc_single_threaded __attribute__((weak));
+int use(void) { pthread_testcancel(); return &__libc_single_threaded != 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("oldest", "found"),
+    [
+        ("2.31", ["pthread_testcancel@GLIBC_2.34", "__libc_single_threaded@GLIBC_2.32"]),
+        ("2.32", ["pthread_testcancel@GLIBC_2.34"]),
+        ("2.34", []),
+    ],
+)
+def test_needs_no_newer_glibc(checkout, oldest, found):
+    everything = MAP.replace("taken;", "taken; use;")
+    library(checkout, SOURCE + MOVED, everything)
+    checkout.write("lock.map", everything)
+    checkout.write("interpose/exports.h", PROMISE.format(oldest))
+    result = checkout.check("check_symbols.py", "lock.so", "lock.map", "OLDEST")
+    assert result.returncode == (1 if found else 0), result.stdout
+    for name in found:
+        assert f"lock.so needs {name}, but glibc {oldest} must load it" in result.stdout
+    assert result.stdout.count(" must load it") == len(found)
+
+
+def test_documents_name_the_oldest_glibc():
+    oldest = re.search(r'LOCKSWAP_OLDEST_GLIBC "([\d.]+)"', (ROOT / "interpose/exports.h").read_text())[1]
+    for document in ("README.md", "docs/interposition.md", "docs/limits.md"):
+        assert f"glibc {oldest} or newer" in (ROOT / document).read_text(), document

@@ -1,0 +1,115 @@
+// Functions that glibc 2.34 moved from libpthread and libdl to libc. A library that was linked with
+// a newer glibc refers to them at the version GLIBC_2.34, and an older glibc refuses to load it. So
+// these definitions, which only this library sees, stand in for the references, and find glibc's
+// function wherever it is. None of them is on a fast path.
+//
+// scripts/check_symbols.py tells which function is missing here. For processes without libpthread
+// see load_libpthread in real_symbols.cpp.
+
+#include <cerrno>
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "interpose/exports.h"
+#include "interpose/real_function.h"
+
+#if defined(__x86_64__)
+#define LOCKSWAP_SINCE_2_3_3 "GLIBC_2.3.3"
+#define LOCKSWAP_SINCE_2_12 "GLIBC_2.12"
+#else
+#define LOCKSWAP_SINCE_2_3_3 LOCKSWAP_OLDEST
+#define LOCKSWAP_SINCE_2_12 LOCKSWAP_OLDEST
+#endif
+
+#define LOCKSWAP_HIDDEN __attribute__((visibility("hidden")))
+
+namespace {
+
+// glibc's function of this name; each has one cell.
+template <class F>
+using Real = lockswap::RealFunction<F>;
+
+constinit Real<int (*)(pthread_key_t)> key_delete("pthread_key_delete", LOCKSWAP_OLDEST);
+constinit Real<int (*)(pthread_key_t, const void*)> set_specific("pthread_setspecific",
+                                                                 LOCKSWAP_OLDEST);
+
+using OfBuffer = void (*)(__pthread_unwind_buf_t*);
+constinit Real<void (*)()> test_cancel("pthread_testcancel", LOCKSWAP_OLDEST);
+constinit Real<OfBuffer> register_cancel("__pthread_register_cancel", LOCKSWAP_SINCE_2_3_3);
+constinit Real<OfBuffer> unregister_cancel("__pthread_unregister_cancel", LOCKSWAP_SINCE_2_3_3);
+constinit Real<OfBuffer> unwind_next("__pthread_unwind_next", LOCKSWAP_SINCE_2_3_3);
+
+constinit Real<int (*)(const pthread_condattr_t*, clockid_t*)> get_clock(
+    "pthread_condattr_getclock", LOCKSWAP_SINCE_2_3_3);
+constinit Real<int (*)(const pthread_condattr_t*, int*)> get_shared("pthread_condattr_getpshared",
+                                                                    LOCKSWAP_OLDEST);
+constinit Real<int (*)(pthread_t, char*, size_t)> get_name("pthread_getname_np",
+                                                           LOCKSWAP_SINCE_2_12);
+
+// Calls the function, if this glibc has it.
+template <class F, class... A>
+int call(Real<F>& real, A... arguments) noexcept {
+  const F f = real.get();
+  return f != nullptr ? f(arguments...) : ENOSYS;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Only for a library that was itself loaded by dlopen, and then libdl is there.
+__attribute__((weak)) void* lockswap_system_dlsym(void*, const char*) noexcept;
+__attribute__((weak)) void* lockswap_system_dlvsym(void*, const char*, const char*) noexcept;
+LOCKSWAP_SYMVER(lockswap_system_dlsym, dlsym, "@" LOCKSWAP_OLDEST)
+LOCKSWAP_SYMVER(lockswap_system_dlvsym, dlvsym, "@" LOCKSWAP_OLDEST)
+
+LOCKSWAP_HIDDEN void* dlsym(void* __restrict handle, const char* __restrict name) noexcept {
+  return lockswap_system_dlsym != nullptr ? lockswap_system_dlsym(handle, name) : nullptr;
+}
+
+LOCKSWAP_HIDDEN void* dlvsym(void* __restrict handle, const char* __restrict name,
+                             const char* __restrict version) noexcept {
+  if (lockswap_system_dlvsym == nullptr) return nullptr;
+  return lockswap_system_dlvsym(handle, name, version);
+}
+
+LOCKSWAP_HIDDEN int pthread_key_delete(pthread_key_t key) noexcept { return call(key_delete, key); }
+
+LOCKSWAP_HIDDEN int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
+  return call(set_specific, key, value);
+}
+
+LOCKSWAP_HIDDEN int pthread_condattr_getclock(const pthread_condattr_t* __restrict attributes,
+                                              clockid_t* __restrict clock) noexcept {
+  return call(get_clock, attributes, clock);
+}
+
+LOCKSWAP_HIDDEN int pthread_condattr_getpshared(const pthread_condattr_t* __restrict attributes,
+                                                int* __restrict shared) noexcept {
+  return call(get_shared, attributes, shared);
+}
+
+LOCKSWAP_HIDDEN int pthread_getname_np(pthread_t thread, char* name, size_t size) noexcept {
+  return call(get_name, thread, name, size);
+}
+
+// Not noexcept, the four: a cancellation unwinds the stack through them.
+LOCKSWAP_HIDDEN void pthread_testcancel() {
+  if (const auto f = test_cancel.get(); f != nullptr) f();
+}
+
+LOCKSWAP_HIDDEN void __pthread_register_cancel(__pthread_unwind_buf_t* buffer) {
+  if (const auto f = register_cancel.get(); f != nullptr) f(buffer);
+}
+
+LOCKSWAP_HIDDEN void __pthread_unregister_cancel(__pthread_unwind_buf_t* buffer) {
+  if (const auto f = unregister_cancel.get(); f != nullptr) f(buffer);
+}
+
+// glibc's unwinding has begun, so its function is there.
+LOCKSWAP_HIDDEN void __pthread_unwind_next(__pthread_unwind_buf_t* buffer) {
+  unwind_next.get()(buffer);
+  __builtin_unreachable();
+}
+
+}  // extern "C"

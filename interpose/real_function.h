@@ -1,0 +1,31 @@
+// A function of glibc's that is looked for at its first call, which may come before this library's
+// own constructor has run.
+#pragma once
+
+#include "interpose/real_symbols.h"
+#include "platform/atomic.h"
+
+namespace lockswap {
+
+template <class F>
+class RealFunction {
+ public:
+  constexpr RealFunction(const char* name, const char* version) noexcept
+      : name_(name), version_(version) {}
+  // nullptr: there is none.
+  F get() noexcept {
+    F f = found_.load(relaxed);  // relaxed: each thread would find the same
+    if (f == nullptr) {
+      f = reinterpret_cast<F>(find_real_function(name_, version_));
+      found_.store(f, relaxed);
+    }
+    return f;
+  }
+
+ private:
+  const char* name_;
+  const char* version_;
+  NativeAtomic<F> found_{nullptr};
+};
+
+}  // namespace lockswap
