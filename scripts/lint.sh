@@ -25,7 +25,7 @@ has_tool() {
 
 lint_tidy() {
   local full=${1:-} files units
-  has_tool clang-tidy || return 0
+  has_tool 'clang-tidy' || return 0
   if [[ -n $full ]]; then
     mapfile -t files < <(tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp')
   else
@@ -63,7 +63,7 @@ lint_ruff() {
 }
 
 lint_shell() {
-  has_tool shellcheck || return 0
+  has_tool 'shellcheck' || return 0
   tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
 }
 

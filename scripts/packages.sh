@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What is needed, in groups with a purpose each. What is missing is installed with apt-get, where there is one; what stays
-# missing is listed by purpose. Then only what needs it is left out.
+# What is needed, in groups with a purpose each. What is missing is installed with apt-get, where there is one.
+# What stays missing is listed by purpose, and only what needs it is left out.
 #
-# A line has the names of a Debian package, with | between them, since releases name some differently: the first one that
-# apt knows is installed. Behind it stands how the thing is seen if dpkg doesn't know it, because another distribution
-# installed it or somebody built it:
+# A line has the names of a Debian package, with | between them, since releases name some differently: the first
+# one that apt knows is installed. Behind them stands how the thing is seen if dpkg doesn't know it, because
+# another distribution installed it or somebody built it:
 #
 #     program:NAME   on PATH
 #     header:NAME    the C++ compiler finds it, or it is below CMAKE_PREFIX_PATH
