@@ -126,11 +126,12 @@ APT_IS_UPDATED=
 
 # first_known NAME[|NAME...]: REPLY is the first of these names that apt could install. If there is none, false.
 first_known() {
-  local name
+  local name policy
   REPLY=
   command -v apt-get >/dev/null || return 1
   for name in ${1//|/ }; do
-    if LC_ALL=C apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]'; then
+    policy=$(LC_ALL=C apt-cache policy "$name" 2>/dev/null)
+    if [[ $policy =~ 'Candidate: '[^\(] ]]; then
       REPLY=$name
       return 0
     fi

@@ -12,7 +12,9 @@ import pytest
 FAKES = {
     "dpkg-query": 'for last; do :; done; grep -qx "$last" "$SYSTEM/installed" && echo installed',
     "apt-cache": """[ -e "$SYSTEM/updated" ] && grep -qx "$2" "$SYSTEM/known" && found=1.0 || found='(none)'
-printf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n' "$2" "$found" """,
+printf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n' "$2" "$found" || exit
+sleep 0.01  # it ends after whoever looks for the line alone
+echo '  Version table:' || exit 141""",
     "apt-get": """echo "apt-get $*" >>"$SYSTEM/log"
 for last; do
   case $last in
@@ -24,7 +26,7 @@ for last; do
 done""",
     "sudo": 'exec "$@"',
 }
-TOOLS = ("bash", "sh", "cat", "dirname", "env", "grep", "mkdir", "nproc", "tail", "touch")
+TOOLS = ("bash", "sh", "cat", "dirname", "env", "grep", "mkdir", "nproc", "sleep", "tail", "touch")
 PARTS = ("common", "packages", "build", "programs", "workloads")
 
 
