@@ -52,7 +52,8 @@ case $command in
     ;;
   lint)
     one_option --full "${@:2}"
-    need_packages build workloads tests
+    need_packages "${BUILD_GROUPS[@]}" workloads lint
+    must_have compiler python
     make_venv
     configure
     run_lint "${2:-}"

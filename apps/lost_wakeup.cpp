@@ -1,4 +1,5 @@
-// Does pthread_cond_signal lose wake-ups here? (glibc bug 25847: glibc 2.25 to 2.40 do.)
+// Does pthread_cond_signal lose wake-ups here? (glibc bug 25847: glibc 2.25 to 2.40 do, unless the
+// distribution has taken the correction from 2.41; docs/glibc.md has a list.)
 //
 // usage: lost_wakeup [--full [MINUTES [CONSUMERS]]]
 //

@@ -6,10 +6,10 @@
 //   3. An item, a signal: B or C takes it, and has much to do with it.
 //   4. A goes on, finds nothing, and waits, beside the one of B and C that still does.
 //   5. An item, a signal: one of the two has to take it.
-// In glibc 2.25 to 2.40 the waiters are in two groups. Where A has just taken its signal, the
-// groups have changed places twice by step 4. A fears that it has stolen the signal of another
-// group, and gives one back, to the group of B and C. So one of them wakes up for nothing; the
-// group counts it as waiting still, and the signal of step 5 goes to it (glibc bug 25847).
+// In glibc before 2.41 (docs/glibc.md) the waiters are in two groups. Where A has just taken its
+// signal, the groups have changed places twice by step 4. A fears that it has stolen the signal of
+// another group, and gives one back, to the group of B and C. So one of them wakes up for nothing;
+// the group counts it as waiting still, and the signal of step 5 goes to it (glibc bug 25847).
 #include <cstdio>
 
 #include "lost_wakeup.h"

@@ -45,7 +45,7 @@ long new_file(char* path, std::uint32_t size) noexcept {
     if (fd < 0) return fd;
     if (has_blocks(fd)) return fd;
     raw_syscall(SYS_close, fd);
-    raw_syscall(SYS_unlink, reinterpret_cast<long>(path));
+    raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(path), 0);
     return -1;
   }
 }

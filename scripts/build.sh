@@ -19,14 +19,20 @@ make_venv() {
   echo "$stamp" >"$venv/lockswap-pins"
 }
 
+# configure: without the benchmarks, or the tests, if what they need is missing.
 configure() {
-  quietly cmake cmake -S "$ROOT" -B "$BUILD" -G Ninja
+  local apps=ON tests=ON
+  if lacks benchmarks; then apps=OFF; fi
+  if lacks benchmarks || lacks gtest; then tests=OFF; fi
+  quietly cmake cmake -S "$ROOT" -B "$BUILD" -G Ninja \
+    -DLOCKSWAP_APPS=$apps -DLOCKSWAP_HARNESS=ON -DLOCKSWAP_TESTS=$tests
 }
 
 # build_all [TARGET]: what a user runs; with the target `tests` also what only the tests run, with `tests_full` also
 # what only the full set of them runs.
 build_all() {
-  need_packages build
+  need_packages "${BUILD_GROUPS[@]}"
+  must_have compiler python
   make_venv
   configure
   say "building"

@@ -4,7 +4,8 @@
 run_check() {
   local failed=() venv=$BUILD/venv esbmc
 
-  need_packages build check
+  need_packages "${BUILD_GROUPS[@]}" check
+  must_have compiler python benchmarks gtest check
   make_venv
   configure
   say "ThreadSanitizer: the lock templates under stress (the table's scan in its scalar form)"

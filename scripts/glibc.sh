@@ -118,7 +118,8 @@ test_glibc() {
 
 # run_glibc_tests: that alone, with all that it needs.
 run_glibc_tests() {
-  need_packages build tests workloads glibc
+  need_packages "${BUILD_GROUPS[@]}" tests workloads glibc
+  must_have compiler python benchmarks gtest
   build_all tests
   get_workloads
   get_programs

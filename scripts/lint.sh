@@ -15,10 +15,17 @@ changed_sources() {
     git ls-files --others --exclude-standard -- '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'; } | sort -u
 }
 
-lint_format() { tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' | xargs -r clang-format --dry-run -Werror; }
+# The version of the pins, whatever the distribution has: each lays some lines out differently.
+lint_format() { tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp' | xargs -r "$BUILD/venv/bin/clang-format" --dry-run -Werror; }
+
+# has_tool NAME: whether it is there; said if not, and what it would find is left out.
+has_tool() {
+  command -v "$1" >/dev/null || { say "$1 is not installed: left out" && return 1; }
+}
 
 lint_tidy() {
   local full=${1:-} files units
+  has_tool 'clang-tidy' || return 0
   if [[ -n $full ]]; then
     mapfile -t files < <(tracked '*.c' '*.cc' '*.cpp' '*.h' '*.hpp')
   else
@@ -55,7 +62,10 @@ lint_ruff() {
     "${ruff[@]}" format --check --output-format=concise "${python[@]}"
 }
 
-lint_shell() { tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc; }
+lint_shell() {
+  has_tool 'shellcheck' || return 0
+  tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
+}
 
 # run_lint [--full]
 run_lint() {

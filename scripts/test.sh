@@ -80,8 +80,9 @@ run_tests() {
 
   trap print_parts EXIT
   begin packages
-  need_packages build tests workloads ${full:+glibc}
-  finish installed
+  need_packages "${BUILD_GROUPS[@]}" lint tests workloads ${full:+glibc}
+  must_have compiler python benchmarks gtest
+  finish "$(packages_result "${!MISSING[@]}")"
   begin build "${limits[0]}"
   build_all "tests${full:+_full}"
   finish passed

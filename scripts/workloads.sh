@@ -6,6 +6,10 @@
 get_workloads() {
   need_packages workloads
   local script
+  if ! command -v apt-get >/dev/null; then
+    say "no apt-get: the programs that Debian's packages and sources give the campaign are left out"
+    return
+  fi
   for script in "$ROOT"/apps/fetch/*.sh; do
     grep -q '^# campaign: by name$' "$script" && continue
     LOCKSWAP_ROOT=$ROOT LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps \

@@ -3,7 +3,7 @@
 // single instruction without the `lock` prefix, which a handler cannot divide, takes a tenth of the
 // time (NativeAtomic's *_alone).
 //
-// The C library knows: it clears the flag before it makes a thread for any caller. Today's
+// The C library knows: it clears the flag before it makes a thread for any caller. glibc up to 2.44
 // never sets it again, neither when threads have ended nor in the child of a fork; a later one may.
 // Then it has synchronised with the threads that have ended, as that child has by the fork.
 // The flag is glibc 2.32's, __libc_single_threaded. Without it, on other processors and under

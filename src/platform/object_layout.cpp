@@ -31,8 +31,8 @@ class Made {
   template <class Init>
   explicit Made(const Init& init) noexcept {
     std::memset(&object, 0xa5, sizeof object);
-    std::memset(&twin_, 0x5a, sizeof twin_);
-    error_ = init(&object) != 0 || init(&twin_) != 0;
+    std::memset(&refilled_, 0x5a, sizeof refilled_);
+    error_ = init(&object) != 0 || init(&refilled_) != 0;
     std::memcpy(bytes_, &object, sizeof object);
   }
 
@@ -41,7 +41,7 @@ class Made {
   // written. bytes.to if there is none.
   std::size_t first_not_zero(Bytes bytes) const noexcept {
     std::size_t i = bytes.from;
-    while (i < bytes.to && bytes_[i] == 0 && twin(i) == 0)
+    while (i < bytes.to && bytes_[i] == 0 && refilled(i) == 0)
       ++i;
     return i;
   }
@@ -54,7 +54,7 @@ class Made {
   // the object's size if there is none. What neither wrote, such as padding, doesn't count.
   std::size_t first_difference(const Made& other, std::size_t from = 0) const noexcept {
     std::size_t i = from;
-    while (i < sizeof object && bytes_[i] == other.bytes_[i] && twin(i) == other.twin(i))
+    while (i < sizeof object && bytes_[i] == other.bytes_[i] && refilled(i) == other.refilled(i))
       ++i;
     return i;
   }
@@ -62,10 +62,10 @@ class Made {
   Object object;  // for trial operations
 
  private:
-  unsigned char twin(std::size_t i) const noexcept {
-    return reinterpret_cast<const unsigned char*>(&twin_)[i];
+  unsigned char refilled(std::size_t i) const noexcept {
+    return reinterpret_cast<const unsigned char*>(&refilled_)[i];
   }
-  Object twin_;
+  Object refilled_;
   unsigned char bytes_[sizeof(Object)];
   bool error_;
 };
@@ -140,9 +140,9 @@ bool knows_types(Misfit& misfit) noexcept {
   return true;
 }
 
-// What must stay glibc's can be told by the kind: a mutex with this attribute has that bit. Not
-// tried: priority protection, for which glibc asks the kernel about priorities, and a filter may not
-// allow that.
+// The kind shows what must stay glibc's: a mutex with this attribute has that bit. Priority
+// protection isn't tried, because glibc asks the kernel about priorities for it, and a filter may
+// not allow that.
 bool knows_flags(Misfit& misfit) noexcept {
   struct {
     MutexAttributes attributes;
@@ -169,14 +169,17 @@ bool shows_owner(int type, Misfit& misfit) noexcept {
   if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
   pthread_mutex_t& mutex = m.object;
   const bool again = type == PTHREAD_MUTEX_RECURSIVE;
-  if (system_mutex.lock(&mutex) != 0 || system_mutex.lock(&mutex) != (again ? 0 : EDEADLK))
-    return fail(misfit, "pthread_mutex_lock doesn't do as its type says");
+  // The second time by a function that doesn't wait, whatever the type turns out to be.
+  if (system_mutex.lock(&mutex) != 0 ||
+      system_mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) != (again ? 0 : EDEADLK)) {
+    return fail(misfit, "pthread_mutex_lock doesn't do as the type in byte 16 says");
+  }
   const std::uint32_t owner = word_now(mutex, kOwner), users = word_now(mutex, kUsers);
   const std::uint32_t count = word_now(mutex, kCount);
   if (again) system_mutex.unlock(&mutex);
   const bool held = word_now(mutex, kOwner) == owner;
   if (system_mutex.unlock(&mutex) != 0)
-    return fail(misfit, "pthread_mutex_unlock doesn't do as its type says");
+    return fail(misfit, "pthread_mutex_unlock doesn't do as the type in byte 16 says");
   // A filter may refuse the kernel's answer: then any number will do.
   const long tid = raw_syscall(SYS_gettid);
   if (owner == 0 || (tid > 0 && owner != static_cast<std::uint32_t>(tid)) || !held ||
@@ -192,8 +195,8 @@ bool shows_owner(int type, Misfit& misfit) noexcept {
   return true;
 }
 
-// A robust mutex that is held has a pointer where one of ours has its contract word. Two bits tell
-// them apart: glibc uses bit 0 of the pointer, ours always have bit 2, which no pointer has.
+// A robust mutex that is held has a pointer where one of ours has its contract word. They differ in
+// bit 2, which ours always have and no pointer has; glibc uses bit 0 of the pointer.
 bool robust_differs_from_ours(Misfit& misfit) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.robust = PTHREAD_MUTEX_ROBUST});
   if (m.failed() || system_mutex.lock(&m.object) != 0)
@@ -313,9 +316,13 @@ bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
 
 bool learn_mutex_layout() noexcept {
   Misfit& misfit = object_layout.mutex = {};
-  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, misfit);
-  return object_layout.mutex_shows_owner && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
-         knows_types(misfit) && knows_flags(misfit) && robust_differs_from_ours(misfit);
+  // Threads' ids are asked for (system_tid.h) whatever else a mutex looks like.
+  Misfit of_owner{};
+  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, of_owner);
+  if (!knows_types(misfit) || !knows_flags(misfit)) return false;
+  if (of_owner.found()) misfit = of_owner;
+  return !misfit.found() && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
+         robust_differs_from_ours(misfit);
 }
 
 bool learn_rwlock_layout() noexcept {

@@ -19,8 +19,8 @@ constexpr std::size_t byte_of(CondFlags flags) noexcept {
   return flags == CondFlags::at_byte_28 ? 28 : 36;
 }
 
-// What an experiment found that this library can't live with: it goes on after "glibc's". Empty: the
-// layout is a known one, or nobody has looked.
+// What an experiment found that this library can't live with, as the end of a sentence that begins
+// with "glibc's". Empty: the layout is a known one, or nobody has looked.
 struct Misfit {
   char why[120];
   bool found() const noexcept { return why[0] != 0; }

@@ -8,7 +8,7 @@ namespace lockswap {
 
 // Functions for objects as programs have them since glibc 2.3.2, and for those of before, which
 // hold nothing but our state and have no attributes. Their waits release and acquire mutexes by
-// `mutexes`, which must be filled in by then. The layout of the objects must be known (learn_cond_layout).
+// `mutexes`, which must be filled in by then, and the layout must be known (learn_cond_layout).
 bool prepare_conds(const MutexOps& mutexes, const MutexOfConds& of_conds) noexcept;
 const CondOps& cond_ops() noexcept;
 extern const CondOps old_cond_ops;

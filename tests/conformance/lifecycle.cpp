@@ -247,12 +247,12 @@ int spawn_self(const char* scenario, char** environment, int fd) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, kSharedFd);
-  const char* arguments[] = {"rwlock_conformance", "--lifecycle", scenario, nullptr};
+  std::vector<std::string> command = self_command({"--lifecycle", scenario});
   pid_t pid;
   fflush(nullptr);
   int status = -1;
-  if (posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, const_cast<char**>(arguments),
-                  environment) == 0)
+  if (posix_spawnp(&pid, command[0].c_str(), &actions, nullptr, pointers_to(command).data(),
+                   environment) == 0)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   posix_spawn_file_actions_destroy(&actions);
   return status;

@@ -7,6 +7,7 @@
 //                      [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
+// TESTS_WITHOUT in the environment: patterns between ':', cases that are left out, too.
 // TESTS_QUARTER=0..3 in the environment: the cases of exclusion and of lost wake-ups, and one
 // quarter of the others. Each lock begins with a quarter of its own, so every run has every case
 // under some lock, and four runs have every case under every lock. Without it: all cases.
@@ -23,6 +24,7 @@
 #include <iostream>
 #include <poll.h>
 #include <signal.h>
+#include <sstream>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,9 @@ struct Options {
 std::string flags_of(const std::string& preload, const std::string& lock) {
   const auto registry = std::filesystem::path(preload).parent_path() / "bin/lockswap-registry";
   if (preload.empty() || !std::filesystem::exists(registry)) return " ";
-  FILE* pipe = popen(registry.c_str(), "r");
+  const char* emulator = getenv("TESTS_EMULATOR");
+  const std::string command = (emulator != nullptr ? std::string(emulator) + " " : "");
+  FILE* pipe = popen((command + registry.string()).c_str(), "r");
   std::string text, flags = " ";
   for (int c; pipe != nullptr && (c = fgetc(pipe)) != EOF;)
     text += static_cast<char>(c);
@@ -182,8 +186,8 @@ Outcome run_in_process(const std::string& name, const Options& options) {
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
       setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
     }
-    execl("/proc/self/exe", "rwlock_conformance", "--case", name.c_str(), options.preload.c_str(),
-          nullptr);
+    std::vector<std::string> command = conformance::self_command({"--case", name, options.preload});
+    execvp(command[0].c_str(), conformance::pointers_to(command).data());
     _exit(127);
   }
   setpgid(pid, pid);
@@ -239,6 +243,14 @@ bool is_due(const std::string& suite, unsigned number, const Options& options) {
   return (number + start) % kQuarters == 0;
 }
 
+bool is_left_out(const std::string& name) {
+  const char* given = getenv("TESTS_WITHOUT");
+  std::istringstream patterns(given != nullptr ? given : "");
+  for (std::string pattern; std::getline(patterns, pattern, ':');)
+    if (fnmatch(pattern.c_str(), name.c_str(), FNM_EXTMATCH) == 0) return true;
+  return false;
+}
+
 // The cases that the options name, and of those how many have their turn another time.
 struct Choice {
   std::vector<std::string> names;
@@ -254,7 +266,7 @@ Choice chosen_cases(const Options& options) {
     for (int t = 0; t < suite.total_test_count(); ++t) {
       const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(t)->name();
       if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 ||
-          fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0)
+          fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0 || is_left_out(name))
         continue;
       if (is_due(suite.name(), number++, options)) {
         choice.names.push_back(name);
@@ -358,6 +370,8 @@ int main(int argc, char** argv) {
               << " is not there; build it first\n";
     return kUsage;
   }
+  constexpr int kEmulated = 5;  // so much slower, beside others
+  if (getenv("TESTS_EMULATOR") != nullptr) options.timeout *= kEmulated;
   options.flags = flags_of(options.preload, options.rwlock);
   return run_all(options);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <errno.h>
+#include <filesystem>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,5 +310,23 @@ int end_of_child(pid_t pid) {
 }
 
 int in_child(const std::function<int()>& f) { return end_of_child(start_child(f)); }
+
+std::vector<std::string> self_command(std::vector<std::string> arguments) {
+  const char* self = "/proc/self/exe";
+  std::vector<std::string> command{self};
+  // The emulator says whose file it runs to those that read the link, but not to the kernel.
+  if (const char* emulator = getenv("TESTS_EMULATOR"))
+    command = {emulator, std::filesystem::read_symlink(self)};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 }  // namespace conformance

@@ -152,4 +152,10 @@ int in_child(const std::function<int()>& f);
 pid_t start_child(const std::function<int()>& f);
 int end_of_child(pid_t pid);
 
+// The command that runs this program again with these arguments. TESTS_EMULATOR names what runs
+// programs of this architecture, where the kernel doesn't.
+std::vector<std::string> self_command(std::vector<std::string> arguments);
+// For execve: pointers to the words, and a null pointer.
+std::vector<char*> pointers_to(std::vector<std::string>& words);
+
 }  // namespace conformance

@@ -15,6 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import emulated
+
 # Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp. The last two lines are what
 # `lockswap profile` sees beside locks: interpose/waits.cpp.
 FUNCTION = re.compile(
@@ -33,6 +37,10 @@ def run(*command: object, **environment: str) -> str:
     ).stdout
 
 
+def run_program(program: Path, *arguments: object, **environment: str) -> str:
+    return run(*emulated.command(program, *arguments), **environment)
+
+
 def dynamic_symbols(file: Path) -> list[tuple[str, str, bool, bool]]:
     """(name, version, is the default version, is defined here) of each dynamic symbol."""
     symbols = []
@@ -49,6 +57,8 @@ def dynamic_symbols(file: Path) -> list[tuple[str, str, bool, bool]]:
 
 
 def system_libc() -> Path:
+    if emulated.EMULATOR:
+        return next(emulated.root().glob("lib/*/libc.so.6"))
     for line in Path("/proc/self/maps").read_text().splitlines():
         if re.search(r"/libc\.so\.6$|/libc-2\.\d+\.so$", line):
             return Path(line.split()[-1])
@@ -98,7 +108,7 @@ def check_bindings(report: Report, library: Path, program: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "debug")
         environment = {"LD_PRELOAD": str(library), "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(out)}
-        run(program, **environment, LOCKSWAP_RWLOCK="ba", LOCKSWAP_MUTEX="mcs")
+        run_program(program, **environment, LOCKSWAP_RWLOCK="ba", LOCKSWAP_MUTEX="mcs")
         text = "".join(p.read_text(errors="replace") for p in Path(folder).iterdir())
     pattern = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `(\w+)'(?: \[(\S+)\])?")
     bound = [m.groups() for m in pattern.finditer(text) if FUNCTION.fullmatch(m[3]) and "attr" not in m[3]]
@@ -120,7 +130,7 @@ def check_bindings(report: Report, library: Path, program: Path) -> None:
 def check_dlvsym(report: Report, library: Path, program: Path, reference: dict[tuple[str, str], bool]) -> None:
     pairs = sorted(reference)
     arguments = [part for pair in pairs for part in pair]
-    found = run(program, *arguments, LD_PRELOAD=str(library), LOCKSWAP_RWLOCK="ba").splitlines()
+    found = run_program(program, *arguments, LD_PRELOAD=str(library), LOCKSWAP_RWLOCK="ba").splitlines()
     for (name, version), file in zip(pairs, found, strict=True):
         report.check(Path(file).name == library.name, f"dlvsym {name}@{version} finds {file}")
 
@@ -132,13 +142,13 @@ def check_mixed_vintages(report: Report, library: Path, program: Path, reference
         for first in versions:
             for second in versions:
                 try:
-                    run(program, "cross", first, second, LD_PRELOAD=str(library), LOCKSWAP_RWLOCK=lock)
+                    run_program(program, "cross", first, second, LD_PRELOAD=str(library), LOCKSWAP_RWLOCK=lock)
                 except subprocess.CalledProcessError as error:
                     report.check(False, f"{lock}: locked by {first}, tried by {second}: {error.stderr.strip()}")
     for mutex in ("pthread", "ticket", "mcs", "clh"):
         for second in sorted({v for n, v in reference if n == "pthread_mutex_trylock"}):
             try:
-                run(program, "cross-mutex", second, LD_PRELOAD=str(library), LOCKSWAP_MUTEX=mutex)
+                run_program(program, "cross-mutex", second, LD_PRELOAD=str(library), LOCKSWAP_MUTEX=mutex)
             except subprocess.CalledProcessError as error:
                 report.check(False, f"mutex {mutex}: tried by {second}: {error.stderr.strip()}")
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <pthread.h>
 #include <unistd.h>
 

@@ -17,6 +17,7 @@ from under import Skip, need, run_tests, under_test
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
+import emulated
 from quota_group import NoGroup, QuotaGroup
 
 under = under_test("LIBRARY REGISTRY FOLDER")
@@ -39,7 +40,7 @@ def sleepers(
     environment |= {"LD_PRELOAD": str(under.library), "LOCKSWAP_VERBOSE": "1"} | variables
     environment.setdefault("LOCKSWAP_MUTEX", under.mutex.removeprefix("mutex:"))
     with subprocess.Popen(
-        [str(under.folder / "sleepers"), str(turns)],
+        emulated.command(under.folder / "sleepers", turns),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
         preexec_fn=enters,
     ) as program:  # fmt: skip

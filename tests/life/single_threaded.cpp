@@ -21,6 +21,7 @@
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <pthread.h>
 #include <unistd.h>
 

@@ -23,6 +23,10 @@ JOBS=2
 . scripts/common.sh
 . scripts/test.sh
 need_packages() { :; }
+must_have() { :; }
+packages_result() { echo installed; }
+BUILD_GROUPS=()
+declare -A MISSING
 build_all() { [[ $FAIL != build ]]; }
 get_workloads() { :; }
 get_programs() { :; }

@@ -6,7 +6,7 @@
 
 `run` without these takes two locks with wait policies and one choice with a mutex for each case, by the commit that
 is checked out.
-Exit status 1: a case failed; 2: wrong arguments.
+Exit status 1: a case failed; 2: wrong arguments; 77: no case ran, since the distribution lacks their packages.
 """
 
 import argparse
@@ -26,6 +26,8 @@ from suite.choice import AT_A_TURN, combinations, commit_of, turn  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
+
+SKIPPED = 77
 
 
 def at_least_one(text: str) -> int:
@@ -79,6 +81,13 @@ def under(text: str) -> Under:
     return Under(lock, wait or "park")
 
 
+def absent(build: Path, case: Case) -> list[str]:
+    """The packages of the case that the set-up found nowhere."""
+    file = build / "programs/absent"
+    lines = set(file.read_text().splitlines()) if file.exists() else set()
+    return sorted(lines & {*case.packages, *case.unpacked})
+
+
 def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     if unknown := [name for name in args.cases if name not in known]:
         print(f"programs.py: no case '{unknown[0]}' (there are: {', '.join(known)})", file=sys.stderr)
@@ -89,9 +98,13 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     if args.locks:
         locks = args.locks.split(",")
     commit = commit_of(ROOT)
-    good = True
+    good, ran = True, False
     for name in args.cases or [name for name, case in known.items() if case.quick]:
         case = known[name]
+        if lacking := absent(build, case):
+            print(f"skipped {name}: this distribution has no package {', '.join(lacking)}", flush=True)
+            continue
+        ran = True
         # Another run of the case may go on side by side.
         folder, mark = own_folder(build / "programs/out" / name)
         if args.all:
@@ -102,7 +115,7 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
             unders = turn(case, locks, mutexes, commit, args.turn)
         with mark:
             good = Trial(place, case, folder).hold(unders) and good
-    return 0 if good else 1
+    return SKIPPED if not ran else 0 if good else 1
 
 
 def main() -> int:

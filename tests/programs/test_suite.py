@@ -10,6 +10,7 @@ HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build"
 sys.path.insert(0, str(HERE))
 
+from programs import SKIPPED  # noqa: E402
 from suite.case import WAITS, Case, all_cases  # noqa: E402
 from suite.choice import AT_A_TURN, combinations, turn  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
@@ -51,6 +52,29 @@ def test_a_good_program_passes_and_its_acquisitions_are_shown(verdict, tmp_path)
     assert good, text
     assert "1,007 reads, 7 writes" in text
     assert [path.name for path in tmp_path.iterdir()] == ["plain"]  # outputs are kept of failures only
+
+
+def run_redis(folder: Path, registry: str, *absent: str) -> subprocess.CompletedProcess:
+    """`programs.py run` of a case, in a build tree with only these."""
+    (folder / "bin").mkdir()
+    (folder / "programs").mkdir()
+    (folder / "programs/absent").write_text("".join(f"{name}\n" for name in absent))
+    (folder / "bin/lockswap-registry").write_text(f"#!/bin/sh\necho '{registry}'\n")
+    (folder / "bin/lockswap-registry").chmod(0o755)
+    words = [sys.executable, HERE / "programs.py", "run", folder, "redis"]
+    return subprocess.run(words, capture_output=True, text=True, env={"PATH": "/nowhere"})
+
+
+def test_a_case_is_skipped_if_the_distribution_lacks_its_package(tmp_path):
+    done = run_redis(tmp_path, '{"rwlocks": [{"name": "ba"}], "mutexes": [{"name": "mcs"}]}', "varnish", "redis-server")
+    assert (done.returncode, done.stderr) == (SKIPPED, "")
+    assert done.stdout == "skipped redis: this distribution has no package redis-server\n"
+
+
+def test_a_case_is_not_skipped_for_packages_of_others(tmp_path):
+    done = run_redis(tmp_path, '{"rwlocks": [{"name": "ba"}], "mutexes": [{"name": "mcs"}]}', "varnish")
+    assert done.returncode == 1
+    assert "FAILED  redis" in done.stdout
 
 
 def test_a_crash(verdict):

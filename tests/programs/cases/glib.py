@@ -35,7 +35,7 @@ for _ in range(1000):
 """
 
 
-@case("glib-GRWLock", packages=["libglib2.0-0"], acquisitions=10_000, quick=True, waits=WAITS)
+@case("glib-GRWLock", packages=["libglib2.0-0t64|libglib2.0-0"], acquisitions=10_000, quick=True, waits=WAITS)
 def grwlock(stage: Stage) -> None:
     """Reads, writes, trials; a thousand locks made, used and cleared"""
     stage.same(stage.swapped(sys.executable, "-c", WORK).stdout)

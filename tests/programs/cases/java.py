@@ -60,7 +60,7 @@ public class Work {
 """
 
 
-@case("java", packages=["openjdk-17-jdk-headless"], acquisitions=0)
+@case("java", packages=["default-jdk-headless"], acquisitions=0)
 def java(stage: Stage) -> None:
     """A program with monitors, pools, locks and parallel streams, compiled by javac and run"""
     stage.write("Work.java", SOURCE)

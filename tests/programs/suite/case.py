@@ -14,7 +14,7 @@ WAITS = ("park", "yield", "spin")
 class Case:
     name: str
     play: Callable[[Stage], None]
-    packages: tuple[str, ...]  # of Debian; installed by the set-up
+    packages: tuple[str, ...]  # of Debian; installed by the set-up. A|B: the first of these that apt knows
     # The same for packages with servers: unpacked only, since an installed server starts with every boot.
     unpacked: tuple[str, ...]
     # At least so many acquisitions of swapped rwlocks must be counted in one run. 0: it takes none, or next to none,
