@@ -25,7 +25,7 @@ AT_ONCE = 2  # programs that mostly wait
 MB = 1 << 20
 MOST_KB = 16 << 10  # of address space, more than plain
 
-listed = json.loads(subprocess.run([under.registry], check=True, capture_output=True, text=True).stdout)
+listed = json.loads(subprocess.run(under.registry, check=True, capture_output=True, text=True).stdout)
 
 
 def ours(rows: list[dict]) -> dict[str, dict]:
