@@ -116,6 +116,7 @@ static void spin(struct spun* mine, uint64_t until) {
     // A slice that overran was interrupted; it says nothing about the best speed.
     if (t < end + slice_ns / 10 && steps > mine->best_slice) mine->best_slice = steps;
   }
+  (void)sink;  // to gcc 16, adding to it is no use of it
 }
 
 // Each allowed CPU gets a process that counts. What all counted together, over what the best slice

@@ -14,6 +14,7 @@
 #include "platform/atomic.h"
 #include "platform/identity.h"  // IWYU pragma: export
 #include "platform/process.h"
+#include "platform/sanitizer.h"
 #include "platform/step_aside.h"
 #include "platform/system_tid.h"
 
@@ -161,7 +162,12 @@ class ThreadExit {
 
  private:
   enum KeyState : std::uint8_t { kNone, kUsable, kGivenUp };
+#if defined(LOCKSWAP_TSAN)
+  // ThreadSanitizer forgets the thread in the last round; gcc 14's crashes on accesses after that.
+  static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+#else
   static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
+#endif
   // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
   static constexpr pthread_key_t kKeysWithoutMalloc = 32;
   static constexpr int kMostNaps = 20;  // of a millisecond

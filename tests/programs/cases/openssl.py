@@ -55,7 +55,7 @@ print(hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest())
 """
 
 
-@case("openssl-digest-threads", packages=PACKAGES, acquisitions=10_000, quick=True, waits=WAITS)
+@case("openssl-digest-threads", packages=PACKAGES, acquisitions=8000, quick=True, waits=WAITS)
 def digest_threads(stage: Stage) -> None:
     """Digests from four threads of Python, which lets go of its own lock for them"""
     stage.same(stage.swapped(sys.executable, "-c", DIGESTS).stdout)
