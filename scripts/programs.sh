@@ -6,12 +6,12 @@
 
 # get_programs [--full]: for the quick cases; with --full for all.
 get_programs() {
-  local set sets=(quick) absent=()
+  local set sets=(quick) absent=("${LEFT_OUT[@]}")
   [[ -z ${1:-} ]] || sets+=(full)
   for set in "${sets[@]}"; do get_program_set "$set"; done
   mkdir -p "$BUILD/programs"
   printf '%s\n' "${absent[@]}" >"$BUILD/programs/absent"
-  if [[ ${#absent[@]} -gt 0 ]]; then say "skipping the cases of programs that apt doesn't have here: ${absent[*]}"; fi
+  if [[ ${#absent[@]} -gt 0 ]]; then say "skipping the cases that need what isn't to be had here: ${absent[*]}"; fi
   [[ -z ${1:-} ]] || get_duckdb
 }
 

@@ -90,7 +90,7 @@ run_tests() {
   get_workloads
   get_programs "$full"
   if [[ -n $full ]]; then get_machines; fi
-  finish there
+  finish "there${LEFT_OUT[*]:+, but for ${LEFT_OUT[*]}}"
   goes_on lint '' run_lint "$full"
   if [[ -z $full ]]; then choose_quarter; fi
   meanwhile exploration "${limits[2]}" run_ctest tests/explore "${ctest[@]}"

@@ -82,10 +82,10 @@ def under(text: str) -> Under:
 
 
 def absent(build: Path, case: Case) -> list[str]:
-    """The packages of the case that the set-up found nowhere."""
+    """What the case needs and the set-up found nowhere: packages, or a script of apps/fetch that failed."""
     file = build / "programs/absent"
     lines = set(file.read_text().splitlines()) if file.exists() else set()
-    return sorted(lines & {*case.packages, *case.unpacked})
+    return sorted(lines & {*case.packages, *case.unpacked, f"fetch:{case.fetched}"})
 
 
 def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     for name in args.cases or [name for name, case in known.items() if case.quick]:
         case = known[name]
         if lacking := absent(build, case):
-            print(f"skipped {name}: this distribution has no package {', '.join(lacking)}", flush=True)
+            print(f"skipped {name}: not to be had here: {', '.join(lacking)}", flush=True)
             continue
         ran = True
         # Another run of the case may go on side by side.

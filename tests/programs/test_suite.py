@@ -55,26 +55,36 @@ def test_a_good_program_passes_and_its_acquisitions_are_shown(verdict, tmp_path)
 
 
 def run_redis(folder: Path, registry: str, *absent: str) -> subprocess.CompletedProcess:
+    return run_case(folder, "redis", registry, *absent)
+
+
+def run_case(folder: Path, case: str, registry: str, *absent: str) -> subprocess.CompletedProcess:
     """`programs.py run` of a case, in a build tree with only these."""
     (folder / "bin").mkdir()
     (folder / "programs").mkdir()
     (folder / "programs/absent").write_text("".join(f"{name}\n" for name in absent))
     (folder / "bin/lockswap-registry").write_text(f"#!/bin/sh\necho '{registry}'\n")
     (folder / "bin/lockswap-registry").chmod(0o755)
-    words = [sys.executable, HERE / "programs.py", "run", folder, "redis"]
+    words = [sys.executable, HERE / "programs.py", "run", folder, case]
     return subprocess.run(words, capture_output=True, text=True, env={"PATH": "/nowhere"})
 
 
 def test_a_case_is_skipped_if_the_distribution_lacks_its_package(tmp_path):
     done = run_redis(tmp_path, '{"rwlocks": [{"name": "ba"}], "mutexes": [{"name": "mcs"}]}', "varnish", "redis-server")
     assert (done.returncode, done.stderr) == (SKIPPED, "")
-    assert done.stdout == "skipped redis: this distribution has no package redis-server\n"
+    assert done.stdout == "skipped redis: not to be had here: redis-server\n"
 
 
 def test_a_case_is_not_skipped_for_packages_of_others(tmp_path):
     done = run_redis(tmp_path, '{"rwlocks": [{"name": "ba"}], "mutexes": [{"name": "mcs"}]}', "varnish")
     assert done.returncode == 1
     assert "FAILED  redis" in done.stdout
+
+
+def test_a_case_is_skipped_if_its_program_could_not_be_fetched(tmp_path):
+    registry = '{"rwlocks": [{"name": "ba"}], "mutexes": [{"name": "mcs"}]}'
+    done = run_case(tmp_path, "test_rwlock", registry, "fetch:liburcu")
+    assert (done.returncode, done.stdout) == (SKIPPED, "skipped test_rwlock: not to be had here: fetch:liburcu\n")
 
 
 def test_a_crash(verdict):

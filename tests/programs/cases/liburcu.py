@@ -6,7 +6,7 @@ from suite.case import case
 from suite.stage import Stage
 
 
-@case("test_rwlock", acquisitions=1000, quick=True, waits=("park", "yield"))
+@case("test_rwlock", acquisitions=1000, fetched="liburcu", quick=True, waits=("park", "yield"))
 def test_rwlock(stage: Stage) -> None:
     """Readers that never rest beside a writer that needs its turn"""
     output = stage.swapped(stage.place.apps / "test_rwlock", "3", "1", "1", "-c", "10", "-e", "10", "-d", "1000")

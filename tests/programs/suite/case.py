@@ -24,6 +24,7 @@ class Case:
     quick: bool  # light: part of the quick tests, under three locks each
     waits: tuple[str, ...]  # the wait policies that it is run under
     limit: float  # seconds for one run; generous, since the machine may be busy with other things
+    fetched: str = ""  # the script of apps/fetch that builds it
     mutexes: int = 0  # at least so many acquisitions of mutexes, where those are swapped
 
     @property
@@ -45,6 +46,7 @@ def case(
     quick: bool = False,
     waits: Iterable[str] = ("park",),
     limit: float = 300,
+    fetched: str = "",
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
     """Registers the function below as a case. It is called once a run; stage.py has what its argument can do."""
 
@@ -54,7 +56,17 @@ def case(
         if not set(waits) <= set(WAITS):
             raise ValueError(f"{name}: there is no such wait policy: {waits}")
         _cases[name] = Case(
-            name, play, tuple(packages), tuple(unpacked), acquisitions, to_glibc, quick, tuple(waits), limit, mutexes
+            name,
+            play,
+            tuple(packages),
+            tuple(unpacked),
+            acquisitions,
+            to_glibc,
+            quick,
+            tuple(waits),
+            limit,
+            fetched,
+            mutexes,
         )
         return play
 
