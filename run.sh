@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines lint test check campaign; do
+for part in common packages build workloads programs machines aarch64 lint test check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -14,6 +14,7 @@ usage() {
                         (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
 ./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
+./run.sh test --aarch64 build for aarch64 and run what runs there, emulated (part of --full): docs/aarch64.md
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
@@ -41,8 +42,13 @@ case $command in
     build_all
     ;;
   test)
-    one_option --full "${@:2}"
-    run_tests "${2:-}"
+    if [[ ${2:-} == --aarch64 ]]; then
+      one_option --aarch64 "${@:2}"
+      aarch64_tests
+    else
+      one_option --full "${@:2}"
+      run_tests "${2:-}"
+    fi
     ;;
   lint)
     one_option --full "${@:2}"

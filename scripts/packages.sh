@@ -44,6 +44,10 @@ PACKAGES_machines=( # emulated, for ./run.sh test --full
   numactl
   qemu-system-x86
 )
+PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
+  g++-aarch64-linux-gnu
+  googletest # the source
+)
 PACKAGES_check=(spin)
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }

@@ -66,9 +66,7 @@ class Under:
         environment |= {k: str(v) for k, v in variables.items()}
         name, *arguments = map(str, command)
         program = emulated.command(self.folder / name, *arguments)
-        return subprocess.run(
-            program, capture_output=True, text=True, env=environment, timeout=timeout, check=False
-        )
+        return subprocess.run(program, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
 
     def chosen_mutex(self, topology: str) -> str:
         """What the registry says that `auto` takes on such a machine."""
@@ -106,7 +104,8 @@ def installed(pattern: str) -> Path:
 
 
 def run_tests(tests: dict) -> int:
-    """Runs what is named test_..., but what is left out; returns the exit status: 0 good, 1 a test failed, 77 all were skipped."""
+    """Runs what is named test_... and not left out. Returns the exit status: 0 good, 1 a test failed, 77 all were
+    skipped."""
     outcomes = []
     for name, test in tests.items():
         if not name.startswith("test_") or emulated.is_left_out(f"{Path(sys.argv[0]).stem}.{name}"):
