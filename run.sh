@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines glibc lint test check campaign; do
+for part in common packages build workloads programs machines glibc aarch64 lint test check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -15,6 +15,7 @@ usage() {
 ./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh test --glibc   run tests on other glibcs, and with the library as another Debian builds it
+./run.sh test --aarch64 build for aarch64 and run what runs there, emulated (part of --full): docs/aarch64.md
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
@@ -45,6 +46,9 @@ case $command in
     if [[ ${2:-} == --glibc ]]; then
       one_option --glibc "${@:2}"
       run_glibc_tests
+    elif [[ ${2:-} == --aarch64 ]]; then
+      one_option --aarch64 "${@:2}"
+      aarch64_tests
     else
       one_option --full "${@:2}"
       run_tests "${2:-}"

@@ -23,6 +23,7 @@ declare -A PURPOSES=(
   [programs]='for tests with programs'
   [machines]='for tests on emulated machines'
   [glibc]='for tests on other glibcs'
+  [aarch64]='for tests of the aarch64 build'
   [check]='for second opinions'
 )
 BUILD_GROUPS=(compiler python benchmarks probes gtest)
@@ -76,6 +77,10 @@ PACKAGES_machines=( # emulated, for ./run.sh test --full
   'qemu-system-x86 program:qemu-system-x86_64'
 )
 PACKAGES_glibc=('debootstrap program:debootstrap') # for ./run.sh test --glibc and --full
+PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
+  'g++-aarch64-linux-gnu program:aarch64-linux-gnu-g++'
+  googletest # the source
+)
 PACKAGES_check=('spin program:spin')
 
 declare -A MISSING=() # of each group that was asked for: what is not there

@@ -100,6 +100,7 @@ run_tests() {
   # A file is one process's: its tests share what took long to make.
   goes_on harness "${limits[4]}" nice "$BUILD/venv/bin/python" -m pytest -q -n "$JOBS" --dist loadfile "${pytest[@]}" tests
   end_meanwhile
+  if [[ -n $full ]]; then goes_on 'aarch64, emulated' '' aarch64_tests; fi
   # What is measured by the clock.
   if [[ -n $full ]]; then goes_on 'harness, alone' '' "$BUILD/venv/bin/python" -m pytest -q -m alone tests; fi
 

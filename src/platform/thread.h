@@ -20,9 +20,10 @@
 
 namespace lockswap {
 
-// One zero-initialised T for each thread.
+// One zero-initialised T for each thread. alignas keeps compilers from padding each to eight bytes,
+// as for aarch64: a second copy of the library finds room only if all of them together are small.
 template <class T>
-__attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
+alignas(T) __attribute__((tls_model("initial-exec"))) inline constinit thread_local T per_thread{};
 
 // One of each thread's that code knows which is inlined in programs: by its symbol. Defined in one
 // source, with the second.

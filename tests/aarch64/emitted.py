@@ -71,7 +71,9 @@ def access_of(address: int, symbol: str, operation: str, operands: str) -> Acces
     if exclusive := re.fullmatch(r"(ld|st)(a|l)?xr[bh]?", operation):
         # One half of an update: its order is that of both halves, see `weaker`.
         return made("load half" if exclusive[1] == "ld" else "store half", exclusive[2] == "a", exclusive[2] == "l")
-    if update := re.fullmatch(r"(?:cas|swp|ld(?:add|clr|set|eor|smax|smin|umax|umin)|st(?:add|clr|set|eor))(a?l?)[bh]?", operation):
+    if update := re.fullmatch(
+        r"(?:cas|swp|ld(?:add|clr|set|eor|smax|smin|umax|umin)|st(?:add|clr|set|eor))(a?l?)[bh]?", operation
+    ):
         return made("update", "a" in update[1], "l" in update[1])
     if re.fullmatch(r"ldu?r(s?[bhw])?|ldp(sw)?", operation):
         return made("load", False, False)
@@ -243,7 +245,10 @@ READ_WRITE = (
     ("a write lock acquires", r"(try_)?write_lock(_until)?", True),
     ("a write unlock releases", r"write_unlock", False),
 )
-MUTUAL = (("a lock acquires", r"(try_|fast_|slow_)?lock(_until)?", True), ("an unlock releases", r"(fast_)?unlock", False))
+MUTUAL = (
+    ("a lock acquires", r"(try_|fast_|slow_)?lock(_until)?", True),
+    ("an unlock releases", r"(fast_)?unlock", False),
+)
 
 
 @cache
@@ -337,7 +342,7 @@ def main() -> int:
             ends[frame.function] |= in_symbol[callee]
     for group in groups.values():
         good = [(claim, access) for claim, access in group if not is_too_weak(claim, access)]
-        for claim, access in good:
+        for claim, _ in good:
             for order in claim.orders - {"relaxed"}:
                 instructions[f"{claim.operation} {order}"] += 1
                 places[f"{claim.operation} {order}"].add(str(claim.at))

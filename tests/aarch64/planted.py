@@ -25,11 +25,15 @@ class Fault:
     right: str
     wrong: str
     found: str  # what emitted.py must say; "" where nothing is planted
+    flags: tuple[str, ...] = ()
 
 
+LSE, EXCLUSIVE = ("-march=armv8.1-a",), ("-march=armv8-a", "-mno-outline-atomics")  # casal; ldaxr and stlxr
 FAULTS = [
     Fault("rw_Ba", "ba", "locks/rw/ba.h", "", "", ""),
     Fault("mutex_Mcs", "mcs", "locks/mutex/mcs.h", "", "", ""),
+    Fault("mutex_Mcs", "mcs", "locks/mutex/mcs.h", "", "", "", LSE),
+    Fault("mutex_Mcs", "mcs", "locks/mutex/mcs.h", "", "", "", EXCLUSIVE),
     # A missing stlr: the source claims it, the code has an str.
     Fault("rw_Ba", "ba", "locks/rw/ba.h", "rout_.store(target, release)", "rout_.store(target, relaxed)",
           "src/locks/rw/ba.h"),
@@ -40,6 +44,10 @@ FAULTS = [
           "{ (void)o, a_.store(v, relaxed); }", "store release"),
     Fault("mutex_Mcs", "mcs", "platform/atomic.h", "desired, success, std", "desired, relaxed, std",
           "compare_exchange"),
+    Fault("mutex_Mcs", "mcs", "platform/atomic.h", "desired, success, std", "desired, relaxed, std",
+          "is 'cas ", LSE),
+    Fault("mutex_Mcs", "mcs", "platform/atomic.h", "desired, success, std", "desired, relaxed, std",
+          "xr ", EXCLUSIVE),
     Fault("rw_Ba", "ba", "platform/atomic.h", "return a_.load(o)", "return a_.load(relaxed)", "load acquire"),
 ]  # fmt: skip
 
@@ -60,7 +68,7 @@ def compiled(build: Path, fault: Fault, folder: Path) -> Path:
     words = shlex.split(command["command"])
     at = words.index("-o")
     words[at + 1] = str(folder / "unit.o")
-    words.append("-w")
+    words += ["-w", *fault.flags]
     first = next(n for n, word in enumerate(words) if word.startswith("-I"))
     words[first:first] = [f"-I{folder}/src", f"-ffile-prefix-map={folder}={ROOT}"]
     subprocess.run(words, check=True, cwd=command["directory"])
@@ -87,6 +95,7 @@ def main() -> int:
             said.returncode == 1 and any(fault.found in line for line in found) if fault.found else said.returncode == 0
         )
         what = f"{fault.header}: {fault.wrong}" if fault.right else f"{fault.lock} as it is"
+        what += "".join(f" {flag}" for flag in fault.flags)
         print(f"{'ok' if good else 'FAILED':7} {what}: {found[0] if found else 'nothing found'}", flush=True)
         if not good:
             print(said.stdout[-2000:], said.stderr[-2000:])

@@ -48,8 +48,8 @@ def dynamic_symbols(file: Path) -> list[tuple[str, str, bool, bool]]:
         field = line.split()
         if len(field) < 8 or not field[0].rstrip(":").isdigit():
             continue
-        if field[3] == "OBJECT" and field[6] == "ABS":
-            continue  # a version node
+        if (field[3] == "OBJECT" and field[6] == "ABS") or field[3] == "SECTION":
+            continue  # a version node; sections, which aarch64's linker puts there
         name, _, version = field[7].partition("@")
         default = version.startswith("@")
         symbols.append((name, version.lstrip("@"), default, field[6] != "UND"))
@@ -99,7 +99,9 @@ def check_needs(report: Report, library: Path) -> None:
     tls = set(re.findall(r"R_\w*(?:DTPMOD|DTPOFF|TLSDESC|TLS_GD|TLS_LD)\w*", relocations))
     report.check(not tls, f"thread-locals that are not initial-exec: {', '.join(sorted(tls))}")
     report.check("__tls_get_addr" not in run("nm", "-D", library), "__tls_get_addr is called")
-    report.check("STATIC_TLS" in dynamic, "the library is not marked as initial-exec (STATIC_TLS)")
+    # aarch64's linker sets no mark; there the relocations say it alone.
+    marked = "STATIC_TLS" in dynamic or "TLS_TPREL" in relocations
+    report.check(marked, "the library is not marked as initial-exec (STATIC_TLS)")
     report.check("NODELETE" in dynamic, "the library can be unloaded (NODELETE is not set)")
 
 

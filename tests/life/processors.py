@@ -104,10 +104,14 @@ def files_kept(enters: Callable[[], None], **variables: str) -> set[int]:
     """The numbers that a program has from the library."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     environment |= {"LD_PRELOAD": str(under.library)} | variables
-    done = subprocess.run(
-        ["ls", "/proc/self/fd"], env=environment, preexec_fn=enters, check=True, capture_output=True, text=True
-    )
-    return {int(n) for n in done.stdout.split()} - set(range(10))
+    with subprocess.Popen(
+        emulated.command(under.folder / "sleepers", 1), env=environment, preexec_fn=enters,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as program:  # fmt: skip
+        program.stdout.readline()
+        files = {int(file.name) for file in Path(f"/proc/{program.pid}/fd").iterdir()}
+        program.communicate(timeout=60)
+    return files - set(range(10))
 
 
 def test_files_are_kept_where_locks_are_swapped_alone() -> None:

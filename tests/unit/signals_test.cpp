@@ -11,7 +11,7 @@ volatile std::sig_atomic_t seen = 0;
 TEST(Signals, WaitUntilTheStretchIsOver) {
   struct sigaction action {};
   action.sa_handler = [](int) { seen = seen + 1; };
-  for (const int signal : {SIGUSR1, SIGALRM, SIGRTMAX})
+  for (const int signal : {SIGUSR1, SIGALRM, SIGRTMIN})
     ASSERT_EQ(sigaction(signal, &action, nullptr), 0);
   sigset_t usr2, before, after;
   sigemptyset(&usr2);
@@ -20,7 +20,7 @@ TEST(Signals, WaitUntilTheStretchIsOver) {
   sigprocmask(SIG_SETMASK, nullptr, &before);
   {
     const NoSignals none;
-    for (const int signal : {SIGUSR1, SIGALRM, SIGRTMAX})
+    for (const int signal : {SIGUSR1, SIGALRM, SIGRTMIN})
       raise(signal);
     EXPECT_EQ(seen, 0);
   }
