@@ -29,7 +29,7 @@ NOT_HERE = 77  # inside.py's
 QUICK = r"glibc/conds/.*|conformance/symbols|life/single_threaded"
 # Locks of each kind: glibc's own, ours, those with glibc's lock inside, and each way to choose condition variables.
 THOROUGH = (
-    QUICK + r"|conformance/(glibc|none|(pthread|ba|eventual|bravo-pthread|bravo-eventual)/park)"
+    QUICK + r"|layouts|conformance/(glibc|none|(pthread|ba|eventual|bravo-pthread|bravo-eventual)/park)"
     r"|conformance/mutex/(glibc|none|(mcs|ticket|eventual|cohort)/park)|conformance/cond/(own|pthread)"
     r"|life/[a-z_]+|hostile|hostile/(stopped|priorities)"
     r"|programs/(preload|python3-threads|sqlite3-threads|std-shared_mutex|glib-GRWLock|openssl-digest-threads"

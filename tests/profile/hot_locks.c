@@ -626,7 +626,7 @@ static void* made_waiter(void* unused) {
 // --- a thread that gives up, each time
 
 static NOINLINE void* gives_up(void* unused) {
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 10; ++i) {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_nsec += 20 * 1000000;
