@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines glibc aarch64 lint test check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done

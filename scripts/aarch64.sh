@@ -5,27 +5,6 @@
 AARCH64=$BUILD/aarch64
 AARCH64_SUITES=(bookworm trixie) # glibc 2.36 and 2.41
 
-# unpack_debian SUITE ARCHITECTURE FOLDER PACKAGE...: packages of another release or architecture, unpacked into FOLDER.
-# An apt with its own lists gets them, so nothing changes for this system's.
-unpack_debian() {
-  local suite=$1 architecture=$2 folder=$3 apt=$3.apt file
-  shift 3
-  [[ $(cat "$apt/unpacked" 2>/dev/null) == "$suite $architecture $*" ]] && return 0
-  rm -rf "$folder" "$apt"
-  mkdir -p "$folder" "$apt"/{lists,archives}/partial
-  : >"$apt/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(archive_uri) $suite main" >"$apt/sources.list"
-  local options=(-o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture" -o APT::Sandbox::User=root
-    -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$apt/lists"
-    -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt" -o "Dir::Cache::archives=archives")
-  quietly "apt-$suite-$architecture" apt-get -q "${options[@]}" update || return 1
-  (cd "$apt/archives" && quietly "download-$suite-$architecture" apt-get -q "${options[@]}" download "$@") || return 1
-  for file in "$apt"/archives/*.deb; do dpkg-deb -x "$file" "$folder" || return 1; done
-  # Since Debian 13 this is a link, which another package makes.
-  [[ -e $folder/lib ]] || ln -s usr/lib "$folder/lib"
-  echo "$suite $architecture $*" >"$apt/unpacked"
-}
-
 # The emulator is Debian 13's, statically linked. That of Debian 12 grants MADV_WIPEONFORK and then doesn't do it, so
 # children would take their parent's locks for their own.
 get_aarch64() {

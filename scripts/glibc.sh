@@ -1,49 +1,21 @@
 # shellcheck shell=bash
 # Other glibcs than the system's, and the library as another Debian builds it, for tests/glibc. Everything comes from
-# Debian's archive, by an apt of its own, and stays in build/glibc; nothing is installed.
+# Debian's archive and stays in build/glibc; nothing is installed.
 
 GLIBC_SUITES=(trixie sid)   # 2.41, and 2.43 or newer
 GLIBC_OLDEST_SUITE=bullseye # 2.31, the oldest that we name
 GLIBC_BUILD_SUITE=trixie    # whose compiler and glibc make the other build
 GLIBC_LIBRARIES=(liblockswap.so liblockswap-audit.so liblockswap-fuzz.so)
 
-# archive_uri: where this system gets Debian's packages from.
-archive_uri() {
-  local uri
-  uri=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null || true; } |
-    sed -nE 's/^(deb (\[[^]]*\] )?|URIs: *)(https?:[^ ]*\/debian\/?)( .*)?$/\3/p' | head -n 1)
-  printf '%s\n' "${uri:-http://deb.debian.org/debian}"
-}
-
-# apt_of SUITE ARGS...: apt-get that knows this suite alone.
-apt_of() {
-  local root=$BUILD/glibc/$1/apt
-  mkdir -p "$root"/{lists,cache/archives/partial}
-  : >"$root/status"
-  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$(archive_uri)" "$1" >"$root/sources.list"
-  apt-get -q -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-    -o Dir::State::lists="$root/lists" -o Dir::State::status="$root/status" -o Dir::Cache="$root/cache" \
-    -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any "${@:2}"
-}
-
-# get_glibc SUITE: build/glibc/SUITE/libc6, and its version beside it. Sid's is looked for again each day.
+# get_glibc SUITE: build/glibc/SUITE/libc6, and its version beside it.
 get_glibc() {
   local suite=$1 folder=$BUILD/glibc/$1
-  if [[ -s $folder/version && ($suite != sid || -n $(find "$folder/version" -mtime -1)) ]]; then return 0; fi
-  mkdir -p "$folder"
-  if ! quietly "glibc-$suite" unpack_glibc "$suite" "$folder"; then
+  if ! unpack_debian "$suite" "$(dpkg --print-architecture)" "$folder/libc6" libc6; then
+    rm -f "$folder/version"
     say "the glibc of $suite is not to be had from $(archive_uri): going on without it"
+    return 0
   fi
-}
-
-unpack_glibc() {
-  local suite=$1 folder=$2
-  rm -rf "$folder"/{libc6,version,*.deb}
-  apt_of "$suite" update || return 1
-  (cd "$folder" && apt_of "$suite" download libc6) || return 1
-  dpkg-deb -x "$folder"/libc6_*.deb "$folder/libc6" || return 1
-  dpkg-deb -f "$folder"/libc6_*.deb Version | sed -E 's/^([0-9]+\.[0-9]+).*/\1/' >"$folder/version"
-  rm -f "$folder"/*.deb
+  dpkg-deb -f "$folder"/libc6.apt/archives/libc6_*.deb Version | sed -E 's/^([0-9]+\.[0-9]+).*/\1/' >"$folder/version"
 }
 
 # make_root SUITE NAME PACKAGES: a small Debian in build/glibc/NAME/root, once.

@@ -390,7 +390,7 @@ def test_a_lock_that_nobody_waited_for_to_the_end(profile):
     found = profile(HOT, "gives-up")
     lock = next(lock for lock in found["locks"] if lock["name"] == "hot")
     assert (lock["timeouts"], lock["contended"]) == (10, 0)
-    # Each deadline is 20 ms ahead of a moment before the call, so a thread that loses its processor there waits for less.
+    # Each deadline is 20 ms ahead of a moment before the call: a thread that loses its processor there waits for less.
     assert 100e6 <= lock["timed_out_ns"] < 60e9
     text = " ".join(found["text"].split())
     assert re.search(
