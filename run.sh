@@ -12,15 +12,15 @@ usage() {
   cat <<'EOF'
 ./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
                         (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
-./run.sh build          leave build/liblockswap.so, build/apps/ and build/bin/lockswap
+./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
-./run.sh test --glibc   run tests on other glibcs, and with the library as another Debian builds it
-./run.sh test --aarch64 build for aarch64 and run what runs there, emulated (part of --full): docs/aarch64.md
+./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
+./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): docs/aarch64.md
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
 
-Packages are installed with apt-get, as root or through sudo; everything else stays in build/.
+Packages are installed with apt-get, as root or through sudo; everything else is written to build/ and results/.
 EOF
 }
 

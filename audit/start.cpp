@@ -29,7 +29,7 @@ namespace {
 void leave_out(const char* kind, const Misfit& misfit) noexcept {
   static constinit char line[300];
   Text(line, sizeof line) << "lockswap audit: " << kind << " are not recorded, because glibc's "
-                          << misfit.why << ", which this version of lockswap doesn't know\n";
+                          << misfit.why << " (lockswap doesn't know this layout)\n";
   say(line);
   note(Finding::unknown_layout, {.lock = nullptr, .site = 0, .name = kind});
 }

@@ -92,7 +92,7 @@ void start() noexcept {
     char line[300];
     Text(line, sizeof line)
         << "lockswap fuzz: the seed doesn't choose which waiter a signal wakes, because glibc's "
-        << object_layout.cond.why << ", which this version of lockswap doesn't know\n";
+        << object_layout.cond.why << " (lockswap doesn't know this layout)\n";
     say(line);
   }
   active_cond = chooses ? disturbed_chosen_cond : disturbed_cond;

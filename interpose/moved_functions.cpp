@@ -25,7 +25,7 @@
 
 namespace {
 
-// glibc's function of this name; each has one cell.
+// glibc's function of that name, looked up at the first call.
 template <class F>
 using Real = lockswap::RealFunction<F>;
 
@@ -93,7 +93,7 @@ LOCKSWAP_HIDDEN int pthread_getname_np(pthread_t thread, char* name, size_t size
   return call(get_name, thread, name, size);
 }
 
-// Not noexcept, the four: a cancellation unwinds the stack through them.
+// The next four are not noexcept, because a cancellation unwinds the stack through them.
 LOCKSWAP_HIDDEN void pthread_testcancel() {
   if (const auto f = test_cancel.get(); f != nullptr) f();
 }

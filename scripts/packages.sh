@@ -64,6 +64,7 @@ PACKAGES_tests=(
   'chromium program:chromium' # the report is looked at in a real browser
   'chromium-driver program:chromedriver'
   'clang program:clang'
+  debian-archive-keyring # for the glibcs of other releases
   libjemalloc2
   'libmimalloc3|libmimalloc2.0'
   'libtcmalloc-minimal4t64|libtcmalloc-minimal4'
@@ -80,6 +81,7 @@ PACKAGES_glibc=('debootstrap program:debootstrap') # for ./run.sh test --glibc a
 PACKAGES_aarch64=( # cross-built and emulated, for ./run.sh test --aarch64
   'g++-aarch64-linux-gnu program:aarch64-linux-gnu-g++'
   googletest # the source
+  debian-archive-keyring
 )
 PACKAGES_check=('spin program:spin')
 
@@ -207,7 +209,7 @@ need_packages() {
 packages_result() {
   local group result=
   for group in "$@"; do
-    if lacks "$group"; then result+=", some are missing ${PURPOSES[$group]}"; fi
+    if lacks "$group"; then result+=", except some ${PURPOSES[$group]}"; fi
   done
   echo "installed$result"
 }

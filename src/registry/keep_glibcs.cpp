@@ -35,7 +35,7 @@ bool is_said_by_parent() noexcept {
   return false;
 }
 
-constexpr char kUnknown[] = ", which this version of lockswap doesn't know (see docs/glibc.md)";
+constexpr char kUnknown[] = " (lockswap doesn't know this layout: see docs/glibc.md)";
 
 // Returns false where the configuration asks to stop.
 bool keep(const Config& config, const Chosen& chosen, const char* why, char* message,

@@ -1,4 +1,4 @@
-// Objects whose layout this library doesn't know stay the C library's, although others were chosen.
+// Leaves objects whose layout this library doesn't know to the C library, whatever was chosen.
 #pragma once
 
 #include <cstdint>

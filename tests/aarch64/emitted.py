@@ -5,7 +5,7 @@
 
 Each access to an atom goes through src/platform/atomic.h, and the library's line table says which line of the source
 has made an instruction, through all that was inlined. So each such instruction is held against the order that its line
-names: a load that acquires must be an ldar or ldapr, a store that releases an stlr, an update one with the suffixes of
+names: a load that acquires must be an ldar, a store that releases an stlr, an update one with the suffixes of
 both sides (casal, ldaddal), a pair of exclusive accesses (ldaxr, stlxr), or a call of the compiler's function that is
 one of these by the processor (__aarch64_cas8_acq_rel). More than that is allowed, less is a finding.
 
@@ -64,7 +64,8 @@ def access_of(address: int, symbol: str, operation: str, operands: str) -> Acces
         return made("update", "acq" in order, "rel" in order.replace("relax", ""))
     if operation == "dmb":
         return made("fence", True, operands != "ishld")
-    if re.fullmatch(r"lda(r|pr|pur)[bh]?", operation):
+    # Not ldapr, which would do for acquire: an earlier stlr may come after it, which seq_cst does not allow.
+    if re.fullmatch(r"ldar[bh]?", operation):
         return made("load", True, False)
     if re.fullmatch(r"stl(r|ur)[bh]?", operation):
         return made("store", False, True)

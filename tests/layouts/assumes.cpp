@@ -1,5 +1,5 @@
-// The fault that learning layouts is there for: this stands in the place of object_layout.cpp and
-// assumes, without a look, that condition variables have their flags at the byte ASSUMED.
+// A planted fault, which learning layouts prevents: replaces object_layout.cpp and assumes, without
+// looking, that condition variables have their flags at byte ASSUMED.
 #include "platform/object_layout.h"
 
 namespace lockswap {

@@ -136,7 +136,7 @@ MEANINGS = {
         LOOK,
         "objects of a layout that lockswap doesn't know",
         "Nothing is recorded of them, so nothing can be said of a swap; lockswap would leave them to glibc. This glibc "
-        "is newer than this version of lockswap: try a newer one.",
+        "has a layout that lockswap doesn't know: try a newer lockswap.",
         (RWLOCKS, MUTEXES, CONDVARS),
     ),
     "stopped_in_lock_call": Meaning(
