@@ -108,6 +108,8 @@ __attribute__((destructor)) void on_exit() {
 
 namespace lockswap {
 
+void ensure_started() noexcept { started<audit::start>(); }
+
 constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, audit::start, EAGAIN>;
 // Inside the start no other thread gets past it, and what this one locks there it unlocks there.
 constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, audit::start, 0>;

@@ -37,9 +37,9 @@ LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* a
                                       void* (*routine)(void*), void* argument) {
   using namespace lockswap;
   using namespace lockswap::fuzz;
+  ensure_started();  // another library's constructor may create threads before this one's has run
   static const auto create = reinterpret_cast<decltype(&pthread_create)>(
       find_real_function("pthread_create", LOCKSWAP_OLDEST));
-  ensure_started();  // another library's constructor may create threads before this one's has run
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
   if (page == nullptr) return create(thread, attributes, routine, argument);

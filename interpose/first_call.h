@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <pthread.h>
 
 #include "platform/atomic.h"
 #include "platform/identity.h"
@@ -22,8 +23,12 @@ bool started() noexcept {
   const std::uint64_t me = thread_identity();
   std::uint64_t seen = 0;
   if (starter.compare_exchange(seen, me, acquire)) {
+    // A thread that was cancelled in the middle would leave all others waiting below.
+    int cancellation = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     kStart();
     starter.store(kOver, release);  // pairs with the acquire load below
+    pthread_setcancelstate(cancellation, nullptr);
     return true;
   }
   while ((seen = starter.load(acquire)) != kOver) {

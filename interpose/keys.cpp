@@ -8,6 +8,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
+#include "interpose/start.h"
 #include "platform/thread.h"
 
 namespace lockswap {
@@ -20,13 +21,27 @@ using CreateTss = int (*)(tss_t*, tss_dtor_t);
 constinit RealFunction<CreateKey> create_key("pthread_key_create", LOCKSWAP_OLDEST);
 constinit RealFunction<CreateTss> create_tss("tss_create", "GLIBC_2.28");
 
+// Before glibc 2.34 there may be none until the start has loaded libpthread.
+template <class F>
+F get(RealFunction<F>& real) noexcept {
+  if (const F f = real.get(); f != nullptr) return f;
+  ensure_started();
+  return real.get();
+}
+
 }  // namespace
+
+void resolve_key_functions() noexcept {
+  create_key.get();
+  create_tss.get();
+}
+
 }  // namespace lockswap
 
 extern "C" {
 
 LOCKSWAP_EXPORTED int lockswap_key_create(pthread_key_t* key, void (*destructor)(void*)) {
-  const auto create = lockswap::create_key.get();
+  const auto create = lockswap::get(lockswap::create_key);
   if (create == nullptr) return EAGAIN;
   const int error = create(key, destructor);
   if (error != EAGAIN || !lockswap::ThreadExit::give_up_key()) return error;
@@ -35,7 +50,7 @@ LOCKSWAP_EXPORTED int lockswap_key_create(pthread_key_t* key, void (*destructor)
 
 // C11's. It does not say why it fails, other than for memory.
 LOCKSWAP_EXPORTED int lockswap_tss_create(tss_t* key, tss_dtor_t destructor) {
-  const auto create = lockswap::create_tss.get();
+  const auto create = lockswap::get(lockswap::create_tss);
   if (create == nullptr) return thrd_error;
   const int error = create(key, destructor);
   if (error != thrd_error || !lockswap::ThreadExit::give_up_key()) return error;

@@ -55,6 +55,22 @@ int call(Real<F>& real, A... arguments) noexcept {
 
 }  // namespace
 
+namespace lockswap {
+
+void resolve_moved_functions() noexcept {
+  key_delete.get();
+  set_specific.get();
+  test_cancel.get();
+  register_cancel.get();
+  unregister_cancel.get();
+  unwind_next.get();
+  get_clock.get();
+  get_shared.get();
+  get_name.get();
+}
+
+}  // namespace lockswap
+
 extern "C" {
 
 // Only for a library that was itself loaded by dlopen, and then libdl is there.

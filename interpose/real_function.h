@@ -1,5 +1,5 @@
 // A function of glibc's that is looked for at its first call, which may come before this library's
-// own constructor has run.
+// own constructor has run; or else at the start, when a search needs no lock of the loader's.
 #pragma once
 
 #include "interpose/real_symbols.h"
@@ -27,5 +27,9 @@ class RealFunction {
   const char* version_;
   NativeAtomic<F> found_{nullptr};
 };
+
+// At the start: all that moved_functions.cpp and keys.cpp look for.
+void resolve_moved_functions() noexcept;
+void resolve_key_functions() noexcept;
 
 }  // namespace lockswap

@@ -4,6 +4,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/objects.h"
+#include "interpose/real_function.h"
 #include "platform/system_attributes.h"
 
 namespace lockswap {
@@ -101,6 +102,9 @@ void resolve_real_waits(WaitOps& waits) noexcept {
 }
 
 const char* find_single_threaded() noexcept {
+  // Brought by dlmopen: the list is of another namespace, whose libc knows nothing of the threads
+  // that this one's makes.
+  if (own_object() == nullptr) return nullptr;
   // The program's place for it comes first, if the linker gave it one.
   return static_cast<const char*>(
       find_symbol_from(first_object(), "__libc_single_threaded", nullptr));
@@ -135,6 +139,8 @@ const char* resolve_real_symbols() noexcept {
   system_cond = found.cond;
   system_old_cond = found.old_cond;
   resolve_attributes();
+  resolve_moved_functions();
+  resolve_key_functions();
   return missing;
 }
 

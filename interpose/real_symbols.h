@@ -19,7 +19,8 @@ struct Functions {
 // a function that does not exist, or nullptr.
 const char* resolve_real_symbols() noexcept;
 
-// glibc's flag that says whether the process has one thread; nullptr: it has no such flag.
+// glibc's flag that says whether the process has one thread; nullptr: there is none, or none that
+// can be trusted here.
 const char* find_single_threaded() noexcept;
 
 // Semaphores, barriers and joins. What this glibc lacks the program cannot call.

@@ -88,7 +88,8 @@ bool fail(Misfit& misfit, const char* what, std::size_t byte) noexcept {
 
 // --- mutexes: the fields of src/locks/common/mutex_layout.h
 
-constexpr std::size_t kCount = 4, kOwner = 8, kUsers = 12, kKind = 16, kRobustList = 24;
+constexpr std::size_t kCount = 4, kOwner = 8, kUsers = 12, kKind = 16, kRobustList = 24,
+                      kChoice = 36;
 constexpr Bytes kMutexBefore{0, 16}, kMutexBehind{24, 40};
 
 struct MutexAttributes {
@@ -163,36 +164,87 @@ bool knows_flags(Misfit& misfit) noexcept {
   return true;
 }
 
-// The owner, how often it has the mutex, and the count of users; while it is held and afterwards.
-bool shows_owner(int type, Misfit& misfit) noexcept {
+// What a mutex shows while its owner has it, twice if it is recursive, and afterwards.
+struct Shown {
+  bool worked;  // it does as its type says
+  std::uint32_t kind, count, owner, users;
+  std::uint32_t owner_after, users_after;
+
+  bool shows_owner() const noexcept {
+    // A filter may refuse the kernel's answer: then any number will do.
+    const long tid = raw_syscall(SYS_gettid);
+    return worked && owner != 0 && owner_after == 0 &&
+           (tid <= 0 || owner == static_cast<std::uint32_t>(tid));
+  }
+};
+
+// For types that look at their owner.
+Shown held(int type) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.type = type});
-  if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
+  if (m.failed()) return {};
   pthread_mutex_t& mutex = m.object;
   const bool again = type == PTHREAD_MUTEX_RECURSIVE;
   // The second time by a function that doesn't wait, whatever the type turns out to be.
-  if (system_mutex.lock(&mutex) != 0 ||
-      system_mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) != (again ? 0 : EDEADLK)) {
-    return fail(misfit, "pthread_mutex_lock doesn't do as the type in byte 16 says");
-  }
-  const std::uint32_t owner = word_now(mutex, kOwner), users = word_now(mutex, kUsers);
-  const std::uint32_t count = word_now(mutex, kCount);
-  if (again) system_mutex.unlock(&mutex);
-  const bool held = word_now(mutex, kOwner) == owner;
-  if (system_mutex.unlock(&mutex) != 0)
-    return fail(misfit, "pthread_mutex_unlock doesn't do as the type in byte 16 says");
-  // A filter may refuse the kernel's answer: then any number will do.
-  const long tid = raw_syscall(SYS_gettid);
-  if (owner == 0 || (tid > 0 && owner != static_cast<std::uint32_t>(tid)) || !held ||
-      word_now(mutex, kOwner) != 0) {
+  bool worked = system_mutex.lock(&mutex) == 0 &&
+                system_mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) == (again ? 0 : EDEADLK);
+  Shown shown{.worked = false,
+              .kind = m.word(kKind),
+              .count = word_now(mutex, kCount),
+              .owner = word_now(mutex, kOwner),
+              .users = word_now(mutex, kUsers),
+              .owner_after = 0,
+              .users_after = 0};
+  if (again) worked = worked && system_mutex.unlock(&mutex) == 0;
+  worked = worked && word_now(mutex, kOwner) == shown.owner && system_mutex.unlock(&mutex) == 0;
+  shown.worked = worked && word_now(mutex, kKind) == shown.kind;
+  shown.owner_after = word_now(mutex, kOwner);
+  shown.users_after = word_now(mutex, kUsers);
+  return shown;
+}
+
+bool shows_holder(const Shown& shown, int type, Misfit& misfit) noexcept {
+  if (!shown.worked)
+    return fail(misfit, "pthread_mutex functions don't do as the type says that is in", kKind);
+  if (!shown.shows_owner())
     return fail(misfit, "pthread_mutex_t doesn't have its owner in", kOwner);
-  }
-  if (users != 1 || word_now(mutex, kUsers) != 0)
+  if (shown.users != 1 || shown.users_after != 0)
     return fail(misfit, "pthread_mutex_t doesn't have its users in", kUsers);
-  if (again && count != 2)
+  if (type == PTHREAD_MUTEX_RECURSIVE && shown.count != 2)
     return fail(misfit, "pthread_mutex_t doesn't count recursion in", kCount);
-  if (word_now(mutex, kKind) != m.word(kKind))
-    return fail(misfit, "pthread_mutex_lock changes the type in", kKind);
   return true;
+}
+
+// Every function on a mutex of the types that programs use most, beside the word by which a policy
+// remembers that the mutex is glibc's. An elided mutex shows neither owner nor users.
+bool works_beside_our_word(int type, Misfit& misfit) noexcept {
+  Made<pthread_mutex_t> m = make_mutex({.type = type});
+  if (m.failed()) return fail(misfit, "pthread_mutex_init fails");
+  pthread_mutex_t& mutex = m.object;
+  auto* bytes = reinterpret_cast<unsigned char*>(&mutex);
+  const auto expected = [](std::size_t i) {
+    return static_cast<unsigned char>(i < kChoice ? 0 : 0xa5 + i);
+  };
+  const auto first_changed = [&] {
+    std::size_t i = kMutexBehind.from;
+    while (i < kMutexBehind.to && bytes[i] == expected(i))
+      ++i;
+    return i;
+  };
+  for (std::size_t i = kChoice; i < kMutexBehind.to; ++i)
+    bytes[i] = expected(i);
+  const MutexOps& real = system_mutex;
+  bool worked = real.lock(&mutex) == 0;
+  const std::size_t while_held = first_changed();
+  const std::uint32_t users = word_now(mutex, kUsers);
+  worked = worked && real.trylock(&mutex) == EBUSY &&
+           real.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) == ETIMEDOUT &&
+           real.unlock(&mutex) == 0 && real.trylock(&mutex) == 0 && real.unlock(&mutex) == 0 &&
+           real.timedlock(&mutex, &kPast) == 0 && real.unlock(&mutex) == 0;
+  if (!worked) return fail(misfit, "pthread_mutex functions don't work beside a word of ours");
+  for (const std::size_t i : {while_held, first_changed()}) {
+    if (i < kMutexBehind.to) return fail(misfit, "pthread_mutex functions write to", i);
+  }
+  return users <= 1 || fail(misfit, "pthread_mutex_t doesn't have its users in", kUsers);
 }
 
 // A robust mutex that is held has a pointer where one of ours has its contract word. They differ in
@@ -297,18 +349,15 @@ Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
   });
 }
 
-// Signals, and a wait that is over at once: the flags must come out as they were.
+// Signals, and a wait that is over at once, or for no reason: the flags must come out as they were.
 bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
   pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-  int before = PTHREAD_CANCEL_ENABLE;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);  // the wait is no place to end a thread
   system_mutex.lock(&m);
   const int waited = system_cond.timedwait(&c, &m, &kPast);
-  const bool worked = waited == ETIMEDOUT && system_cond.signal(&c) == 0 &&
+  const bool worked = (waited == ETIMEDOUT || waited == 0) && system_cond.signal(&c) == 0 &&
                       system_cond.broadcast(&c) == 0 && word_now(c, at) == flags &&
                       system_cond.destroy(&c) == 0;
   system_mutex.unlock(&m);
-  pthread_setcancelstate(before, nullptr);
   return worked;
 }
 
@@ -316,12 +365,14 @@ bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
 
 bool learn_mutex_layout() noexcept {
   Misfit& misfit = object_layout.mutex = {};
+  const Shown errorcheck = held(PTHREAD_MUTEX_ERRORCHECK);
   // Threads' ids are asked for (system_tid.h) whatever else a mutex looks like.
-  Misfit of_owner{};
-  object_layout.mutex_shows_owner = shows_owner(PTHREAD_MUTEX_ERRORCHECK, of_owner);
-  if (!knows_types(misfit) || !knows_flags(misfit)) return false;
-  if (of_owner.found()) misfit = of_owner;
-  return !misfit.found() && shows_owner(PTHREAD_MUTEX_RECURSIVE, misfit) &&
+  object_layout.mutex_shows_owner = errorcheck.shows_owner();
+  return knows_types(misfit) && knows_flags(misfit) &&
+         shows_holder(errorcheck, PTHREAD_MUTEX_ERRORCHECK, misfit) &&
+         shows_holder(held(PTHREAD_MUTEX_RECURSIVE), PTHREAD_MUTEX_RECURSIVE, misfit) &&
+         works_beside_our_word(PTHREAD_MUTEX_NORMAL, misfit) &&
+         works_beside_our_word(PTHREAD_MUTEX_ADAPTIVE_NP, misfit) &&
          robust_differs_from_ours(misfit);
 }
 

@@ -3,7 +3,6 @@
 #include "platform/object_layout.h"
 #include "platform/text.h"
 #include "registry/mutexes.h"
-#include "registry/parent.h"
 #include "registry/policy.h"
 #include "registry/rwlocks.h"
 #include "registry/say.h"
@@ -16,23 +15,16 @@ struct Chosen {
   const char* kind;
   const char* variable;
   const char* value;  // nullptr: rules of a policy
+
+  bool is_policy() const noexcept { return value == nullptr; }
 };
 
 void put(Text& out, const Chosen& chosen) noexcept {
-  out << chosen.variable;
-  if (chosen.value != nullptr) {
-    out << "=" << chosen.value;
+  if (chosen.is_policy()) {
+    out << "the rules of " << chosen.variable << " for " << chosen.kind;
   } else {
-    out << ", whose rules swap " << chosen.kind << ",";
+    out << chosen.variable << "=" << chosen.value;
   }
-}
-
-bool is_said_by_parent() noexcept {
-  for (const char* variable :
-       {"LOCKSWAP_RWLOCK=", "LOCKSWAP_MUTEX=", "LOCKSWAP_COND=", "LOCKSWAP_POLICY="}) {
-    if (parent_began_with(variable)) return true;
-  }
-  return false;
 }
 
 constexpr char kUnknown[] = " (lockswap doesn't know this layout: see docs/glibc.md)";
@@ -47,16 +39,21 @@ bool keep(const Config& config, const Chosen& chosen, const char* why, char* mes
         << "; try a newer lockswap, or choose pthread";
     return false;
   }
-  out << " has no effect: " << chosen.kind << " stay glibc's, because its " << why << kUnknown
-      << "\n";
-  if (!is_said_by_parent()) say(message);
+  out << (chosen.is_policy() ? " have" : " has") << " no effect: " << chosen.kind
+      << " stay glibc's, because its " << why << kUnknown << "\n";
+  if (config.warns) say(message);
   return true;
 }
 
-// Whether anything is done with rwlocks that needs to know their bytes.
+// Whether anything is done with objects of that kind that needs to know their bytes. A policy keeps
+// its decision in each, also where that is for glibc.
 bool changes_rwlocks(const Config& config) noexcept {
   if (config.policy != nullptr) return config.policy->has_rules_of(ObjectKind::rwlock);
   return rwlock_of(config).passed_to[0] != &system_rwlock;
+}
+bool changes_mutexes(const Config& config) noexcept {
+  if (config.policy != nullptr) return config.policy->has_rules_of(ObjectKind::mutex);
+  return swaps_mutexes(config);
 }
 
 bool keep_rwlocks(Config& config, char* message, std::uint32_t size) noexcept {
@@ -77,9 +74,9 @@ bool keep_rwlocks(Config& config, char* message, std::uint32_t size) noexcept {
 // waiters of a mutex of glibc's in its bytes.
 bool keep_mutexes_and_conds(Config& config, char* message, std::uint32_t size) noexcept {
   const bool mutexes_are_known = learn_mutex_layout();  // also for threads' ids: system_tid.h
-  const bool mutexes = swaps_mutexes(config);
+  const bool mutexes = changes_mutexes(config);
   if (!mutexes && !swaps_conds(config)) return true;
-  if (mutexes_are_known && learn_cond_layout()) return true;
+  if (mutexes_are_known && (!swaps_conds(config) || learn_cond_layout())) return true;
   const char* why = mutexes_are_known ? object_layout.cond.why : object_layout.mutex.why;
   const Chosen chosen =
       !mutexes ? Chosen{"condition variables", "LOCKSWAP_COND", "own"}

@@ -9,7 +9,7 @@ namespace lockswap {
 
 // Looks at the layout of each kind of object that the configuration swaps, and of no other. Where
 // one is unknown, the configuration becomes the one that leaves that kind to glibc, Config::kept
-// says why, and a line on stderr says so, unless the process's parent has said it. Under
+// says why, and a line on stderr says so, unless LOCKSWAP_VERBOSE=0 forbids it. Under
 // LOCKSWAP_STRICT that is an error: returns false, and `message` (at most `size` bytes) says why.
 //
 // To be called once, at start-up, when `auto` is resolved and no object is swapped.

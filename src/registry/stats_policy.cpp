@@ -85,8 +85,10 @@ void put_text_policy(Text& out, const Config& config) noexcept {
   if (config.policy == nullptr || all == nullptr) return;
   const Policy& policy = *config.policy;
   for (int i = 0; i < policy.count; ++i) {
-    out << "  rule in line " << std::uint64_t{policy.rules[i].line} << ", ";
-    put_rule(out, policy.rules[i]);
+    const Rule& rule = policy.rules[i];
+    if (rule.lock[0] == nullptr && rule.lock[1] == nullptr) continue;  // without effect here
+    out << "  rule in line " << std::uint64_t{rule.line} << ", ";
+    put_rule(out, rule);
     put_text_objects(out, *all, i);
   }
   out << "  caught by no rule, so glibc's";

@@ -38,6 +38,7 @@ UNKNOWN = {
         "mutex-writes-behind": "byte 30",
         "mutex-owner": "owner in byte 8",
         "mutex-users": "users in byte 12",
+        "mutex-lock-writes": "byte 37",
     },
     RWLOCKS: {
         "rwlock-kind": "kind in byte 48",
@@ -156,6 +157,21 @@ def test_rules_of_a_policy_of_that_kind_have_no_effect() -> None:
         said, stats = ran_and_counted(difference, LOCKSWAP_POLICY=f"rwlock={under.plain} mutex={under.plain}")
         need("LOCKSWAP_POLICY" in said and why in said, f"{difference}: said {said!r}")
         need(kept(stats).keys() == KEPT[kind], difference)
+
+
+def test_a_policy_writes_into_no_mutex_of_an_unknown_layout() -> None:
+    """Also where all its rules leave mutexes to glibc: it would note that in each of them."""
+    for kind, difference, why in DIFFERENCES:
+        said, stats = ran_and_counted(difference, LOCKSWAP_POLICY=f"rwlock={under.plain} mutex=pthread")
+        need((why in said) == (kind is not CONDS), f"{difference}: said {said!r}")
+        need((MUTEXES in kept(stats)) == (kind is MUTEXES), f"{difference}: {kept(stats)}")
+
+
+def test_no_line_where_warnings_are_forbidden() -> None:
+    for _, difference, _ in ONE_OF_EACH:
+        ran = uses(difference, private=True, LOCKSWAP_VERBOSE=0, **BOTH)
+        is_right(ran, difference)
+        need(ran.stderr == "", f"{difference}: said {ran.stderr!r}")
 
 
 def test_an_error_where_it_must_not_fall_back() -> None:

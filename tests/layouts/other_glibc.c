@@ -89,6 +89,7 @@ int pthread_mutex_lock(pthread_mutex_t* m) {
   show(m, 1);
   const int error = REAL(pthread_mutex_lock)(m);
   show(m, 0);
+  if (is("mutex-lock-writes")) set_bit(m, 37);
   return error;
 }
 int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const struct timespec* at) {

@@ -14,6 +14,7 @@ from pathlib import Path
 from under import need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
+BRINGS = under.folder / "libbrings_lockswap.so"
 USER, OTHER, MUTEXES, WAITS = (under.folder / f"lib{name}.so" for name in ("user", "other_user", "mutex_user", "waits"))
 
 
@@ -62,6 +63,12 @@ def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
             need(len(lines) == 1 and how in lines[0].lower(), f"{variable}, {how}: {said!r}")
         said = under.run_well("loader", "open", USER, lock=under.plain, **{variable: 1}).stderr
         need(str(USER) not in said, f"{variable}: {said!r}")
+
+
+def test_the_library_in_a_namespace_of_its_own() -> None:
+    """Its threads are made by that namespace's libc; the program's says that the process has one thread."""
+    for lock in ["", *under.mutexes]:
+        under.run_well("loader", "dlmopen", BRINGS, lock=lock, preload="")
 
 
 def test_a_library_where_another_one_had_its_locks() -> None:
