@@ -67,8 +67,20 @@ def test_what_runs_is_what_was_named(lockswap, args, runs):
     set_before = {"LOCKSWAP_RWLOCK": "crashes", "LOCKSWAP_MUTEX": "bypassed", "LOCKSWAP_COND": "pthread"}
     done = lockswap("run", *args, "--", "env", env=set_before)
     found = dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("LOCKSWAP_"))
+    # Never glibc's locks in place of these.
+    assert found.pop("LOCKSWAP_STRICT", None) == ("1" if runs else None)
     assert found == runs, done.stderr
     assert ("liblockswap.so" in done.stdout) == bool(runs)
+
+
+@pytest.mark.parametrize(("difference", "options"), [("rwlock-kind", ["--rwlock"]), ("cond-unknown", ["--mutex"])])
+def test_a_glibc_of_an_unknown_layout_is_an_error(lockswap, repo, difference, options):
+    built = repo / "build/tests/layouts"
+    command = ["--preload", built / "libother_glibc.so", "--", built / "uses", "private"]
+    done = lockswap("run", *options, "ba", *command, env={"OTHER_GLIBC": difference})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot run here: glibc's pthread_" in done.stderr
+    assert lockswap("run", *options, "none", *command, env={"OTHER_GLIBC": difference}).stdout == "right\n"
 
 
 def test_none_is_really_none(lockswap):
