@@ -51,20 +51,6 @@ const char* defined_clock(const link_map& object) noexcept {
   return first_defined(object, kClocks);
 }
 
-const char* file_name(const link_map& object) noexcept {
-  const char* slash = std::strrchr(object.l_name, '/');
-  return slash != nullptr ? slash + 1 : object.l_name;
-}
-
-// glibc's own. What stands behind them in the search of symbols replaces nothing of them.
-bool is_glibcs(const link_map& object) noexcept {
-  const char* name = file_name(object);
-  for (const char* of_glibc : {"libc.so.", "libpthread.so.", "librt.so."}) {
-    if (std::strncmp(name, of_glibc, std::strlen(of_glibc)) == 0) return true;
-  }
-  return false;
-}
-
 // Whether it asks the loader for the function behind its own, or calls it by its other name.
 bool may_pass_on(const link_map& object) noexcept {
   bool yes = false;

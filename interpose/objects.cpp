@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 extern "C" {
 // By this name copies of the library know each other.
@@ -108,6 +109,19 @@ link_map* own_object() noexcept {
   while (m != nullptr && m->l_ld != _DYNAMIC)  // this library's own, by the linker
     m = m->l_next;
   return m;
+}
+
+const char* file_name(const link_map& object) noexcept {
+  const char* slash = std::strrchr(object.l_name, '/');
+  return slash != nullptr ? slash + 1 : object.l_name;
+}
+
+bool is_glibcs(const link_map& object) noexcept {
+  const char* name = file_name(object);
+  for (const char* of_glibc : {"libc.so.", "libpthread.so.", "librt.so."}) {
+    if (std::strncmp(name, of_glibc, std::strlen(of_glibc)) == 0) return true;
+  }
+  return false;
 }
 
 bool is_copy(const link_map& object) noexcept {

@@ -16,6 +16,10 @@ namespace lockswap {
 link_map* first_object() noexcept;
 // This library's place in it; nullptr if it was loaded into another namespace.
 link_map* own_object() noexcept;
+// The name of its file without the folder.
+const char* file_name(const link_map& object) noexcept;
+// Is it glibc's own? What stands behind it in the search of symbols replaces nothing of it.
+bool is_glibcs(const link_map& object) noexcept;
 // Is it a copy of this library?
 bool is_copy(const link_map& object) noexcept;
 

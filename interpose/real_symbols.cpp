@@ -1,11 +1,12 @@
 #include "interpose/real_symbols.h"
 
 #include <dlfcn.h>
+#include <initializer_list>
 
 #include "interpose/exports.h"
 #include "interpose/objects.h"
 #include "interpose/real_function.h"
-#include "platform/system_attributes.h"
+#include "platform/libc_functions.h"
 
 namespace lockswap {
 
@@ -111,11 +112,27 @@ const char* find_single_threaded() noexcept {
 }
 
 namespace {
-void resolve_attributes() noexcept {
+// glibc's, past libraries that replace it and come between. Not by dlmopen: there the list is that
+// of another namespace, with a glibc of its own.
+void* find_glibcs_function(const char* name, const char* version) noexcept {
+  if (own_object() != nullptr) {
+    for (const char* wanted : {version, static_cast<const char*>(nullptr)}) {
+      for (const link_map* m = first_object(); m != nullptr; m = m->l_next) {
+        void* p = is_glibcs(*m) ? find_symbol(*m, name, wanted) : nullptr;
+        if (p != nullptr) return p;
+      }
+    }
+  }
+  return find_real_function(name, version);
+}
+
+void resolve_libc_functions() noexcept {
+  static constinit Functions found{};
+  fill_in(found, &find_glibcs_function);
   const auto set = []<class F>(F& into, const char* name) {
-    into = reinterpret_cast<F>(find_real_function(name, LOCKSWAP_OLDEST));
+    into = reinterpret_cast<F>(find_glibcs_function(name, LOCKSWAP_OLDEST));
   };
-  AttributeOps& a = system_attributes;
+  AttributeOps a{};
   set(a.cond_init, "pthread_condattr_init");
   set(a.cond_setpshared, "pthread_condattr_setpshared");
   set(a.cond_setclock, "pthread_condattr_setclock");
@@ -127,6 +144,7 @@ void resolve_attributes() noexcept {
   set(a.rwlock_init, "pthread_rwlockattr_init");
   set(a.rwlock_setpshared, "pthread_rwlockattr_setpshared");
   set(a.rwlock_setkind, "pthread_rwlockattr_setkind_np");
+  libc_functions = {found.rwlock, found.mutex, found.cond, a};
 }
 }  // namespace
 
@@ -138,7 +156,7 @@ const char* resolve_real_symbols() noexcept {
   system_mutex = found.mutex;
   system_cond = found.cond;
   system_old_cond = found.old_cond;
-  resolve_attributes();
+  resolve_libc_functions();
   resolve_moved_functions();
   resolve_key_functions();
   return missing;

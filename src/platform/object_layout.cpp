@@ -6,9 +6,8 @@
 #include <initializer_list>
 #include <pthread.h>
 
+#include "platform/libc_functions.h"
 #include "platform/syscall.h"
-#include "platform/system_attributes.h"
-#include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 #include "platform/text.h"
 
@@ -101,7 +100,7 @@ struct MutexAttributes {
 
 Made<pthread_mutex_t> make_mutex(const MutexAttributes& wanted) noexcept {
   return Made<pthread_mutex_t>([&wanted](pthread_mutex_t* m) {
-    const AttributeOps& set = system_attributes;
+    const AttributeOps& set = libc_functions.attributes;
     pthread_mutexattr_t a;
     if (set.mutex_init(&a) != 0 || set.mutex_settype(&a, wanted.type) != 0 ||
         set.mutex_setpshared(&a, wanted.pshared) != 0 ||
@@ -109,7 +108,7 @@ Made<pthread_mutex_t> make_mutex(const MutexAttributes& wanted) noexcept {
         set.mutex_setprotocol(&a, wanted.protocol) != 0) {
       return EINVAL;
     }
-    return system_mutex.init(m, &a);
+    return libc_functions.mutex.init(m, &a);
   });
 }
 
@@ -185,8 +184,9 @@ Shown held(int type) noexcept {
   pthread_mutex_t& mutex = m.object;
   const bool again = type == PTHREAD_MUTEX_RECURSIVE;
   // The second time by a function that doesn't wait, whatever the type turns out to be.
-  bool worked = system_mutex.lock(&mutex) == 0 &&
-                system_mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) == (again ? 0 : EDEADLK);
+  bool worked =
+      libc_functions.mutex.lock(&mutex) == 0 &&
+      libc_functions.mutex.clocklock(&mutex, CLOCK_MONOTONIC, &kPast) == (again ? 0 : EDEADLK);
   Shown shown{.worked = false,
               .kind = m.word(kKind),
               .count = word_now(mutex, kCount),
@@ -194,8 +194,9 @@ Shown held(int type) noexcept {
               .users = word_now(mutex, kUsers),
               .owner_after = 0,
               .users_after = 0};
-  if (again) worked = worked && system_mutex.unlock(&mutex) == 0;
-  worked = worked && word_now(mutex, kOwner) == shown.owner && system_mutex.unlock(&mutex) == 0;
+  if (again) worked = worked && libc_functions.mutex.unlock(&mutex) == 0;
+  worked =
+      worked && word_now(mutex, kOwner) == shown.owner && libc_functions.mutex.unlock(&mutex) == 0;
   shown.worked = worked && word_now(mutex, kKind) == shown.kind;
   shown.owner_after = word_now(mutex, kOwner);
   shown.users_after = word_now(mutex, kUsers);
@@ -232,7 +233,7 @@ bool works_beside_our_word(int type, Misfit& misfit) noexcept {
   };
   for (std::size_t i = kChoice; i < kMutexBehind.to; ++i)
     bytes[i] = expected(i);
-  const MutexOps& real = system_mutex;
+  const MutexOps& real = libc_functions.mutex;
   bool worked = real.lock(&mutex) == 0;
   const std::size_t while_held = first_changed();
   const std::uint32_t users = word_now(mutex, kUsers);
@@ -251,10 +252,10 @@ bool works_beside_our_word(int type, Misfit& misfit) noexcept {
 // bit 2, which ours always have and no pointer has; glibc uses bit 0 of the pointer.
 bool robust_differs_from_ours(Misfit& misfit) noexcept {
   Made<pthread_mutex_t> m = make_mutex({.robust = PTHREAD_MUTEX_ROBUST});
-  if (m.failed() || system_mutex.lock(&m.object) != 0)
+  if (m.failed() || libc_functions.mutex.lock(&m.object) != 0)
     return fail(misfit, "robust mutexes can't be made");
   const std::uint32_t list = word_now(m.object, kRobustList);
-  system_mutex.unlock(&m.object);
+  libc_functions.mutex.unlock(&m.object);
   constexpr std::uint32_t kMarkOfOurs = 4;
   return (list & kMarkOfOurs) == 0 ||
          fail(misfit, "robust mutexes have no pointer in", kRobustList);
@@ -267,13 +268,13 @@ constexpr Bytes kRwBefore{0, 28}, kRwBehind{32, 48};
 
 Made<pthread_rwlock_t> make_rwlock(int kind, int pshared) noexcept {
   return Made<pthread_rwlock_t>([kind, pshared](pthread_rwlock_t* l) {
-    const AttributeOps& set = system_attributes;
+    const AttributeOps& set = libc_functions.attributes;
     pthread_rwlockattr_t a;
     if (set.rwlock_init(&a) != 0 || set.rwlock_setkind(&a, kind) != 0 ||
         set.rwlock_setpshared(&a, pshared) != 0) {
       return EINVAL;
     }
-    return system_rwlock.init(l, &a);
+    return libc_functions.rwlock.init(l, &a);
   });
 }
 
@@ -300,7 +301,7 @@ bool works_beside_our_words(Misfit& misfit) noexcept {
   pthread_rwlock_t& lock = l.object;
   auto* bytes = reinterpret_cast<unsigned char*>(&lock);
   const auto pattern = [](std::size_t i) { return static_cast<unsigned char>(0xa5 + i); };
-  const RwOps& real = system_rwlock;
+  const RwOps& real = libc_functions.rwlock;
   const bool was_fresh = looks_fresh(&lock);
   for (std::size_t i = kRwBehind.from; i < kRwBehind.to; ++i)
     bytes[i] = pattern(i);
@@ -339,25 +340,25 @@ constexpr unsigned kSharedFlag = 1, kMonotonicFlag = 2;
 
 Made<pthread_cond_t> make_cond(int pshared, clockid_t clock) noexcept {
   return Made<pthread_cond_t>([pshared, clock](pthread_cond_t* c) {
-    const AttributeOps& set = system_attributes;
+    const AttributeOps& set = libc_functions.attributes;
     pthread_condattr_t a;
     if (set.cond_init(&a) != 0 || set.cond_setpshared(&a, pshared) != 0 ||
         set.cond_setclock(&a, clock) != 0) {
       return EINVAL;
     }
-    return system_cond.init(c, &a);
+    return libc_functions.cond.init(c, &a);
   });
 }
 
 // Signals, and a wait that is over at once, or for no reason: the flags must come out as they were.
 bool keeps_flags(pthread_cond_t& c, std::size_t at, unsigned flags) noexcept {
   pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-  system_mutex.lock(&m);
-  const int waited = system_cond.timedwait(&c, &m, &kPast);
-  const bool worked = (waited == ETIMEDOUT || waited == 0) && system_cond.signal(&c) == 0 &&
-                      system_cond.broadcast(&c) == 0 && word_now(c, at) == flags &&
-                      system_cond.destroy(&c) == 0;
-  system_mutex.unlock(&m);
+  libc_functions.mutex.lock(&m);
+  const int waited = libc_functions.cond.timedwait(&c, &m, &kPast);
+  const bool worked = (waited == ETIMEDOUT || waited == 0) && libc_functions.cond.signal(&c) == 0 &&
+                      libc_functions.cond.broadcast(&c) == 0 && word_now(c, at) == flags &&
+                      libc_functions.cond.destroy(&c) == 0;
+  libc_functions.mutex.unlock(&m);
   return worked;
 }
 

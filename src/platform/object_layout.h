@@ -37,9 +37,9 @@ struct ObjectLayout {
 inline constinit ObjectLayout object_layout{};
 
 // Each fills in its part of object_layout, and returns whether the layout is a known one. To be
-// called at start-up by one thread, which can't be cancelled, when system_mutex and the tables
-// beside it are filled in and no object of that kind is swapped. They take some microseconds. Their
-// only system calls are gettid and glibc's question whether priorities can be inherited.
+// called at start-up by one thread, which can't be cancelled, when libc_functions is filled in and
+// no object of that kind is swapped. They take some microseconds. Their only system calls are
+// gettid and glibc's question whether priorities can be inherited.
 bool learn_mutex_layout() noexcept;
 bool learn_rwlock_layout() noexcept;
 bool learn_cond_layout() noexcept;

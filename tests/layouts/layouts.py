@@ -18,7 +18,7 @@ from under import need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 
-OTHER = under.folder / "libother_glibc.so"
+OTHER = under.folder / "libpthread.so.other"
 AUDIT = Path(under.library).with_name("liblockswap-audit.so")
 FUZZ = Path(under.library).with_name("liblockswap-fuzz.so")
 BOTH = {"LOCKSWAP_RWLOCK": under.plain, "LOCKSWAP_MUTEX": under.plain}

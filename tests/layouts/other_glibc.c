@@ -1,5 +1,6 @@
 // A C library whose objects are laid out otherwise: to be preloaded behind the library under test,
-// which takes these functions for glibc's. They call glibc's and move what that wrote.
+// which takes these functions for glibc's, by the name of the file. They call glibc's and move what
+// that wrote.
 //
 // OTHER_GLIBC names the difference; without it there is none. See layouts.py for the list.
 #include <dlfcn.h>

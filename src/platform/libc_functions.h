@@ -1,13 +1,17 @@
-// The system's functions on the attributes of locks, which this library doesn't export: it calls
-// them to find out how objects are laid out (object_layout.h). A function that this C library lacks
-// is nullptr.
+// The C library's own functions on locks, whatever other libraries lie before it, for the
+// experiments of object_layout.h. Calls of programs go to the tables of system_mutex.h and its
+// neighbours.
 #pragma once
 
 #include <ctime>
 #include <pthread.h>
 
+#include "platform/system_mutex.h"
+#include "platform/system_rwlock.h"
+
 namespace lockswap {
 
+// A function that this C library lacks is nullptr.
 struct AttributeOps {
   int (*cond_init)(pthread_condattr_t*);
   int (*cond_setpshared)(pthread_condattr_t*, int);
@@ -22,6 +26,13 @@ struct AttributeOps {
   int (*rwlock_setkind)(pthread_rwlockattr_t*, int);
 };
 
-inline constinit AttributeOps system_attributes{};
+struct LibcFunctions {
+  RwOps rwlock;
+  MutexOps mutex;
+  CondOps cond;
+  AttributeOps attributes;
+};
+
+inline constinit LibcFunctions libc_functions{};
 
 }  // namespace lockswap
