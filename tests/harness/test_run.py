@@ -74,8 +74,8 @@ def test_what_runs_is_what_was_named(lockswap, args, runs):
 
 
 @pytest.mark.parametrize(("difference", "options"), [("rwlock-kind", ["--rwlock"]), ("cond-unknown", ["--mutex"])])
-def test_a_glibc_of_an_unknown_layout_is_an_error(lockswap, repo, difference, options):
-    built = repo / "build/tests/layouts"
+def test_a_glibc_of_an_unknown_layout_is_an_error(lockswap, difference, options):
+    built = ROOT / "build/tests/layouts"
     command = ["--preload", built / "libpthread.so.other", "--", built / "uses", "private"]
     done = lockswap("run", *options, "ba", *command, env={"OTHER_GLIBC": difference})
     assert (done.returncode, done.stdout) == (2, "")
