@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness_support import LOCKS, MUTEXES, ROOT, compile_c, one_line_error
+from harness_support import LOCKS, MUTEXES, ROOT, Lockswap, compile_c, one_line_error
 from lockswap import listing
 from lockswap.base.errors import UserError
 from lockswap.base.registry import Lock, Registry
@@ -74,7 +74,8 @@ def test_what_runs_is_what_was_named(lockswap, args, runs):
 
 
 @pytest.mark.parametrize(("difference", "options"), [("rwlock-kind", ["--rwlock"]), ("cond-unknown", ["--mutex"])])
-def test_a_glibc_of_an_unknown_layout_is_an_error(lockswap, difference, options):
+def test_a_glibc_of_an_unknown_layout_is_an_error(difference, options):
+    lockswap = Lockswap(ROOT)  # with the library of the build
     built = ROOT / "build/tests/layouts"
     command = ["--preload", built / "libpthread.so.other", "--", built / "uses", "private"]
     done = lockswap("run", *options, "ba", *command, env={"OTHER_GLIBC": difference})

@@ -168,6 +168,9 @@ int main(int argc, char** argv) {
       }
     });
     std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(argv[1])));
+    // On a busy machine the threads may not have run yet.
+    while (operations.load() == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     over = true;
     for (auto& t : threads)
       t.join();
