@@ -178,8 +178,9 @@ TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
 // The same of a writer that a reader has woken, and that readers go on past.
 TEST(EventualGivesWay, AWokenWriterRunsBesideReadersThatGoOn) {
   const OneProcessor here;
-  Native::set_hand_off_after(50'000'000);  // so that it demands the lock after the round
-  Spins::prepare(0, {.allowed = 2});       // as above
+  // So that it demands the lock after the round, however long the machine lets that take.
+  Native::set_hand_off_after(60'000'000'000);
+  Spins::prepare(0, {.allowed = 2});  // as above
   constexpr int kRounds = 30;
   constexpr unsigned kTurns = 2 * GivesWay::kFrontReleases;  // far less than a tick
   int ran = 0;
