@@ -91,22 +91,22 @@ LOCKSWAP_HIDDEN void* dlvsym(void* __restrict handle, const char* __restrict nam
 
 LOCKSWAP_HIDDEN int pthread_key_delete(pthread_key_t key) noexcept { return call(key_delete, key); }
 
-LOCKSWAP_HIDDEN int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
-  return call(set_specific, key, value);
+LOCKSWAP_HIDDEN int pthread_setspecific(pthread_key_t key, const void* pointer) noexcept {
+  return call(set_specific, key, pointer);
 }
 
-LOCKSWAP_HIDDEN int pthread_condattr_getclock(const pthread_condattr_t* __restrict attributes,
-                                              clockid_t* __restrict clock) noexcept {
-  return call(get_clock, attributes, clock);
+LOCKSWAP_HIDDEN int pthread_condattr_getclock(const pthread_condattr_t* __restrict attr,
+                                              clockid_t* __restrict clock_id) noexcept {
+  return call(get_clock, attr, clock_id);
 }
 
-LOCKSWAP_HIDDEN int pthread_condattr_getpshared(const pthread_condattr_t* __restrict attributes,
-                                                int* __restrict shared) noexcept {
-  return call(get_shared, attributes, shared);
+LOCKSWAP_HIDDEN int pthread_condattr_getpshared(const pthread_condattr_t* __restrict attr,
+                                                int* __restrict pshared) noexcept {
+  return call(get_shared, attr, pshared);
 }
 
-LOCKSWAP_HIDDEN int pthread_getname_np(pthread_t thread, char* name, size_t size) noexcept {
-  return call(get_name, thread, name, size);
+LOCKSWAP_HIDDEN int pthread_getname_np(pthread_t target_thread, char* buf, size_t buflen) noexcept {
+  return call(get_name, target_thread, buf, buflen);
 }
 
 // The next four are not noexcept, because a cancellation unwinds the stack through them.
@@ -114,17 +114,17 @@ LOCKSWAP_HIDDEN void pthread_testcancel() {
   if (const auto f = test_cancel.get(); f != nullptr) f();
 }
 
-LOCKSWAP_HIDDEN void __pthread_register_cancel(__pthread_unwind_buf_t* buffer) {
-  if (const auto f = register_cancel.get(); f != nullptr) f(buffer);
+LOCKSWAP_HIDDEN void __pthread_register_cancel(__pthread_unwind_buf_t* buf) {
+  if (const auto f = register_cancel.get(); f != nullptr) f(buf);
 }
 
-LOCKSWAP_HIDDEN void __pthread_unregister_cancel(__pthread_unwind_buf_t* buffer) {
-  if (const auto f = unregister_cancel.get(); f != nullptr) f(buffer);
+LOCKSWAP_HIDDEN void __pthread_unregister_cancel(__pthread_unwind_buf_t* buf) {
+  if (const auto f = unregister_cancel.get(); f != nullptr) f(buf);
 }
 
 // glibc's unwinding has begun, so its function is there.
-LOCKSWAP_HIDDEN void __pthread_unwind_next(__pthread_unwind_buf_t* buffer) {
-  unwind_next.get()(buffer);
+LOCKSWAP_HIDDEN void __pthread_unwind_next(__pthread_unwind_buf_t* buf) {
+  unwind_next.get()(buf);
   __builtin_unreachable();
 }
 
