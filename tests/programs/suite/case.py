@@ -24,8 +24,8 @@ class Case:
     quick: bool  # light: part of the quick tests, under three locks each
     waits: tuple[str, ...]  # the wait policies that it is run under
     limit: float  # seconds for one run; generous, since the machine may be busy with other things
-    fetched: str = ""  # the script of apps/fetch that builds it
     mutexes: int = 0  # at least so many acquisitions of mutexes, where those are swapped
+    fetched: str = ""  # the script of apps/fetch that builds it
 
     @property
     def summary(self) -> str:
@@ -65,8 +65,8 @@ def case(
             quick,
             tuple(waits),
             limit,
-            fetched,
             mutexes,
+            fetched,
         )
         return play
 
