@@ -39,7 +39,7 @@ _WRAPPERS = re.compile(
 # What threads begin with, before the function that the program gave.
 _STARTS = re.compile(
     r"""^(
-      clone|__clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so|libstdc\+\+\.so
+      (__GI_)?_*clone|start_thread|thread_start|execute_native_thread_routine|_dl_|_start$|__libc_start|libc\.so|libstdc\+\+\.so
     | \[(no\ file|JIT)\]
     | (\w+\ )?std::(thread|__invoke|_Bind|function)|std::error_code\ |boost::(\(anonymous\ namespace\)::)?thread_proxy
     | boost::detail::
