@@ -84,7 +84,7 @@ void start() noexcept {
            "with a file that can be written";
     refuse(line);
   }
-  learn_mutex_layout();  // for threads' ids (system_tid.h); the mutexes may be liblockswap.so's
+  learn_mutex_layout();  // for threads' ids: system_tid.h
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;
   const bool chooses = chooses_turns(settings) && prepare_conds();

@@ -13,7 +13,7 @@ FAKES = {
     "dpkg-query": 'for last; do :; done; grep -qx "$last" "$SYSTEM/installed" && echo installed',
     "apt-cache": """[ -e "$SYSTEM/updated" ] && grep -qx "$2" "$SYSTEM/known" && found=1.0 || found='(none)'
 printf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n' "$2" "$found" || exit
-sleep 0.01  # it ends after whoever looks for the line alone
+sleep 0.01  # so that a reader that stops at that line is gone when this one writes on
 echo '  Version table:' || exit 141""",
     "apt-get": """echo "apt-get $*" >>"$SYSTEM/log"
 for last; do
