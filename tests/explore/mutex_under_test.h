@@ -85,22 +85,27 @@ class ExploredSleep {
  private:
   struct Left {
     int n = 0;
+    std::uint64_t last = 0;  // see Machine::visits
   };
   struct Handled {
     bool so = false;
+    std::uint64_t last = 0;
   };
   void handle() {
-    bool& handled = Explored::global<Handled>().so;
-    if (!interruption_.handler || handled || machine.search.choose(2) == 0) return;
-    handled = true;
+    if (!interruption_.handler) return;
+    Handled& handled = Explored::global<Handled>();
+    machine.visits(handled.last);
+    if (handled.so || !machine.happens()) return;
+    handled.so = true;
     machine.note("runs a signal handler ...");
     interruption_.handler();
     machine.note("... and returns from it");
   }
   bool comes() {
+    if (!interruption_.cancellable) return false;
     Left& used = Explored::global<Left>();
-    if (!interruption_.cancellable || used.n == cancellations || machine.search.choose(2) == 0)
-      return false;
+    machine.visits(used.last);
+    if (used.n == cancellations || !machine.happens()) return false;
     ++used.n;
     machine.note("is cancelled");
     return true;

@@ -51,6 +51,8 @@ class Observer {
   // A hold is released by a thread that did not acquire it. From here on it is not known whose are
   // left, so nothing more is checked.
   void lose_track() { lost_ = true; }
+  // A hash of what the order of calls has left here and may decide a check: for Scenario::state.
+  std::uint64_t state() const;
 
  private:
   // An acquisition and the hold that it gave.

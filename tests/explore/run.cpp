@@ -13,7 +13,7 @@ namespace lockswap::explore {
 const char* const kRunUsage =
     "lockswap-explore run [--quick] [--memory c11|tso|sc] [--bounds P,S,W,T] [--seconds N]\n"
     "                     [--schedule dfs|pct|random] [--executions N] [--seed N] [--depth N]\n"
-    "                     [--slice K/N] [--stop] [NAME...]\n"
+    "                     [--slice K/N] [--stop] [--unreduced] [--compare] [NAME...]\n"
     "lockswap-explore replay [--memory c11|tso|sc] CASE P,S,W,T CHOICES\n"
     "\n"
     "NAME      a part of a case's name; =NAME the whole\n"
@@ -25,7 +25,9 @@ const char* const kRunUsage =
     "--executions, --seconds  at most so many, so much processor time, for one case\n"
     "--slice   every Nth case, from the Kth on: 0/2 and 1/2 are all\n"
     "--quick   small bounds, few random executions; not those that a larger case contains\n"
-    "--stop    ends with the first case that fails\n";
+    "--stop    ends with the first case that fails\n"
+    "--unreduced  of dfs: goes on from a state although another execution did so before\n"
+    "--compare  explores each case unreduced, too: executions must end in the same states\n";
 
 namespace {
 
@@ -40,6 +42,7 @@ constexpr std::uint64_t kQuickSamples = 5'000;
 struct Options {
   bool quick = false;
   bool stop = false;
+  bool compare = false;
   std::optional<Bounds> bounds;
   std::optional<Schedule> schedule;
   std::optional<std::uint64_t> executions;
@@ -74,6 +77,10 @@ Options parse_options(int argc, char** argv) {
     };
     if (a == "--stop") {
       o.stop = true;
+    } else if (a == "--unreduced") {
+      o.method.reduced = false;
+    } else if (a == "--compare") {
+      o.compare = true;
     } else if (a == "--quick") {
       o.quick = true;
     } else if (a == "--memory") {
@@ -112,6 +119,23 @@ std::string memory_option(MemoryModel m) {
   return m == MemoryModel::c11 ? "" : std::string("--memory ") + name_of(m) + ' ';
 }
 
+// Whether the case comes to the same, `reduced`, without the reduction.
+bool has_same_states(const Case& c, const Bounds& bounds, const Limits& limits, Method method,
+                     const Outcome& reduced) {
+  method.reduced = false;
+  const Outcome o = explore(c, bounds, limits, method);
+  const bool ends = o.exhausted && reduced.exhausted;
+  const bool same = ends ? o.final_states == reduced.final_states
+                         : o.failure.empty() == reduced.failure.empty();
+  std::printf("    unreduced: %llu executions %.2f s, %zu final states, reduced %zu: %s\n",
+              static_cast<unsigned long long>(o.executions), o.seconds, o.final_states.size(),
+              reduced.final_states.size(),
+              !same  ? "DIFFERENT"
+              : ends ? "the same"
+                     : "not finished");
+  return same;
+}
+
 }  // namespace
 
 int run(const std::vector<Case>& cases, int argc, char** argv) {
@@ -129,7 +153,7 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
     const Bounds bounds = options.bounds.value_or(samples         ? kSampledBounds
                                                   : options.quick ? c.quick_bounds
                                                                   : c.bounds);
-    Limits limits{.seconds = options.seconds};
+    Limits limits{.seconds = options.seconds, .keeps_final_states = options.compare};
     if (options.executions) {
       limits.executions = *options.executions;
     } else if (samples) {
@@ -146,6 +170,7 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
                 : samples          ? name_of(method.schedule)
                 : o.exhausted      ? "exhausted"
                                    : "not finished");
+    if (options.compare && !samples) failed += has_same_states(c, bounds, limits, method, o) ? 0 : 1;
     if (!o.failure.empty()) {
       print_trace(c, bounds, o.replay, method.memory);
       std::printf("    repeat it: lockswap-explore replay %s%s %s %s\n",

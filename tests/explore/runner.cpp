@@ -18,6 +18,8 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const
   const auto elapsed = [&] { return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC; };
   machine.model = method.memory;
   machine.search.restart(method.schedule, method.seed, method.depth);
+  machine.search.repeats_states = !method.reduced;
+  machine.final_states = limits.keeps_final_states ? &o.final_states : nullptr;
   for (;;) {
     const bool good = machine.run(scenario, bounds);
     ++o.executions;
@@ -34,6 +36,7 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const
     if (o.executions % 1024 == 0 && elapsed() > limits.seconds) break;
   }
   o.seconds = elapsed();
+  machine.final_states = nullptr;
   return o;
 }
 

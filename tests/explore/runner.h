@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 
 #include "script.h"
 
@@ -17,11 +18,13 @@ struct Method {
   Schedule schedule = Schedule::dfs;
   std::uint64_t seed = 1;
   int depth = 5;  // of pct
+  bool reduced = true;  // of dfs: not twice from the same state
 };
 
 struct Limits {
   std::uint64_t executions = ~std::uint64_t{0};
   double seconds = 1e9;  // of processor time
+  bool keeps_final_states = false;
 };
 
 struct Outcome {
@@ -29,6 +32,7 @@ struct Outcome {
   double seconds = 0;      // of processor time
   bool exhausted = false;  // every execution within the bounds was made; dfs only
   std::string failure;     // empty: none found
+  std::unordered_set<std::uint64_t> final_states;  // hashes of what executions end in, if asked for
   std::string replay;
 };
 

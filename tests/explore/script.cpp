@@ -515,6 +515,9 @@ Scenario Case::scenario() const {
     const auto process = static_cast<std::size_t>(machine.process());
     if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *world);
   };
+  s.state = [world] {
+    return mix(world->guarded[0].observer.state(), world->guarded[1].observer.state());
+  };
   if (!destroys) {
     s.finish = [this, world] {
       const bool ghosts = world->guarded[0].observer.has_ghosts();

@@ -54,7 +54,8 @@ bool Machine::run(const Scenario& scenario, const Bounds& bounds) {
     current_ = search.choose_actor(actors, count_);
     threads_[current_].fiber.enter_from(outside_);
   }
-  if (failure_.empty()) {
+  if (failure_.empty() && !cut_short_) {
+    if (final_states != nullptr) final_states->insert(final_state());
     for (int i = 0; i < count_; ++i)
       known.join(memory_.thread(i).now);
     run_alone(scenario.finish);
@@ -75,7 +76,7 @@ void Machine::reset(const Scenario& scenario) {
   hand_offs_ = {};
   if (wakes_one_at_a_time) wakes_ = {};
   writes_ = 0;
-  one_thread_ = false;
+  one_thread_ = cut_short_ = false;
   failure_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];
@@ -83,6 +84,8 @@ void Machine::reset(const Scenario& scenario) {
     t.finished = t.expired = t.woken = t.timed = t.at_doorway = t.idle = t.idle_over = false;
     t.patient = t.impatient = t.lost_place = false;
     t.patience_over = 0;
+    t.asleep_since = 0;
+    t.told = 0;
     t.sleeps = {};
     t.generation = 0;
     t.place = static_cast<unsigned>(i);
@@ -134,6 +137,7 @@ void Machine::fork(const std::function<void()>& at_fork) {
   View& known = memory_.thread(current_).now;
   for (int i = 0; i < count_; ++i)
     known.join(memory_.thread(i).now);
+  memory_.unite_pasts(current_, count_);
   ++process_;
   survivor_ = current_;
   for (int i = 0; i < count_; ++i) {
@@ -162,7 +166,15 @@ std::uint32_t Machine::place(std::uint32_t places) {
     ++place;
     note("moves to CPU %u of %u", place % places, places);
   }
+  adds(place);
   return place % places;
+}
+
+bool Machine::happens() {
+  const bool does = search.choose(2) == 1;
+  adds(does ? 1 : 0);
+  tells(does ? 1 : 0);
+  return does;
 }
 
 void Machine::expect_exit_hook(void (*hook)()) {

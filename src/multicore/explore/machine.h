@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "multicore/explore/fiber.h"
@@ -40,6 +41,9 @@ struct Scenario {
   std::function<void(int)> body;        // thread i
   std::function<void(int)> after_fork;  // thread i, created in a forked child
   std::function<void()> finish;         // alone, after all have ended
+  // A hash of what decides what may happen, or fail, and that no thread was told by the machine
+  // (state.cpp). Without this, executions go on from states that were met before.
+  std::function<std::uint64_t()> state;
 };
 
 // A predicate over an atom's value, without its type.
@@ -65,6 +69,10 @@ class Machine {
   const std::string& failure() const { return failure_; }
   std::uint32_t run_number() const { return run_; }
   int steps() const { return steps_; }  // of this execution, so far
+  // The execution ended where another one had gone on.
+  bool was_cut_short() const { return cut_short_; }
+  // Not null: hashes of the states in which executions end are put there.
+  std::unordered_set<std::uint64_t>* final_states = nullptr;
   void on_new_thread(void (*hook)(int thread)) { new_threads_.push_back(hook); }
 
   const Mutation* mutation = nullptr;
@@ -187,7 +195,10 @@ class Machine {
   void step_aside(const Site& site);
   bool passed(const Deadline& deadline);
   // The patience of the thread's last wait was over.
-  bool lost_patience() const { return threads_[current_].impatient; }
+  bool lost_patience() {
+    adds(me().impatient ? 1 : 0);
+    return me().impatient;
+  }
   // A new deadline for the calling thread. `over`: it has passed already. `far`: it never comes.
   // `idle`: it passes only when no thread can go on otherwise, and each time anew.
   enum class When : std::uint8_t { some_time, over, far, idle };
@@ -196,6 +207,18 @@ class Machine {
 
   // The CPU, or node, that the thread is on: its own number's at first; it may move at each look.
   std::uint32_t place(std::uint32_t places);
+
+  // --- what the calling thread is told, for fingerprints of states
+  void adds(std::uint64_t what) { memory_.adds_to_past(current_, what); }
+  // Threads share data behind the machine's back, as the arena's. Its state follows from the order
+  // of the visits; `last` belongs to it, and is 0 at first.
+  void visits(std::uint64_t& last) {
+    adds(last);
+    last = memory_.past(current_);
+  }
+
+  // Whether something happens to the calling thread that may happen to it or not.
+  bool happens();
 
   // The place that called the wait policy, and what it waits for; see wait_at.h.
   struct Caller {
@@ -273,6 +296,7 @@ class Machine {
     bool lost_place;            // a sleep ended without a wake-up
     int patience_over;          // when the patience of a wait was over last; see moments_
     std::uint64_t writes_seen;  // aside
+    std::uint64_t told;         // a hash of the values that it was told, if final_states are kept
   };
 
   Thread& me() { return threads_[current_]; }
@@ -287,6 +311,15 @@ class Machine {
   bool lucky(int thread) const;  // can go on by a choice that costs budget
   void let_others();
   int next_thread();
+  std::uint64_t state_of(int thread) const;
+  std::uint64_t fingerprint() const;
+  std::uint64_t final_state() const;
+  SeenStates::Left left() const;
+  bool was_here();
+  void tells(std::uint64_t value) {
+    if (final_states != nullptr) [[unlikely]]
+      me().told = mix(me().told, value);
+  }
   bool let_time_pass();
   // Where each thread is that has not ended.
   std::string whereabouts() const;
@@ -340,6 +373,7 @@ class Machine {
   int current_ = kMain;
   int process_ = 0;
   bool one_thread_ = false;
+  bool cut_short_ = false;
   int survivor_ = kMain;  // of the newest fork
   Bounds left_;
   int steps_ = 0;

@@ -1,11 +1,18 @@
 #include "multicore/explore/memory.h"
 
 namespace lockswap::explore {
+namespace {
+// What a thread does that no write tells of: any numbers.
+constexpr std::uint64_t kDelays = 11;
+constexpr std::uint64_t kHandsOn = 12;
+}  // namespace
 
 void Memory::reset(MemoryModel model) {
   model_ = model;
   count_ = 0;
   threads_.fill(ThreadView{});
+  for (int i = 0; i < kMaxThreads; ++i)
+    pasts_[i] = static_cast<std::uint64_t>(i) + 1;
   seq_cst_ = futex_ = View{};
   parcels_.clear();
   for (auto& buffer : buffers_)
@@ -16,10 +23,14 @@ void Memory::reset(MemoryModel model) {
 int Memory::enroll(const void* address, std::uint64_t initial) {
   if (count_ == kMaxLocations) return kFull;
   Location& l = locations_[count_];
+  const int before = find(address);
   l.address = address;
+  l.name = before == kFull ? mix(reinterpret_cast<std::uintptr_t>(address), 1)
+                           : mix(locations_[before].name, 2);
   l.poisoned = poisoned(address);
   l.history.clear();
-  l.history.push_back(Message{View{}, initial, false});
+  l.order = mix(l.name, initial);
+  l.history.push_back(Message{View{}, initial, false, l.order});
   return count_++;
 }
 
@@ -48,12 +59,13 @@ void Memory::read(int thread, int location, int index, Order order) {
     std::uint8_t& latest = seq_cst_.seen(location);
     latest = std::max(latest, i);
   }
+  adds_to_past(thread, m.id);
 }
 
 // What a store of that order carries, but for its own place.
 Message Memory::message(int thread, std::uint64_t value, Order order) const {
   const ThreadView& t = threads_[thread];
-  return {releases(order) ? t.now : t.released, value, false};
+  return {releases(order) ? t.now : t.released, value, false, pasts_[thread]};
 }
 
 bool Memory::write(int thread, int location, int before, std::uint64_t value, Order order,
@@ -62,6 +74,7 @@ bool Memory::write(int thread, int location, int before, std::uint64_t value, Or
   if (history.size() > kMostWrites || clock_is_full(thread)) return false;
   const int index = before + 1;
   if (index != static_cast<int>(history.size())) make_room(location, index);
+  adds_to_past(thread, history[before].id);
   Message m = message(thread, value, order);
   m.is_update = is_update;
   if (is_update) m.view.join(history[before].view);
@@ -77,6 +90,14 @@ void Memory::place(int thread, int location, int index, Message& m) {
   threads_[thread].now.seen(location) = i;
   m.view.seen(location) = i;
   history.insert(history.begin() + index, m);
+  std::uint64_t& order_hash = locations_[location].order;
+  if (index + 1 == static_cast<int>(history.size())) {
+    order_hash = mix(order_hash, m.id);
+    return;
+  }
+  order_hash = history[0].id;
+  for (std::size_t at = 1; at < history.size(); ++at)
+    order_hash = mix(order_hash, history[at].id);
 }
 
 // Whatever names a write at that index or behind it now names the next one.
@@ -93,8 +114,8 @@ void Memory::make_room(int location, int index) {
     for (Message& m : locations_[i].history)
       shift(m.view);
   }
-  for (View& v : parcels_)
-    shift(v);
+  for (Parcel& p : parcels_)
+    shift(p.view);
   shift(seq_cst_);
   shift(futex_);
 }
@@ -103,6 +124,7 @@ void Memory::fence(int thread, Order order) {
   ThreadView& t = threads_[thread];
   if (acquires(order)) t.now.join(t.acquirable);
   if (order == seq_cst) {
+    adds_to_past(thread, seq_cst_knows());
     t.now.join(seq_cst_);
     seq_cst_ = t.now;
     seq_cst_.forget_clocks();
@@ -112,6 +134,7 @@ void Memory::fence(int thread, Order order) {
 
 bool Memory::delay(int thread, int location, std::uint64_t value, Order order) {
   if (clock_is_full(thread)) return false;
+  adds_to_past(thread, kDelays);
   buffers_[thread].push_back({message(thread, value, order), location});
   ++threads_[thread].now.clock(thread);
   return true;
@@ -151,9 +174,15 @@ const std::uint64_t* Memory::forwarded(int thread, int location) const {
 }
 
 int Memory::hand_on(int thread) {
-  parcels_.push_back(threads_[thread].now);
+  adds_to_past(thread, kHandsOn);
+  parcels_.push_back({threads_[thread].now, pasts_[thread]});
   ++threads_[thread].now.clock(thread);
   return static_cast<int>(parcels_.size()) - 1;
+}
+
+void Memory::take_over(int thread, int parcel) {
+  adds_to_past(thread, parcels_[parcel].id);
+  threads_[thread].now.join(parcels_[parcel].view);
 }
 
 void Memory::wake_sees(int thread, int location) {
@@ -164,6 +193,12 @@ void Memory::wake_sees(int thread, int location) {
 void Memory::sleeper_sees(int thread, int location) {
   std::uint8_t& seen = threads_[thread].now.seen(location);
   seen = std::max(seen, futex_.seen(location));
+  adds_to_past(thread, id_of(location, futex_.seen(location)));
+}
+
+void Memory::sleeper_reads(int thread, int location, int index) {
+  threads_[thread].now.seen(location) = static_cast<std::uint8_t>(index);
+  adds_to_past(thread, id_of(location, index));
 }
 
 void Memory::poison(const void* begin, std::size_t bytes) {
@@ -187,6 +222,39 @@ void Memory::revive(const void* begin, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(locations_[i].address);
     if (at >= from && at < from + bytes) locations_[i].poisoned = false;
   }
+}
+
+// Of each atom, the write that the shared view of seq_cst knows.
+std::uint64_t Memory::seq_cst_knows() const {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < count_; ++i) {
+    if (seq_cst_.seen(i) != 0) sum += mix(locations_[i].name, id_of(i, seq_cst_.seen(i)));
+  }
+  return sum;
+}
+
+void Memory::unite_pasts(int thread, int count) {
+  std::uint64_t all = pasts_[thread];
+  for (int i = 0; i < count; ++i)
+    all = mix(all, pasts_[i]);
+  for (int i = 0; i < count; ++i)
+    pasts_[i] = mix(all, static_cast<std::uint64_t>(i));
+}
+
+// A sum, since the numbers of atoms depend on which was touched first.
+std::uint64_t Memory::contents() const {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < count_; ++i) {
+    const Location& l = locations_[i];
+    sum += mix(mix(l.name, l.order), std::uint64_t{seq_cst_.seen(i)} << 9 |
+                                         std::uint64_t{futex_.seen(i)} << 1 | (l.poisoned ? 1 : 0));
+  }
+  for (const Range& r : gone_)
+    sum += mix(r.begin, r.end);
+  for (int i = 0; i < kMaxThreads; ++i) {
+    if (!buffers_[i].empty()) sum += mix(static_cast<std::uint64_t>(i), buffers_[i].size());
+  }
+  return sum;
 }
 
 bool Memory::poisoned(const void* address) const {

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "multicore/explore/mix.h"
 #include "multicore/explore/view.h"
 #include "platform/atomic.h"
 
@@ -40,7 +41,8 @@ inline bool releases(Order o) { return o == release || o == acq_rel || o == seq_
 struct Message {
   View view;
   std::uint64_t value;
-  bool is_update;  // it stays right behind the write before it
+  bool is_update;    // it stays right behind the write before it
+  std::uint64_t id;  // a hash of what its thread had done and seen when it wrote this
 };
 
 struct ThreadView {
@@ -107,11 +109,13 @@ class Memory {
 
   // --- a message from one thread to another outside the modelled memory
   int hand_on(int thread);
-  void take_over(int thread, int parcel) { threads_[thread].now.join(parcels_[parcel]); }
+  void take_over(int thread, int parcel);
 
   // --- futex: what a wake on an atom has seen, its sleepers see too
   void wake_sees(int thread, int location);
   void sleeper_sees(int thread, int location);
+  // What the kernel compares before the thread sleeps.
+  void sleeper_reads(int thread, int location, int index);
 
   // --- memory that may not be touched any more
   void poison(const void* begin, std::size_t bytes);
@@ -120,10 +124,24 @@ class Memory {
   bool poisoned(int location) const { return locations_[location].poisoned; }
   bool poisoned(const void* address) const;
 
+  // --- what makes a state (see state.cpp)
+  // A hash of all that the thread has done, and of what it has seen of others: from that follows
+  // where it is in its program, and what it knows.
+  std::uint64_t past(int thread) const { return pasts_[thread]; }
+  void adds_to_past(int thread, std::uint64_t what) {
+    pasts_[thread] = mix(pasts_[thread], what);
+  }
+  // The thread goes on with all that `count` threads have done behind it, and they begin as its.
+  void unite_pasts(int thread, int count);
+  // A hash of the writes of all atoms, in their orders, and of what else there is in this memory.
+  std::uint64_t contents() const;
+
  private:
   struct Location {
     const void* address;
+    std::uint64_t name;  // a hash of the address, and of how many objects were there before
     bool poisoned;
+    std::uint64_t order;  // a hash of the writes, in modification order
     std::vector<Message> history;
   };
   struct Range {
@@ -133,19 +151,28 @@ class Memory {
     Message message;
     int location;
   };
+  struct Parcel {
+    View view;
+    std::uint64_t id;
+  };
 
   Message message(int thread, std::uint64_t value, Order order) const;
   bool clock_is_full(int thread) const { return threads_[thread].now.clock(thread) == kMostWrites; }
   void make_room(int location, int index);
   void place(int thread, int location, int index, Message& m);
+  std::uint64_t id_of(int location, int index) const {
+    return locations_[location].history[index].id;
+  }
+  std::uint64_t seq_cst_knows() const;
 
   MemoryModel model_ = MemoryModel::c11;
   std::vector<Location> locations_ = std::vector<Location>(kMaxLocations);
   int count_ = 0;
   std::array<ThreadView, kMaxThreads> threads_;
+  std::array<std::uint64_t, kMaxThreads> pasts_{};
   View seq_cst_;
   View futex_;
-  std::vector<View> parcels_;
+  std::vector<Parcel> parcels_;
   std::array<std::vector<Delayed>, kMaxThreads> buffers_;
   std::vector<Range> gone_;
 };

@@ -66,7 +66,9 @@ struct Explored {
   static std::uint32_t tid_if_known() { return tid(); }
   static bool is_alone() { return machine.has_one_thread(); }
   static std::uint32_t priority_of(std::uint32_t tid) {
-    return global<Priorities>().of[tid % kThreadsInIds];
+    const std::uint32_t priority = global<Priorities>().of[tid % kThreadsInIds];
+    machine.adds(priority);
+    return priority;
   }
   static void set_priority(int thread, std::uint32_t priority) {
     global<Priorities>().of[thread] = priority;
@@ -105,8 +107,11 @@ struct Explored {
   static std::uint64_t now() {
     struct Clock {
       std::uint64_t now = 1000;
+      std::uint64_t last = 0;  // see Machine::visits
     };
-    return global<Clock>().now += tick;
+    Clock& clock = global<Clock>();
+    if (tick != 0) machine.visits(clock.last);
+    return clock.now += tick;
   }
   static bool passed(const Deadline& d) {
     return machine.passed(d) || (d.at.tv_nsec == kPatient && machine.lost_patience());
@@ -221,10 +226,12 @@ struct Explored {
   static void* map(std::size_t bytes) {
     struct Heap {
       std::size_t used = 0;
+      std::uint64_t last = 0;  // see Machine::visits
     };
     constexpr std::size_t kLine = 64;
     alignas(kLine) static std::byte memory[1 << 16];
     Heap& heap = global<Heap>();
+    machine.visits(heap.last);
     std::byte* p = memory + heap.used;
     heap.used += (bytes + kLine - 1) / kLine * kLine;
     if (heap.used > sizeof memory) machine.fail("too much memory: raise the size of map()'s");

@@ -11,6 +11,7 @@ void Machine::point() {
     fail("livelock: more than %d steps:%s", kMostSteps, whereabouts().c_str());
   }
   let_others();
+  adds(1);  // some steps tell the thread nothing, as a fence
 }
 
 // Goes on with the thread that is chosen; returns when that is the calling thread.
@@ -89,6 +90,10 @@ int Machine::next_thread() {
       }
     }
     if (somebody_can) {
+      if (n > 1 && was_here()) {
+        cut_short_ = true;
+        end_execution();
+      }
       const int next = actors[search.choose_actor(actors, n)].id;
       if (next >= kMaxThreads) {
         flush_one(next - kMaxThreads);

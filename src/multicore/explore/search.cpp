@@ -8,6 +8,7 @@ namespace lockswap::explore {
 
 void Search::restart(Schedule schedule, std::uint64_t seed, int depth) {
   trail_.clear();
+  seen_.clear();
   diverged_ = false;
   schedule_ = schedule;
   depth_ = depth;

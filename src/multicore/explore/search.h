@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "multicore/explore/seen_states.h"
 #include "multicore/explore/view.h"
 
 namespace lockswap::explore {
@@ -38,6 +39,8 @@ class Search {
 
   // `depth` is for pct: 1 or more.
   void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 1);
+  // Whether dfs goes on from a state that it has gone on from before.
+  bool repeats_states = false;
   void begin_execution();
 
   // One of 0..options-1: which value is read, whether a deadline passes.
@@ -49,6 +52,14 @@ class Search {
   int choose_actor(const Actor* actors, int options) {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_actor(actors, options));
+  }
+  // All choices of this execution so far are those of the last one.
+  // False for pct and random, which pass nothing twice.
+  bool is_new() const {
+    return schedule_ == Schedule::dfs && !repeats_states && next_ == trail_.size();
+  }
+  bool has_seen(std::uint64_t fingerprint, const SeenStates::Left& left) {
+    return seen_.has(fingerprint, left);
   }
   // The choices were another program's, or the program is not deterministic.
   bool diverged() const { return diverged_; }
@@ -98,6 +109,7 @@ class Search {
   std::size_t next_ = 0;
   bool diverged_ = false;
 
+  SeenStates seen_;
   Schedule schedule_ = Schedule::dfs;
   std::mt19937_64 random_;
   // pct

@@ -66,6 +66,7 @@ class ExploredNodes {
  private:
   static Handle take_shared() {
     Shared& s = shared();
+    machine.visits(s.last);
     Handle h = 0;
     if (s.free != 0) {
       h = s.stack[--s.free];
@@ -103,9 +104,11 @@ class ExploredNodes {
     int free;
     Handle used;
     int known[kNodes];
+    std::uint64_t last;  // see Machine::visits
   };
   static void push(Handle h) {
     Shared& s = shared();
+    machine.visits(s.last);
     s.known[h] = machine.hand_on();
     s.stack[s.free++] = h;
   }
@@ -129,6 +132,7 @@ class ExploredBlocks {
   template <class Reclaim>
   static Head& take(const Reclaim& reclaim) {
     Shared& s = shared();
+    machine.visits(s.last);
     for (int i = 0; s.free == 0 && s.used >= 2 && i < s.used; ++i) {
       if (reclaim(block(i).head)) give(block(i).head);
     }
@@ -139,6 +143,7 @@ class ExploredBlocks {
   }
   static void give(Head& head) {
     Shared& s = shared();
+    machine.visits(s.last);
     const int i = index_of(head);
     for (int k = 0; k < s.free; ++k) {
       if (s.stack[k] == i) machine.fail("block %d is given back twice", i);
@@ -148,6 +153,7 @@ class ExploredBlocks {
   }
   static Part& part(Head& head, std::uint32_t i) { return block(index_of(head)).parts[i]; }
   static bool is_block(std::uint64_t address) {
+    machine.visits(shared().last);
     for (int i = 0; i < shared().used; ++i) {
       if (reinterpret_cast<std::uintptr_t>(&block(i).head) == address) return true;
     }
@@ -166,6 +172,7 @@ class ExploredBlocks {
     int free;
     int used;
     int known[kBlocks];  // a parcel's number, and one
+    std::uint64_t last;  // see Machine::visits
   };
   static Block& block(int i) { return Renewed<Block, kBlocks>::at(i); }
   static int index_of(const Head& head) {

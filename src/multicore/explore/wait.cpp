@@ -16,6 +16,18 @@ bool is_idle(const Deadline* d) { return d != nullptr && d->at.tv_sec == kIdle.a
 bool may_pass(const Deadline* d) {
   return d != nullptr && d->at.tv_sec != kNever.at.tv_sec && !is_idle(d);
 }
+
+// What a thread is told that no write tells of.
+enum Told : std::uint64_t {
+  kDeadlineOver = 21,
+  kPatienceOver,
+  kNotYet,
+  kOwnValue,
+  kChanged,
+  kWoken,
+  kWaitedLongEnough,
+  kStrayWake
+};
 }  // namespace
 
 // The thread's deadline passes now, which may cost budget.
@@ -27,6 +39,7 @@ bool Machine::time_out() {
     patience_rounds_ = 0;  // as in let_time_pass
   }
   note("its deadline is over");
+  adds(kDeadlineOver);
   return true;
 }
 
@@ -48,6 +61,7 @@ void Machine::lose_patience() {
     me().patience_over = ++moments_;
   }
   note("its patience is over");
+  adds(kPatienceOver);
 }
 
 bool Machine::await(const Condition& c, Order declared, const Deadline* deadline,
@@ -71,7 +85,10 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
     if (may_time_out(t) || may_lose_patience(t)) break;
   }
   const std::uint64_t* own = memory_.forwarded(current_, c.location);
-  if (own != nullptr && c(*own)) return true;
+  if (own != nullptr && c(*own)) {
+    adds(kOwnValue);
+    return true;
+  }
 
   // The writes that end the wait, the newest first; then the time-outs.
   const int newest = memory_.newest(c.location);
@@ -94,6 +111,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   }
   if (index != newest) --left_.stale;
   memory_.read(current_, c.location, index, order);
+  tells(memory_.value(c.location, index));
   if (is_traced())
     trace_access(Op::await, c.location, order, site, "-> %#lx%s", memory_.value(c.location, index),
                  index != newest ? " (stale)" : "");
@@ -115,10 +133,11 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   flush_delayed_stores(location);
   memory_.sleeper_sees(current_, location);
   const int index = choose_write(location, relaxed);
-  memory_.thread(current_).now.seen(location) = static_cast<std::uint8_t>(index);
+  memory_.sleeper_reads(current_, location, index);
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
     if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
     came_back(memory_.address_of(location));
+    tells(kChanged);
     return Parked::changed;
   }
   if (is_traced()) {
@@ -140,10 +159,16 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   came_back(t.address);
   const bool idle_over = t.idle_over;
   t.idle = t.idle_over = false;
-  if (t.woken) return Parked::woken;
+  if (t.woken) {
+    adds(kWoken);
+    tells(kWoken);
+    return Parked::woken;
+  }
   t.lost_place = true;
   if (idle_over) {
     note("has waited for long enough");
+    adds(kWaitedLongEnough);
+    tells(kWaitedLongEnough);
     return Parked::timed_out;
   }
   enum class By : std::uint8_t { time, impatience, chance };
@@ -156,10 +181,13 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   if (by != By::chance) {
     if (by == By::time) time_out();
     if (by == By::impatience) lose_patience();
+    tells(kDeadlineOver);
     return Parked::timed_out;
   }
   --left_.spurious;
   note("wakes up for no reason");
+  adds(kStrayWake);
+  tells(kWoken);
   return Parked::woken;
 }
 
@@ -204,6 +232,8 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
     note("wakes channels %#x of %s", channels,
          location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
   }
+  adds(mix(woken, static_cast<std::uint64_t>(only)));
+  tells(woken);
   return woken;
 }
 
@@ -261,6 +291,8 @@ bool Machine::passed(const Deadline& deadline) {
   if (!may_pass(&deadline)) return false;
   Thread& t = me();
   if (!t.expired && left_.timeouts > 0 && search.choose(2) == 1) time_out();
+  adds(t.expired ? kDeadlineOver : kNotYet);
+  tells(t.expired ? 1 : 0);
   return t.expired;
 }
 

@@ -1,0 +1,45 @@
+// The states from which a search has gone on already, so that it needs not do so again.
+//
+// Two executions that come to the same state have the same futures, but for what is left of their
+// bounds, and more of a bound allows all that less of it allows. So an execution ends where it
+// comes to a state that was met before with no less left of any bound. That is happens-before
+// caching (Musuvathi, Qadeer, "Partial-Order Reduction for Context-Bounded State Exploration",
+// Microsoft Research MSR-TR-2007-12). A sleep set or a persistent set would be unsound here: what
+// they leave out counts on an equivalent execution, which may exceed a bound.
+//
+// A state is known by a hash of 64 bits (Machine::fingerprint). A case has a million states at
+// most, so the chance that two of them have the same hash is below one in ten million.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace lockswap::explore {
+
+class SeenStates {
+ public:
+  // What is left of each bound, a byte each.
+  using Left = std::array<std::uint8_t, 8>;
+
+  void clear();
+  // Whether the state was met before with no less left. If it was not, it has been now.
+  bool has(std::uint64_t fingerprint, const Left& left);
+
+ private:
+  struct Entry {
+    std::uint64_t fingerprint;  // 0: free
+    Left left;
+  };
+  static constexpr std::size_t kFirst = std::size_t{1} << 12;
+  static constexpr std::size_t kMost = std::size_t{1} << 23;  // 128 MiB
+
+  static bool covers(const Left& more, const Left& less);
+  void put(const Entry& entry);
+  void grow();
+
+  std::vector<Entry> entries_ = std::vector<Entry>(kFirst);
+  std::size_t used_ = 0;
+};
+
+}  // namespace lockswap::explore

@@ -1,0 +1,82 @@
+// What makes a state of the machine, for SeenStates: all that decides what may happen from here on.
+//
+// A thread's program is deterministic, so where a thread is and what it knows follows from what the
+// machine has told it so far. That is its past (Memory::past): each step, each write that it read,
+// each write of its own and the one before it in modification order, each result of a wait. A write is known
+// by the past of its thread, so a past holds those of others, and with them all views. What is left
+// are the orders of the writes of each atom, what others do to a thread that waits, rounds in which
+// time passes, and what the scenario has of its own (Scenario::state).
+//
+// Whatever a thread is told must be added to its past: a result that is missing there lets the
+// search take two states for one. Machine::adds does that, and `visits` for data that threads share
+// without the machine. explore_reduction_test and `run --final-states` compare what is reached with
+// what is reached without any reduction.
+#include "multicore/explore/machine.h"
+
+namespace lockswap::explore {
+
+std::uint64_t Machine::state_of(int thread) const {
+  const Thread& t = threads_[thread];
+  std::uint64_t flags = 0;
+  for (const bool flag : {t.finished, t.expired, t.impatient, t.woken, t.idle_over, t.lost_place,
+                          t.wait == Thread::Wait::aside && writes_ != t.writes_seen}) {
+    flags = flags << 1 | (flag ? 1 : 0);
+  }
+  flags = flags << 2 | static_cast<std::uint64_t>(t.wait);
+  std::uint64_t h = mix(memory_.past(thread), flags);
+  h = mix(h, static_cast<std::uint64_t>(t.patience_over));
+  if (wakes_in_order) {
+    h = mix(h, static_cast<std::uint64_t>(t.asleep_since));
+    for (const Sleeps::First& f : t.sleeps.first)
+      h += mix(reinterpret_cast<std::uintptr_t>(f.address), static_cast<std::uint64_t>(f.number));
+  }
+  return h;
+}
+
+std::uint64_t Machine::fingerprint() const {
+  std::uint64_t h = static_cast<std::uint64_t>(current_);
+  for (int i = 0; i < count_; ++i)
+    h = mix(h, state_of(i));
+  h = mix(h, memory_.contents());
+  h = mix(h, static_cast<std::uint64_t>(idle_rounds_) << 32 |
+                 static_cast<std::uint64_t>(patience_rounds_) << 1 | (one_thread_ ? 1 : 0));
+  for (const HandOff& o : hand_offs_) {
+    if (o.lock == nullptr) break;
+    h = mix(h, static_cast<std::uint64_t>(o.moment));
+  }
+  if (wakes_one_at_a_time) {
+    for (const Wakes& w : wakes_) {
+      if (w.address == nullptr) break;
+      h += mix(reinterpret_cast<std::uintptr_t>(w.address),
+               static_cast<std::uint64_t>(w.of_one) << 32 | static_cast<std::uint64_t>(w.back));
+    }
+  }
+  return mix(h, scenario_->state());
+}
+
+SeenStates::Left Machine::left() const {
+  const auto byte = [](int n) { return static_cast<std::uint8_t>(n < 255 ? n : 255); };
+  return {byte(left_.preemptions), byte(left_.stale), byte(left_.spurious), byte(left_.timeouts),
+          byte(left_.moves)};
+}
+
+// At a choice of the thread that runs next, behind all choices of the last execution: whether the
+// search has gone on from here before.
+bool Machine::was_here() {
+  return scenario_->state && trace == nullptr && search.is_new() &&
+         search.has_seen(fingerprint(), left());
+}
+
+// By values alone, so without any of the above: what each thread was told, and what is left.
+std::uint64_t Machine::final_state() const {
+  std::uint64_t h = 0;
+  for (int i = 0; i < count_; ++i)
+    h = mix(h, threads_[i].told);
+  // Not by address: some atoms lie elsewhere when the same case is explored again.
+  std::uint64_t sum = 0;
+  for (int i = 0; i < memory_.count(); ++i)
+    sum += mix(1, memory_.newest_value(i));
+  return mix(h, sum);
+}
+
+}  // namespace lockswap::explore
