@@ -22,15 +22,8 @@ bool is_within(const Bounds& a, const Bounds& b, bool ever_parks, bool ever_time
   return a.preemptions <= b.preemptions && a.stale <= b.stale && a.moves <= b.moves &&
          (!ever_parks || a.spurious <= b.spurious) && (!ever_times_out || a.timeouts <= b.timeouts);
 }
-// What a case runs, by the source of the lock and not by its wait policy's name: yield is spin, but
-// for what the processor does meanwhile.
-std::string source_of(std::string name) {
-  const std::string yield = "/yield/";
-  if (const auto at = name.find(yield); at != std::string::npos) {
-    name.replace(at, yield.size(), "/spin/");
-  }
-  return name.substr(0, name.rfind('/'));
-}
+// The lock and its wait policy.
+std::string source_of(const std::string& name) { return name.substr(0, name.rfind('/')); }
 
 // Cases all of whose executions, of the run with each change, are among another case's.
 void mark_contained(std::vector<Case>& cases) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that each lock of the registry is explored under each wait policy.
+"""Checks that each lock of the registry is explored under each wait policy. The policy yield is the source of spin
+(wait/spin.h): the machine is asked for the same wait, so there is nothing to explore under its name.
 
 coverage.py BIN: the folder of lockswap-registry and lockswap-explore.
 """
@@ -34,7 +35,7 @@ def main() -> int:
     cases = set(output_of(str(folder / "lockswap-explore"), "list").split())
     locks = [(row["name"], SCRIPTS, row) for row in registry["rwlocks"]]
     locks += [(f"mutex/{row['name']}", MUTEX_SCRIPTS, row) for row in registry["mutexes"]]
-    waits = [wait["name"] for wait in registry["waits"]]
+    waits = [wait["name"] for wait in registry["waits"] if wait["name"] != "yield"]
     missing = 0
     for lock, scripts, row in locks:
         if why := explored_elsewhere(row):

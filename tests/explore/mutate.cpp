@@ -306,9 +306,7 @@ Count weaken(const Place& p, KnownSurvivors& known, const Options& options, std:
 int weaken_each(const std::vector<Case>& cases, const Options& options) {
   std::vector<const Case*> taken;
   for (const Case& c : cases) {
-    // yield is the source of spin.
-    const bool is_again = c.name.find("/yield") != std::string::npos;
-    if (options.takes(c) && !c.sampled && !is_again) taken.push_back(&c);
+    if (options.takes(c) && !c.sampled) taken.push_back(&c);
   }
   const std::vector<Place> places =
       find_places(taken, options.own_bounds ? &options.bounds : nullptr, options.jobs);

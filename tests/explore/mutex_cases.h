@@ -12,7 +12,6 @@
 #include "registry/list_words.h"
 #include "wait/park.h"
 #include "wait/spin.h"
-#include "wait/yield.h"
 #include "wind.h"
 
 namespace lockswap::explore::mutex {
@@ -84,15 +83,13 @@ class MutexBuilder {
  public:
   explicit MutexBuilder(std::vector<Case>& cases) : cases_(cases) {}
 
-  // A line of mutex_list.def. Yield is the same source as spin but for what the processor does
-  // meanwhile.
+  // A line of mutex_list.def; of yield, see RwBuilder::add_line.
   template <template <class, class> class Core, ListWords kWords>
   void add_line(const std::string& name) {
     const std::string mutex = "mutex/" + name;
     constexpr bool kSameContract = has(kWords, SAME_CONTRACT);
     add<Core, Spin, kSameContract>(mutex + "/spin");
     add<Core, Park, kSameContract>(mutex + "/park");
-    add_each<Core, Yield>(mutex + "/yield");
     if constexpr (has(kWords, SHOWS_CONDS)) {
       add_cond<Core, Park>("cond/" + name + "/park");
     } else if constexpr (!has(kWords, WAITS_AS_ANOTHER)) {

@@ -45,13 +45,13 @@ std::vector<std::vector<Mutation>> sites_of(const std::vector<const Case*>& case
   const auto collect = [&](unsigned part, std::FILE* out) {
     for (std::size_t i = part; i < cases.size(); i += jobs) {
       const Case& c = *cases[i];
-      std::vector<Mutation> sites;
+      Sites sites;
       machine.sites = &sites;
       explore(c, bounds != nullptr ? *bounds : c.quick_bounds, {.executions = 4'000});
       machine.sites = nullptr;
-      const std::size_t head[] = {i, sites.size()};
+      const std::size_t head[] = {i, sites.all().size()};
       std::fwrite(head, sizeof head, 1, out);
-      std::fwrite(sites.data(), sizeof(Mutation), sites.size(), out);
+      std::fwrite(sites.all().data(), sizeof(Mutation), sites.all().size(), out);
     }
   };
   std::vector<std::vector<Mutation>> all(cases.size());

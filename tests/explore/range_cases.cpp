@@ -9,7 +9,6 @@
 #include "segments_under_test.h"
 #include "wait/park.h"
 #include "wait/spin.h"
-#include "wait/yield.h"
 
 namespace lockswap::explore {
 namespace {
@@ -261,19 +260,6 @@ class Builder {
       add_all(name + '/' + wait, locks, kSegments, kManySegments);
     }
   }
-  // The same source as spin but for what the processor does meanwhile.
-  template <template <class, class> class LockOf, template <class> class Wait>
-  void add_each(const std::string& name, const std::string& wait) {
-    using Lock = LockOf<Explored, WaitAt<Wait<Explored>>>;
-    static RangeLockUnderTest<Lock> plain(kPlain);
-    add_case(name + '/' + wait, plain, kExclusive[0]);
-    if constexpr (Lock::kCanShare) add_case(name + '/' + wait, plain, kShared[0]);
-  }
-  template <class Home, template <class> class Wait>
-  void add_each_of_rwlocks(const std::string& name, const std::string& wait) {
-    static LocksOf<Home, Wait> locks;
-    add_case(name + '/' + wait, locks, Home::kCount == 1 ? kOneSegment[0] : kSegments[0]);
-  }
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
@@ -306,12 +292,10 @@ std::vector<Case> range_cases() {
   Builder b;
 #define RANGE_LOCK(name, Class, header) \
   b.add<Class, Spin>(name, "spin");     \
-  b.add<Class, Park>(name, "park");     \
-  b.add_each<Class, Yield>(name, "yield");
+  b.add<Class, Park>(name, "park");
 #define RANGE_OF_RWLOCKS(name, Class, header)  \
   b.add_of_rwlocks<Class, Spin>(name, "spin"); \
-  b.add_of_rwlocks<Class, Park>(name, "park"); \
-  b.add_each_of_rwlocks<Class, Yield>(name, "yield");
+  b.add_of_rwlocks<Class, Park>(name, "park");
 #include "registry/range_list.def"
 #undef RANGE_LOCK
 #undef RANGE_OF_RWLOCKS

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runner.h"
 
@@ -13,7 +14,8 @@ namespace lockswap::explore {
 const char* const kRunUsage =
     "lockswap-explore run [--quick] [--memory c11|tso|sc] [--bounds P,S,W,T] [--seconds N]\n"
     "                     [--schedule dfs|pct|random] [--executions N] [--seed N] [--depth N]\n"
-    "                     [--slice K/N] [--stop] [--unreduced] [--compare] [NAME...]\n"
+    "                     [--slice K/N] [--stop] [--unreduced] [--compare] [--places]\n"
+    "                     [NAME...]\n"
     "lockswap-explore replay [--memory c11|tso|sc] CASE P,S,W,T CHOICES\n"
     "\n"
     "NAME      a part of a case's name; =NAME the whole\n"
@@ -27,7 +29,8 @@ const char* const kRunUsage =
     "--quick   small bounds, few random executions; not those that a larger case contains\n"
     "--stop    ends with the first case that fails\n"
     "--unreduced  of dfs: goes on from a state although another execution did so before\n"
-    "--compare  explores each case unreduced, too: executions must end in the same states\n";
+    "--compare  explores each case unreduced, too: executions must end in the same states\n"
+    "--places   prints the places in headers that have an order, of those that cases came to\n";
 
 namespace {
 
@@ -43,6 +46,7 @@ struct Options {
   bool quick = false;
   bool stop = false;
   bool compare = false;
+  bool places = false;
   std::optional<Bounds> bounds;
   std::optional<Schedule> schedule;
   std::optional<std::uint64_t> executions;
@@ -79,6 +83,8 @@ Options parse_options(int argc, char** argv) {
       o.stop = true;
     } else if (a == "--unreduced") {
       o.method.reduced = false;
+    } else if (a == "--places") {
+      o.places = true;
     } else if (a == "--compare") {
       o.compare = true;
     } else if (a == "--quick") {
@@ -144,6 +150,8 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
   std::uint64_t executions = 0;
   double seconds = 0;
   unsigned taken = 0;
+  Sites sites;
+  if (options.places) machine.sites = &sites;
   for (const Case& c : cases) {
     const bool is_in_other = options.quick && options.words.empty() && c.in_larger;
     if (is_in_other || !options.takes(c) || taken++ % options.slices != options.slice) continue;
@@ -180,6 +188,12 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
       if (options.stop) break;
     }
     std::fflush(stdout);
+  }
+  machine.sites = nullptr;
+  for (const Mutation& place : sites.all()) {
+    const std::string_view file = place.file;  // a source is the script's own
+    if (file.ends_with(".h") || file.ends_with(".hpp"))
+      std::printf("place    %s:%u\n", place.file, place.line);
   }
   if (ran == 0) bad_usage("no case has such a name; see lockswap-explore list");
   std::printf("%d cases under %s, %llu executions, %.1f s: %d failed, %d not finished\n", ran,

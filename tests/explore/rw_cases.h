@@ -15,7 +15,6 @@
 #include "rw_scripts.h"
 #include "wait/park.h"
 #include "wait/spin.h"
-#include "wait/yield.h"
 #include "wind.h"
 
 namespace lockswap::explore::rw {
@@ -38,8 +37,8 @@ static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
 class RwBuilder {
  public:
-  // A line of rw_list.def, with all its forms. Yield is the same source as spin but for what the
-  // processor does meanwhile.
+  // A line of rw_list.def, with all its forms. The wait policy yield is the source of spin, and what
+  // differs is below P::await, so nothing is explored under its name.
   template <template <class, class> class Core, ListWords kWords>
   void add_line(const std::string& name) {
     using Any = Core<Explored, Spin<Explored>>;
@@ -56,7 +55,6 @@ class RwBuilder {
         add<Core, Spin, kBravo>(name + "/spin");
         add<Core, Park, kBravo>(name + "/park");
       }
-      add_each<Core, Yield>(name + "/yield");
     }
     if constexpr (has_bravo_form(kWords)) {
       if constexpr (kIsBriefly) {
@@ -67,14 +65,12 @@ class RwBuilder {
         add_bravo<Core, Spin>("bravo-" + name + "/spin");
         add_bravo<Core, Park>("bravo-" + name + "/park");
       }
-      add_each_bravo<Core, Yield>("bravo-" + name + "/yield");
     }
     if constexpr (has_bravo_asym_form<Any>(kWords)) {
       const std::string asym = "bravo-asym-" + name;
       if constexpr (has(kWords, EXPLORES_ASYM)) {
         add_bravo_asym<Core, Spin>(asym + "/spin");
         add_bravo_asym<Core, Park>(asym + "/park");
-        add_each_bravo<Core, Yield, Over::bravo_asym>(asym + "/yield");
       } else {
         add_each_bravo_asym<Core>(asym);
       }
@@ -204,7 +200,6 @@ class RwBuilder {
   template <template <class, class> class Core>
   void add_each_bravo_asym(const std::string& name) {
     add_each_bravo<Core, Spin, Over::bravo_asym>(name + "/spin");
-    add_each_bravo<Core, Yield, Over::bravo_asym>(name + "/yield");
     add_each_bravo<Core, Park, Over::bravo_asym>(name + "/park");
   }
   template <template <class, class> class Core, template <class> class Wait>

@@ -30,20 +30,7 @@ const Site& Machine::site_of(Op op, const Site& site) {
 Order Machine::mutated_order(Op op, Order order, const Site& site) {
   // The order that a lock hands to a wait policy is one, whichever way the policy looks.
   if (op == Op::load && me().caller.set) op = Op::await;
-  if (sites != nullptr && order != relaxed) {
-    const Site& s = site_of(op, site);
-    if (std::none_of(sites->begin(), sites->end(),
-                     [&](const Mutation& m) { return m.at(op, order, s); })) {
-      sites->push_back(Mutation{.name = "",
-                                .file = file_of(s),
-                                .function = s.function_name(),
-                                .op = op,
-                                .declared = order,
-                                .kind = Mutation::weaken,
-                                .line = s.line(),
-                                .column = s.column()});
-    }
-  }
+  if (sites != nullptr && order != relaxed) sites->add(op, order, site_of(op, site));
   return mutates(Mutation::weaken, op, order, site_of(op, site)) ? mutation->order : order;
 }
 

@@ -79,7 +79,7 @@ class Machine {
   std::uint64_t mutated = 0;                             // how often the mutation's place was met
   std::vector<std::string>* trace = nullptr;             // not null: what happens is written there
   std::function<std::string(const void* atom)> what_is;  // for the trace: "slot 2"
-  std::vector<Mutation>* sites = nullptr;  // not null: places with an order are collected there
+  Sites* sites = nullptr;                  // not null: places with an order are collected there
 
   // --- the calling virtual thread
   int current() const { return current_; }

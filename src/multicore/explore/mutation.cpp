@@ -1,6 +1,10 @@
 #include "multicore/explore/mutation.h"
 
+#include <algorithm>
 #include <string>
+
+#include "multicore/explore/machine.h"
+#include "multicore/explore/mix.h"
 
 namespace lockswap::explore {
 
@@ -64,6 +68,23 @@ bool Mutation::at(Op o, Order order_there, const Site& s) const {
   // function_name() is "static bool lockswap::Bravo<...>::publish(Frame&, ...) [with ...]".
   const std::string wanted = std::string("::") + function + "(";
   return std::strstr(s.function_name(), wanted.c_str()) != nullptr;
+}
+
+void Sites::add(Op op, Order order, const Site& site) {
+  const std::uint64_t line = std::uint64_t{site.line()} << 32 | std::uint64_t{site.column()} << 16;
+  const std::uint64_t what = line | static_cast<std::uint64_t>(op) << 8 | static_cast<unsigned>(order);
+  if (!known_.insert(mix(reinterpret_cast<std::uintptr_t>(site.file_name()), what)).second) return;
+  // Another translation unit may have the same name at another address.
+  const auto is_there = [&](const Mutation& m) { return m.at(op, order, site); };
+  if (std::any_of(all_.begin(), all_.end(), is_there)) return;
+  all_.push_back({.name = "",
+                  .file = file_of(site),
+                  .function = site.function_name(),
+                  .op = op,
+                  .declared = order,
+                  .kind = Mutation::weaken,
+                  .line = site.line(),
+                  .column = site.column()});
 }
 
 }  // namespace lockswap::explore

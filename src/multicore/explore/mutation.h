@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <unordered_set>
+#include <vector>
 
 #include "platform/atomic.h"
 
@@ -73,6 +75,17 @@ struct Mutation {
   unsigned column = 0;
 
   bool at(Op o, Order order_there, const Site& s) const;
+};
+
+// The places that executions come to and that have an order, each as what would weaken it.
+class Sites {
+ public:
+  void add(Op op, Order order, const Site& site);
+  const std::vector<Mutation>& all() const { return all_; }
+
+ private:
+  std::vector<Mutation> all_;
+  std::unordered_set<std::uint64_t> known_;  // hashes, so that most visits cost little
 };
 
 }  // namespace lockswap::explore
