@@ -25,24 +25,9 @@ INCLUDED = (
     "lockswap/machine.hpp",
     "lockswap/quiescence.hpp",
 )
-SLICES = 48
 ORDER = re.compile(r"\b(?:memory_order_)?(acquire|release|acq_rel|seq_cst)\b")
 STRING = re.compile(r'"[^"]*"')
-PLACE = re.compile(r"^place    (\S+) .*  \1:(\d+)$", re.MULTILINE)
-
-
-def git(*words: str) -> str:
-    """What git says, or nothing where there is none."""
-    ran = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    return ran.stdout.strip() if ran.returncode == 0 else ""
-
-
-def changed_headers() -> list[str]:
-    """The headers of locks and waits that differ from where this branch left main, as the explorer names them."""
-    base = git("merge-base", "HEAD", "main")
-    folders = [*(f"src/{folder}" for folder in FOLDERS), *(f"include/{name}" for name in INCLUDED)]
-    names = git("diff", "--name-only", base, "--", *folders).splitlines() if base else []
-    return [name.removeprefix("src/").removeprefix("include/") for name in names]
+PLACE = re.compile(r"^place    (?:.*  )?(\S+):(\d+)$", re.MULTILINE)
 
 
 class Statement(NamedTuple):
@@ -107,10 +92,9 @@ def never_tried(places: str, listed: list[dict]) -> list[str]:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="orders.py", description=__doc__)
     parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="weakens the orders in files that differ from main, and a forty-eighth of the others, which depends on "
-        "the commit; does not try the listed ones again",
+        "--slice",
+        metavar="K/N",
+        help="weakens one of N parts of the orders, chosen by their names; does not try the listed ones again",
     )
     parser.add_argument(
         "--seconds",
@@ -131,11 +115,8 @@ def command(options: argparse.Namespace, known: Path) -> list[str | Path]:
     words = [options.build / "bin/lockswap-explore", "mutate", "--known", known, "--jobs", "2"]
     if options.seconds is not None:
         words += ["--seconds", str(options.seconds)]
-    if options.quick:
-        turn = int(git("rev-parse", "HEAD")[:8] or "0", 16) % SLICES
-        words += ["--quick", "--slice", f"{turn}/{SLICES}"]
-        for name in changed_headers():
-            words += ["--order", name + " "]
+    if options.slice:
+        words += ["--quick", "--slice", options.slice]
     return words
 
 

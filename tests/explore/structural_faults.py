@@ -1,8 +1,7 @@
 """Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
 
 structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
-With TESTS_QUARTER=0..3 in the environment: those of headers that differ from main or came with the last commit (half of
-them, where they are more than MOST), and one quarter of the others. All edits must fit in any case.
+All edits must fit in any case.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
@@ -20,11 +19,8 @@ from pathlib import Path
 
 import survivors
 from patched import ROOT, Explorer, source_of, write_overlay
-from quick_cases import changed_files
 
 TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
-
-MOST = 80
 
 # Comes first in each edited header.
 SWITCH = """\
@@ -67,28 +63,6 @@ def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
         sys.exit(f"planted faults: some without an edit, or edits without a fault: {used ^ set(names)}")
     flags = "\n".join(f'inline const bool fault_{n} = planted("{n}");' for n in names)
     return {name: SWITCH % flags + text for name, text in texts.items()}
-
-
-def names_in(edit: dict) -> list[str]:
-    """The faults that this edit is of."""
-    return re.findall(r"FAULT\((\w+)\)", edit["new"])
-
-
-def in_turn(edits: list[dict], faults: list[dict], quarter: int, changed: list[str]) -> list[dict]:
-    """The faults in `changed` files, as git names them, and a quarter of the others."""
-    changed_tables = any(path.name in file for path in TABLES for file in changed)
-    names = {
-        name
-        for edit in edits
-        if changed_tables or str(source_of(edit["file"]).relative_to(ROOT)) in changed
-        for name in names_in(edit)
-    }
-    concerned = [f for f in faults if f["name"] in names]
-    others = [f for f in faults if f["name"] not in names]
-    if len(concerned) > MOST:
-        concerned = concerned[quarter % 2 :: 2]
-    taken = {f["name"] for f in concerned + others[quarter::4]}
-    return [f for f in faults if f["name"] in taken]
 
 
 def is_found(ran: subprocess.CompletedProcess[str]) -> bool:
@@ -162,8 +136,6 @@ def main() -> int:
         program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
         if chosen:
             faults = [f for f in faults if f["name"] in chosen]
-        elif "TESTS_QUARTER" in os.environ and not searches:
-            faults = in_turn(edits, faults, int(os.environ["TESTS_QUARTER"]), changed_files())
         return search(program, [f for f in faults if "within" in f]) if searches else check(program, faults)
 
 
