@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -16,6 +16,7 @@ usage() {
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
 ./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): docs/aarch64.md
+./run.sh try LOCK       after an edit in a lock: build it alone, explore it quickly, stress it, and hold it to its contract
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
@@ -53,6 +54,10 @@ case $command in
       one_option --full "${@:2}"
       run_tests "${2:-}"
     fi
+    ;;
+  try)
+    [[ $# -eq 2 ]] || die "try takes the name of a lock, as ba or mutex/mcs (see ./run.sh help)"
+    try_lock "$2"
     ;;
   lint)
     one_option --full "${@:2}"
