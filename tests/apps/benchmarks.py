@@ -3,8 +3,8 @@
 
     benchmarks.py LIBRARY APPS [--full]
 
-Without --full a quarter of the address space's workloads and designs is combined. Runs are short and nothing is asked of
-speed. Exit status 1 if a test fails.
+Without --full a quarter of the address space's workloads and designs is combined. Runs are short and nothing is asked
+of speed. Exit status 1 if a test fails.
 """
 
 import json

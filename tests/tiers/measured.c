@@ -27,7 +27,7 @@ static double limit(const char* variable, double otherwise) {
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
 
-// Kills the process and all below it. Each is stopped first, so that it can't start others meanwhile.
+// Kills the process and all below it. Each is stopped first, so that it can't start others.
 static void kill_tree(pid_t root) {
   DIR* const proc = opendir("/proc");
   kill(root, SIGSTOP);
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
       getrusage(RUSAGE_CHILDREN, &all);
       const double waited = seconds(all.ru_utime) + seconds(all.ru_stime);
       const double cpu =
-          waited > test_watch.used ? waited : test_watch.used;  // who was killed was not waited for
+          waited > test_watch.used ? waited : test_watch.used;  // a killed one was not waited for
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
       const char* const result = why != NULL        ? "ended"
                                  : code == 0        ? "passed"

@@ -68,7 +68,7 @@ class Work:
 def works(build: Path, lock: Lock, cases: list[str]) -> list[Work]:
     library = build / f"try/{lock.kind}-{lock.line}/liblockswap.so"
     explorer = str(build / f"bin/lockswap-explore-{lock.kind}-{lock.line}")
-    explore = [explorer, "run", "--quick", "--seconds", SECONDS_A_CASE]
+    explore = [explorer, "run", "--quick", "--stop", "--seconds", SECONDS_A_CASE]
     program = "rwlock" if lock.kind == "rw" else "mutex"
     conformance = [str(build / f"tests/conformance/{program}_conformance"), "--preload", str(library)]
     conformance += ["--rwlock" if lock.kind == "rw" else "--mutex", lock.name, "--wait", "park", "--sample"]
