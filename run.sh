@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source-path=SCRIPTDIR
-for part in common packages build workloads programs machines other_debian glibc aarch64 lint test check campaign; do
+for part in common packages build workloads programs machines other_debian glibc aarch64 lint test try check campaign; do
   # shellcheck disable=SC1090
   . "scripts/$part.sh"
 done
@@ -13,9 +13,15 @@ usage() {
 ./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
                         (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
-./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
+./run.sh test           install what is missing, build, lint, and run the tests that stand for all: every lock, every part,
+                        every kind of fault, the same for the same tree; 10 minutes on two free cores
+./run.sh test --changed [BASE]  what the files that differ from BASE (default: since the branch left main) reach, briefly:
+                        minutes; says what all that they reach would cost
+./run.sh test --full [--slice K/N] [--again]  everything, or the Kth of N slices; hours. It can be interrupted: the next
+                        run does what is missing of this tree. --again: from the start
 ./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
 ./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): docs/aarch64.md
+./run.sh try LOCK       after an edit in a lock: build it alone, explore it quickly, stress it, and hold it to its contract
 ./run.sh lint [--full]  the linters alone (--full: clang-tidy on the whole tree, not only on what changed)
 ./run.sh check          second opinions on the locks: ThreadSanitizer, spin, ESBMC
 ./run.sh help           this text
@@ -30,6 +36,23 @@ one_option() {
   shift
   [[ $# -le 1 ]] || die "too many arguments: '$*' (see ./run.sh help)"
   [[ $# -eq 0 || $1 == "$allowed" ]] || die "unknown argument '$1' (see ./run.sh help)"
+}
+
+# choose_tier [ARGS...]
+choose_tier() {
+  case ${1:-} in
+    '') run_tests ;;
+    --changed)
+      [[ $# -le 2 ]] || die "--changed takes one commit to compare with (see ./run.sh help)"
+      if [[ $# -eq 2 ]]; then git rev-parse --verify --quiet "$2^{commit}" >/dev/null || die "'$2' is no commit"; fi
+      run_changed_tests "${@:2}"
+      ;;
+    --full)
+      [[ ${*:2} =~ ^(--again\ ?)?(--slice\ [0-9]+/[0-9]+)?(\ ?--again)?$ ]] || die "unknown arguments '${*:2}' (see ./run.sh help)"
+      run_full_tests "${@:2}"
+      ;;
+    *) die "unknown argument '$1' (see ./run.sh help)" ;;
+  esac
 }
 
 command=${1:-}
@@ -50,9 +73,12 @@ case $command in
       one_option --aarch64 "${@:2}"
       aarch64_tests
     else
-      one_option --full "${@:2}"
-      run_tests "${2:-}"
+      choose_tier "${@:2}"
     fi
+    ;;
+  try)
+    [[ $# -eq 2 ]] || die "try takes the name of a lock, as ba or mutex/mcs (see ./run.sh help)"
+    try_lock "$2"
     ;;
   lint)
     one_option --full "${@:2}"

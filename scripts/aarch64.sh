@@ -41,6 +41,5 @@ aarch64_tests() {
   "$PYTHON" "$ROOT/tests/aarch64/emitted.py" "$AARCH64/tree/liblockswap.so" || return 1
   "$PYTHON" "$ROOT/tests/aarch64/planted.py" "$AARCH64/tree" || return 1
   say "aarch64: emulated, with the libc of ${AARCH64_SUITES[*]}"
-  if [[ -z ${TESTS_QUARTER:-} ]]; then choose_quarter; fi
   nice "$PYTHON" "$ROOT/tests/aarch64/run.py" "$AARCH64/tree" "$JOBS" "${AARCH64_SUITES[@]/#/$AARCH64/}"
 }

@@ -55,6 +55,8 @@ lint_symbols() {
     "${check[@]}" "$tree/liblockswap-fuzz.so" "$tree/fuzz/liblockswap-fuzz.map" LOCKSWAP_OLDEST_GLIBC
 }
 
+lint_budgets() { "$BUILD/venv/bin/python" scripts/check_budgets.py; }
+
 lint_ruff() {
   local ruff=("$BUILD/venv/bin/ruff") python
   mapfile -t python < <(tracked '*.py')
@@ -71,7 +73,7 @@ lint_shell() {
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
-  for linter in format tidy layers prose symbols ruff shell; do
+  for linter in format tidy layers prose budgets symbols ruff shell; do
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")
   done

@@ -3,8 +3,8 @@
 
     run.py BUILD JOBS ROOT...
 
-BUILD is the cross build, a ROOT has the files of a system for aarch64; TESTS_EMULATOR runs its programs. Without
-TESTS_QUARTER each lock has all cases of conformance, with it a quarter, which is another one for each ROOT.
+BUILD is the cross build, a ROOT has the files of a system for aarch64; TESTS_EMULATOR runs its programs. Each lock has
+a sample of the cases of conformance, which is another one under each ROOT.
 skipped.toml says what is left out: the run fails if it names a case that there is not, or more than one in twenty.
 Exit status 1 if anything fails.
 """
@@ -122,15 +122,13 @@ def main() -> int:
         print("usage: run.py BUILD JOBS ROOT...", file=sys.stderr)
         return 2
     build, jobs, roots = Path(sys.argv[1]).resolve(), sys.argv[2], [Path(root).resolve() for root in sys.argv[3:]]
-    quarter = os.environ.get("TESTS_QUARTER")
     os.environ["QEMU_LD_PREFIX"] = str(roots[0])
     names, wrong = left_out(build)
     table = []
     for number, root in enumerate(roots):
         for suite, tests in SUITES.items():
             environment = {"QEMU_LD_PREFIX": str(root), "TESTS_WITHOUT": ":".join(names.get(suite, []))}
-            if quarter is not None:
-                environment["TESTS_QUARTER"] = str((int(quarter) + number) % 4)
+            environment["TESTS_SAMPLE"] = str(number % 4)
             if suite == "unit":
                 environment["GTEST_FILTER"] = "-" + environment["TESTS_WITHOUT"]
             log = build.parent / f"{root.name}-{suite}.log"

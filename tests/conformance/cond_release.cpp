@@ -158,11 +158,17 @@ std::int64_t broadcast_with(int n, const std::vector<int>& stopped, Protocol pro
 
 // The best of some rounds: what another program does to this machine is not judged.
 template <class Round>
-std::int64_t best_of(const Round& round) {
+std::int64_t best_of(const Round& round, std::int64_t soon = kSoon) {
   std::int64_t best = kPatient;
-  for (int i = 0; i < 20 && best > kSoon && !testing::Test::HasFailure(); ++i)
+  for (int i = 0; i < 20 && best > soon && !testing::Test::HasFailure(); ++i)
     best = std::min(best, round());
   return best;
+}
+
+// On a machine that has other things to do, waking this many takes its time also where nobody is
+// stopped: soon is three times that.
+std::int64_t soon_for(int n, Protocol protocol) {
+  return std::max(kSoon, 3 * best_of([&] { return broadcast_with(n, {}, protocol); }, kSoon / 3));
 }
 
 }  // namespace
@@ -171,11 +177,14 @@ TEST(CondRelease, BroadcastBesideStoppedWaiters) {
   for (const Protocol protocol : {Protocol::none, Protocol::robust, Protocol::inheriting}) {
     for (const std::vector<int>& stopped :
          {std::vector<int>{0}, {1}, {7}, {0, 1}, {0, 7}, {3, 4, 5}, {0, 1, 2, 3, 4, 5, 6}}) {
-      const auto ms = best_of([&] { return broadcast_with(8, stopped, protocol); });
-      EXPECT_LE(ms, kSoon) << stopped.size() << " of 8 stopped, among them " << stopped[0];
+      const std::int64_t soon = soon_for(8, protocol);
+      const auto ms = best_of([&] { return broadcast_with(8, stopped, protocol); }, soon);
+      EXPECT_LE(ms, soon) << stopped.size() << " of 8 stopped, among them " << stopped[0];
     }
-    EXPECT_LE(best_of([&] { return broadcast_with(2, {0}, protocol); }), kSoon);
-    EXPECT_LE(best_of([&] { return broadcast_with(3, {0}, protocol); }), kSoon);
+    for (const int n : {2, 3}) {
+      const std::int64_t soon = soon_for(n, protocol);
+      EXPECT_LE(best_of([&] { return broadcast_with(n, {0}, protocol); }, soon), soon);
+    }
   }
 }
 
@@ -183,7 +192,8 @@ TEST(CondRelease, BroadcastBesideStoppedWaiters) {
 // the mutex to a stopped thread is another matter; a robust one, which is glibc's, makes none.)
 TEST(CondRelease, StoppedOnTheWayToTheMutex) {
   for (const std::vector<int>& stopped : {std::vector<int>{0}, {7}, {4}}) {
-    const auto ms = best_of([&] {
+    const std::int64_t soon = soon_for(8, Protocol::robust);
+    const auto round = [&] {
       Crowd crowd(8, Protocol::robust);
       Stopper stopper;
       crowd.lock();
@@ -196,8 +206,8 @@ TEST(CondRelease, StoppedOnTheWayToTheMutex) {
       crowd.unlock();
       EXPECT_TRUE(crowd.await(crowd.back, 7, kPatient)) << "waiters of a broadcast sleep on";
       return milliseconds() - begin;
-    });
-    EXPECT_LE(ms, kSoon) << "stopped: " << stopped[0];
+    };
+    EXPECT_LE(best_of(round, soon), soon) << "stopped: " << stopped[0];
   }
 }
 

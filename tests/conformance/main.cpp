@@ -4,15 +4,18 @@
 //
 //   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --cond NAME --wait POLICY]
 //                      [--only PATTERN] [--without PATTERN] [--timeout SECONDS] [--scale N]
-//                      [--verbose]
+//                      [--sample] [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
 // TESTS_WITHOUT in the environment: patterns between ':', cases that are left out, too.
-// TESTS_QUARTER=0..3 in the environment: the cases of exclusion and of lost wake-ups, and one
-// quarter of the others. Each lock begins with a quarter of its own, so every run has every case
-// under some lock, and four runs have every case under every lock. Without it: all cases.
+// --sample: the cases of exclusion and of lost wake-ups, and a quarter of the others. Which quarter
+// follows from the lock and the wait policy, so that every case runs under some lock, and that the
+// same tree has the same cases. TESTS_SAMPLE=0..3 in the environment takes the quarter that comes
+// so many behind that one.
+// --timeout: a case hangs if its processes have hardly used the processor for that long, or if they
+// have used it twice as long.
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
-// --wait rotate takes spin or yield in turn, by RWLOCK_TEST_ROTATION or the day.
+// --wait spin-or-yield takes one of the two, by the name of the lock.
 // Exit status: 0 good, 1 a case failed, 2 bad input.
 #include <algorithm>
 #include <dlfcn.h>
@@ -36,6 +39,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "../tiers/progress.h"
 #include "lifecycle.h"
 #include "support.h"
 
@@ -43,12 +47,15 @@ namespace {
 
 constexpr int kSkipped = 77;  // a case's exit status
 constexpr int kUsage = 2;
+constexpr int kPollMilliseconds = 500;
+constexpr double kLeastShare = 0.05;  // of a processor: what uses less only polls
 
 struct Options {
   std::string preload, rwlock = "none", mutex, cond, wait = "park", only = "*", without;
   std::string flags;  // what the registry says of the lock, between blanks
   int timeout = 60;
   int scale = 1;
+  bool sample = false;
   bool verbose = false;
 
   std::string name() const {
@@ -163,6 +170,19 @@ bool says_it_is_active(const std::string& output, const Options& options) {
          says(", cond ", options.cond);
 }
 
+// Waits until the process has ended, or hangs, and says how in the latter case. A busy machine may
+// take any time, so the clock alone is no sign.
+std::string wait_for(int handle, pid_t pid, int timeout) {
+  Watch case_watch = watch(pid, timeout, kLeastShare, 2.0 * timeout);
+  for (pollfd ended{handle, POLLIN, 0}; poll(&ended, 1, kPollMilliseconds) == 0;) {
+    const Hang hang = look_at(&case_watch);
+    if (hang == kIsIdle) return "hang: not done, and idle for " + std::to_string(timeout) + " s";
+    if (hang == kGoesRound)
+      return "hang: not done after " + std::to_string(2 * timeout) + " CPU seconds";
+  }
+  return "";
+}
+
 Outcome run_in_process(const std::string& name, const Options& options) {
   const int output = memfd_create("output", MFD_CLOEXEC);
   const std::int64_t start = conformance::milliseconds();
@@ -194,11 +214,8 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   Outcome outcome{Outcome::kFailed, "", "", 0};
   int status = 0;
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  pollfd ended{handle, POLLIN, 0};
-  if (poll(&ended, 1, options.timeout * 1000) == 0) {
-    outcome.why = "hang: not done after " + std::to_string(options.timeout) + " s";
-    outcome.output = threads_of(pid);
-  }
+  outcome.why = wait_for(handle, pid, options.timeout);
+  if (!outcome.why.empty()) outcome.output = threads_of(pid);
   kill(-pid, SIGKILL);
   waitpid(pid, &status, 0);
   close(handle);
@@ -224,23 +241,26 @@ Outcome run_in_process(const std::string& name, const Options& options) {
   return outcome;
 }
 
-// Suites whose cases run each time: a broken exclusion and a lost wake-up are what locks must never
-// have, and what a run finds by chance.
+// Suites whose cases are in each sample: a broken exclusion and a lost wake-up are what locks must
+// never have, and what a run finds by chance.
 constexpr const char* kEachTime[] = {"Exclusion",  "GiveUp", "MutexContended",
                                      "MutexRaces", "Cond",   "CondStress"};
 constexpr unsigned kQuarters = 4;
 
-// Whether it is this case's turn: `number` counts the cases that have turns.
-bool is_due(const std::string& suite, unsigned number, const Options& options) {
-  const char* quarter = getenv("TESTS_QUARTER");
-  if (quarter == nullptr || options.preload.empty() || options.only != "*" || options.scale > 1)
-    return true;
+unsigned sum_of(const std::string& text) {
+  unsigned sum = 0;
+  for (const char c : text)
+    sum += static_cast<unsigned char>(c);
+  return sum;
+}
+
+// Whether the case is in the sample; `number` counts the cases.
+bool is_in_sample(const std::string& suite, unsigned number, const Options& options) {
   if (std::find(std::begin(kEachTime), std::end(kEachTime), suite) != std::end(kEachTime))
     return true;
-  unsigned start = static_cast<unsigned>(atoi(quarter));
-  for (const char c : options.name() + options.wait)
-    start += static_cast<unsigned char>(c);
-  return (number + start) % kQuarters == 0;
+  const char* shift = getenv("TESTS_SAMPLE");
+  const unsigned start = shift != nullptr ? static_cast<unsigned>(atoi(shift)) : 0;
+  return (number + start + sum_of(options.name() + options.wait)) % kQuarters == 0;
 }
 
 bool is_left_out(const std::string& name) {
@@ -251,10 +271,10 @@ bool is_left_out(const std::string& name) {
   return false;
 }
 
-// The cases that the options name, and of those how many have their turn another time.
+// The cases that the options name, and how many of those the sample leaves out.
 struct Choice {
   std::vector<std::string> names;
-  unsigned not_due = 0;
+  unsigned left_out = 0;
 };
 
 Choice chosen_cases(const Options& options) {
@@ -268,10 +288,10 @@ Choice chosen_cases(const Options& options) {
       if (fnmatch(options.only.c_str(), name.c_str(), FNM_EXTMATCH) != 0 ||
           fnmatch(options.without.c_str(), name.c_str(), FNM_EXTMATCH) == 0 || is_left_out(name))
         continue;
-      if (is_due(suite.name(), number++, options)) {
+      if (!options.sample || is_in_sample(suite.name(), number++, options)) {
         choice.names.push_back(name);
       } else {
-        ++choice.not_due;
+        ++choice.left_out;
       }
     }
   }
@@ -279,8 +299,8 @@ Choice chosen_cases(const Options& options) {
 }
 
 int run_all(const Options& options) {
-  const auto [names, not_due] = chosen_cases(options);
-  if (names.empty() && not_due == 0) {
+  const auto [names, left_out] = chosen_cases(options);
+  if (names.empty() && left_out == 0) {
     std::cerr << program_invocation_short_name << ": no case is named '" << options.only << "'"
               << (options.without.empty() ? "" : " and not '" + options.without + "'") << '\n';
     return kUsage;
@@ -304,21 +324,13 @@ int run_all(const Options& options) {
   }
   std::cout << what << ": " << good << " cases passed, " << failed.size() << " failed, "
             << skipped.size() << " skipped";
-  if (not_due != 0) std::cout << ", " << not_due << " left to the other three quarters";
+  if (left_out != 0) std::cout << ", " << left_out << " not in the sample";
   std::cout << '\n';
   for (const std::string& line : skipped)
     std::cout << "  skipped " << line << '\n';
   for (const std::string& line : failed)
     std::cout << "  FAILED  " << line << '\n';
   return failed.empty() ? 0 : 1;
-}
-
-// The wait policy whose turn it is in the quick set.
-std::string rotated() {
-  const char* given = getenv("RWLOCK_TEST_ROTATION");
-  const long turn =
-      given != nullptr ? atol(given) : conformance::now(CLOCK_REALTIME).tv_sec / 86400;
-  return turn % 2 == 0 ? "spin" : "yield";
 }
 
 }  // namespace
@@ -333,8 +345,8 @@ int main(int argc, char** argv) {
   bool named = false;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    if (flag == "--verbose") {
-      options.verbose = true;
+    if (flag == "--verbose" || flag == "--sample") {
+      (flag == "--verbose" ? options.verbose : options.sample) = true;
       continue;
     }
     const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--mutex" ||
@@ -345,7 +357,7 @@ int main(int argc, char** argv) {
           << program_invocation_short_name << ": "
           << (known ? "a value is missing after " : "unknown argument ") << flag
           << "; known: --preload --rwlock --mutex --cond --wait --only --without --timeout --scale "
-             "--verbose\n";
+             "--sample --verbose\n";
       return kUsage;
     }
     const std::string value = argv[++i];
@@ -354,7 +366,7 @@ int main(int argc, char** argv) {
     if (flag == "--rwlock") options.rwlock = value;
     if (flag == "--mutex") options.mutex = value;
     if (flag == "--cond") options.cond = value;
-    if (flag == "--wait") options.wait = value == "rotate" ? rotated() : value;
+    if (flag == "--wait") options.wait = value;
     if (flag == "--only") options.only = value;
     if (flag == "--without") options.without = value;
     if (flag == "--timeout") options.timeout = atoi(value.c_str());
@@ -372,6 +384,8 @@ int main(int argc, char** argv) {
   }
   constexpr int kEmulated = 5;  // so much slower, beside others
   if (getenv("TESTS_EMULATOR") != nullptr) options.timeout *= kEmulated;
+  if (options.wait == "spin-or-yield")
+    options.wait = sum_of(options.name()) % 2 == 0 ? "spin" : "yield";
   options.flags = flags_of(options.preload, options.rwlock);
   return run_all(options);
 }

@@ -224,24 +224,13 @@ void MutexBuilder::add_conds(const std::string& name, LockUnderTest& mutex, Lock
   }
 }
 
-#define MUTEX(name, Class, header, words) void add_##Class(MutexBuilder& b);
-#define MUTEX_NAME(name, Class, header, words, info)
-#include "registry/mutex_list.def"
-#undef MUTEX
-
 }  // namespace lockswap::explore::mutex
 
 namespace lockswap::explore {
 
-void add_mutex_cases(std::vector<Case>& cases) {
-  ExploredSleep::cancellations = 1;
-  mutex::MutexBuilder b(cases);
+void add_cond_cases(std::vector<Case>& cases) {
   static BargingMutex barging, second(1);
-  b.add_conds("cond/barging/park", barging, second);
-#define MUTEX(name, Class, header, words) mutex::add_##Class(b);
-#include "registry/mutex_list.def"
-#undef MUTEX
-#undef MUTEX_NAME
+  mutex::MutexBuilder(cases).add_conds("cond/barging/park", barging, second);
 }
 
 }  // namespace lockswap::explore

@@ -67,7 +67,7 @@ class MutexCore final : public MutexUnderTest {
 class ExploredSleep {
  public:
   explicit ExploredSleep(const Interruption& interruption) : interruption_(interruption) {}
-  static inline int cancellations = 0;  // that there may be in one execution
+  static constexpr int cancellations = 1;  // that there may be in one execution
 
   template <class A>
   Slept park(const A& atom, std::uint32_t low_half, std::uint32_t channels,

@@ -24,7 +24,7 @@ UNITS = (
     "rlu_cases",
     "script",
 )
-TARGETS = ("lockswap-explore.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
+TARGETS = ("lockswap-explore.dir", "lockswap_explore_", "lockswap_multicore_explore.dir")
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 
 

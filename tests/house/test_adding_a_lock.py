@@ -107,7 +107,7 @@ def test_a_reader_writer_lock(copy):
     line = 'RW_LOCK("central", Central, "locks/rw/central.h", UNDER_BRAVO)'
     copy.add(HERE / "central.h", "locks/rw", "rw_list.def", line)
     copy.configure()
-    assert {"conformance/central/park", "conformance/central/rotate", "stress/central/park"} <= copy.tests()
+    assert {"conformance/central/park", "conformance/central/spin-or-yield", "stress/central/park"} <= copy.tests()
 
     copy.make("bin/lockswap-registry")
     found = rows(copy, "rwlocks")
@@ -134,7 +134,7 @@ def test_a_mutex(copy):
     line = 'MUTEX("test-and-set", TestAndSet, "locks/mutex/test-and-set.h", NO_WORDS)'
     copy.add(HERE / "test-and-set.h", "locks/mutex", "mutex_list.def", line)
     copy.configure()
-    assert {"conformance/mutex/test-and-set/park", "conformance/mutex/test-and-set/rotate"} <= copy.tests()
+    assert {"conformance/mutex/test-and-set/park", "conformance/mutex/test-and-set/spin-or-yield"} <= copy.tests()
 
     copy.make("bin/lockswap-registry")
     assert "test-and-set" in rows(copy, "mutexes")

@@ -1,11 +1,15 @@
 """scripts/test.sh: the parts of `./run.sh test`, each with its time, whatever fails."""
 
 import re
+import shutil
 import subprocess
 import time
+import tomllib
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 PARTS = [
     "packages",
     "build",
@@ -19,7 +23,7 @@ PARTS = [
 ]
 STUBS = """
 set -euo pipefail
-JOBS=2
+JOBS=2 PYTHON=/usr/bin/python3
 . scripts/common.sh
 . scripts/test.sh
 need_packages() { :; }
@@ -34,26 +38,40 @@ get_machines() { :; }
 test_glibc() { echo "glibc $*"; }
 run_lint() { [[ $FAIL != lint ]]; }
 run_ctest() { echo "ctest $*"; [[ "$*" != "tests/$FAIL"* ]]; }
-nice() { echo "nice $*"; [[ $FAIL != harness ]]; }
+run_pytest() { echo "pytest $*"; [[ $FAIL != harness ]]; }
+aarch64_tests() { echo aarch64; }
+tiers() {
+  echo "tiers $*"
+  [[ $1 != plan ]] && return
+  mkdir -p "$2"
+  printf '1,0,1,7\\n' >"$2/ctest"
+  echo tests/a/test_a.py >"$2/pytest"
+  printf '%s\\n' $PLANNED >"$2/parts"
+  echo "$BUILD/tested/tree.tsv" >"$2/state"
+}
+PLANNED="lint glibc"
 """
 
 
-def run(checkout, fail: str = "nothing", full: str = "") -> tuple[subprocess.CompletedProcess, dict[str, str]]:
-    words = ["bash", "-c", f"FAIL={fail}\n{STUBS}\nrun_tests {full}"]
+def run(checkout, fail: str = "nothing", how: str = "run_tests") -> tuple[subprocess.CompletedProcess, dict[str, str]]:
+    (checkout.root / "tests").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests/budgets.toml", checkout.root / "tests/budgets.toml")
+    words = ["bash", "-c", f"FAIL={fail}\n{STUBS}\n{how}"]
     result = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True)
-    lines = re.findall(r"^(\S.*?) +\d+:\d\d   (.*)$", result.stdout, re.MULTILINE)
+    lines = re.findall(r"^(\S.*?) +\d+:\d\d +\d+ (.*)$", result.stdout, re.MULTILINE)
     return result, dict(lines)
 
 
-def test_each_part_has_a_line_with_its_limit(checkout):
+def test_each_part_has_a_line_with_its_budget(checkout):
     result, table = run(checkout)
     assert result.returncode == 0, result.stderr
     assert list(table) == [*PARTS, "whole"]
-    limits = {name: re.match(r"\d*", rest)[0] for name, rest in table.items()}
-    assert limits == dict.fromkeys(PARTS, "") | {
-        "build": "7", "unit and conformance": "8", "exploration": "14", "programs": "6", "glibc": "2",
-        "harness": "6", "whole": "25",
-    }  # fmt: skip
+    budgets = tomllib.loads((ROOT / "tests/budgets.toml").read_text())
+    for name, rest in table.items():
+        assert (re.match(r" *(\d*)", rest)[1] or None) == (
+            str(budgets["parts"][name]) if name in budgets["parts"] else None
+        )
+    assert f"limit {budgets['minutes']} min" in table["whole"]
     assert "failed" not in result.stdout
 
 
@@ -65,12 +83,7 @@ def test_every_ctest_runs_in_one_part(checkout):
 
 def test_other_glibcs_are_quick_but_in_the_full_tests(checkout):
     assert "\nglibc --quick\n" in run(checkout)[0].stdout
-    assert "\nglibc \n" in run(checkout, full="--full")[0].stdout
-
-
-def test_the_quarter_of_conformance_is_said_and_the_full_tests_have_none(checkout):
-    assert re.search(r"^== conformance and exploration: quarter [0-3] of 0 to 3", run(checkout)[0].stdout, re.MULTILINE)
-    assert "exploration: quarter" not in run(checkout, full="--full")[0].stdout
+    assert "\nglibc \n" in run(checkout, how="run_full_tests")[0].stdout
 
 
 def test_the_part_beside_the_others_runs_when_they_leave_time(checkout):
@@ -98,8 +111,8 @@ goes_on() { sleep 0.2; exit 1; }
     words = [
         "bash",
         "-c",
-        f"FAIL=nothing\n{slow}\nPART= LIMIT= STARTED=0\n"
-        "meanwhile x 1 run_ctest tests/explore\ntrap print_parts EXIT\ngoes_on",
+        f"FAIL=nothing\n{slow}\nPART= STARTED=0 STARTED_CPU=0\n"
+        "meanwhile x run_ctest tests/explore\ntrap print_parts EXIT\ngoes_on",
     ]
     ran = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True, timeout=20)
     assert ran.returncode == 1
@@ -123,16 +136,40 @@ def test_a_build_that_fails_ends_the_tests_with_the_table(checkout):
     assert "failed" in table["build"]
 
 
-def test_the_full_tests_have_no_limits(checkout):
-    result, table = run(checkout, full="--full")
-    assert "min" not in "".join(table.values())
-    assert "-LE" not in result.stdout and "not full" not in result.stdout
+def test_the_full_tests_have_what_is_planned_and_no_budgets(checkout):
+    result, table = run(checkout, how="run_full_tests --slice 3/8")
+    assert result.returncode == 0, result.stderr
+    assert list(table) == ["packages", "build", "programs to test with", "lint", "ctest", "glibc", "harness", "whole"]
+    assert not re.search(r"\d", "".join(table.values()))
+    assert "\npytest -m not alone tests/a/test_a.py\n" in result.stdout
+    assert "\naarch64\n" not in result.stdout
+    said = re.findall(r"^tiers (.*)$", result.stdout, re.MULTILINE)
+    plan = f"{checkout.root}/build/tested/plan"
+    assert said[0] == f"plan {plan} --slice 3/8"
+    assert said[1:] == [
+        "passed lint",
+        f"by-output {plan}/junit.xml {checkout.root}/build/tested/tree.tsv",
+        "passed glibc",
+    ]
 
 
-def test_a_part_over_its_limit_says_so(checkout):
-    slow = STUBS.replace("run_lint() {", "run_lint() { SECONDS=$((SECONDS + 61));")
-    words = ["bash", "-c", f"FAIL=nothing\n{slow}\ngoes_on slow 1 run_lint\nprint_parts"]
-    result = subprocess.run(words, cwd=checkout.root, capture_output=True, text=True)
-    assert re.search(r"^slow +1:01   1 min +passed, over its limit$", result.stdout, re.MULTILINE), (
-        result.stdout + result.stderr
-    )
+def test_a_part_of_the_full_tests_that_fails_has_not_passed(checkout):
+    result, table = run(checkout, "lint", how="run_full_tests")
+    assert result.returncode == 1
+    assert "failed" in table["lint"]
+    assert "tiers passed lint" not in result.stdout
+
+
+def test_a_part_over_its_budget_says_so_by_processor_time(checkout):
+    slow = f"""{STUBS}
+BUDGETS[slow]=1
+BUDGETS[idle]=1
+run_slow() {{ (for ((i = 0; i < 3000000; i++)); do :; done); }}
+run_idle() {{ SECONDS=$((SECONDS + 1000)); }}
+goes_on slow run_slow
+goes_on idle run_idle
+print_parts"""
+    result = subprocess.run(["bash", "-c", f"FAIL=nothing\n{slow}"], cwd=checkout.root, capture_output=True, text=True)
+    said = result.stdout + result.stderr
+    assert re.search(r"^slow +\d+:\d\d +\d+ +1   passed, over its budget$", result.stdout, re.MULTILINE), said
+    assert re.search(r"^idle +16:40 +0 +1   passed$", result.stdout, re.MULTILINE), said

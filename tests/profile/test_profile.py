@@ -390,8 +390,9 @@ def test_a_lock_that_nobody_waited_for_to_the_end(profile):
     found = profile(HOT, "gives-up")
     lock = next(lock for lock in found["locks"] if lock["name"] == "hot")
     assert (lock["timeouts"], lock["contended"]) == (10, 0)
-    # Each deadline is 20 ms ahead of a moment before the call: a thread that loses its processor there waits for less.
-    assert 100e6 <= lock["timed_out_ns"] < 60e9
+    # Each deadline is 20 ms ahead of a moment before the call, and a thread that loses its processor there waits for
+    # less, on a busy machine perhaps not at all. Two calls' worth is more than one call of the ten could have.
+    assert 40e6 <= lock["timed_out_ns"] < 60e9
     text = " ".join(found["text"].split())
     assert re.search(
         r" 1\. mutex hot, .* waited \d[\d.]* m?s in vain: 10 calls timed out; 1 acquisition without a wait", text

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unmodified programs under the locks: no crash, no hang, the result of a run without the library, the lock was used.
 
-    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --turn N | --all]
+    programs.py run BUILD CASE... [--locks A,B] [--under CHOICE,WAIT | --sample N | --all]
     programs.py list | packages | unpacked  [--quick | --full]
 
 `run` without these takes two locks with wait policies and one choice with a mutex for each case, by the commit that
@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "harness")]
 sys.dont_write_bytecode = True
 
 from suite.case import WAITS, Case, all_cases  # noqa: E402
-from suite.choice import AT_A_TURN, combinations, commit_of, turn  # noqa: E402
+from suite.choice import IN_A_SAMPLE, combinations, sample  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
@@ -46,7 +46,7 @@ def arguments() -> argparse.Namespace:
     which = run.add_mutually_exclusive_group()
     which.add_argument("--under", help="CHOICE or CHOICE,WAIT; CHOICE is LOCK, mutex:MUTEX or LOCK+mutex:MUTEX")
     which.add_argument(
-        "--turn", type=at_least_one, default=AT_A_TURN, metavar="N", help="N choices, by the commit (default: 3)"
+        "--sample", type=at_least_one, default=IN_A_SAMPLE, metavar="N", help="N choices, by the case (default: 3)"
     )
     which.add_argument(
         "--all", action="store_true", help="all locks, under all wait policies of the case; all mutexes; some of both"
@@ -97,7 +97,6 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
     locks, mutexes = locks_of(build)
     if args.locks:
         locks = args.locks.split(",")
-    commit = commit_of(ROOT)
     good, ran = True, False
     for name in args.cases or [name for name, case in known.items() if case.quick]:
         case = known[name]
@@ -112,7 +111,7 @@ def run(args: argparse.Namespace, known: dict[str, Case]) -> int:
         elif args.under:
             unders = [under(args.under)]
         else:
-            unders = turn(case, locks, mutexes, commit, args.turn)
+            unders = sample(case, locks, mutexes, args.sample)
         with mark:
             good = Trial(place, case, folder).hold(unders) and good
     return SKIPPED if not ran else 0 if good else 1

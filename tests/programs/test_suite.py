@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE))
 
 from programs import SKIPPED  # noqa: E402
 from suite.case import WAITS, Case, all_cases  # noqa: E402
-from suite.choice import AT_A_TURN, combinations, turn  # noqa: E402
+from suite.choice import IN_A_SAMPLE, combinations, sample  # noqa: E402
 from suite.place import Place, own_folder  # noqa: E402
 from suite.stage import Stage, Under  # noqa: E402
 from suite.trial import Trial  # noqa: E402
@@ -218,21 +218,21 @@ def test_runs_side_by_side_share_no_folder(tmp_path):
     assert own_folder(tmp_path / "out/case")[0] == first
 
 
-def test_each_combination_comes_round():
+def test_each_combination_may_be_drawn():
     case, locks, mutexes = a_case(None, waits=WAITS), ("pthread", "pf-t", "ba"), ("pthread", "mcs", "clh")
     possible = combinations(case, locks, mutexes)
     assert len(possible) == len(set(possible)) == 12
     assert [str(under) for under in possible[7:]] == [
         "mutex:pthread, park", "mutex:mcs, park", "mutex:clh, park", "ba+mutex:mcs, park", "pf-t+mutex:clh, park",
     ]  # fmt: skip
-    turns = [turn(case, locks, mutexes, f"commit {n}") for n in range(100)]
-    assert {under for some in turns for under in some} == set(possible)
-    assert all(len(set(some)) == AT_A_TURN for some in turns)
-    assert all(sum("mutex" in under.kinds for under in some) == 1 for some in turns)
-    more = turn(case, locks, mutexes, "the same", 6)
+    draws = [sample(case, locks, mutexes, draw=f"draw {n}") for n in range(100)]
+    assert {under for some in draws for under in some} == set(possible)
+    assert all(len(set(some)) == IN_A_SAMPLE for some in draws)
+    assert all(sum("mutex" in under.kinds for under in some) == 1 for some in draws)
+    more = sample(case, locks, mutexes, 6)
     assert len(set(more)) == 6
     assert sum("mutex" in under.kinds for under in more) == 2
-    assert turn(case, locks, mutexes, "the same") == turn(case, locks, mutexes, "the same")
+    assert sample(case, locks, mutexes) == sample(case, locks, mutexes)
 
 
 def test_the_table_of_programs_is_complete():

@@ -1,16 +1,14 @@
 """Which locks a case runs under."""
 
 import hashlib
-import subprocess
 from collections.abc import Sequence
 from itertools import cycle, islice
-from pathlib import Path
 
 from lockswap.base.choice import MUTEX, PTHREAD, Choice
 from suite.case import Case
 from suite.stage import Under
 
-AT_A_TURN = 3  # a third of them with a mutex
+IN_A_SAMPLE = 3  # a third of them with a mutex
 # Of rwlocks and mutexes together; which, is drawn by their order alone.
 PAIRS = 3
 
@@ -27,22 +25,14 @@ def combinations(case: Case, locks: Sequence[str], mutexes: Sequence[str] = ()) 
     return alone + [Under(choice.label, "park") for choice in choices]
 
 
-def turn(case: Case, locks: Sequence[str], mutexes: Sequence[str], commit: str, count: int = AT_A_TURN) -> list[Under]:
-    """So many of them, others with each commit and for each case, so that each has its turn."""
+def sample(
+    case: Case, locks: Sequence[str], mutexes: Sequence[str], count: int = IN_A_SAMPLE, draw: str = ""
+) -> list[Under]:
+    """`count` of them, others for each case, so that the cases together have all; `draw` makes another draw."""
 
     def place(under: Under) -> bytes:
-        return hashlib.sha256(f"{commit} {case.name} {under}".encode()).digest()
+        return hashlib.sha256(f"{draw} {case.name} {under}".encode()).digest()
 
     drawn = sorted(combinations(case, locks, mutexes), key=place)
     with_mutex = [under for under in drawn if MUTEX in under.kinds][: count // 3]
     return [under for under in drawn if MUTEX not in under.kinds][: count - len(with_mutex)] + with_mutex
-
-
-def commit_of(folder: Path) -> str:
-    """The commit that is checked out; a fixed word where there is no git."""
-    try:
-        return subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "none"

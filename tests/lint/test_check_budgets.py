@@ -1,0 +1,58 @@
+"""scripts/check_budgets.py: each violation is seeded and found."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("tests/budgets.toml", "scripts/test.sh", ".ci/run", "CONTRIBUTING.md")
+
+
+@pytest.fixture
+def copy(checkout):
+    for name in FILES:
+        (checkout.root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, checkout.root / name)
+    return checkout
+
+
+def seeded(copy, name: str, old: str, new: str):
+    file = copy.root / name
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    return copy.check("check_budgets.py", str(copy.root))
+
+
+def test_the_project_keeps_to_its_budgets(copy):
+    ran = copy.check("check_budgets.py", str(copy.root))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("tests/budgets.toml", "lint = ", "linters = ", "the part 'lint' of scripts/test.sh has no budget"),
+        ("tests/budgets.toml", "lint = ", "linters = ", "scripts/test.sh has no part 'linters'"),
+        ("tests/budgets.toml", "build = ", "build = 1", "the parts have"),
+        ("tests/budgets.toml", "minutes = 10", "minutes = 11", ".ci/run: states 10 minutes"),
+        (".ci/run", "below 10 minutes", "below 25 minutes", ".ci/run: states 25 minutes"),
+        (".ci/run", "below 10 minutes", "soon", ".ci/run: states no minutes"),
+        ("CONTRIBUTING.md", "below 10 minutes", "below 12 minutes", "CONTRIBUTING.md: states 12 minutes"),
+        ("scripts/test.sh", "  goes_on lint", "  goes_on 'a new part' true\n  goes_on lint", "the part 'a new part'"),
+    ],
+)
+def test_a_violation_is_found(copy, name, old, new, said):
+    ran = seeded(copy, name, old, new)
+    assert ran.returncode == 1
+    assert said in ran.stdout
+
+
+def test_a_part_whose_entries_cost_more_than_its_budget_is_found(copy):
+    lines = "# costs\ntest\tctest:programs/a\t500.0\nfull\tctest:programs/b\t9000.0\ntest\tpytest:tests/a.py\t1.0\n"
+    (copy.root / "tests/costs.tsv").write_text(lines)
+    ran = copy.check("check_budgets.py", str(copy.root))
+    assert ran.stdout.splitlines() == [
+        "tests/costs.tsv: the entries of 'programs' cost 500 CPU seconds, its budget is 120"
+    ]
