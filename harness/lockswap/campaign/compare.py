@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution, probe, scan
+from lockswap.campaign import execution, offer, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -24,7 +24,6 @@ from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
-from lockswap.findings.stats import MIN_PAIRS
 from lockswap.policy import arms
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
@@ -34,7 +33,6 @@ from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-QUICK_REPEATS = MIN_PAIRS
 # What --until may cost when --budget does not say.
 BUDGET_MIN = 30.0
 
@@ -42,6 +40,8 @@ BUDGET_MIN = 30.0
 def run(request: Request, with_report: bool = True) -> int:
     """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
+    if offer.is_wanted(request):
+        return _offer(paths, request)
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
@@ -55,6 +55,14 @@ def run(request: Request, with_report: bool = True) -> int:
     _probe(plan, request)
     folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
     return _execute(plan, with_report, request.fail_below, request.markdown)
+
+
+def _offer(paths: Paths, request: Request) -> int:
+    choices = Choices.of(Registry.load(paths), request, arms.resolve(paths, request.policies))
+    campaigns = [(one, plan_jobs(paths, one, choices)[0]) for one in offer.offered(request)]
+    first, *rest = offer.lines(*campaigns, _command_line())
+    print(f"lockswap: {first}", *rest, sep="\n", file=sys.stderr)
+    return 2
 
 
 def resume(path: Path, with_report: bool = True) -> int:
@@ -107,7 +115,6 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     for problem in problems:
         print(f"lockswap: note: {problem}", file=sys.stderr)
     asked = [str(file) for file in policies.values()]  # --resume may stand in another folder
-    repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
     about = {"command_line": _command_line(), **about}
     if policies:
         about["policies"] = arms.texts(policies)
@@ -130,7 +137,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         folder,
         setup,
         jobs,
-        repeats,
+        request.rounds,
         request.seed,
         about,
         until=request.until,

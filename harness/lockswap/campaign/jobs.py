@@ -84,7 +84,7 @@ def plan_jobs(paths: Paths, request: Request, choices: Choices) -> tuple[list[Jo
 def _job(recipe: Recipe, request: Request) -> Job:
     threads = tuple(request.threads or recipe.threads)
     if request.quick and not request.threads:
-        threads = few(threads)
+        threads = few(threads)[-1:]
     seconds = request.seconds or (max(1, recipe.seconds // 2) if request.quick else recipe.seconds)
     params = {**recipe.params, **(recipe.quick_params if request.quick else {})}
     return Job(recipe, threads, seconds, params)
