@@ -10,8 +10,9 @@ done
 
 usage() {
   cat <<'EOF'
-./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
-                        (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
+./run.sh                install what is missing, build, get the programs, compare the locks on them: a table and a page
+                        in results/<date>-.../ (8 minutes on two cores);  --full: all workloads (an hour)
+./run.sh --resume       go on with the campaign that was interrupted last
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
@@ -34,10 +35,15 @@ one_option() {
 
 command=${1:-}
 case $command in
-  '' | --quick)
-    one_option --quick "$@"
+  '' | --full)
+    one_option --full "$@"
     campaign "$command"
     ;;
+  --resume)
+    one_option --resume "$@"
+    resume_campaign
+    ;;
+  --quick) die "'--quick' is what ./run.sh does by itself now; the whole campaign is ./run.sh --full" ;;
   build)
     one_option '' "${@:2}"
     build_all

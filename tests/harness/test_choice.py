@@ -242,7 +242,7 @@ def test_campaigns_with_mutexes_side_by_side(lockswap, mutexes, recipe, repo):
     mutexes("m")
     recipe("rw")
     for name in ("one", "two"):
-        assert lockswap("compare", "--name", name, "-t", "1", "-r", "1", "--no-report").returncode == 0
+        assert lockswap("compare", "-w", "all", "--name", name, "-t", "1", "-r", "1", "--no-report").returncode == 0
     done = lockswap("report", "results/one", "results/two")
     assert done.returncode == 0, done.stderr
     page = (repo / "results/one-vs-two/report.html").read_text()

@@ -25,9 +25,10 @@ from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
 from lockswap.policy import arms
+from lockswap.recipes.reader import ALL
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
-from lockswap.report import terminal
+from lockswap.report import console, terminal
 from lockswap.run import extra_preload, machine, perf, preload_order, traces
 from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
@@ -102,6 +103,9 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     )
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
+    if request.quick and offer.is_wanted(replace(request, quick=False)):
+        whole, _ = plan_jobs(paths, replace(request, workloads=[ALL]), choices)
+        hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
     ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
     for warning in preload_order.warnings(ordered, paths.library):
@@ -203,6 +207,12 @@ def _report(findings: Findings) -> Path:
 
 def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, markdown: bool = False) -> int:
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
+    where = console.short(plan.folder.path)
+    print(
+        f"lockswap: results go to {where}; Ctrl-C keeps what is measured, and "
+        f"'lockswap compare --resume {where}' goes on",
+        file=sys.stderr,
+    )
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
     _end_like_an_interrupt()
@@ -210,8 +220,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
         finished = execution.carry_out(plan, live)
     if not finished:
         print(
-            "lockswap: interrupted; what was measured is kept, and "
-            f"'lockswap compare --resume {plan.folder.path}' makes the rest",
+            f"lockswap: interrupted; what was measured is kept, and 'lockswap compare --resume {where}' makes the rest",
             file=sys.stderr,
         )
     rows = plan.folder.rows()

@@ -1,12 +1,12 @@
 """What `lockswap compare` says when it isn't told what to run: which campaigns there are, how long each takes, and the
 commands that start them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from lockswap.base.choice import BASELINES
 from lockswap.base.columns import aligned
-from lockswap.base.text import plural
+from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import runs_of
 from lockswap.campaign.request import Request
@@ -22,6 +22,14 @@ def is_wanted(request: Request) -> bool:
 def offered(request: Request) -> tuple[Request, Request]:
     """The two campaigns that the request could mean: the short one, and the one with all workloads."""
     return replace(request, quick=True), replace(request, workloads=[ALL])
+
+
+def left_out(jobs: Iterable[Job], whole: Iterable[Job]) -> str:
+    """What a quick campaign doesn't measure, in a sentence for its report."""
+    there = {job.recipe.name for job in jobs}
+    missing = [job.recipe.name for job in whole if job.recipe.name not in there]
+    names = f"{words(missing)}, and " if missing else ""
+    return f"A quick campaign leaves out {names}other numbers of threads: 'lockswap compare -w {ALL}' has them."
 
 
 def lines(short: tuple[Request, list[Job]], whole: tuple[Request, list[Job]], typed: str) -> Iterator[str]:

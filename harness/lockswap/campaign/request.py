@@ -202,7 +202,9 @@ class Request:
         help="A server that does not end by then is killed and counts as hung. Default: 10.",
     )  # fmt: skip
 
-    quick: bool = _flag(LENGTH, "--quick", help=f"Only quick workloads, one thread count, shorter runs, {QUICK_ROUNDS} rounds.")
+    quick: bool = _flag(
+        LENGTH, "--quick", help=f"Only quick workloads, one thread count, shorter runs, {QUICK_ROUNDS} rounds."
+    )
     threads: list[int] | None = _option(
         LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
     )

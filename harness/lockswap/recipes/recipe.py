@@ -150,6 +150,10 @@ class Recipe:
                 return Path(program).name
         return None
 
+    def is_ours(self, program: str) -> bool:
+        """Whether it's one of build/apps, by its name, and not one of PATH."""
+        return f"{{apps}}/{program}" in (self.command[0], *(self.server.command[:1] if self.server else ()))
+
     def program_present(self, apps: Path) -> bool:
         return self.missing_program(apps) is None
 
