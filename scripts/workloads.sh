@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # The programs that we did not write: Debian's packages and what apps/fetch/ builds from Debian's sources.
 
-# get_workloads [NAME...]: what these scripts of apps/fetch/ get. Without names all but those that are only compared when
-# asked for by name (the harness gets them then): campaigns that take long, and servers, whose packages not everybody
-# wants.
+# get_workloads [NAME...]: what these scripts of apps/fetch/ get. Without names all but those that are only compared
+# when asked for by name (the harness gets them then): campaigns that take long, and servers, whose packages not
+# everybody wants.
 # What can't be had is said and noted in LEFT_OUT, and what needs it is left out.
 LEFT_OUT=()
 get_workloads() {

@@ -1,4 +1,4 @@
-"""What `lockswap compare` says when it isn't told what to run: which campaigns there are, how long each takes, and the
+"""What `lockswap compare` says where nothing is named to run: which campaigns there are, how long each takes, and the
 commands that start them."""
 
 from collections.abc import Iterable, Iterator
