@@ -206,7 +206,7 @@ def test_rwlocks_are_no_mutexes(campaign, recipe):
 def test_without_names_each_workload_gets_what_it_takes(campaign, mutexes, recipe, repo):
     mutexes("a-mutexes")
     recipe("rw")
-    found, about, _ = campaign()
+    found, about, _ = campaign("-w", "all")
     rwlocks, swapped = ["none", "pthread", "ba", "bravo-ba"], ["none", "mutex:pthread", "mutex:ba"]
     assert list(found) != [] and set(found.values()) == {"ok"}
     assert {lock for name, lock in found if name == "rw"} == set(rwlocks)
