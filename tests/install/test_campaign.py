@@ -3,6 +3,7 @@ packages and the command lockswap are stand-ins."""
 
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -13,9 +14,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-BUILD = "build_all() { say building; }\n"
+_TARGETS = re.search(r"^CAMPAIGN_TARGETS=\((.*)\)$", (ROOT / "scripts/campaign.sh").read_text(), re.MULTILINE)
+assert _TARGETS
+CAMPAIGN_TARGETS = _TARGETS[1].split()
+
+BUILD = 'build_targets() { say building; echo "$*" >"$ROOT/built"; }\n'
 PACKAGES = "BUILD_GROUPS=(compiler)\nneed_packages() { :; }\n"
 WORKLOADS = 'get_workloads() { echo "${*:-everything}" >"$ROOT/fetched"; }\n'
+PROGRAM = """
+#include <pthread.h>
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+int main(void) {
+  return pthread_rwlock_rdlock(&lock) || pthread_rwlock_unlock(&lock);
+}
+"""
 # It measures until it's interrupted, if the file `slow` is there; a campaign that is resumed is finished at once.
 LOCKSWAP = r"""#!/bin/bash
 echo "$*" >>asked
@@ -74,12 +86,34 @@ def test_it_says_what_it_does_and_does_it(checkout: Path, args, starts, fetches,
     name = campaign_of(checkout)
     assert asked(checkout) == f"{starts} --name {name}"
     assert (checkout / "fetched").read_text().strip() == fetches
+    assert (checkout / "built").read_text().split() == CAMPAIGN_TARGETS
     before, building, _ = done.stdout.partition("== building")
     said = " ".join(before.split())
     assert building
     assert minutes in said and f"results/{name}/report.html" in said
     assert "Ctrl-C" in said and "./run.sh --resume" in said
     assert ("./run.sh --full" in said) == (not args)
+
+
+def test_what_it_builds_is_all_that_a_campaign_needs(tmp_path: Path) -> None:
+    """A tree with nothing else in build/: a workload, counted and measured under a lock."""
+    for name in CAMPAIGN_TARGETS:
+        names = (f"lib{name}.so", f"bin/{name}.so", f"bin/{name}")
+        made = next(file for one in names if (file := ROOT / "build" / one).exists())
+        there = tmp_path / made.relative_to(ROOT)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.symlink_to(made)
+    source = tmp_path / "takes.c"
+    source.write_text(PROGRAM)
+    subprocess.run(["cc", "-pthread", "-o", tmp_path / "takes", source], check=True)
+    python = [ROOT / "build/venv/bin/python", "-P"]
+    compare = ["-m", "lockswap", "compare", "--rwlock", "ba", "--repeats", "1", "--", "./takes"]
+    for_servers = ["-c", "from lockswap.base.paths import Paths; Paths.find().stats_on_signal"]
+    env = os.environ | {"LOCKSWAP_HOME": str(tmp_path)}
+    for words in (compare, for_servers):
+        done = subprocess.run([*python, *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("lockswap-results/*/report.html"))
 
 
 def test_what_was_quick_is_said(checkout: Path) -> None:
