@@ -263,6 +263,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     goes_on(folder)
     done = lockswap("compare", "--resume", folder, "--no-report")
     assert done.returncode == 0, done.stderr
+    assert "locks none, pthread, ba: 4 runs left, " in done.stderr
     complete = rows(folder)
     assert complete[: len(kept)] == kept
     assert [int(row["run"]) for row in complete] == list(range(1, 9))

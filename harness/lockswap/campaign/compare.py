@@ -249,7 +249,8 @@ def _end_like_an_interrupt() -> None:
 
 def _plan_line(plan: Plan) -> str:
     """What is going to be done, and how long it takes."""
-    runs = plan.rounds().left()
+    earlier = plan.folder.rows()
+    runs = plan.rounds(earlier).left()
     guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
     if plan.budget_s and guess is not None:
         guess = min(guess, plan.budget_s)
@@ -259,4 +260,4 @@ def _plan_line(plan: Plan) -> str:
             f" at least; then until every interval is within {100 * plan.until:g} %, "
             f"or {plan.budget_s / 60:g} minutes are spent"
         )
-    return terminal.plan_line(len(plan.jobs), plan.locks, sum(runs.values()), guess) + at_least
+    return terminal.plan_line(len(plan.jobs), plan.locks, sum(runs.values()), bool(earlier), guess) + at_least
