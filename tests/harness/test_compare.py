@@ -528,6 +528,7 @@ def test_perf_output_is_understood():
     ("args", "says"),
     [
         (["-w", "nothing"], "no workload 'nothing'"),
+        (["--range", "list-rw"], "no workload of a campaign takes such locks: name one with -w"),
         (["-w", "rw", "-l", "foo"], "no rwlock 'foo'"),
         (["-w", "rw", "-t", "1,x"], "1,2,4,8"),
         (["-w", "rw", "-t", "0"], "1 or more"),
