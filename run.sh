@@ -10,8 +10,9 @@ done
 
 usage() {
   cat <<'EOF'
-./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
-                        (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
+./run.sh                install what is missing, build, get the programs, compare the locks on them: a table and a page
+                        in results/<date>-.../ (8 minutes on two cores);  --full: all workloads (an hour)
+./run.sh --resume       go on with the campaign that was interrupted last
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
 ./run.sh test           install what is missing, build, lint, and run the tests that stand for all: every lock, every part,
                         every kind of fault, the same for the same tree; 10 minutes on two free cores
@@ -57,10 +58,15 @@ choose_tier() {
 
 command=${1:-}
 case $command in
-  '' | --quick)
-    one_option --quick "$@"
+  '' | --full)
+    one_option --full "$@"
     campaign "$command"
     ;;
+  --resume)
+    one_option --resume "$@"
+    resume_campaign
+    ;;
+  --quick) die "'--quick' is what ./run.sh does by itself now; the whole campaign is ./run.sh --full" ;;
   build)
     one_option '' "${@:2}"
     build_all

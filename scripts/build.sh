@@ -30,12 +30,15 @@ configure() {
 
 # build_all [TARGET]: what a user runs; with the target `tests` also what only the tests run, with `tests_full` also
 # what only the full set of them runs.
-build_all() {
+build_all() { build_targets all "$@"; }
+
+# build_targets TARGET...: these, and the launcher.
+build_targets() {
   need_packages "${BUILD_GROUPS[@]}"
   must_have compiler python
   make_venv
   configure
   say "building"
-  nice cmake --build "$BUILD" -j "$JOBS" --target all "$@"
+  nice cmake --build "$BUILD" -j "$JOBS" --target "$@"
   install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"
 }

@@ -1,20 +1,25 @@
 # shellcheck shell=bash
 # The programs that we did not write: Debian's packages and what apps/fetch/ builds from Debian's sources.
 
-# get_workloads: all but those that are only compared when asked for by name (the harness gets them then): campaigns
-# that take long, and servers, whose packages not everybody wants.
+# get_workloads [NAME...]: what these scripts of apps/fetch/ get. Without names all but those that are only compared
+# when asked for by name (the harness gets them then): campaigns that take long, and servers, whose packages not
+# everybody wants.
 # What can't be had is said and noted in LEFT_OUT, and what needs it is left out.
 LEFT_OUT=()
 get_workloads() {
+  local script name names=("$@")
   need_packages workloads
-  local script name
   if ! command -v apt-get >/dev/null; then
     say "no apt-get: the programs that Debian's packages and sources give the campaign are left out"
     return
   fi
-  for script in "$ROOT"/apps/fetch/*.sh; do
-    grep -q '^# campaign: by name$' "$script" && continue
-    name=$(basename "$script" .sh)
+  if [[ $# -eq 0 ]]; then
+    for script in "$ROOT"/apps/fetch/*.sh; do
+      grep -q '^# campaign: by name$' "$script" || names+=("$(basename "$script" .sh)")
+    done
+  fi
+  for name in "${names[@]}"; do
+    script=$ROOT/apps/fetch/$name.sh
     if ! LOCKSWAP_ROOT=$ROOT LOCKSWAP_BUILD=$BUILD LOCKSWAP_APPS=$BUILD/apps quietly "fetch-$name" bash "$script"; then
       say "$name can't be fetched or built: what needs it is left out"
       LEFT_OUT+=("fetch:$name")

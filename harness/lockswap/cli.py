@@ -141,6 +141,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
 
     \b
     lockswap compare --quick
+    lockswap compare -w all
     lockswap compare -w test-rwlock -l ba,bravo-ba -t 1,2,8
     lockswap compare -w arrbench --range list-rw,kernel-rw --against range:rwlock
     lockswap compare -w kcutiltest-cond -m mcs,clh
@@ -154,7 +155,7 @@ def compare_command(resume: _Path | None, with_report: bool, **options: object) 
     \b
     Exit status:
       0    locks were compared; with --fail-below, none is shown to be below
-      2    bad input; nothing was run
+      2    bad input, or nothing named to run; nothing was run
       3    --fail-below: a lock is shown to be below, or its runs failed and the baseline's did not
       4    no lock was compared, as no run was good or none took the lock; with --fail-below, any of them was not
       130  interrupted; --resume goes on

@@ -206,7 +206,7 @@ def test_rwlocks_are_no_mutexes(campaign, recipe):
 def test_without_names_each_workload_gets_what_it_takes(campaign, mutexes, recipe, repo):
     mutexes("a-mutexes")
     recipe("rw")
-    found, about, _ = campaign()
+    found, about, _ = campaign("-w", "all")
     rwlocks, swapped = ["none", "pthread", "ba", "bravo-ba"], ["none", "mutex:pthread", "mutex:ba"]
     assert list(found) != [] and set(found.values()) == {"ok"}
     assert {lock for name, lock in found if name == "rw"} == set(rwlocks)
@@ -242,7 +242,7 @@ def test_campaigns_with_mutexes_side_by_side(lockswap, mutexes, recipe, repo):
     mutexes("m")
     recipe("rw")
     for name in ("one", "two"):
-        assert lockswap("compare", "--name", name, "-t", "1", "-r", "1", "--no-report").returncode == 0
+        assert lockswap("compare", "-w", "all", "--name", name, "-t", "1", "-r", "1", "--no-report").returncode == 0
     done = lockswap("report", "results/one", "results/two")
     assert done.returncode == 0, done.stderr
     page = (repo / "results/one-vs-two/report.html").read_text()

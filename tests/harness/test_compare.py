@@ -3,8 +3,10 @@
 import csv
 import json
 import platform
+import re
 import shutil
 import signal
+import subprocess
 import time
 import tomllib
 from pathlib import Path
@@ -189,7 +191,7 @@ def test_how_long_it_takes_is_not_guessed_of_a_program_that_has_not_run(campaign
     assert "8 runs, whose length the first will show" in done.stderr
     assert "counting rwbench under none (? left)" in done.stderr
     _, done = campaign("-l", "ba", "--out", repo / "d", "--", repo / "build/apps/rwbench", "1", "100", "{seconds}")
-    assert "8 runs, about 0:28" in done.stderr  # 2 seconds each, with three to count
+    assert "8 runs, about 0:24" in done.stderr  # 2 seconds each, with three to count
 
 
 def test_a_program_is_recorded_without_what_lies_above_the_users_folder(lockswap, repo):
@@ -261,6 +263,7 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_makes_the_rest(lockswap, reci
     goes_on(folder)
     done = lockswap("compare", "--resume", folder, "--no-report")
     assert done.returncode == 0, done.stderr
+    assert "locks none, pthread, ba: 4 runs left, " in done.stderr
     complete = rows(folder)
     assert complete[: len(kept)] == kept
     assert [int(row["run"]) for row in complete] == list(range(1, 9))
@@ -412,6 +415,47 @@ def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):
     assert all(row["status"] == "skipped" and "no compiler for this" in row["detail"] for row in rows(folder))
 
 
+CMAKE = """
+cmake_minimum_required(VERSION 3.21)
+project(house LANGUAGES NONE)
+if(NOT EXISTS ${CMAKE_SOURCE_DIR}/libneeded)
+  message(STATUS "later is not built: what it needs is missing")
+  return()
+endif()
+add_custom_target(later COMMAND ${CMAKE_COMMAND} -E copy apps/rwbench apps/later)
+"""
+
+
+@pytest.mark.parametrize("there", ["before", "since", "never"])
+def test_a_benchmark_of_ours_is_built_when_it_is_not_there(campaign, recipe, repo, checkout, there):
+    """What it needs may have been installed since the tree was configured."""
+    recipe("rw", replace={"{apps}/rwbench": "{apps}/later"})
+    (repo / "build").unlink()
+    shutil.copytree(checkout / "build", repo / "build")
+    (repo / "CMakeLists.txt").write_text(CMAKE)
+    for moment in ("before", "configure", "since"):
+        if moment == "configure":
+            subprocess.run(["cmake", "-S", repo, "-B", repo / "build", "-G", "Ninja"], check=True, capture_output=True)
+        elif moment == there:
+            (repo / "libneeded").touch()
+    folder, done = campaign("-w", "rw", "-l", "ba")
+    assert "building later for rw" in done.stderr
+    if there == "never":
+        assert done.returncode == 4
+        why = "'later' cannot be built: later is not built: what it needs is missing"
+        assert {(row["status"], row["detail"]) for row in rows(folder)} == {("skipped", why)}
+    else:
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_program_of_a_package_is_not_built(campaign, recipe, repo):
+    recipe("rw", replace={"{apps}/rwbench": "of-a-package"})
+    folder, done = campaign("-w", "rw", "-l", "ba")
+    assert done.returncode == 4
+    why = "'of-a-package' is not installed: './run.sh' installs what workloads need"
+    assert {(row["status"], row["detail"]) for row in rows(folder)} == {("skipped", why)}
+
+
 def test_a_workload_is_built_when_it_is_not_there(campaign, recipe, repo):
     recipe("rw", replace={"{apps}/rwbench": "{apps}/built-now", "fixed_work": 'build = "make.sh"\nfixed_work'})
     (repo / "apps/make.sh").write_text('cp "$LOCKSWAP_APPS/rwbench" "$LOCKSWAP_APPS/built-now"\n')
@@ -484,6 +528,7 @@ def test_perf_output_is_understood():
     ("args", "says"),
     [
         (["-w", "nothing"], "no workload 'nothing'"),
+        (["--range", "list-rw"], "no workload of a campaign takes such locks: name one with -w"),
         (["-w", "rw", "-l", "foo"], "no rwlock 'foo'"),
         (["-w", "rw", "-t", "1,x"], "1,2,4,8"),
         (["-w", "rw", "-t", "0"], "1 or more"),
@@ -511,6 +556,55 @@ def test_perf_output_is_understood():
 def test_bad_input(lockswap, recipe, args, says):
     recipe("rw")
     assert says in one_line_error(lockswap.inside("compare", *args))
+
+
+def test_nothing_named_is_nothing_run(lockswap, recipe, repo):
+    recipe("rw")
+    recipe("other", replace={'tags = ["quick"]\n': "run_s = 3.0\n"})
+    recipe("rare", replace={'tags = ["quick"]': 'tags = ["long"]'})
+    before = list(repo.rglob("*"))
+    done = lockswap("compare", "-l", "ba", "-t", "1,4")
+    assert done.returncode == 2 and done.stdout == ""
+    first, quick, whole, *_ = done.stderr.splitlines()
+    assert first.startswith("lockswap: nothing was run: ")
+    assert re.split("  +", quick)[1:] == ["lockswap compare -l ba -t 1,4 --quick", "1 workload, 1 lock, 48 runs"]
+    # 7 rounds of 4 runs, with 1 and 4 threads; how long one of `rw` takes nobody knows.
+    assert re.split("  +", whole)[1:] == ["lockswap compare -l ba -t 1,4 -w all", "2 workloads, 1 lock, 112 runs"]
+    assert list(repo.rglob("*")) == before
+
+    recipe("rw", replace={"fixed_work = true": "fixed_work = true\nrun_s = 8.0"})
+    _, quick, whole, *_ = lockswap("compare", "-l", "ba", "-t", "1,4").stderr.splitlines()
+    # A quarter of the work: 24 runs each of 1/4 and 1 s, 3 checks of 1/2 s with 2 threads, and 0.2 s more for each.
+    assert quick.endswith("48 runs: about 1 minute")
+    # 28 runs each of 1 and 4 s, and of 3/8 and 3/2 s; 3 checks each of 2 and 3/4 s; 0.2 s more for each: 225 s.
+    assert whole.endswith("112 runs: about 4 minutes")
+
+
+def test_all_is_every_workload_but_those_by_name_only(lockswap, recipe, repo):
+    recipe("rw")
+    recipe("other", replace={'tags = ["quick"]\n': ""})
+    recipe("rare", replace={'tags = ["quick"]': 'tags = ["long"]'})
+    done = lockswap("compare", "-w", "all", "-l", "ba", "-t", "1", "-r", "1", "--out", "c", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert {row["workload"] for row in rows(repo / "c")} == {"rw", "other"}
+    assert "leaves out" not in done.stdout
+
+
+def test_a_quick_campaign_has_one_number_of_threads_and_says_what_it_leaves_out(lockswap, recipe, repo):
+    recipe("rw")
+    recipe("other", replace={'tags = ["quick"]\n': ""})
+    done = lockswap("compare", "--quick", "-l", "ba", "-r", "1", "--out", "c", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert {(row["workload"], row["threads"]) for row in rows(repo / "c")} == {("rw", "2")}
+    said = " ".join(done.stdout.split())
+    assert "leaves out other, and other numbers of threads: 'lockswap compare -w all' has them" in said
+
+
+def test_it_is_said_where_results_go_and_how_to_go_on(campaign, recipe):
+    recipe("rw")
+    _, done = campaign("-w", "rw", "-l", "ba")
+    assert "results go to results/c; Ctrl-C keeps what is measured" in done.stderr
+    assert "'lockswap compare --resume results/c' goes on" in done.stderr
 
 
 def test_an_existing_campaign_is_not_overwritten(lockswap, recipe, campaign):

@@ -10,12 +10,37 @@ import pytest
 from harness_support import NATIVE, ROOT, Lockswap, compile_c, one_line_error
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
+from lockswap.campaign.jobs import Choices, plan_jobs
+from lockswap.campaign.plan import runs_of
+from lockswap.campaign.request import Request
+from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.report.palette import FAR_APART
+from lockswap.run import cpus
+from lockswap.run.cpus import Cpu
 
 built = all(
     (ROOT / "build" / file).exists() for file in ("liblockswap.so", "bin/lockswap-registry", "bin/lockswap-meter")
 )
 pytestmark = pytest.mark.skipif(not built, reason="build/liblockswap.so is not built")
+
+
+@pytest.mark.parametrize(
+    ("request_", "least", "most"),
+    [
+        (Request(quick=True), 4, 6.5),
+        (Request(workloads=["all"], threads=[2, 8, 16], seconds=1, repeats=6), 40, 60),
+    ],
+    ids=["quick", "full"],
+)
+def test_the_campaigns_of_run_sh_take_as_long_as_it_says(monkeypatch, request_, least, most):
+    """On two processors, by their own plan: a lock or workload that is added must leave them in their time."""
+    monkeypatch.setattr(cpus, "cpus", lambda: [Cpu(number, 0, 0, number) for number in range(2)])
+    paths = Paths(ROOT, ROOT / "build")
+    jobs, _ = plan_jobs(paths, request_, Choices.of(Registry.load(paths), request_, {}))
+    checks = [job.recipe for job in jobs for _ in job.locks]
+    seconds = TimeEstimate(jobs).left(runs_of(jobs, request_.rounds), checks)
+    assert seconds is not None, "a recipe with fixed_work lacks run_s"
+    assert least <= seconds / 60 <= most
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,8 @@ def test_a_recipe_is_read(recipe):
         ("params.quick.count", "params.quick.size", "params.size"),
         ("params.default.count", "params.default.threads", "params.threads"),
         ("fixed_work = true", "fixed_work = 1", "true or false"),
+        ("fixed_work = true", "fixed_work = true\nrun_s = 0", "run_s: must be more than 0"),
+        ("fixed_work = true", "run_s = 2", "goes with fixed_work"),
         ("schema = 1", "schema = = 1", "rw.toml"),
         *(
             (WORKLESS, WORKLESS + f'\nwork = "{work}"', "metric[0].work")

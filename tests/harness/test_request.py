@@ -10,6 +10,7 @@ import tomli_w
 
 from lockswap.campaign.request import Request, with_options
 from lockswap.cli import cli
+from lockswap.findings.stats import MIN_PAIRS
 
 COMPARE = cli.commands["compare"]
 
@@ -40,6 +41,10 @@ EVERY_OPTION = (
     "--fail-below", "0.97", "--name", "n", "--out", "o", "--perf-record", "--pairs", "--markdown", "--warmup", "2",
     "--versus", "old -x", "--scan", "A=1,2", "--policy", "p.policy", "prog", "-x",
 )  # fmt: skip
+
+
+def test_a_quick_campaign_has_the_rounds_that_an_interval_needs():
+    assert asked("--quick").rounds == MIN_PAIRS and asked("--quick", "-r", "9").rounds == 9
 
 
 def test_what_is_stored_asks_for_the_same():

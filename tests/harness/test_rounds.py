@@ -1,5 +1,6 @@
 """Rounds: their order, when they end, and that ending by the width of intervals does not make claims out of noise."""
 
+import dataclasses
 import random
 from collections import Counter
 from types import SimpleNamespace
@@ -208,7 +209,20 @@ def test_the_time_left_is_unknown_until_a_fixed_amount_of_work_was_done_once():
 
 def test_the_time_left_of_runs_of_given_length_is_known_at_once():
     timed = job(False, LOCKS)
-    assert TimeEstimate([timed]).left({("w", 1): 4}, [timed.recipe]) == pytest.approx(5 * 2.5)
+    assert TimeEstimate([timed]).left({("w", 1): 4}, [timed.recipe]) == pytest.approx(5 * 2.2)
+
+
+def test_a_recipe_that_says_how_long_its_work_takes_is_believed_until_it_was_seen():
+    work = job(True, LOCKS)
+    recipe = dataclasses.replace(work.recipe, run_s=4.0, params={"records": 1000, "mode": "fast"})
+    short = dataclasses.replace(work, recipe=recipe, params={"records": 500, "mode": "fast", "OF_SCAN": "7"})
+    estimate = TimeEstimate([short])
+    # Half the records; a quarter and half of 8 threads.
+    assert estimate.left({("w", 2): 1}) == pytest.approx(0.5 + 0.2)
+    assert estimate.left({("w", 4): 10}) == pytest.approx(10 * 1.2)
+    estimate.saw(("w", 2), 9.0)
+    assert estimate.left({("w", 2): 1}) == pytest.approx(9)
+    assert estimate.left({("w", 4): 1}) == pytest.approx(1.2)  # more threads have more work
 
 
 def test_what_is_not_run_takes_no_time():

@@ -16,7 +16,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.text import words
-from lockswap.campaign import execution, probe, scan
+from lockswap.campaign import execution, offer, probe, scan
 from lockswap.campaign.jobs import Choices, plan_jobs
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.request import Request
@@ -24,17 +24,16 @@ from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings import gate, reading
 from lockswap.findings.advice import NO_PERF
 from lockswap.findings.findings import Findings
-from lockswap.findings.stats import MIN_PAIRS
 from lockswap.policy import arms
+from lockswap.recipes.reader import ALL
 from lockswap.records.folder import SCHEMA, Folder
 from lockswap.records.scrub import scrub
-from lockswap.report import terminal
+from lockswap.report import console, terminal
 from lockswap.run import extra_preload, machine, perf, preload_order, traces
 from lockswap.run.preload import clean_environment, ld_preload
 from lockswap.run.setup import Setup, check_tools
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-QUICK_REPEATS = MIN_PAIRS
 # What --until may cost when --budget does not say.
 BUDGET_MIN = 30.0
 
@@ -42,6 +41,8 @@ BUDGET_MIN = 30.0
 def run(request: Request, with_report: bool = True) -> int:
     """Start a campaign; the exit status, as the help of `compare` has it."""
     paths = Paths.find()
+    if offer.is_wanted(request):
+        return _offer(paths, request)
     now = datetime.now(UTC)
     if request.name is not None and not _NAME.fullmatch(request.name):
         raise UserError(f"--name '{request.name}': use letters, digits, '.', '-' and '_'")
@@ -55,6 +56,14 @@ def run(request: Request, with_report: bool = True) -> int:
     _probe(plan, request)
     folder.write_env(machine.environment(paths, Registry.load(paths).version, plan.setup.events))
     return _execute(plan, with_report, request.fail_below, request.markdown)
+
+
+def _offer(paths: Paths, request: Request) -> int:
+    choices = Choices.of(Registry.load(paths), request, arms.resolve(paths, request.policies))
+    campaigns = [(one, plan_jobs(paths, one, choices)[0]) for one in offer.offered(request)]
+    first, *rest = offer.lines(*campaigns, _command_line())
+    print(f"lockswap: {first}", *rest, sep="\n", file=sys.stderr)
+    return 2
 
 
 def resume(path: Path, with_report: bool = True) -> int:
@@ -94,6 +103,9 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     )
     check_tools(setup)
     jobs, hints = plan_jobs(paths, request, choices)
+    if request.quick and offer.is_wanted(replace(request, quick=False)):
+        whole, _ = plan_jobs(paths, replace(request, workloads=[ALL]), choices)
+        hints.append(offer.left_out(jobs, whole))
     scan.refuse_wrong_values(setup, dict.fromkeys(lock for job in jobs for lock in job.locks))
     ordered = ld_preload(paths.library, os.environ.get("LD_PRELOAD", ""), preload, first)
     for warning in preload_order.warnings(ordered, paths.library):
@@ -107,7 +119,6 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
     for problem in problems:
         print(f"lockswap: note: {problem}", file=sys.stderr)
     asked = [str(file) for file in policies.values()]  # --resume may stand in another folder
-    repeats = request.repeats or (QUICK_REPEATS if request.quick else 7)
     about = {"command_line": _command_line(), **about}
     if policies:
         about["policies"] = arms.texts(policies)
@@ -130,7 +141,7 @@ def _plan(paths: Paths, request: Request, folder: Folder, about: dict[str, Any])
         folder,
         setup,
         jobs,
-        repeats,
+        request.rounds,
         request.seed,
         about,
         until=request.until,
@@ -196,6 +207,12 @@ def _report(findings: Findings) -> Path:
 
 def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, markdown: bool = False) -> int:
     print(f"lockswap: {_plan_line(plan)}", file=sys.stderr)
+    where = console.short(plan.folder.path)
+    print(
+        f"lockswap: results go to {where}; Ctrl-C keeps what is measured, and "
+        f"'lockswap compare --resume {where}' goes on",
+        file=sys.stderr,
+    )
     if plan.setup.events is None:
         print(f"lockswap: note: {NO_PERF}", file=sys.stderr)
     _end_like_an_interrupt()
@@ -203,8 +220,7 @@ def _execute(plan: Plan, with_report: bool, fail_below: float | None = None, mar
         finished = execution.carry_out(plan, live)
     if not finished:
         print(
-            "lockswap: interrupted; what was measured is kept, and "
-            f"'lockswap compare --resume {plan.folder.path}' makes the rest",
+            f"lockswap: interrupted; what was measured is kept, and 'lockswap compare --resume {where}' makes the rest",
             file=sys.stderr,
         )
     rows = plan.folder.rows()
@@ -233,7 +249,8 @@ def _end_like_an_interrupt() -> None:
 
 def _plan_line(plan: Plan) -> str:
     """What is going to be done, and how long it takes."""
-    runs = plan.rounds().left()
+    earlier = plan.folder.rows()
+    runs = plan.rounds(earlier).left()
     guess = TimeEstimate(plan.jobs).left(runs, [job.recipe for job in plan.jobs for _ in job.locks])
     if plan.budget_s and guess is not None:
         guess = min(guess, plan.budget_s)
@@ -243,4 +260,4 @@ def _plan_line(plan: Plan) -> str:
             f" at least; then until every interval is within {100 * plan.until:g} %, "
             f"or {plan.budget_s / 60:g} minutes are spent"
         )
-    return terminal.plan_line(len(plan.jobs), plan.locks, sum(runs.values()), guess) + at_least
+    return terminal.plan_line(len(plan.jobs), plan.locks, sum(runs.values()), bool(earlier), guess) + at_least

@@ -106,9 +106,7 @@ class _Execution:
         paths = self.plan.setup.paths
         if recipe.program_present(paths.apps):
             return None
-        if recipe.build is None:
-            return f"'{recipe.missing_program(paths.apps)}' is not installed"
-        self.watcher.starts(f"building {recipe.name}", None)
+        self.watcher.starts(f"building {recipe.missing_program(paths.apps)} for {recipe.name}", None)
         return build(paths, recipe)
 
     def _check_all(self, rounds: Rounds) -> None:

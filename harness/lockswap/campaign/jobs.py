@@ -77,14 +77,14 @@ def plan_jobs(paths: Paths, request: Request, choices: Choices) -> tuple[list[Jo
         return [one for job in jobs for one in choices.given_to(job)], hints
     chosen = reader.choose(reader.load_all(paths.recipes), request.workloads, request.quick, choices.kinds)
     if not chosen:
-        raise UserError("there is no workload to run: apps/recipes has none, and no command follows '--'")
+        raise UserError("no workload of a campaign takes such locks: name one with -w, or give a command after '--'")
     return [job for recipe in chosen for job in choices.given_to(_job(recipe, request))], []
 
 
 def _job(recipe: Recipe, request: Request) -> Job:
     threads = tuple(request.threads or recipe.threads)
     if request.quick and not request.threads:
-        threads = few(threads)
+        threads = few(threads)[-1:]
     seconds = request.seconds or (max(1, recipe.seconds // 2) if request.quick else recipe.seconds)
     params = {**recipe.params, **(recipe.quick_params if request.quick else {})}
     return Job(recipe, threads, seconds, params)

@@ -15,6 +15,11 @@ from lockswap.run.outcome import Outcome
 from lockswap.run.setup import Setup
 
 
+def runs_of(jobs: Iterable[Job], repeats: int) -> dict[Key, int]:
+    """How many runs each workload and thread count takes; the program as it is runs twice a round."""
+    return {(job.recipe.name, threads): repeats * (len(job.locks) + 1) for job in jobs for threads in job.threads}
+
+
 @dataclass
 class Plan:
     """What runs, how often and how; execution.py carries it out."""

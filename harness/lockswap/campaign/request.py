@@ -27,6 +27,8 @@ DEFAULT_RWLOCKS, DEFAULT_MUTEXES, DEFAULT_FOLDER = "<rwlocks>", "<mutexes>", "<f
 PRELOAD_HELP = "Preload this library behind ours, in every run: 'jemalloc', 'tcmalloc', or a path."
 PRELOAD_FIRST_HELP = "Preload this library before ours: one that replaces clocks or locks itself, such as libfaketime."
 
+QUICK_ROUNDS = 6  # MIN_PAIRS of findings/stats.py, which is slow to load
+
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _AT_LEAST_1 = click.IntRange(min=1)
 
@@ -118,7 +120,7 @@ class Request:
 
     workloads: list[str] = _list(
         COMPARE, "--workload", "-w", read=_names, metavar="NAME",
-        help="Workload; several: a,b or repeated. Default: all but the long ones.",
+        help="Workload; several: a,b or repeated; 'all': every one that doesn't take long.",
     )  # fmt: skip
     locks: list[str] = _list(
         COMPARE, "--rwlock", "-l", read=_names, metavar="LOCK",
@@ -200,7 +202,9 @@ class Request:
         help="A server that does not end by then is killed and counts as hung. Default: 10.",
     )  # fmt: skip
 
-    quick: bool = _flag(LENGTH, "--quick", help="Only quick workloads, two thread counts, shorter runs, 6 rounds.")
+    quick: bool = _flag(
+        LENGTH, "--quick", help=f"Only quick workloads, one thread count, shorter runs, {QUICK_ROUNDS} rounds."
+    )
     threads: list[int] | None = _option(
         LENGTH, "--threads", "-t", read=_counts, metavar="N,N...", help="Thread counts. Default: the workload's own."
     )
@@ -273,6 +277,10 @@ class Request:
         RECORDS, "--perf-record",
         help="After the measured runs, one more for each figure under perf: summaries of futex calls and off-CPU time.",
     )  # fmt: skip
+
+    @property
+    def rounds(self) -> int:
+        return self.repeats or (QUICK_ROUNDS if self.quick else 7)
 
     @classmethod
     def from_command_line(cls, given: Mapping[str, Any]) -> Self:

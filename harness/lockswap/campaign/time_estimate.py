@@ -6,11 +6,14 @@ from lockswap.campaign.job import Job
 from lockswap.campaign.rounds import Key
 from lockswap.recipes.recipe import Recipe
 
-_START_S = 0.5  # what a run takes beside its seconds
+_START_S = 0.2  # what a run takes beside its seconds: 0.1 to 0.4 here
 
 
 class TimeEstimate:
-    """Foretells how long runs take. A program with a fixed amount of work is unknown (None) until it has run once."""
+    """Foretells how long runs take.
+
+    Of a program with a fixed amount of work whose recipe doesn't say it that is unknown (None) until it has run once.
+    """
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self.jobs = {job.recipe.name: job for job in jobs}
@@ -20,14 +23,14 @@ class TimeEstimate:
 
     def expect(self, key: Key) -> float | None:
         """Seconds of a run."""
-        others = [time for other, times in self.seen.items() if other[0] == key[0] for time in times]
-        for times in (self.seen.get(key), others):
-            if times:
-                return sum(times) / len(times)
         job = self.jobs[key[0]]
-        if job.recipe.fixed_work:
-            return _mean(self.seen_check.get(key[0]))
-        return job.seconds + _START_S
+        guess = job.recipe.guess_s(key[1], job.seconds, job.params)
+        others = [time for other, times in self.seen.items() if other[0] == key[0] for time in times]
+        if times := self.seen.get(key):
+            return _mean(times)
+        if others and (guess is None or not job.recipe.fixed_work):  # else it depends on the number of threads
+            return _mean(others)
+        return _mean(self.seen_check.get(key[0])) if guess is None else guess + _START_S
 
     def saw(self, key: Key, took: float) -> None:
         self.spent += took
@@ -35,11 +38,12 @@ class TimeEstimate:
 
     def check(self, recipe: Recipe) -> float | None:
         """Seconds of a run that counts what is taken."""
-        seen = _mean(self.seen_check.get(recipe.name))
-        if seen is not None or recipe.fixed_work:
-            return seen
-        job = self.jobs[recipe.name]
-        return (job.seconds if job.user_command else recipe.lock_check.seconds) + _START_S
+        if times := self.seen_check.get(recipe.name):
+            return _mean(times)
+        job, check = self.jobs[recipe.name], recipe.lock_check
+        threads, seconds = (job.threads[0], job.seconds) if job.user_command else (check.threads, check.seconds)
+        guess = recipe.guess_s(threads, seconds, {**job.params, **check.params})
+        return None if guess is None else guess + _START_S
 
     def saw_check(self, recipe: Recipe, took: float) -> None:
         self.seen_check.setdefault(recipe.name, []).append(took)

@@ -9,11 +9,47 @@ from lockswap.recipes.recipe import Recipe
 from lockswap.records.scrub import scrub
 from lockswap.run import machine, setup
 
+_ONLY_IN_CHECKOUT = "cannot be built by an installation; use a checkout, there './run.sh' builds it"
+
 
 def build(paths: Paths, recipe: Recipe) -> str | None:
-    """Run a recipe's build script; None, or why the program is not there afterwards."""
-    if paths.installed_commit is not None:
-        return "cannot be built by an installation; use a checkout, there './run.sh' builds it"
+    """Make a recipe's program: by its script, or by CMake if it's ours. None, or why there is none afterwards."""
+    program = recipe.missing_program(paths.apps)
+    in_checkout = paths.installed_commit is None
+    if recipe.build is None:
+        if recipe.is_ours(program) and in_checkout and (paths.build / "CMakeCache.txt").is_file():
+            return _by_cmake(paths, recipe, program)
+        cure = ": './run.sh' installs what workloads need" if in_checkout else ""
+        return f"'{program}' is not installed{cure}"
+    return _by_script(paths, recipe) if in_checkout else _ONLY_IN_CHECKOUT
+
+
+def _by_cmake(paths: Paths, recipe: Recipe, program: str) -> str | None:
+    """Build one target. If there is none by this name, what it needs may have been installed since: configure again."""
+    make = ["cmake", "--build", paths.build, "--target", program, "--parallel", str(os.cpu_count())]
+    said = ""
+    for command in (make, ["cmake", paths.build], make):
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            return f"'{program}' cannot be built: {error}"
+        said += done.stdout
+        if done.returncode == 0 and recipe.program_present(paths.apps):
+            return None
+    # CMake says of a program that it leaves out why it does so.
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    left_out = [line.removeprefix("-- ") for line in lines if line.startswith("-- ") and program in line]
+    return f"'{program}' cannot be built: {scrub((left_out or lines or ['no output'])[-1], paths.root)}"
+
+
+def _by_script(paths: Paths, recipe: Recipe) -> str | None:
     script = paths.root / "apps" / (recipe.build or "")
     if not script.is_file():
         return f"its build script apps/{recipe.build} is not there"

@@ -23,6 +23,7 @@ AGGREGATES = ("first", "last", "sum", "max", "min", "mean")
 STREAMS = ("stdout", "stderr", "both", "server")
 TAGS = ("quick", "long", "extra")
 
+ALL = "all"  # in place of a name: every workload but those by name only
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _FACTOR = re.compile(r"\{(\w+)\}|([0-9]+(?:\.[0-9]+)?)")
 
@@ -57,8 +58,10 @@ def choose(
     """The workloads of a campaign: those named, or all that take locks of these kinds but those by name only (with
     `quick`: the quick ones). What is about rwlocks comes first.
 
-    The name of a recipe with variants stands for all of them.
+    The name of a recipe with variants stands for all of them, and ALL for what a campaign has that isn't quick.
     """
+    if names == [ALL]:
+        names, quick = [], False
     if not names:
         wanted = [r for r in recipes.values() if not r.by_name and set(r.takes) & set(kinds) and (r.quick or not quick)]
         return sorted(wanted, key=lambda recipe: recipe.takes[0] != RWLOCK)
@@ -94,6 +97,8 @@ class _Reader:
         name = top.take("name", str, required=True)
         if not _NAME.fullmatch(name):
             self.fail("name", "may have letters, digits, '-' and '_' only")
+        if name == ALL:
+            self.fail("name", f"'{ALL}' stands for all workloads")
         if name != self.path.stem:
             self.fail("name", f"is '{name}', but the file is called '{self.path.name}'")
         params, quick_params = self._params(top)
@@ -120,6 +125,7 @@ class _Reader:
             threads_label=top.take("threads_label", str, default="threads"),
             seconds=top.take("seconds", int, default=2),
             fixed_work=top.take("fixed_work", bool, default=False),
+            run_s=top.take("run_s", float),
             params=params,
             quick_params=quick_params,
             variants=tuple(self._variant(table) for table in top.tables("variant")),
@@ -155,6 +161,8 @@ class _Reader:
                 self.fail("tags", str(unknown("tag", tag, TAGS)))
         if not recipe.takes or set(recipe.takes) - set(KINDS):
             self.fail("takes", f"must be a list of at least one of: {', '.join(KINDS)}")
+        if recipe.run_s is not None and not (recipe.fixed_work and recipe.run_s > 0):
+            self.fail("run_s", "must be more than 0, and goes with fixed_work")
         if recipe.seconds < 1:
             self.fail("seconds", "must be 1 or more")
         known = {*BUILT_IN, *recipe.params}

@@ -14,6 +14,7 @@ from lockswap.recipes.server import Server
 BUILT_IN = ("threads", "seconds", "tmp", "apps", "port")
 # Kinds of locks that a workload may take, and how many of them are called.
 KINDS = {RWLOCK: "rwlocks", MUTEX: "mutexes", RANGE: "range locks"}
+GUESSED_THREADS = 8
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 
 
@@ -98,6 +99,7 @@ class Recipe:
     threads_label: str = "threads"
     seconds: int = 2
     fixed_work: bool = False
+    run_s: float | None = None  # of fixed work: a guess at the length of a run; see guess_s
     params: Mapping[str, Any] = field(default_factory=dict)
     quick_params: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
@@ -123,6 +125,19 @@ class Recipe:
             return self.timeout
         return 60.0 if self.fixed_work else 30.0 + 5.0 * seconds
 
+    def guess_s(self, threads: int, seconds: int, params: Mapping[str, Any]) -> float | None:
+        """Seconds that a run takes, before any has been seen; None if the recipe doesn't say it.
+
+        `run_s` is of the default parameters and GUESSED_THREADS threads; each thread has its own work.
+        """
+        if not self.fixed_work:
+            return seconds
+        if self.run_s is None:
+            return None
+        sizes = {name: size for name, size in self.params.items() if isinstance(size, int | float) and size}
+        share = math.prod(params[name] / size for name, size in sizes.items() if isinstance(params[name], int | float))
+        return self.run_s * share * threads / GUESSED_THREADS
+
     def fill(self, words: tuple[str, ...], values: Mapping[str, Any]) -> list[str]:
         return [fill(word, values) for word in words]
 
@@ -134,6 +149,10 @@ class Recipe:
             if shutil.which(program) is None:
                 return Path(program).name
         return None
+
+    def is_ours(self, program: str) -> bool:
+        """Whether it's one of build/apps, by its name, and not one of PATH."""
+        return f"{{apps}}/{program}" in (self.command[0], *(self.server.command[:1] if self.server else ()))
 
     def program_present(self, apps: Path) -> bool:
         return self.missing_program(apps) is None

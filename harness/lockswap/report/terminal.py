@@ -105,7 +105,8 @@ def _where(findings: Findings, page: Path | None) -> str:
     return f"Report: {short(page)}" if page else f"Raw data: {short(findings.folder)}"
 
 
-def plan_line(jobs: int, locks: list[str], runs: int, seconds: float | None) -> str:
+def plan_line(jobs: int, locks: list[str], runs: int, resumed: bool, seconds: float | None) -> str:
     """`seconds` None: nobody knows yet."""
     long = "whose length the first will show" if seconds is None else f"about {duration(seconds)}"
-    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {plural(runs, 'run')}, {long}"
+    todo = plural(runs, "run") + (" left" if resumed else "")
+    return f"{plural(jobs, 'workload')}, locks {', '.join(locks)}: {todo}, {long}"
