@@ -1,5 +1,5 @@
-"""Explores a sixty-fourth of the cases at their full bounds, each for 20 s of processor time at most. That is always the
-same one; another one, or all of them: lockswap-explore run [--slice K/64].
+"""Explores a sixty-fourth of the cases at their full bounds, each for 20 s of processor time at most. It is always
+the same sixty-fourth; for another one, or all: lockswap-explore run [--slice K/64].
 
 full_bounds.py BUILD-DIRECTORY"""
 

@@ -165,10 +165,12 @@ std::uint64_t Observer::state() const {
   std::uint64_t h = (lost_ ? 1 : 0) | (forked_ ? 2 : 0) | (claims_.readers_exclude ? 4 : 0);
   for (const Thread& t : threads_) {
     if (!t.waits) continue;
-    const auto arrival = static_cast<std::uint64_t>(claims_.fifo_writers ? t.arrival : t.arrival != 0);
+    const auto arrival =
+        static_cast<std::uint64_t>(claims_.fifo_writers ? t.arrival : t.arrival != 0);
     const auto phases = static_cast<std::uint64_t>(claims_.phase_fair ? t.phases : 0);
     const bool is_next = claims_.sleeping_readers_next && t.is_next;
-    h = mix(h + static_cast<std::uint64_t>(&t - threads_.data()), arrival << 32 | phases << 1 | (is_next ? 1 : 0));
+    h = mix(h + static_cast<std::uint64_t>(&t - threads_.data()),
+            arrival << 32 | phases << 1 | (is_next ? 1 : 0));
   }
   for (const Ghost& g : ghosts_)
     h = mix(h, (g.is_write ? 8 : 0) | (g.holds ? 16 : 0));

@@ -131,8 +131,8 @@ bool has_same_states(const Case& c, const Bounds& bounds, const Limits& limits, 
   method.reduced = false;
   const Outcome o = explore(c, bounds, limits, method);
   const bool ends = o.exhausted && reduced.exhausted;
-  const bool same = ends ? o.final_states == reduced.final_states
-                         : o.failure.empty() == reduced.failure.empty();
+  const bool same =
+      ends ? o.final_states == reduced.final_states : o.failure.empty() == reduced.failure.empty();
   std::printf("    unreduced: %llu executions %.2f s, %zu final states, reduced %zu: %s\n",
               static_cast<unsigned long long>(o.executions), o.seconds, o.final_states.size(),
               reduced.final_states.size(),
@@ -178,7 +178,8 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
                 : samples          ? name_of(method.schedule)
                 : o.exhausted      ? "exhausted"
                                    : "not finished");
-    if (options.compare && !samples) failed += has_same_states(c, bounds, limits, method, o) ? 0 : 1;
+    if (options.compare && !samples)
+      failed += has_same_states(c, bounds, limits, method, o) ? 0 : 1;
     if (!o.failure.empty()) {
       print_trace(c, bounds, o.replay, method.memory);
       std::printf("    repeat it: lockswap-explore replay %s%s %s %s\n",

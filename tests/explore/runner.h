@@ -17,7 +17,7 @@ struct Method {
   MemoryModel memory = MemoryModel::c11;
   Schedule schedule = Schedule::dfs;
   std::uint64_t seed = 1;
-  int depth = 5;  // of pct
+  int depth = 5;        // of pct
   bool reduced = true;  // of dfs: not twice from the same state
 };
 

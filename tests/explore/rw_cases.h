@@ -37,8 +37,8 @@ static_assert(kFull.preemptions >= 2 && kFull.stale >= 2);
 
 class RwBuilder {
  public:
-  // A line of rw_list.def, with all its forms. The wait policy yield is the source of spin, and what
-  // differs is below P::await, so nothing is explored under its name.
+  // A line of rw_list.def, with all its forms. The wait policy yield is the source of spin and
+  // differs below P::await alone, so nothing is explored under its name.
   template <template <class, class> class Core, ListWords kWords>
   void add_line(const std::string& name) {
     using Any = Core<Explored, Spin<Explored>>;

@@ -93,13 +93,13 @@ std::uint64_t Machine::load(int location, Order order, const Site& site) {
   if (const std::uint64_t* own = memory_.forwarded(current_, location); own != nullptr) {
     if (is_traced()) trace_access(Op::load, location, order, site, "-> %#lx (its own)", *own);
     adds(*own);
-    tells(*own);
+    returns(*own);
     return *own;
   }
   const int index = choose_write(location, order);
   memory_.read(current_, location, index, order);
   const std::uint64_t v = memory_.value(location, index);
-  tells(v);
+  returns(v);
   if (is_traced())
     trace_access(Op::load, location, order, site, "-> %#lx%s", v,
                  index != memory_.newest(location) ? " (stale)" : "");
@@ -200,7 +200,7 @@ void Machine::finish_update(Op op, int location, int read, std::uint64_t value, 
   const bool between = read != memory_.newest(location);
   const std::uint64_t old = memory_.value(location, read);
   memory_.read(current_, location, read, order);
-  tells(old);
+  returns(old);
   append(location, read, value, order, true);
   if (is_traced())
     trace_access(op, location, order, site, "%#lx -> %#lx%s", old, value,
@@ -240,7 +240,7 @@ bool Machine::compare_exchange(int location, std::uint64_t& expected, std::uint6
     return true;
   }
   memory_.read(current_, location, index, relaxed);
-  tells(seen);
+  returns(seen);
   if (is_traced())
     trace_access(Op::compare_exchange, location, relaxed, site,
                  "fails, expected %#lx, found %#lx%s", expected, seen,

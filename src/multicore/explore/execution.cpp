@@ -85,7 +85,7 @@ void Machine::reset(const Scenario& scenario) {
     t.patient = t.impatient = t.lost_place = false;
     t.patience_over = 0;
     t.asleep_since = 0;
-    t.told = 0;
+    t.results = 0;
     t.sleeps = {};
     t.generation = 0;
     t.place = static_cast<unsigned>(i);
@@ -173,7 +173,7 @@ std::uint32_t Machine::place(std::uint32_t places) {
 bool Machine::happens() {
   const bool does = search.choose(2) == 1;
   adds(does ? 1 : 0);
-  tells(does ? 1 : 0);
+  returns(does ? 1 : 0);
   return does;
 }
 

@@ -41,7 +41,7 @@ struct Scenario {
   std::function<void(int)> body;        // thread i
   std::function<void(int)> after_fork;  // thread i, created in a forked child
   std::function<void()> finish;         // alone, after all have ended
-  // A hash of what decides what may happen, or fail, and that no thread was told by the machine
+  // A hash of what decides what may happen, or fail, and that no operation of the machine returns
   // (state.cpp). Without this, executions go on from states that were met before.
   std::function<std::uint64_t()> state;
 };
@@ -79,7 +79,7 @@ class Machine {
   std::uint64_t mutated = 0;                             // how often the mutation's place was met
   std::vector<std::string>* trace = nullptr;             // not null: what happens is written there
   std::function<std::string(const void* atom)> what_is;  // for the trace: "slot 2"
-  Sites* sites = nullptr;                  // not null: places with an order are collected there
+  Sites* sites = nullptr;  // not null: places with an order are collected there
 
   // --- the calling virtual thread
   int current() const { return current_; }
@@ -208,7 +208,7 @@ class Machine {
   // The CPU, or node, that the thread is on: its own number's at first; it may move at each look.
   std::uint32_t place(std::uint32_t places);
 
-  // --- what the calling thread is told, for fingerprints of states
+  // --- the past of the calling thread, for fingerprints of states
   void adds(std::uint64_t what) { memory_.adds_to_past(current_, what); }
   // Threads share data behind the machine's back, as the arena's. Its state follows from the order
   // of the visits; `last` belongs to it, and is 0 at first.
@@ -296,7 +296,7 @@ class Machine {
     bool lost_place;            // a sleep ended without a wake-up
     int patience_over;          // when the patience of a wait was over last; see moments_
     std::uint64_t writes_seen;  // aside
-    std::uint64_t told;         // a hash of the values that it was told, if final_states are kept
+    std::uint64_t results;      // a hash of what operations returned, if final_states are kept
   };
 
   Thread& me() { return threads_[current_]; }
@@ -316,9 +316,9 @@ class Machine {
   std::uint64_t final_state() const;
   SeenStates::Left left() const;
   bool was_here();
-  void tells(std::uint64_t value) {
+  void returns(std::uint64_t value) {
     if (final_states != nullptr) [[unlikely]]
-      me().told = mix(me().told, value);
+      me().results = mix(me().results, value);
   }
   bool let_time_pass();
   // Where each thread is that has not ended.

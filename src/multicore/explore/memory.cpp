@@ -2,7 +2,7 @@
 
 namespace lockswap::explore {
 namespace {
-// What a thread does that no write tells of: any numbers.
+// What a thread does beside writes: any numbers.
 constexpr std::uint64_t kDelays = 11;
 constexpr std::uint64_t kHandsOn = 12;
 }  // namespace

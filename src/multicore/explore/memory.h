@@ -128,9 +128,7 @@ class Memory {
   // A hash of all that the thread has done, and of what it has seen of others: from that follows
   // where it is in its program, and what it knows.
   std::uint64_t past(int thread) const { return pasts_[thread]; }
-  void adds_to_past(int thread, std::uint64_t what) {
-    pasts_[thread] = mix(pasts_[thread], what);
-  }
+  void adds_to_past(int thread, std::uint64_t what) { pasts_[thread] = mix(pasts_[thread], what); }
   // The thread goes on with all that `count` threads have done behind it, and they begin as its.
   void unite_pasts(int thread, int count);
   // A hash of the writes of all atoms, in their orders, and of what else there is in this memory.

@@ -72,7 +72,8 @@ bool Mutation::at(Op o, Order order_there, const Site& s) const {
 
 void Sites::add(Op op, Order order, const Site& site) {
   const std::uint64_t line = std::uint64_t{site.line()} << 32 | std::uint64_t{site.column()} << 16;
-  const std::uint64_t what = line | static_cast<std::uint64_t>(op) << 8 | static_cast<unsigned>(order);
+  const std::uint64_t what =
+      line | static_cast<std::uint64_t>(op) << 8 | static_cast<unsigned>(order);
   if (!known_.insert(mix(reinterpret_cast<std::uintptr_t>(site.file_name()), what)).second) return;
   // Another translation unit may have the same name at another address.
   const auto is_there = [&](const Mutation& m) { return m.at(op, order, site); };

@@ -11,7 +11,7 @@ void Machine::point() {
     fail("livelock: more than %d steps:%s", kMostSteps, whereabouts().c_str());
   }
   let_others();
-  adds(1);  // some steps tell the thread nothing, as a fence
+  adds(1);  // some steps return nothing, as a fence
 }
 
 // Goes on with the thread that is chosen; returns when that is the calling thread.

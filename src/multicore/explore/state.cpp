@@ -1,16 +1,16 @@
 // What makes a state of the machine, for SeenStates: all that decides what may happen from here on.
 //
 // A thread's program is deterministic, so where a thread is and what it knows follows from what the
-// machine has told it so far. That is its past (Memory::past): each step, each write that it read,
-// each write of its own and the one before it in modification order, each result of a wait. A write is known
-// by the past of its thread, so a past holds those of others, and with them all views. What is left
-// are the orders of the writes of each atom, what others do to a thread that waits, rounds in which
-// time passes, and what the scenario has of its own (Scenario::state).
+// machine's operations have returned to it. That is its past (Memory::past): each step, each write
+// that it read, each write of its own and the one before it in modification order, each result of a
+// wait. A write is known by the past of its thread, so a past holds those of others, and with them
+// all views. What is left are the orders of the writes of each atom, what others do to a thread
+// that waits, rounds in which time passes, and what the scenario has of its own (Scenario::state).
 //
-// Whatever a thread is told must be added to its past: a result that is missing there lets the
+// Whatever an operation returns must be added to the past: a result that is missing there lets the
 // search take two states for one. Machine::adds does that, and `visits` for data that threads share
-// without the machine. explore_reduction_test and `run --final-states` compare what is reached with
-// what is reached without any reduction.
+// without the machine. `lockswap-explore run --compare` compares what is reached with what is
+// reached without any reduction.
 #include "multicore/explore/machine.h"
 
 namespace lockswap::explore {
@@ -67,11 +67,11 @@ bool Machine::was_here() {
          search.has_seen(fingerprint(), left());
 }
 
-// By values alone, so without any of the above: what each thread was told, and what is left.
+// By values alone, so without any of the above: what operations returned, and what is left.
 std::uint64_t Machine::final_state() const {
   std::uint64_t h = 0;
   for (int i = 0; i < count_; ++i)
-    h = mix(h, threads_[i].told);
+    h = mix(h, threads_[i].results);
   // Not by address: some atoms lie elsewhere when the same case is explored again.
   std::uint64_t sum = 0;
   for (int i = 0; i < memory_.count(); ++i)

@@ -17,8 +17,8 @@ bool may_pass(const Deadline* d) {
   return d != nullptr && d->at.tv_sec != kNever.at.tv_sec && !is_idle(d);
 }
 
-// What a thread is told that no write tells of.
-enum Told : std::uint64_t {
+// What an operation returns beside values of atoms.
+enum Result : std::uint64_t {
   kDeadlineOver = 21,
   kPatienceOver,
   kNotYet,
@@ -111,7 +111,7 @@ bool Machine::await(const Condition& c, Order declared, const Deadline* deadline
   }
   if (index != newest) --left_.stale;
   memory_.read(current_, c.location, index, order);
-  tells(memory_.value(c.location, index));
+  returns(memory_.value(c.location, index));
   if (is_traced())
     trace_access(Op::await, c.location, order, site, "-> %#lx%s", memory_.value(c.location, index),
                  index != newest ? " (stale)" : "");
@@ -137,7 +137,7 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   if (static_cast<std::uint32_t>(memory_.value(location, index)) != low_half) {
     if (is_traced()) note("does not sleep: %s has changed", atom_name(location).c_str());
     came_back(memory_.address_of(location));
-    tells(kChanged);
+    returns(kChanged);
     return Parked::changed;
   }
   if (is_traced()) {
@@ -161,14 +161,14 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   t.idle = t.idle_over = false;
   if (t.woken) {
     adds(kWoken);
-    tells(kWoken);
+    returns(kWoken);
     return Parked::woken;
   }
   t.lost_place = true;
   if (idle_over) {
     note("has waited for long enough");
     adds(kWaitedLongEnough);
-    tells(kWaitedLongEnough);
+    returns(kWaitedLongEnough);
     return Parked::timed_out;
   }
   enum class By : std::uint8_t { time, impatience, chance };
@@ -181,13 +181,13 @@ Parked Machine::park(int location, std::uint32_t low_half, std::uint32_t channel
   if (by != By::chance) {
     if (by == By::time) time_out();
     if (by == By::impatience) lose_patience();
-    tells(kDeadlineOver);
+    returns(kDeadlineOver);
     return Parked::timed_out;
   }
   --left_.spurious;
   note("wakes up for no reason");
   adds(kStrayWake);
-  tells(kWoken);
+  returns(kWoken);
   return Parked::woken;
 }
 
@@ -233,7 +233,7 @@ std::uint32_t Machine::unpark(const void* address, std::uint32_t channels, const
          location != Memory::kFull ? atom_name(location).c_str() : "what nobody has touched");
   }
   adds(mix(woken, static_cast<std::uint64_t>(only)));
-  tells(woken);
+  returns(woken);
   return woken;
 }
 
@@ -292,7 +292,7 @@ bool Machine::passed(const Deadline& deadline) {
   Thread& t = me();
   if (!t.expired && left_.timeouts > 0 && search.choose(2) == 1) time_out();
   adds(t.expired ? kDeadlineOver : kNotYet);
-  tells(t.expired ? 1 : 0);
+  returns(t.expired ? 1 : 0);
   return t.expired;
 }
 
