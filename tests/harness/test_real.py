@@ -25,20 +25,20 @@ pytestmark = pytest.mark.skipif(not built, reason="build/liblockswap.so is not b
 
 
 @pytest.mark.parametrize(
-    ("request_", "least", "most"),
+    ("asked_for", "least", "most"),
     [
         (Request(quick=True), 4, 6.5),
         (Request(workloads=["all"], threads=[2, 8, 16], seconds=1, repeats=6), 40, 60),
     ],
     ids=["quick", "full"],
 )
-def test_the_campaigns_of_run_sh_take_as_long_as_it_says(monkeypatch, request_, least, most):
+def test_the_campaigns_of_run_sh_take_as_long_as_it_says(monkeypatch, asked_for, least, most):
     """On two processors, by their own plan: a lock or workload that is added must leave them in their time."""
     monkeypatch.setattr(cpus, "cpus", lambda: [Cpu(number, 0, 0, number) for number in range(2)])
     paths = Paths(ROOT, ROOT / "build")
-    jobs, _ = plan_jobs(paths, request_, Choices.of(Registry.load(paths), request_, {}))
+    jobs, _ = plan_jobs(paths, asked_for, Choices.of(Registry.load(paths), asked_for, {}))
     checks = [job.recipe for job in jobs for _ in job.locks]
-    seconds = TimeEstimate(jobs).left(runs_of(jobs, request_.rounds), checks)
+    seconds = TimeEstimate(jobs).left(runs_of(jobs, asked_for.rounds), checks)
     assert seconds is not None, "a recipe with fixed_work lacks run_s"
     assert least <= seconds / 60 <= most
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lockswap.campaign.execution import _Execution
-from lockswap.campaign.job import Job
+from lockswap.campaign.job import Job, quick_count
 from lockswap.campaign.rounds import Rounds, turns
 from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings.loading import workload_of
@@ -16,6 +16,8 @@ from lockswap.findings.measured import Workload
 from lockswap.findings.precision import width
 from lockswap.recipes.recipe import LockCheck, Recipe
 from lockswap.records.row import Row
+from lockswap.run import cpus
+from lockswap.run.cpus import Cpu
 
 LOCKS = ["none", "pthread", "ba"]
 INFO = {
@@ -205,6 +207,13 @@ def test_the_time_left_is_unknown_until_a_fixed_amount_of_work_was_done_once():
     assert estimate.left(runs) == pytest.approx(10)
     estimate.saw(("w", 2), 2.0)
     assert estimate.left(runs) == pytest.approx(5 + 20)
+
+
+@pytest.mark.parametrize(("usable", "count"), [(1, 4), (2, 8), (4, 8), (64, 8)])
+def test_a_quick_campaign_has_up_to_four_threads_a_processor(monkeypatch, usable, count):
+    monkeypatch.setattr(cpus, "cpus", lambda: [Cpu(number, 0, 0, number) for number in range(usable)])
+    assert quick_count((1, 2, 4, 8)) == (count,)
+    assert quick_count((1000,)) == (1000,)
 
 
 def test_the_time_left_of_runs_of_given_length_is_known_at_once():

@@ -65,9 +65,7 @@ def _describe(server: Server) -> dict[str, Any]:
     return asdict(server) | {"command": [from_here(word) for word in server.command]}
 
 
-def few(threads: tuple[int, ...]) -> tuple[int, ...]:
-    """For --quick: one count that the machine has CPUs for, and the largest up to four times as many."""
+def quick_count(threads: tuple[int, ...]) -> tuple[int]:
+    """For --quick: the largest up to four times as many as there are CPUs."""
     usable = len(cpus.cpus())
-    fitting = [count for count in threads if count <= usable] or [min(threads)]
-    crowded = [count for count in threads if usable < count <= 4 * usable]
-    return tuple(dict.fromkeys([max(fitting), *([max(crowded)] if crowded else [])]))
+    return (max((count for count in threads if count <= 4 * usable), default=min(threads)),)

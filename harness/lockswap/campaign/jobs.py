@@ -9,7 +9,7 @@ from lockswap.base.errors import UserError
 from lockswap.base.paths import Paths
 from lockswap.base.registry import Registry
 from lockswap.base.selection import named, parse, range_labels, with_conds
-from lockswap.campaign.job import Job, few
+from lockswap.campaign.job import Job, quick_count
 from lockswap.campaign.request import Request
 from lockswap.campaign.scan import Scan
 from lockswap.campaign.user_command import user_job
@@ -84,7 +84,7 @@ def plan_jobs(paths: Paths, request: Request, choices: Choices) -> tuple[list[Jo
 def _job(recipe: Recipe, request: Request) -> Job:
     threads = tuple(request.threads or recipe.threads)
     if request.quick and not request.threads:
-        threads = few(threads)[-1:]
+        threads = quick_count(threads)
     seconds = request.seconds or (max(1, recipe.seconds // 2) if request.quick else recipe.seconds)
     params = {**recipe.params, **(recipe.quick_params if request.quick else {})}
     return Job(recipe, threads, seconds, params)

@@ -10,7 +10,7 @@ from pathlib import Path
 from lockswap.base.choice import MUTEX, RANGE, RWLOCK, VERSUS
 from lockswap.base.errors import UserError
 from lockswap.base.text import words
-from lockswap.campaign.job import Job, few
+from lockswap.campaign.job import Job, quick_count
 from lockswap.campaign.request import Request
 from lockswap.recipes.recipe import LockCheck, Metric, Recipe
 from lockswap.recipes.server import Ready, Server, signal_of
@@ -103,7 +103,7 @@ def _job(request: Request, command: list[str], tested: Path, server: Server | No
         )
     threads = tuple(request.threads or ((1, 2, 4, 8) if scales else (1,)))
     if request.quick and not request.threads:
-        threads = few(threads)
+        threads = quick_count(threads)
     metrics = tuple(_metric(text, index, request.better) for index, text in enumerate(request.metrics))
     what = "load" if server else "command"
     recipe = Recipe(
