@@ -14,7 +14,8 @@ from graph import Graph, classes_of
 from imports import Modules, is_cpp
 from state import git
 
-BUDGET = 200.0  # CPU seconds for the entries, and for compiling what they run
+# CPU seconds for the entries, and for compiling what they run: if something compiled changed, and if not.
+BUDGET, BUDGET_OF_PYTHON = 200.0, 100.0
 OTHERS = 0.2  # of that at most for what only runs the library in which a lock has changed
 COMPILING = 3.0  # CPU seconds of a unit
 MOST_TRIED = 2  # locks
@@ -123,7 +124,7 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
         scripts = scripts_of(entry, root)
         parts = {part for part, made in changed_parts.items() if made.intersection(targets)}
         if entry.kind == "pytest" and not parts:
-            targets = []  # it takes what is there
+            targets = [name for name in targets if not (graph.build / name).exists()]  # it takes what is there
         found.targets[entry.name] = targets
         found.units[entry.name] = {unit for unit in graph.objects_of(targets) - library if unit in dirty}
         if everything or f"tests/{entry.folder}" in folders or any(modules.reaches(s, names) for s in scripts):
@@ -140,7 +141,7 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
     return found
 
 
-def choose(found: Reached, known: costs.Costs, budget: float = BUDGET) -> list[Entry]:
+def choose(found: Reached, known: costs.Costs, budget: float) -> list[Entry]:
     """Of those that `./run.sh test` has: the cheapest first, the nearer ones before the others. What must be compiled
     for an entry counts, too, once."""
     chosen, spent, compiled = [], 0.0, set()

@@ -206,7 +206,7 @@ def test_a_locks_header_reaches_that_lock_first(tree):
     found = reached(tree, "src/locks/rw/ba.h")
     assert names(found.first) == ["stress/ba/park", "stress/ba/park/full"]
     assert names(found.others) == ["life/loader"]  # not the other lock's
-    assert names(changed.choose(found, {})) == ["stress/ba/park", "life/loader"]
+    assert names(changed.choose(found, {}, 200)) == ["stress/ba/park", "life/loader"]
 
 
 def test_a_common_source_reaches_what_the_library_runs(tree):
@@ -242,7 +242,7 @@ def test_the_choice_keeps_to_its_budget(tree):
     found = reached(tree, "src/registry/config.h")
     known = {("test", "ctest:stress/ba/park"): 90.0, ("test", "ctest:stress/pf-t/park"): 150.0}
     known["test", "ctest:life/loader"] = 5.0
-    assert names(changed.choose(found, known)) == ["life/loader", "stress/ba/park"]
+    assert names(changed.choose(found, known, 200)) == ["life/loader", "stress/ba/park"]
 
 
 # --- what starts the tests
