@@ -29,7 +29,8 @@ struct Busy {
   [[gnu::noinline]] static Parked wait_once(A& atom, Order order, typename A::value_type seen,
                                             std::uint32_t, const Deadline* deadline) noexcept {
     const auto differs = [seen](typename A::value_type v) { return v != seen; };
-    return P::await(Pauses::pause(), atom, order, differs, deadline) ? Parked::changed : Parked::timed_out;
+    return P::await(Pauses::pause(), atom, order, differs, deadline) ? Parked::changed
+                                                                     : Parked::timed_out;
   }
   template <class A>
   static void wake(const A*, std::uint32_t) noexcept {}
