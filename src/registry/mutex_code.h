@@ -17,7 +17,7 @@ namespace lockswap {
 template <template <class, class> class CoreOf>
 constexpr MutexCodes mutex_codes_of() {
   MutexCodes codes{};
-  AllWaits::for_each([&]<template <class> class Wait>(std::size_t wait) {
+  WaitTypes::for_each([&]<template <class> class Wait>(std::size_t wait) {
     const auto code = []<class Count>() -> MutexCode {
       using Contract = MutexContract<Native, CoreOf<Native, Wait<Native>>, Count>;
       using Ops = MutexLockOps<Contract, Count>;

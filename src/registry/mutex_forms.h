@@ -1,4 +1,4 @@
-// The code behind a line of mutex_list.def: by wait policy, and counted or not.
+// The code behind a line of mutex_list.def: by type of wait policy, and counted or not.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ struct MutexCode {
   MutexOfConds of_conds;
 };
 struct MutexCodes {
-  MutexCode of[AllWaits::kCount][2];
+  MutexCode of[WaitTypes::kCount][2];
 };
 
 }  // namespace lockswap

@@ -169,7 +169,7 @@ bool prepare_mutex(const Config& config, MutexChoice& choice, const char*& why) 
   }
   MutexOfConds of_conds = kGlibcsMutexes;
   if (is_ours) {
-    const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
+    const MutexCode& code = mutex->code->of[choose_wait(config.wait)][count];
     if (!code.prepare()) {
       why = kNoQueueNodes;
       return false;

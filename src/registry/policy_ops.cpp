@@ -247,7 +247,7 @@ const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) n
     if (ops == nullptr) return nullptr;
     rw_runners[r] = {*ops, nullptr};
     if (lock->code == nullptr) continue;
-    const RwCode& code = lock->code->of[AllWaits::number_of(config.wait)][count];
+    const RwCode& code = lock->code->of[choose_wait(config.wait)][count];
     rw_runners[r].adopt = code.adopt;
     code.set_numbers({kMostRunners, r});
   }
@@ -265,7 +265,7 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
     if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
     mutex_runners[r] = mutex_runners[kGlibc];
     if (mutex->code == nullptr) continue;  // what is chosen for this machine
-    const MutexCode& code = mutex->code->of[AllWaits::number_of(config.wait)][count];
+    const MutexCode& code = mutex->code->of[choose_wait(config.wait)][count];
     if (!code.prepare()) {
       why = kNoQueueNodes;
       return {};

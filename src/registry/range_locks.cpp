@@ -24,7 +24,7 @@ namespace {
 // A line of range_list.def: its row, and the functions behind it.
 struct Line {
   RangeLockInfo info;
-  RangeOps ops[AllWaits::kCount];
+  RangeOps ops[WaitTypes::kCount];
 };
 constexpr RangeLockInfo row(const char* name, const LockInfo& info, bool of_rwlocks) {
   return {name, info.summary, info.source, info.fairness, of_rwlocks};
@@ -32,7 +32,7 @@ constexpr RangeLockInfo row(const char* name, const LockInfo& info, bool of_rwlo
 template <template <class, class> class Lock>
 constexpr Line line(const char* name) {
   Line l{.info = row(name, Lock<Native, Park<Native>>::kInfo, false), .ops = {}};
-  AllWaits::for_each([&]<template <class> class Wait>(std::size_t wait) {
+  WaitTypes::for_each([&]<template <class> class Wait>(std::size_t wait) {
     l.ops[wait] = RangeNodeOps<Lock<Native, Wait<Native>>>::table;
   });
   return l;
@@ -75,8 +75,8 @@ constexpr AllOps kOps = [] {
     all[i] = kLines[i].ops[kWait];
   return all;
 }();
-constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>, &kOps<2>};
-static_assert(std::size(kOpsByWait) == AllWaits::kCount);
+constexpr const AllOps* kOpsByWait[] = {&kOps<0>, &kOps<1>};
+static_assert(std::size(kOpsByWait) == WaitTypes::kCount);
 
 // Whether a type is none of the others.
 template <class T, class... Others>
@@ -117,7 +117,7 @@ constinit Inner inner{};
 
 }  // namespace
 
-constinit ActiveRange active_range{kOpsByWait[AllWaits::number_of("park")]->data(), 0};
+constinit ActiveRange active_range{kOpsByWait[wait_type_of("park")]->data(), 0};
 
 RangeLocks range_locks() noexcept {
   return {kRangeLocks.data(), static_cast<int>(kRangeLocks.size())};
@@ -141,7 +141,7 @@ const char* prepare_range(const Config& config) noexcept {
   ThreadExit::prepare();
   prepare_spins(config, false);  // after the locks that are swapped, if any
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
-  active_range.ops = kOpsByWait[AllWaits::number_of(config.wait)]->data();
+  active_range.ops = kOpsByWait[choose_wait(config.wait)]->data();
   inner.config = config;
   const std::uint32_t kind = config.range == 0 ? find_range_lock(kDefaultRange) : config.range;
   default_range_segment = config.range_segment;

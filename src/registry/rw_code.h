@@ -21,7 +21,7 @@ namespace lockswap {
 template <template <class, class> class CoreOf, ListWords kWords>
 constexpr RwForms rw_forms_of() {
   RwForms forms{};
-  AllWaits::for_each([&]<template <class> class Wait>(std::size_t wait) {
+  WaitTypes::for_each([&]<template <class> class Wait>(std::size_t wait) {
     using W = Wait<Native>;
     using Core = CoreOf<Native, W>;
     const auto put = [wait]<class Lock, class Count>(RwCodes& codes) {

@@ -35,7 +35,7 @@ struct RwCode {
   void (*set_numbers)(NumberShare);
 };
 struct RwCodes {
-  RwCode of[AllWaits::kCount][2];  // by wait policy, then: is it counted
+  RwCode of[WaitTypes::kCount][2];  // by type of wait policy, then: is it counted
 };
 template <class Count>
 constexpr bool counts = !std::is_same_v<Count, CountNothing>;

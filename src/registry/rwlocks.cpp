@@ -137,7 +137,7 @@ bool prepare_readers_table(const Config& config) noexcept {
 
 static_assert(kRwLocks.size() <= kMostRwLocks);
 RwLocks rwlocks() noexcept { return {kRwLocks.data(), static_cast<int>(kRwLocks.size())}; }
-Waits waits() noexcept { return {AllWaits::kInfos.data(), static_cast<int>(AllWaits::kCount)}; }
+Waits waits() noexcept { return {kWaits.data(), static_cast<int>(kWaits.size())}; }
 
 std::size_t footprint_of(const RwLockInfo& lock, const Config& config) noexcept {
   if (lock.chosen != nullptr) return footprint_of(*find_rwlock(lock.chosen(config)), config);
@@ -166,7 +166,7 @@ const RwOps* prepare_own(const RwLockInfo& lock, const Config& config, bool coun
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   Native::set_reader_patience(std::uint64_t{config.reader_patience_us} * 1000);
   Native::set_pretence(config.topology);
-  const RwCode& code = lock.code->of[AllWaits::number_of(config.wait)][count];
+  const RwCode& code = lock.code->of[choose_wait(config.wait)][count];
   if (!code.prepare()) {
     why = "no memory for queue nodes and for locks; raise the limit (ulimit -v)";
     return nullptr;

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstddef>
 
+#include "platform/pause.h"
 #include "platform/text.h"
 #include "wait/park.h"
-#include "wait/spin.h"
-#include "wait/yield.h"
+#include "wait/spin_or_yield.h"
 
 namespace lockswap {
 
@@ -15,37 +15,34 @@ struct WaitInfo {
   const char* name;
   const char* summary;
 };
-template <template <class> class Wait>
-inline constexpr WaitInfo kWaitInfo{};
-template <>
-inline constexpr WaitInfo kWaitInfo<Spin>{"spin",
-                                          "look again at once; needs a processor for each thread"};
-template <>
-inline constexpr WaitInfo kWaitInfo<Yield>{"yield",
-                                           "look again, giving the processor away in between"};
-template <>
-inline constexpr WaitInfo kWaitInfo<Park>{
-    "park", "spin for as long as that has helped, then sleep in the kernel"};
+inline constexpr std::array<WaitInfo, 3> kWaits{{
+    {"spin", "look again at once; needs a processor for each thread"},
+    {"yield", "look again, giving the processor away in between"},
+    {"park", "spin for as long as that has helped, then sleep in the kernel"},
+}};
 
+// The types: each lock is compiled for each of these.
 template <template <class> class... Policies>
 struct WaitList {
   static constexpr std::size_t kCount = sizeof...(Policies);
-  static constexpr std::array<WaitInfo, kCount> kInfos{kWaitInfo<Policies>...};
 
-  // f is called with each policy and its number.
+  // f is called with each type and its number.
   template <class F>
   static constexpr void for_each(const F& f) {
     std::size_t i = 0;
     (f.template operator()<Policies>(i++), ...);
   }
-  // The number of a name that is one of them.
-  static constexpr std::size_t number_of(const char* name) noexcept {
-    std::size_t i = 0;
-    while (i + 1 < kCount && !same_name(kInfos[i].name, name))
-      ++i;
-    return i;
-  }
 };
-using AllWaits = WaitList<Spin, Yield, Park>;
+using WaitTypes = WaitList<SpinOrYield, Park>;
+
+// The number of the type for a name that is one of kWaits.
+constexpr std::size_t wait_type_of(const char* name) noexcept {
+  return same_name(name, "park") ? 1 : 0;
+}
+// The same; and this process waits by that policy from now on.
+inline std::size_t choose_wait(const char* name) noexcept {
+  ChosenPause::chosen = same_name(name, "yield") ? Pause::yield : Pause::spin;
+  return wait_type_of(name);
+}
 
 }  // namespace lockswap

@@ -9,8 +9,8 @@
 
 namespace lockswap {
 
-// A WaitPolicy (wait/concept.h).
-template <Platform P, Pause kPause>
+// A WaitPolicy (wait/concept.h). Pauses::pause() says what a thread does between two looks.
+template <Platform P, class Pauses>
 struct Busy {
   static constexpr bool kParks = false;
 
@@ -18,7 +18,7 @@ struct Busy {
   template <class A, class Pred>
   [[gnu::noinline]] static bool until(A& atom, Order order, typename A::value_type, std::uint32_t,
                                       const Deadline* deadline, Pred pred) noexcept {
-    return P::await(kPause, atom, order, pred, deadline);
+    return P::await(Pauses::pause(), atom, order, pred, deadline);
   }
   template <class A, class Pred>
   static bool sleep(A& atom, Order order, typename A::value_type flag, std::uint32_t channel,
@@ -29,7 +29,8 @@ struct Busy {
   [[gnu::noinline]] static Parked wait_once(A& atom, Order order, typename A::value_type seen,
                                             std::uint32_t, const Deadline* deadline) noexcept {
     const auto differs = [seen](typename A::value_type v) { return v != seen; };
-    return P::await(kPause, atom, order, differs, deadline) ? Parked::changed : Parked::timed_out;
+    return P::await(Pauses::pause(), atom, order, differs, deadline) ? Parked::changed
+                                                                     : Parked::timed_out;
   }
   template <class A>
   static void wake(const A*, std::uint32_t) noexcept {}
@@ -37,7 +38,11 @@ struct Busy {
   static void wake_one(const A*, std::uint32_t) noexcept {}
 };
 
+template <Pause kPause>
+struct Always {
+  static constexpr Pause pause() noexcept { return kPause; }
+};
 template <Platform P>
-using Spin = Busy<P, Pause::spin>;
+using Spin = Busy<P, Always<Pause::spin>>;
 
 }  // namespace lockswap

@@ -6,6 +6,6 @@
 namespace lockswap {
 
 template <Platform P>
-using Yield = Busy<P, Pause::yield>;
+using Yield = Busy<P, Always<Pause::yield>>;
 
 }  // namespace lockswap

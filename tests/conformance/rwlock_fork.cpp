@@ -18,11 +18,11 @@ namespace {
 
 using L = pthread_rwlock_t;
 
-int timed_write(L* lock) {
+int brief_write(L* lock) {
   const timespec t = after(CLOCK_MONOTONIC, kMillisecond);
   return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &t);
 }
-int timed_read(L* lock) {
+int brief_read(L* lock) {
   const timespec t = after(CLOCK_MONOTONIC, kMillisecond);
   return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &t);
 }
@@ -84,7 +84,7 @@ TEST(Fork, ReadHoldOfAnotherThreadStays) {
     holder.run([&] { ASSERT_RC(0, pthread_rwlock_rdlock(&lock)); });
     EXPECT_GOOD_CHILD([&] {
       EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
-      EXPECT_RC(ETIMEDOUT, timed_write(&lock));
+      EXPECT_RC(ETIMEDOUT, brief_write(&lock));
       EXPECT_RC(0, pthread_rwlock_tryrdlock(&lock));
       EXPECT_RC(0, pthread_rwlock_unlock(&lock));
       EXPECT_RC(0, pthread_rwlock_rdlock(&lock));
@@ -120,8 +120,8 @@ TEST(Fork, WriteHoldOfAnotherThreadStays) {
   EXPECT_GOOD_CHILD([&] {
     EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
     EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
-    EXPECT_RC(ETIMEDOUT, timed_read(&lock));
-    EXPECT_RC(ETIMEDOUT, timed_write(&lock));
+    EXPECT_RC(ETIMEDOUT, brief_read(&lock));
+    EXPECT_RC(ETIMEDOUT, brief_write(&lock));
     return 0;
   });
   holder.run([&] { ASSERT_RC(0, pthread_rwlock_unlock(&lock)); });
@@ -311,7 +311,7 @@ TEST(Shared, HoldsAreSeenAcrossProcesses) {
     ASSERT_RC(0, pthread_rwlock_rdlock(lock));
     EXPECT_GOOD_CHILD([&] {
       EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(lock));
-      EXPECT_RC(ETIMEDOUT, timed_write(lock));
+      EXPECT_RC(ETIMEDOUT, brief_write(lock));
       EXPECT_RC(0, pthread_rwlock_tryrdlock(lock));
       EXPECT_RC(0, pthread_rwlock_unlock(lock));
       return 0;
@@ -321,7 +321,7 @@ TEST(Shared, HoldsAreSeenAcrossProcesses) {
     EXPECT_GOOD_CHILD([&] {
       EXPECT_RC(EBUSY, pthread_rwlock_trywrlock(lock));
       EXPECT_RC(EBUSY, pthread_rwlock_tryrdlock(lock));
-      EXPECT_RC(ETIMEDOUT, timed_read(lock));
+      EXPECT_RC(ETIMEDOUT, brief_read(lock));
       return 0;
     });
     ASSERT_RC(0, pthread_rwlock_unlock(lock));

@@ -21,8 +21,8 @@ namespace {
 template <class W>
 class TicketTest : public testing::Test {};
 // Spinning is the same source as yield, and needs a processor for each thread.
-using Waits = testing::Types<Park<Native>, Yield<Native>>;
-TYPED_TEST_SUITE(TicketTest, Waits);
+using WaitPolicies = testing::Types<Park<Native>, Yield<Native>>;
+TYPED_TEST_SUITE(TicketTest, WaitPolicies);
 
 TYPED_TEST(TicketTest, OneAtATime) {
   Ticket<Native, TypeParam> lock;
@@ -126,7 +126,7 @@ TEST(CohortMutex, WithoutANode) {
 
 template <class W>
 class CohortRwTest : public testing::Test {};
-TYPED_TEST_SUITE(CohortRwTest, Waits);
+TYPED_TEST_SUITE(CohortRwTest, WaitPolicies);
 
 // Writers that never rest keep kPresent set among themselves. If readers had no turn, this would
 // not end.

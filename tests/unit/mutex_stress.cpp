@@ -155,10 +155,13 @@ void run(const char* name, int milliseconds) {
 
 template <template <class, class> class Core>
 void each_wait(const std::string& name, int milliseconds) {
-  AllWaits::for_each([&]<template <class> class Wait>(std::size_t) {
-    using Contract = MutexContract<Native, Core<Native, Wait<Native>>, CountNothing>;
-    run<Contract>((name + "/" + kWaitInfo<Wait>.name).c_str(), milliseconds);
-  });
+  for (const WaitInfo& wait : kWaits) {
+    const std::size_t chosen = choose_wait(wait.name);
+    WaitTypes::for_each([&]<template <class> class Wait>(std::size_t type) {
+      using Contract = MutexContract<Native, Core<Native, Wait<Native>>, CountNothing>;
+      if (type == chosen) run<Contract>((name + "/" + wait.name).c_str(), milliseconds);
+    });
+  }
 }
 
 }  // namespace

@@ -151,9 +151,10 @@ void line_of(const std::string& name, int milliseconds) {
 
 template <template <class, class> class Core, ListWords kWords>
 void line(const std::string& name, const std::string& wait, int milliseconds) {
-  AllWaits::for_each([&]<template <class> class Wait>(std::size_t) {
+  const std::size_t chosen = choose_wait(wait.c_str());
+  WaitTypes::for_each([&]<template <class> class Wait>(std::size_t type) {
     using W = Wait<Native>;
-    if (wait == kWaitInfo<Wait>.name) line_of<Core<Native, W>, W, kWords>(name, milliseconds);
+    if (type == chosen) line_of<Core<Native, W>, W, kWords>(name, milliseconds);
   });
 }
 
