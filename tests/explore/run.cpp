@@ -147,7 +147,7 @@ bool has_same_states(const Case& c, const Bounds& bounds, const Limits& limits, 
 int run(const std::vector<Case>& cases, int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   int failed = 0, unfinished = 0, ran = 0;
-  std::uint64_t executions = 0;
+  std::uint64_t executions = 0, cut_short = 0;
   double seconds = 0;
   unsigned taken = 0;
   Sites sites;
@@ -170,6 +170,7 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
     const Outcome o = explore(c, bounds, limits, method);
     ++ran;
     executions += o.executions;
+    cut_short += o.cut_short;
     seconds += o.seconds;
     unfinished += o.failure.empty() && !o.exhausted && !samples ? 1 : 0;
     std::printf("%-44s %-10s %9llu executions %7.2f s  %s\n", c.name.c_str(),
@@ -197,9 +198,11 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
       std::printf("place    %s:%u\n", place.file, place.line);
   }
   if (ran == 0) bad_usage("no case has such a name; see lockswap-explore list");
-  std::printf("%d cases under %s, %llu executions, %.1f s: %d failed, %d not finished\n", ran,
-              name_of(options.method.memory), static_cast<unsigned long long>(executions), seconds,
-              failed, unfinished);
+  std::printf(
+      "%d cases under %s, %llu executions (%llu of them cut short), %.1f s: %d failed, %d not "
+      "finished\n",
+      ran, name_of(options.method.memory), static_cast<unsigned long long>(executions),
+      static_cast<unsigned long long>(cut_short), seconds, failed, unfinished);
   return failed == 0 ? 0 : 1;
 }
 

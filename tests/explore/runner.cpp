@@ -23,6 +23,7 @@ Outcome explore(const Case& c, const Bounds& bounds, const Limits& limits, const
   for (;;) {
     const bool good = machine.run(scenario, bounds);
     ++o.executions;
+    o.cut_short += machine.was_cut_short() ? 1 : 0;
     if (!good) {
       o.failure = machine.failure();
       o.replay = machine.search.replay_string();

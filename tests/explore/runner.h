@@ -29,9 +29,10 @@ struct Limits {
 
 struct Outcome {
   std::uint64_t executions = 0;
-  double seconds = 0;      // of processor time
-  bool exhausted = false;  // every execution within the bounds was made; dfs only
-  std::string failure;     // empty: none found
+  std::uint64_t cut_short = 0;  // of them, where another one went on from the same state
+  double seconds = 0;           // of processor time
+  bool exhausted = false;       // every execution within the bounds was made; dfs only
+  std::string failure;          // empty: none found
   std::unordered_set<std::uint64_t> final_states;  // hashes of what executions end in, if asked for
   std::string replay;
 };
