@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What `./run.sh test --full` runs besides: functions of scripts/test.sh, in their order there.
 PARTS = ("lint", "glibc", "aarch64, emulated", "harness, alone")
 MARKED = re.compile(r"pytest\.mark\.(full|alone)\b")
+AT_THE_TOP = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,11 @@ def of_ctest(listed: dict, build: Path) -> list[Entry]:
 def pytest_files(root: Path = ROOT) -> list[Entry]:
     entries = []
     for file in sorted((root / "tests").rglob("test_*.py")):
-        text = file.read_text(encoding="utf-8")
-        # A file has tests of both tiers, or its mark at the top puts all in one.
-        tier = "full" if re.search(r"^pytestmark = .*mark\.full", text, re.MULTILINE) else "test"
+        # A file has tests of both tiers, unless its mark at the top puts all in one; those that run alone are a part.
+        marks = set(MARKED.findall(" ".join(AT_THE_TOP.findall(file.read_text(encoding="utf-8")))))
+        if "alone" in marks:
+            continue
+        tier = "full" if "full" in marks else "test"
         name = file.relative_to(root).as_posix()
         entries.append(Entry(f"pytest:{name}", tier, folder=file.parent.relative_to(root / "tests").as_posix()))
     return entries

@@ -21,6 +21,30 @@ def entry(name: str, tier: str = "test") -> entries.Entry:
     return entries.Entry(name, tier)
 
 
+def test_files_of_pytest_have_their_tier(tmp_path):
+    texts = {
+        "a": "import pytest\n@pytest.mark.full\ndef test_one(): ...\n",
+        "b": "pytestmark = pytest.mark.full\n",
+        "c": "pytestmark = [\n    pytest.mark.full,\n    pytest.mark.alone,\n]\n",
+    }
+    (tmp_path / "tests").mkdir()
+    for name, text in texts.items():
+        (tmp_path / f"tests/test_{name}.py").write_text(text)
+    found = {one.own_name: one.tier for one in entries.pytest_files(tmp_path)}
+    assert found == {"tests/test_a.py": "test", "tests/test_b.py": "full"}
+
+
+def test_the_tests_of_ctest_are_what_is_behind_their_measuring():
+    folder, label = {"name": "WORKING_DIRECTORY", "value": "/b/tests/x"}, {"name": "LABELS", "value": ["full"]}
+    command = ["/b/tests/measured", "x/slow", "/b/tests/x/slow", "--all"]
+    preloaded = [{"name": "ENVIRONMENT", "value": ["LD_PRELOAD=/b/l.so"]}]
+    tests = [{"name": "x/slow", "command": command, "properties": [folder, label]}]
+    listed = {"tests": [*tests, {"name": "x/quick", "properties": preloaded}]}
+    slow, quick = entries.of_ctest(listed, Path("/b"))
+    assert (slow.tier, slow.words, slow.folder, slow.number) == ("full", ("/b/tests/x/slow", "--all"), "x", 1)
+    assert (quick.tier, quick.words, quick.number) == ("test", ("/b/l.so",), 2)
+
+
 # --- slices
 
 
