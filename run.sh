@@ -13,6 +13,7 @@ usage() {
 ./run.sh [--quick]      install what is missing, build, get the programs, compare the locks on them
                         (some 70 minutes on two cores; --quick: 9), write results/<date>-.../
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
+                        (larger benchmarks are built by the workload that needs them: docs/recipes.md)
 ./run.sh test [--full]  install what is missing, build, lint, run the tests (--full: the slow ones too)
 ./run.sh test --glibc   test on other glibcs, and with the library built on Debian 13 (part of --full; 3 GB in build/)
 ./run.sh test --aarch64 cross-compile for aarch64 and run its tests emulated (part of --full): docs/aarch64.md

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import platform
 import shutil
 import signal
@@ -420,6 +421,24 @@ def test_a_workload_is_built_when_it_is_not_there(campaign, recipe, repo):
         assert done.returncode == 0, done.stderr
     finally:
         (repo / "build/apps/built-now").unlink()
+
+
+def test_a_benchmark_of_ours_is_built_when_it_is_asked_for(campaign, recipe, repo, tmp_path):
+    recipe("rw", replace={"{apps}/rwbench": "{apps}/built-now"})
+    folder, _ = campaign("-w", "rw", "-l", "ba")
+    assert all("'built-now' is not installed" in row["detail"] for row in rows(folder)), "there is no build tree"
+    shutil.rmtree(folder)
+    cmake = tmp_path / "cmake"
+    cmake.write_text('#!/bin/sh\n[ "$1 $3 $4" = "--build --target built-now" ] && cp "$2/apps/rwbench" "$2/apps/$4"\n')
+    cmake.chmod(0o755)
+    made = repo / "build/CMakeCache.txt", repo / "build/apps/built-now"
+    made[0].touch()
+    try:
+        _, done = campaign("-w", "rw", "-l", "ba", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        assert done.returncode == 0, done.stderr
+    finally:
+        for file in made:
+            file.unlink(missing_ok=True)
 
 
 def test_too_little_memory_is_a_row(campaign, recipe):

@@ -12,7 +12,7 @@ from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
 from lockswap.campaign.rounds import Key, Rounds, Turn
 from lockswap.campaign.time_estimate import TimeEstimate
-from lockswap.campaign.workplace import build, lacks_room
+from lockswap.campaign.workplace import build, can_build, lacks_room
 from lockswap.recipes import judge
 from lockswap.recipes.recipe import KINDS, Recipe
 from lockswap.records.folder import RawWriter
@@ -106,7 +106,7 @@ class _Execution:
         paths = self.plan.setup.paths
         if recipe.program_present(paths.apps):
             return None
-        if recipe.build is None:
+        if not can_build(paths, recipe):
             return f"'{recipe.missing_program(paths.apps)}' is not installed"
         self.watcher.starts(f"building {recipe.name}", None)
         return build(paths, recipe)
