@@ -33,9 +33,13 @@ configure() {
 build_all() {
   need_packages "${BUILD_GROUPS[@]}"
   must_have compiler python
-  make_venv
-  configure
+  local venv status=0
+  # Nothing that is compiled needs it, and pip mostly waits for the network and the disk.
+  make_venv &
+  venv=$!
   say "building"
-  nice cmake --build "$BUILD" -j "$JOBS" --target all "$@"
+  { configure && nice cmake --build "$BUILD" -j "$JOBS" --target all "$@"; } || status=$?
+  wait "$venv" || status=$?
+  [[ $status -eq 0 ]] || return "$status"
   install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"
 }
