@@ -14,6 +14,7 @@ usage() {
                         in results/<date>-.../ (8 minutes on two cores);  --full: all workloads (an hour)
 ./run.sh --resume       go on with the campaign that was interrupted last
 ./run.sh build          install what is missing, make build/liblockswap.so, build/apps/ and build/bin/lockswap
+                        (larger benchmarks are built by the workload that needs them: docs/recipes.md)
 ./run.sh test           install what is missing, build, lint, and run the tests that stand for all: every lock, every part,
                         every kind of fault, the same for the same tree; 10 minutes on two free cores
 ./run.sh test --changed [BASE]  what the files that differ from BASE (default: since the branch left main) reach, briefly:

@@ -36,9 +36,13 @@ build_all() { build_targets all "$@"; }
 build_targets() {
   need_packages "${BUILD_GROUPS[@]}"
   must_have compiler python
-  make_venv
-  configure
+  local venv status=0
+  # Nothing that is compiled needs it, and pip mostly waits for the network and the disk.
+  make_venv &
+  venv=$!
   say "building"
-  nice cmake --build "$BUILD" -j "$JOBS" --target "$@"
+  { configure && nice cmake --build "$BUILD" -j "$JOBS" --target "$@"; } || status=$?
+  wait "$venv" || status=$?
+  [[ $status -eq 0 ]] || return "$status"
   install -D -m 755 "$ROOT/scripts/lockswap" "$BUILD/bin/lockswap"
 }
