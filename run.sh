@@ -84,7 +84,7 @@ case $command in
     fi
     ;;
   try)
-    [[ $# -eq 2 ]] || die "try takes the name of a lock, as ba or mutex/mcs (see ./run.sh help)"
+    [[ $# -eq 2 ]] || die "try takes the name of a lock (see ./run.sh help)"
     try_lock "$2"
     ;;
   lint)

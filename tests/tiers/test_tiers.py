@@ -155,8 +155,8 @@ def test_locks_by_the_objects():
         ("life/handlers", None),
     ],
 )
-def test_the_lock_in_a_name(name, lock):
-    assert changed.lock_in(name, changed.lock_names()) == lock
+def test_the_lock_in_a_name(tree, name, lock):
+    assert changed.lock_in(name, changed.lock_names(tree)) == lock
 
 
 class FakeGraph(graph.Graph):
