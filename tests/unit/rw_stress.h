@@ -3,15 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <pthread.h>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
+#include <ctime>
 
 #include "locks/rw/bravo.h"
 #include "locks/rw/unbiased.h"
@@ -24,9 +17,30 @@
 
 namespace lockswap::stress {
 
-constexpr int kThreads = 6;
 constexpr int kLocks = 3;
-inline int failures = 0;
+
+// xorshift32; not 0.
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) noexcept : state_(seed) {}
+  std::uint32_t operator()() noexcept {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    state_ ^= state_ << 5;
+    return state_;
+  }
+
+ private:
+  std::uint32_t state_;
+};
+
+// What the threads do, which is the same for all locks, is compiled once, in rw_stress.cpp.
+struct Tested {
+  void* locks;
+  void (*step)(void* locks, Random& random, std::atomic<long>& bad);
+  bool (*is_sound)(void* locks);
+};
+void stress(const char* prefix, const char* name, const Tested& tested, int milliseconds);
 
 template <class Contract>
 struct Guarded {
@@ -65,7 +79,7 @@ int read_lock(typename Contract::Frame& f) {
 }
 
 template <class Contract>
-void step(Guarded<Contract>& g, std::mt19937& random, std::atomic<long>& bad) {
+void step(Guarded<Contract>& g, Random& random, std::atomic<long>& bad) {
   auto& f = g.frame;
   const Deadline deadline = soon();
   const unsigned what = random() % 100;
@@ -97,61 +111,54 @@ void step(Guarded<Contract>& g, std::mt19937& random, std::atomic<long>& bad) {
 }
 
 template <class Contract>
-void stress_one(const char* name, int milliseconds) {
-  std::vector<Guarded<Contract>> locks(kLocks);
-  for (auto& g : locks)
-    Contract::adopt(g.frame);
-  std::atomic<bool> stop{false};
-  std::atomic<long> bad{0};
-  std::atomic<long> steps{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937 random(static_cast<unsigned>(t));
-      long mine = 0;
-      for (; !stop.load(std::memory_order_relaxed); ++mine) {
-        step(locks[random() % kLocks], random, bad);
-      }
-      steps.fetch_add(mine);
-    });
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-  stop.store(true);
-  for (auto& t : threads)
-    t.join();
-  bool clean = bad.load() == 0;
-  for (auto& g : locks)
-    clean = clean && g.a == g.b && g.frame.core.idle();
-  std::printf("%-4s %-18s %9ld steps, %ld bad\n", clean ? "ok" : "FAIL", name, steps.load(),
-              bad.load());
-  if (!clean || steps.load() == 0) ++failures;
+void stress_one(const char* prefix, const char* name, int milliseconds) {
+  using Lock = Guarded<Contract>;
+  Lock* locks = new Lock[kLocks]();
+  for (int i = 0; i < kLocks; ++i)
+    Contract::adopt(locks[i].frame);
+  const Tested tested{
+      .locks = locks,
+      .step =
+          [](void* all, Random& random, std::atomic<long>& bad) {
+            step(static_cast<Lock*>(all)[random() % kLocks], random, bad);
+          },
+      .is_sound =
+          [](void* all) {
+            auto* lock = static_cast<Lock*>(all);
+            for (const Lock* end = lock + kLocks; lock != end; ++lock)
+              if (lock->a != lock->b || !lock->frame.core.idle()) return false;
+            return true;
+          },
+  };
+  stress(prefix, name, tested, milliseconds);
+  delete[] locks;
 }
 
 template <class W, class Lock>
-void run(const std::string& name, int milliseconds) {
+void run(const char* prefix, const char* name, int milliseconds) {
   using Contract = RwContract<Native, W, Lock, CountNothing>;
   Contract::prepare();
-  stress_one<Contract>(name.c_str(), milliseconds);
+  stress_one<Contract>(prefix, name, milliseconds);
 }
 
 // A line of rw_list.def.
 template <class Core, class W, ListWords kWords>
-void line_of(const std::string& name, int milliseconds) {
+void line_of(const char* name, int milliseconds) {
   if constexpr (has_direct_form(kWords)) {
-    run<W, Unbiased<Native, Core, CountNothing>>(name, milliseconds);
+    run<W, Unbiased<Native, Core, CountNothing>>("", name, milliseconds);
     if constexpr (has_bravo_form(kWords))
-      run<W, Bravo<Native, W, Core, CountNothing>>("bravo-" + name, milliseconds);
+      run<W, Bravo<Native, W, Core, CountNothing>>("bravo-", name, milliseconds);
     // One source over all of them: where it is shown, and where the lock's readers have rows, too.
     if constexpr (has_bravo_asym_form<Core>(kWords) &&
                   (has(kWords, SHOWS_BRAVO_ASYM) || requires { Core::kAsymmetric; }))
-      run<W, Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>>("bravo-asym-" + name,
+      run<W, Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>>("bravo-asym-", name,
                                                                         milliseconds);
   }
 }
 
 template <template <class, class> class Core, ListWords kWords>
-void line(const std::string& name, const std::string& wait, int milliseconds) {
-  const std::size_t chosen = choose_wait(wait.c_str());
+void line(const char* name, const char* wait, int milliseconds) {
+  const std::size_t chosen = choose_wait(wait);
   WaitTypes::for_each([&]<template <class> class Wait>(std::size_t type) {
     using W = Wait<Native>;
     if (type == chosen) line_of<Core<Native, W>, W, kWords>(name, milliseconds);
