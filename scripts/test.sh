@@ -146,7 +146,7 @@ run_tests() {
   export TEST_RECORD=$BUILD/tested/test.tsv # what each test took
   mkdir -p "$BUILD/tested"
   : >"$TEST_RECORD"
-  goes_on lint run_lint
+  goes_on lint run_lint --same
   meanwhile exploration run_ctest tests/explore "${quick[@]}"
   goes_on 'unit and conformance' run_ctest . "${quick[@]}" -E '^(explore|programs)'
   goes_on programs run_ctest . "${quick[@]}" -R '^programs'

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import survivors
-from patched import ROOT, SOURCES, source_of
+from patched import SOURCES, source_of
 
 FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu", "address_space")
 # What programs include, and is explored as it is.

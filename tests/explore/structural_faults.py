@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 import survivors
-from patched import ROOT, Explorer, source_of, write_overlay
+from patched import Explorer, source_of, write_overlay
 
 TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
 
