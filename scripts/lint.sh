@@ -69,13 +69,12 @@ lint_shell() {
   tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
 }
 
-# run_lint [--full|--same]: --same leaves out clang-tidy, whose files are those that changed: `./run.sh test` is the same for
-# the same tree.
+# run_lint [--full|--same]: --same, for `./run.sh test`, leaves out clang-tidy, whose files are those that changed.
 run_lint() {
   [[ -e .git ]] || die "lint needs a git checkout: it asks git which files are the project's"
   local full=${1:-} linter failed=()
   for linter in format tidy layers prose budgets symbols ruff shell; do
-    if [[ $full == --same && $linter == tidy ]]; then continue; fi
+    if [[ $full == --same && $linter == 'tidy' ]]; then continue; fi
     say "lint: $linter"
     "lint_$linter" "$full" || failed+=("$linter")
   done
