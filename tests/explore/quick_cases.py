@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="explore every case to its end")
     parser.add_argument("--memory", choices=("c11", "tso", "sc"), help="explore under this memory model")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     explorer = str(options.build / "bin/lockswap-explore")
     run = [explorer, "run", "--quick"]
     if options.memory:
