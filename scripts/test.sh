@@ -130,11 +130,11 @@ run_pytest() {
 run_tests() {
   FAILED=() WHOLE=''
   local quick=(-LE '^full$')
-  read_budgets
   trap print_parts EXIT
   begin packages
   need_packages "${BUILD_GROUPS[@]}" lint tests workloads
   must_have compiler python benchmarks gtest
+  read_budgets # by Python, which an empty system lacks until here
   finish "$(packages_result "${!MISSING[@]}")"
   begin build
   build_all tests
