@@ -71,9 +71,11 @@ class Living {
     static std::mutex one;
     return one;
   }
+  // Never destroyed: newer liburcus end their thread as the process exits, behind destructors of
+  // what is static, and then it is taken out of here.
   static std::vector<Living*>& all() {
-    static std::vector<Living*> list;
-    return list;
+    static auto* const list = new std::vector<Living*>;
+    return *list;
   }
   static std::int64_t& of_ended() {
     static std::int64_t sum = 0;
