@@ -119,18 +119,17 @@ def test_slow_stages_have_semaphores_and_nothing_else_does() -> None:
         assert all(bool(n.semaphore) == (name in SLOW) for n in found), name
 
 
-def parsed(script: Path) -> subprocess.CompletedProcess:
+def parsed(script: Path, folder: Path) -> subprocess.CompletedProcess:
     """bpftrace reads it, checks types and places against the library, and makes its code; the kernel is not asked."""
     if shutil.which("bpftrace") is None or os.geteuid() != 0:
         pytest.skip("bpftrace runs as root alone")
-    return subprocess.run(
-        ["bpftrace", "-d", script, LIBRARY], capture_output=True, text=True, errors="replace", timeout=120
-    )
+    command = ["bpftrace", "--emit-elf", folder / "code", script, LIBRARY]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
 
 
 @pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.bt")), ids=lambda script: script.stem)
 def test_a_script_is_right_where_the_kernel_allows_nothing(script: Path, tmp_path: Path) -> None:
-    done = parsed(script)
+    done = parsed(script, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     for mode, name in re.findall(r"^(usdt|uprobe|uretprobe):\$1:([\w:]+)", script.read_text(), re.MULTILINE):
         known = notes() if mode == "usdt" else exported()
@@ -139,7 +138,7 @@ def test_a_script_is_right_where_the_kernel_allows_nothing(script: Path, tmp_pat
     wrong = tmp_path / "wrong.bt"
     for right, other in (("hist(", "histo("), ("arg0", "arg")):
         wrong.write_text(script.read_text().replace(right, other))
-        assert wrong.read_text() != script.read_text() and parsed(wrong).returncode != 0, other
+        assert wrong.read_text() != script.read_text() and parsed(wrong, tmp_path).returncode != 0, other
 
 
 def traced(folder: Path, *arguments: str | Path, rounds: int = 1, **locks: str) -> str:
