@@ -536,7 +536,7 @@ def test_the_share_of_writes() -> None:
 def test_locks_inside_libraries() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = values("openssl_digest --seconds 0.1 --tails 0", "bravo-ba", Path(folder) / "stats")
-        need(counted(Path(folder))["reads"] >= 4 * found["ops"], "fewer than 4 read locks a digest; 3.0 takes 8")
+        need(counted(Path(folder))["reads"] >= found["ops"], "less than a read lock a digest; 3.0 takes 8, 3.5 one")
     with tempfile.TemporaryDirectory() as folder:
         found = values("openssl_digest --seconds 0.1 --tails 0 --fetched", "bravo-ba", Path(folder) / "stats")
         need(counted(Path(folder))["reads"] < found["ops"], "a fetched algorithm still takes locks")
