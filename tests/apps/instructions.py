@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-
 COMPILER = re.compile(rb"GCC: \([^)]*\) 12\.")
 SLACK = 3
 
