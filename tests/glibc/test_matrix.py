@@ -84,7 +84,8 @@ def test_another_glibc_reaches_everything():
         shell = f"sh -c 'exec {sys.executable} -c \"import platform; print(platform.libc_ver()[1])\"'"
         done = inside(f"--glibc={marker.parent / 'libc6'}", "sh", "-c", shell)
         assert done.stdout.strip() == version
-        assert version != platform.libc_ver()[1]
+        # Where the system's own has the version of another one, as on Debian 13, that shows nothing.
+        assert version != platform.libc_ver()[1] or marker.parent.name == "trixie"
 
 
 def test_what_is_not_there(tmp_path):

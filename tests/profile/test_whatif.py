@@ -128,15 +128,25 @@ def test_a_failure_names_what_the_run_was_under(tmp_path, more, under):
         trial.run(more={key: value.format(tmp=tmp_path) for key, value in more.items()})
 
 
-def test_the_critical_path_is_ranked_before_a_busy_lock():
-    ran = lockswap("whatif", "--budget", "15", "--json", "--metric", "seconds: ([0-9.]+)", "--lower-is-better", "--",
-                   KNOWN_COST, "path")  # fmt: skip
+def ranked_locks(budget: int) -> tuple[list[dict], str]:
+    ran = lockswap("whatif", "--budget", str(budget), "--json", "--metric", "seconds: ([0-9.]+)", "--lower-is-better",
+                   "--", KNOWN_COST, "path")  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    data = json.loads(ran.stdout)
-    critical, busy = data["locks"]
-    assert [critical["lock"], busy["lock"]] == ["mutex critical", "mutex busy"], ran.stdout
-    assert (critical["holds"], busy["holds"]) == (120, 400), "as known_cost.c says"
-    assert critical["cost_is_shown"] and critical["apart_from_next"], ran.stdout
+    return json.loads(ran.stdout)["locks"], ran.stdout
+
+
+def test_a_busy_lock_is_never_shown_before_the_critical_path():
+    # On a busy machine the budget may be too small to show anything; what is shown must be right.
+    locks, text = ranked_locks(15)
+    assert {lock["lock"]: lock["holds"] for lock in locks} == {"mutex critical": 120, "mutex busy": 400}, text
+    assert locks[0]["lock"] == "mutex critical" or not locks[0]["apart_from_next"], text
+
+
+@pytest.mark.alone
+def test_the_critical_path_is_ranked_before_a_busy_lock():
+    (critical, busy), text = ranked_locks(15)
+    assert [critical["lock"], busy["lock"]] == ["mutex critical", "mutex busy"], text
+    assert critical["cost_is_shown"] and critical["apart_from_next"], text
     assert critical["percent_of_metric"]["low"] > busy["percent_of_metric"]["high"]
 
 
