@@ -1,9 +1,11 @@
 """scripts/check_layers.py: each rule of the layer order, broken on purpose."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SPEC = importlib.util.spec_from_file_location("check_layers", ROOT / "scripts/check_layers.py")
 check_layers = importlib.util.module_from_spec(SPEC)
