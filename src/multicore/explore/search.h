@@ -39,7 +39,7 @@ class Search {
 
   // `depth` is for pct: 1 or more.
   void restart(Schedule schedule = Schedule::dfs, std::uint64_t seed = 0, int depth = 1);
-  // Whether dfs goes on from a state that it has gone on from before.
+  // Whether dfs explores a state again that it has explored before.
   bool repeats_states = false;
   void begin_execution();
 
@@ -53,8 +53,8 @@ class Search {
     if (options <= 1) return 0;
     return next_ < trail_.size() ? repeat(options) : append(options, pick_actor(actors, options));
   }
-  // All choices of this execution so far are those of the last one.
-  // False for pct and random, which pass nothing twice.
+  // With dfs: all choices that are repeated from the last execution have been made, so what comes
+  // next is new. False for pct and random, which sample.
   bool is_new() const {
     return schedule_ == Schedule::dfs && !repeats_states && next_ == trail_.size();
   }

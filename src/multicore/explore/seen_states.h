@@ -1,4 +1,4 @@
-// The states from which a search has gone on already, so that it needs not do so again.
+// The states that a search has explored, so that it need not explore them again.
 //
 // Two executions that come to the same state have the same futures, but for what is left of their
 // bounds, and more of a bound allows all that less of it allows. So an execution ends where it
@@ -7,8 +7,8 @@
 // Microsoft Research MSR-TR-2007-12). A sleep set or a persistent set would be unsound here: what
 // they leave out counts on an equivalent execution, which may exceed a bound.
 //
-// A state is known by a hash of 64 bits (Machine::fingerprint). A case has a million states at
-// most, so the chance that two of them have the same hash is below one in ten million.
+// A state is known by a hash of 64 bits (Machine::fingerprint). At most four million are kept, so
+// the chance that any two of them have the same hash is below one in a million.
 #pragma once
 
 #include <array>
