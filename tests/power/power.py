@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Measures what the tests find: plants each fault of faults.toml, and runs the tests that the edit reaches until one fails.
+
+power.py run [NAME...] [--tree FOLDER] [--most SECONDS]   all faults whose row is missing or old; or these
+power.py summary                                          how many each tier finds, by part
+
+The faults are planted in a worktree of its own with a build of its own, at the commit of this tree. The entries of
+./run.sh test come first, then those that only --full runs; those with a name that the fault gives as near first, then
+the cheapest. What failed runs again without the fault at the end, and must pass then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults import ROOT, Fault, Row, read_faults, read_table, summary, write_table
+
+AT_ONCE = 2
+# What programs are run with, whichever entry it is.
+LIBRARIES = ("liblockswap.so", "liblockswap-audit.so", "liblockswap-fuzz.so", "liblockswap_api.so")
+
+
+@dataclass(frozen=True)
+class Step:
+    """An entry in one of the two tiers."""
+
+    entry: object
+    tier: str
+    cost: float
+
+
+class Tree:
+    """The worktree in which faults are planted, at this tree's commit, built."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.build = folder, folder / "build"
+        commit = self._git(ROOT, "rev-parse", "HEAD")
+        if not (folder / ".git").exists():
+            self._git(ROOT, "worktree", "add", "--detach", str(folder), commit)
+        self._git(folder, "checkout", "--quiet", "--force", "--detach", commit)
+        subprocess.run(["bash", "-c", _CONFIGURE], cwd=folder, check=True)
+        self.make("all", "tests")
+        sys.path.insert(0, str(folder / "tests/tiers"))
+        import changed
+        import costs
+        import entries
+        from graph import Graph
+        from imports import Modules
+
+        self.changed, self.costs, self.marked = changed, costs, entries.MARKED
+        self.known = costs.read()
+        self.entries = [e for e in entries.all_entries(self.build) if e.kind != "part"]
+        self.graph, self.modules = Graph(self.build), Modules()
+
+    @staticmethod
+    def _git(folder: Path, *words: str) -> str:
+        ran = subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    def make(self, *targets: str) -> None:
+        command = ["nice", "-n", "12", "ninja", "-C", str(self.build), "-j", str(AT_ONCE), *targets]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            raise ValueError(f"does not build:\n{ran.stdout[-2000:]}")
+
+    def steps(self, fault: Fault) -> tuple[list[Step], dict[str, list[str]]]:
+        """What the edit reaches, in the order in which it is run; and what must be built for each."""
+        found = self.changed.reached(self.entries, [fault.file], self.graph, self.modules)
+        steps = []
+        for entry in (*found.first, *found.others):
+            tiers = [entry.tier]
+            if entry.kind == "pytest" and entry.tier == "test":
+                text = (self.root / entry.own_name).read_text(encoding="utf-8")
+                tiers += ["full"] if "full" in self.marked.findall(text) else []
+            steps += [Step(entry, tier, self.costs.cost_of(entry, tier, self.known)) for tier in tiers]
+
+        def rank(step: Step) -> tuple[bool, int, float]:
+            near = [i for i, part in enumerate(fault.near) if part in step.entry.name]
+            return step.tier == "full", near[0] if near else len(fault.near), step.cost
+
+        return sorted(steps, key=rank), found.targets
+
+    def run(self, step: Step, log: Path) -> tuple[bool, float]:
+        """Whether it failed, and its CPU seconds."""
+        name = step.entry.own_name
+        if step.entry.kind == "ctest":
+            number = step.entry.number
+            command = ["ctest", "--test-dir", str(self.build), "-I", f"{number},{number}", "--output-on-failure"]
+            command += ["--no-tests=error"]
+        else:
+            marks = "not full and not alone" if step.tier == "test" else "full and not alone"
+            command = [str(self.build / "venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "record_files"]
+            command += ["-m", marks, name]
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as record:
+            path = str(self.root / "tests/tiers")
+            environment = {**os.environ, "TEST_RECORD": record.name, "PYTHONPATH": path}
+            with log.open("a", encoding="utf-8") as out:
+                out.write(f"== {step.entry.name}\n")
+                out.flush()
+                niced = ["nice", "-n", "12", *command]
+                words = {"stdout": out, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+                status = subprocess.run(niced, cwd=self.root, env=environment, check=False, **words).returncode
+            lines = [line.split("\t") for line in record.read().splitlines()]
+        seconds = sum(float(words[2]) for words in lines if len(words) == 4)
+        return status not in (0, 5), seconds  # 5: pytest ran none, since the marks leave none
+
+
+# As ./run.sh build does it, without what it installs.
+_CONFIGURE = """
+. scripts/common.sh
+. scripts/build.sh
+make_venv
+[[ -e $BUILD/build.ninja ]] || cmake -S . -B "$BUILD" -G Ninja -DLOCKSWAP_APPS=ON -DLOCKSWAP_HARNESS=ON -DLOCKSWAP_TESTS=ON
+mkdir -p "$BUILD/bin"
+install -m 755 scripts/lockswap "$BUILD/bin/lockswap"
+"""
+
+
+def first_to_fail(tree: Tree, steps: list[Step], log: Path, most: float) -> tuple[Step | None, float, bool]:
+    """The step that failed, the CPU seconds until then, and whether all were run if none did."""
+    left, running, spent = list(steps), {}, 0.0
+    failed: list[Step] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while (left and not failed and spent < most) or running:
+            while left and not failed and spent < most and len(running) < AT_ONCE:
+                step = left.pop(0)
+                # A log each, since two run at once.
+                running[pool.submit(tree.run, step, log.with_suffix(f".{len(left)}"))] = step
+            done: set[Future] = wait(running, return_when=FIRST_COMPLETED).done
+            for one in done:
+                step = running.pop(one)
+                is_failed, seconds = one.result()
+                spent += seconds
+                if is_failed:
+                    failed.append(step)
+    return (failed[0] if failed else None), spent, not left
+
+
+def find(tree: Tree, fault: Fault, logs: Path, most: float) -> Row:
+    """Plants the fault, and takes it out again."""
+    file = tree.root / fault.file
+    original = file.read_text(encoding="utf-8")
+    steps, targets = tree.steps(fault)
+    built: set[str] = set()
+    log = logs / f"{fault.name}.log"
+    for old in logs.glob(f"{fault.name}.*"):
+        old.unlink()
+    spent = 0.0
+    try:
+        file.write_text(fault.planted_in(tree.root), encoding="utf-8")
+        for tier in ("test", "full"):
+            of_tier = [step for step in steps if step.tier == tier]
+            # In groups, as most faults are found by the first ones, and the others need more to be built.
+            while of_tier:
+                near = sum(any(part in step.entry.name for part in fault.near) for step in of_tier)
+                group, of_tier = of_tier[: near or 12], of_tier[near or 12 :]
+                needed = {name for step in group for name in targets[step.entry.name]}
+                if not file.suffix == ".py":
+                    needed |= set(LIBRARIES)
+                if needed - built:
+                    tree.make(*sorted(needed))
+                    built |= needed
+                step, seconds, _ = first_to_fail(tree, group, log, most - spent)
+                spent += seconds
+                if step is not None:
+                    return Row(fault.name, fault.edit, tier, step.entry.name, spent)
+                if spent >= most:
+                    print(f"   {fault.name}: {len(of_tier)} entries of {tier} were not run", flush=True)
+                    break
+    finally:
+        file.write_text(original, encoding="utf-8")
+        if built:
+            tree.make(*sorted(built))
+    return Row(fault.name, fault.edit, "none", "-", spent)
+
+
+def passes_without(tree: Tree, finders: set[tuple[str, str]], logs: Path) -> set[str]:
+    """Those that fail without a fault, too: they have found nothing."""
+    wrong = set()
+    for entry in tree.entries:
+        for tier in ("test", "full"):
+            if (entry.name, tier) in finders:
+                log = logs / "control.log"
+                if tree.run(Step(entry, tier, 0), log)[0]:
+                    wrong.add(entry.name)
+    return wrong
+
+
+def run(options: argparse.Namespace) -> int:
+    faults, rows = read_faults(), read_table()
+    unknown = set(options.names) - {fault.name for fault in faults}
+    if unknown:
+        raise ValueError(f"faults.toml has no {', '.join(sorted(unknown))}")
+    chosen = [f for f in faults if f.name in options.names]
+    if not options.names:
+        chosen = [f for f in faults if f.name not in rows or rows[f.name].edit != f.edit or rows[f.name].tier == "none"]
+    tree = Tree(options.tree.resolve())
+    logs = tree.build / "power"
+    logs.mkdir(parents=True, exist_ok=True)
+    finders = set()
+    for fault in chosen:
+        try:
+            row = find(tree, fault, logs, options.most)
+        except ValueError as error:
+            print(f"!! {fault.name}: {error}", flush=True)
+            continue
+        finders.add((row.finder, row.tier))
+        rows[fault.name] = row
+        write_table({f.name: rows[f.name] for f in faults if f.name in rows})
+        print(f"{row.tier:5} {fault.name}: {row.finder}, {row.seconds:.1f} CPU seconds", flush=True)
+    wrong = passes_without(tree, finders, logs)
+    for name in sorted(wrong):
+        print(f"!! {name} fails without a fault, too: its rows are dropped", flush=True)
+    write_table({name: row for name, row in rows.items() if row.finder not in wrong})
+    return 1 if wrong else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run")
+    runs.add_argument("names", nargs="*", metavar="NAME")
+    runs.add_argument("--tree", type=Path, default=ROOT / "build/power/tree", metavar="FOLDER")
+    runs.add_argument("--most", type=float, default=float("inf"), metavar="SECONDS", help="CPU seconds of tests a fault")
+    commands.add_parser("summary")
+    options = parser.parse_args()
+    try:
+        if options.command == "run":
+            return run(options)
+        print("\n".join(summary(read_faults(), read_table())))
+        return 0
+    except ValueError as error:
+        print(f"power.py: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
