@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what the tests find: plants each fault of faults.toml, and runs the tests that the edit reaches until one fails.
+"""Measures what the tests find: plants each fault of faults.toml, and runs tests that the edit reaches until one fails.
 
 power.py run [NAME...] [--tree FOLDER] [--most SECONDS]   all faults whose row is missing or old; or these
 power.py summary                                          how many each tier finds, by part
@@ -119,7 +119,9 @@ set -e
 . scripts/common.sh
 . scripts/build.sh
 make_venv
-[[ -e $BUILD/build.ninja ]] || cmake -S . -B "$BUILD" -G Ninja -DLOCKSWAP_APPS=ON -DLOCKSWAP_HARNESS=ON -DLOCKSWAP_TESTS=ON
+if [[ ! -e $BUILD/build.ninja ]]; then
+  cmake -S . -B "$BUILD" -G Ninja -DLOCKSWAP_APPS=ON -DLOCKSWAP_HARNESS=ON -DLOCKSWAP_TESTS=ON
+fi
 mkdir -p "$BUILD/bin"
 install -m 755 scripts/lockswap "$BUILD/bin/lockswap"
 """
