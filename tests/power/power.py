@@ -203,7 +203,7 @@ def run(options: argparse.Namespace) -> int:
     unknown = set(options.names) - {fault.name for fault in faults}
     if unknown:
         raise ValueError(f"faults.toml has no {', '.join(sorted(unknown))}")
-    chosen = [f for f in faults if f.name in options.names]
+    chosen = [f for name in options.names for f in faults if f.name == name]
     if not options.names:
         chosen = [f for f in faults if f.name not in rows or rows[f.name].edit != f.edit or rows[f.name].tier == "none"]
     tree = Tree(options.tree.resolve())
