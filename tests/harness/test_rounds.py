@@ -138,6 +138,17 @@ def test_an_interrupted_campaign_takes_the_turns_it_would_have_taken(made):
     assert finish(again, rows) == whole
 
 
+def test_what_an_interrupted_round_measured_does_not_end_it():
+    def narrow_by_the_fourth(_, rows: list[Row]) -> float:
+        return 0.0 if any(row.round == 4 for row in rows) else 1.0
+
+    rounds = Rounds({("w", 2): LOCKS}, 1, 3, 0.05, narrow_by_the_fourth)
+    taken = [turn for number in range(1, 5) for turn in turns(number, ("w", 2), LOCKS, 1)]
+    for turn in taken[:-2]:
+        rounds.add(row(turn, 1000.0))
+    assert list(rounds) == taken[-2:]
+
+
 def test_a_starved_side_and_a_broken_lock_are_not_waited_for():
     def rows(value):
         return [row(turn, value(turn)) for number in range(1, 9) for turn in turns(number, ("w", 2), LOCKS, 1)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -237,6 +238,7 @@ def main() -> int:
     )
     commands.add_parser("summary")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the fault is taken out
     try:
         if options.command == "run":
             return run(options)
