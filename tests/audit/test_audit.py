@@ -68,6 +68,8 @@ CLEAN = (
     "clean",
     "no_locks",
     "fork_clean",
+    "fork_mutex",
+    "owner_dead",
     "kinds",
     "shared",
     "many",
@@ -86,7 +88,18 @@ CLEAN = (
 
 
 # Their locks are others too, or none, or not swapped.
-OTHER_VERDICTS = ("no_locks", "mutexes", "shared", "condvars", "cond_cancelled", "cond_shared", "orders_apart", "waits")
+OTHER_VERDICTS = (
+    "no_locks",
+    "mutexes",
+    "shared",
+    "condvars",
+    "cond_cancelled",
+    "cond_shared",
+    "orders_apart",
+    "waits",
+    "fork_mutex",
+    "owner_dead",
+)
 
 
 @pytest.mark.parametrize("case", CLEAN)
@@ -130,6 +143,7 @@ GRAVE = {
     "write_orders": {"opposite_orders": 1},
     "crossed_upgrades": {"opposite_orders": 1},
     "no_gate": {"opposite_orders": 1},
+    "read_gate": {"opposite_orders": 1},
     "gate_of_some": {"opposite_orders": 1},
     "late_gate": {"opposite_orders": 2},
     "wait_reading": {"wait_while_reading": 1},
@@ -265,6 +279,17 @@ def test_objects_kinds_and_holds(audit):
     assert report["most_rwlocks_held"] == 5000
     counts = audit(CASES, "clean")["counts"]
     assert (counts["rwlocks"], counts["reads"], counts["writes"], counts["rw_destroy"]) == (4, 10, 4, 3)
+
+
+def test_longest_holds_are_those_of_their_kind(audit):
+    for case, held, not_held in (("fork_clean", "write", "read"), ("foreign_read", "read", "write")):
+        processes = audit(CASES, case)["processes"]
+        assert all(one[f"longest_{held}_ns"] > 0 == one[f"longest_{not_held}_ns"] for one in processes), processes
+
+
+def test_a_mutex_whose_owner_died_is_acquired(audit):
+    counts = audit(CASES, "owner_dead")["counts"]
+    assert (counts["mutex_owner_dead"], counts["mutex_acquired"]) == (1, 2)
 
 
 def test_many_threads_are_counted_exactly(audit):

@@ -9,6 +9,7 @@ import pytest
 
 from lockswap.campaign.execution import _Execution
 from lockswap.campaign.job import Job, quick_count
+from lockswap.campaign.plan import runs_of
 from lockswap.campaign.rounds import Rounds, turns
 from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings.loading import workload_of
@@ -205,6 +206,11 @@ def job(fixed_work: bool, locks: list[str]) -> Job:
         fixed_work=fixed_work,
     )
     return Job(recipe, (1, 2), 2, {}, user_command=True, locks=tuple(locks))
+
+
+def test_as_many_runs_are_announced_as_the_rounds_take():
+    announced = runs_of([job(True, LOCKS)], 3)
+    assert announced == {("w", n): 3 * len(turns(1, ("w", n), LOCKS, 1)) for n in (1, 2)}
 
 
 def test_the_time_left_is_unknown_until_a_fixed_amount_of_work_was_done_once():
