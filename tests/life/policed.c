@@ -6,6 +6,9 @@
      policed conds        condition variables with mutexes of either kind
      policed fork         a child goes on with its parent's locks
      policed again        destroyed, initialised again, copied
+     policed parts        which runner a lock has that a split-off part of a function uses first, and one that the last
+                          instruction of a function does
+     policed child        a child that uses a lock first, and ends as programs do
 
    By the object's bytes: docs/interposition.md. */
 #define _GNU_SOURCE
@@ -249,6 +252,53 @@ static void again(void) {
   free(l);
 }
 
+/* --- where a function ends */
+
+/* As the compiler calls what it splits off. */
+__attribute__((noinline, used)) static int part(pthread_rwlock_t* l) __asm__("whole.part.0");
+static int part(pthread_rwlock_t* l) {
+  const int error = pthread_rwlock_wrlock(l);
+  BEHIND("part");
+  return error;
+}
+#if defined(__x86_64__)
+/* The call returns to the first instruction of another function, as one that never returns would. */
+int call_last(pthread_rwlock_t*);
+__asm__(
+    ".text\n"
+    ".globl call_last\n"
+    ".type call_last, @function\n"
+    "call_last: endbr64\n"
+    " subq $8, %rsp\n"
+    " call pthread_rwlock_wrlock@PLT\n"
+    ".size call_last, . - call_last\n"
+    ".type comes_next, @function\n"
+    "comes_next: addq $8, %rsp\n"
+    " ret\n"
+    ".size comes_next, . - comes_next\n");
+#else
+static int call_last(pthread_rwlock_t* l) { return write_there(l); }
+#endif
+static void parts(void) {
+  static pthread_rwlock_t split = PTHREAD_RWLOCK_INITIALIZER, last = PTHREAD_RWLOCK_INITIALIZER;
+  NEED(part(&split) == 0 && pthread_rwlock_unlock(&split) == 0);
+  NEED(call_last(&last) == 0 && pthread_rwlock_unlock(&last) == 0);
+  printf("split %d\nlast %d\n", runner(&split), runner(&last));
+}
+
+static void child_it(void) {
+  pthread_rwlock_t *one = make_here(), *other = make_here();
+  use(one), use(other);
+  const pid_t child = fork();
+  if (child == 0) {
+    pthread_rwlock_t* const made = make_here();
+    use(made);
+    exit(0);
+  }
+  int status = -1;
+  NEED(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "who") == 0)
@@ -263,6 +313,10 @@ int main(int argc, char** argv) {
     fork_it();
   else if (strcmp(what, "again") == 0)
     again();
+  else if (strcmp(what, "parts") == 0)
+    parts();
+  else if (strcmp(what, "child") == 0)
+    child_it();
   else
     return 2;
   puts("done");

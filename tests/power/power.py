@@ -25,7 +25,7 @@ from pathlib import Path
 from faults import ROOT, Fault, Row, read_faults, read_table, summary, write_table
 
 AT_ONCE = 2
-# What programs are run with, whichever entry it is.
+# What files of pytest run programs with, without naming it. A test of ctest has it in its command.
 LIBRARIES = ("liblockswap.so", "liblockswap-audit.so", "liblockswap-fuzz.so", "liblockswap_api.so")
 
 
@@ -165,7 +165,7 @@ def plant(tree: Tree, fault: Fault, logs: Path, most: float, left_out: set[str])
                 near = sum(any(part in step.entry.name for part in fault.near) for step in left)
                 group, left = left[: near or 12], left[near or 12 :]
                 needed = {name for step in group for name in targets[step.entry.name]}
-                if file.suffix != ".py":
+                if file.suffix != ".py" and any(step.entry.kind == "pytest" for step in group):
                     needed |= set(LIBRARIES)
                 if needed - built:
                     built |= needed
