@@ -20,7 +20,8 @@ SAFE = "safe: nothing in this run stands against swapping the rwlocks"
 
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.audit.findings import MEANINGS  # noqa: E402
+from lockswap.audit.findings import MEANINGS, Audit  # noqa: E402
+from lockswap.audit.verdict import of_each  # noqa: E402
 
 
 def lockswap(*words: object, **more) -> subprocess.CompletedProcess:
@@ -285,6 +286,17 @@ def test_longest_holds_are_those_of_their_kind(audit):
     for case, held, not_held in (("fork_clean", "write", "read"), ("foreign_read", "read", "write")):
         processes = audit(CASES, case)["processes"]
         assert all(one[f"longest_{held}_ns"] > 0 == one[f"longest_{not_held}_ns"] for one in processes), processes
+
+
+def test_the_verdict_says_what_stays_glibc_s():
+    def says(**counts: int) -> str:
+        one = Audit(["p"], 0, [{"program": "p", "pid": 1, "counts": counts, "findings": []}], [])
+        return of_each(one)["condvars"].says
+
+    assert says(cond_waits=3, cond_waits_process_shared=3).startswith("safe: all waits are on process-shared ones")
+    some = says(cond_waits=3, cond_waits_process_shared=1)
+    assert some.endswith("3 waits; glibc's stay: 1 on process-shared ones")
+    assert "glibc's" not in says(cond_waits=3)
 
 
 def test_a_mutex_whose_owner_died_is_acquired(audit):

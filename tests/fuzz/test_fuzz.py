@@ -142,6 +142,12 @@ def test_a_moved_thread_may_run_where_it_might_before(tmp_path):
     traced(tmp_path, "1,percent=100,delay=1", [program])
 
 
+def test_options_come_to_the_library():
+    words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--spurious")
+    status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")
+    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,spurious'")
+
+
 def test_without_a_seed_nothing_is_disturbed():
     env = {k: v for k, v in os.environ.items() if k != "LOCKSWAP_FUZZ"} | {"LD_PRELOAD": str(LIBRARY)}
     done = subprocess.run([RACES, "right"], env=env, capture_output=True, text=True, timeout=60)
