@@ -6,8 +6,8 @@
      policed conds        condition variables with mutexes of either kind
      policed fork         a child goes on with its parent's locks
      policed again        destroyed, initialised again, copied
-     policed parts        which runner a lock has that a split-off part of a function uses first, and one that the last
-                          instruction of a function does
+     policed parts        which runner a lock has that a split-off part of a function uses first,
+                          and one that the last instruction of a function does
      policed child        a child that uses a lock first, and ends as programs do
 
    By the object's bytes: docs/interposition.md. */
@@ -262,7 +262,8 @@ static int part(pthread_rwlock_t* l) {
   return error;
 }
 #if defined(__x86_64__)
-/* The call returns to the first instruction of another function, as one that never returns would. */
+/* The call returns to the first instruction of another function, as one does that never
+   returns. */
 int call_last(pthread_rwlock_t*);
 __asm__(
     ".text\n"

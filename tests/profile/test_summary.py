@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.profile.summary import quantile, summarise  # noqa: E402
+from lockswap.profile.summary import EXCLUSIVE, quantile, summarise  # noqa: E402
 
 
 def test_a_quantile_is_in_the_bucket_that_reaches_it():
@@ -29,7 +29,7 @@ def recorded(*waits: tuple[str, int, int]) -> dict:
             counts
             | {"kind": "mutex", "class": number, "stack": number, "object": None, "by_init": False}
             | {"timed_out_ns": timed_out_ns, "timeline": {"slot_ns": 1, "waited_ns": []}}
-            | {"exclusive": modes | {"wait_ns": wait_ns, "waits": [], "holds": []}}
+            | {EXCLUSIVE: modes | {"wait_ns": wait_ns, "waits": [], "holds": []}}
         )
     stacks = [{"id": number, "frames": [[-1, 0x1000 + number]]} for number in range(len(waits))]
     process = {"pid": 1, "program": "p", "started_ns": 0, "last_ns": 1, "locks": locks, "stacks": stacks, "pairs": []}
