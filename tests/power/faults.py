@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ class Fault:
     old: str  # occurs once in the file
     new: str
     breaks: str  # a sentence
+    switched: str = ""  # instead of `new`, in a build with others: FAULT is true in the runs of this one
     near: tuple[str, ...] = ()  # parts of the names of entries that are tried first
     reason: str = ""  # why `test` need not find it
 
@@ -38,6 +40,31 @@ class Fault:
         if self.old == self.new:
             raise ValueError(f"{self.name}: changes nothing")
         return text.replace(self.old, self.new)
+
+
+# Comes first in each file of a build with several faults.
+SWITCH = """\
+#ifndef PLANTED_FAULT
+#define PLANTED_FAULT(name) (::planted_fault::is(name))
+#include <cstdlib>
+#include <cstring>
+namespace planted_fault {
+inline const char* const here = std::getenv("PLANTED_FAULT");
+inline bool is(const char* name) { return here != nullptr && std::strcmp(here, name) == 0; }
+}
+#endif
+"""
+
+
+def planted_together(faults: list[Fault], root: Path = ROOT) -> dict[str, str]:
+    """The files with all of these in them, each behind its switch."""
+    texts: dict[str, str] = {}
+    for fault in faults:
+        fault.planted_in(root)
+        text = texts.get(fault.file) or (root / fault.file).read_text(encoding="utf-8")
+        switched = re.sub(r"\bFAULT\b", f'PLANTED_FAULT("{fault.name}")', fault.switched)
+        texts[fault.file] = text.replace(fault.old, switched)
+    return {file: SWITCH + text for file, text in texts.items()}
 
 
 @dataclass(frozen=True)

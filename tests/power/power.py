@@ -17,11 +17,12 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults import ROOT, Fault, Row, read_faults, read_table, summary, write_table
+from faults import ROOT, Fault, Row, planted_together, read_faults, read_table, summary, write_table
 
 AT_ONCE = 2
 # What files of pytest run programs with, without naming it. A test of ctest has it in its command.
@@ -88,8 +89,8 @@ class Tree:
 
         return sorted(steps, key=rank), found.targets
 
-    def run(self, step: Step, log: Path) -> tuple[bool, float]:
-        """Whether it failed, and its CPU seconds."""
+    def run(self, step: Step, log: Path, switched: str = "") -> tuple[bool, float]:
+        """Whether it failed, and its CPU seconds. `switched`: the fault, in a build with several."""
         name = step.entry.own_name
         if step.entry.kind == "ctest":
             number = step.entry.number
@@ -99,6 +100,7 @@ class Tree:
             marks = "not full and not alone" if step.tier == "test" else "full and not alone"
             command = [str(self.build / "venv/bin/python"), "-m", "pytest", "-q", "-x", "-m", marks, name]
         environment = {key: value for key, value in os.environ.items() if key != "TEST_RECORD"}
+        environment["PLANTED_FAULT"] = switched
         with log.open("a", encoding="utf-8") as out:
             out.write(f"== {step.entry.name}\n")
             out.flush()
@@ -123,7 +125,9 @@ install -m 755 scripts/lockswap "$BUILD/bin/lockswap"
 """
 
 
-def first_to_fail(tree: Tree, steps: list[Step], log: Path, most: float) -> tuple[Step | None, float]:
+def first_to_fail(
+    tree: Tree, steps: list[Step], log: Path, most: float, switched: str = ""
+) -> tuple[Step | None, float]:
     """The step that failed, if one did, and the CPU seconds until then."""
     left, running, spent = list(steps), {}, 0.0
     failed: list[Step] = []
@@ -132,7 +136,7 @@ def first_to_fail(tree: Tree, steps: list[Step], log: Path, most: float) -> tupl
             while left and not failed and spent < most and len(running) < AT_ONCE:
                 step = left.pop(0)
                 # A log each, since two run at once.
-                running[pool.submit(tree.run, step, log.with_suffix(f".{len(left)}"))] = step
+                running[pool.submit(tree.run, step, log.with_suffix(f".{len(left)}"), switched)] = step
             done: set[Future] = wait(running, return_when=FIRST_COMPLETED).done
             for one in done:
                 step = running.pop(one)
@@ -179,6 +183,41 @@ def plant(tree: Tree, fault: Fault, logs: Path, most: float, left_out: set[str])
     return Row(fault.name, fault.edit, "none", "-", spent), None
 
 
+def find_together(tree: Tree, faults: list[Fault], logs: Path, options: argparse.Namespace) -> Iterator[Row]:
+    """As find, with one build for all, of the entries that they give as near: those must do."""
+    originals = {fault.file: (tree.root / fault.file).read_text(encoding="utf-8") for fault in faults}
+    chosen: dict[str, list[Step]] = {}
+    needed: set[str] = set()
+    for fault in faults:
+        steps, targets = tree.steps(fault)
+        chosen[fault.name] = [s for s in steps if any(part in s.entry.name for part in fault.near)]
+        needed |= {target for step in chosen[fault.name] for target in targets[step.entry.name]}
+    sound: set[str] = set()
+    try:
+        for file, text in planted_together(faults, tree.root).items():
+            (tree.root / file).write_text(text, encoding="utf-8")
+        tree.make(*sorted(needed))
+        for fault in faults:
+            spent, left = 0.0, chosen[fault.name]
+            while left:
+                step, seconds = first_to_fail(tree, left, logs / f"{fault.name}.log", options.most - spent, fault.name)
+                spent += seconds
+                if step is None or step.entry.name in sound or not tree.run(step, logs / "control.log")[0]:
+                    break
+                print(f"   {step.entry.name} fails without a fault, too, and is left out", flush=True)
+                left = left[left.index(step) + 1 :]
+                step = None
+            if step is None:
+                print(f"   {fault.name}: nothing near finds it", flush=True)
+                continue
+            sound.add(step.entry.name)
+            yield Row(fault.name, fault.edit, step.tier, step.entry.name, spent)
+    finally:
+        for file, text in originals.items():
+            (tree.root / file).write_text(text, encoding="utf-8")
+        tree.make(*sorted(needed))
+
+
 def find(tree: Tree, fault: Fault, logs: Path, options: argparse.Namespace, sound: set[str], broken: set[str]) -> Row:
     """What failed has found the fault if it passes without. `sound` and `broken`: the entries that are known to."""
     for old in logs.glob(f"{fault.name}.*"):
@@ -207,17 +246,24 @@ def run(options: argparse.Namespace) -> int:
     logs.mkdir(parents=True, exist_ok=True)
     sound: set[str] = set()
     broken = {e.name for e in tree.entries if options.leave_out and re.search(options.leave_out, e.name)}
+    names = {fault.name for fault in faults}
+
+    def keep(row: Row) -> None:
+        # Others may have written meanwhile.
+        write_table({name: one for name, one in {**read_table(), row.name: row}.items() if name in names})
+        print(f"{row.tier:5} {row.name}: {row.finder}, {row.seconds:.1f} CPU seconds", flush=True)
+
+    together = [fault for fault in chosen if fault.switched] if options.together else []
+    if together:
+        for row in find_together(tree, together, logs, options):
+            keep(row)
     for fault in chosen:
+        if fault in together:
+            continue
         try:
-            row = find(tree, fault, logs, options, sound, broken)
+            keep(find(tree, fault, logs, options, sound, broken))
         except ValueError as error:
             print(f"!! {fault.name}: {error}", flush=True)
-            continue
-        # Others may have written meanwhile.
-        write_table(
-            {name: one for name, one in {**read_table(), fault.name: row}.items() if name in {f.name for f in faults}}
-        )
-        print(f"{row.tier:5} {fault.name}: {row.finder}, {row.seconds:.1f} CPU seconds", flush=True)
     return 0
 
 
@@ -227,6 +273,7 @@ def main() -> int:
     runs = commands.add_parser("run")
     runs.add_argument("names", nargs="*", metavar="NAME")
     runs.add_argument("--tree", type=Path, default=ROOT / "build/power/tree", metavar="FOLDER")
+    runs.add_argument("--together", action="store_true", help="one build for all faults that have a switched form")
     runs.add_argument("--leave-out", metavar="REGEX", help="entries that can't pass here, such as '^ctest:programs/'")
     runs.add_argument(
         "--most", type=float, default=float("inf"), metavar="SECONDS", help="CPU seconds of tests a fault"
