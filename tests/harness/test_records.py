@@ -4,7 +4,7 @@ import pytest
 
 from lockswap.records.folder import Folder, RawWriter
 from lockswap.records.row import Row
-from lockswap.run import usage
+from lockswap.run import perf, usage
 
 
 def row(run: int, ops: float) -> Row:
@@ -33,3 +33,9 @@ def test_perf_s_processor_time_goes_before_the_kernel_s(tmp_path):
     counted.write_text("1250.5,msec,task-clock:u,1,100.00,,\n9,,context-switches,1,100.00,,\n")
     by_perf = usage.of(account, counted)
     assert by_perf["cpu_s"] == pytest.approx(1.2505) and by_perf["context_switches"] == 9
+
+
+def test_perf_output_is_understood():
+    text = "# started on x\n\n12.5,msec,task-clock:u,1,100.00,,\n3,,context-switches,1,100.00,,\n"
+    text += "<not supported>,,cycles,0,,,\n"
+    assert perf.parse(text) == {"task-clock": 12.5, "context-switches": 3}
