@@ -81,15 +81,6 @@ def test_bypasses_are_said_in_words_and_only_when_asked_for() -> None:
         need(str(USER) not in said, f"{variable}: {said!r}")
 
 
-def test_a_library_that_has_taken_the_first_keys() -> None:
-    """The program can still create as many as without lockswap, which then has none."""
-    takes = under.folder / "libtakes_keys.so"
-    want = int(under.run_well("churn", "keys", "pthread", lock=None, preload=takes).stdout)
-    for preload in (f"{takes}:{under.library}", f"{under.library}:{takes}"):
-        keys = int(under.run_well("churn", "keys", "pthread", lock=under.plain, preload=preload).stdout)
-        need(keys == want, f"{preload}: {keys} keys, {want} without lockswap")
-
-
 def test_the_library_in_a_namespace_of_its_own() -> None:
     """Its threads are made by that namespace's libc; the program's says that the process has one thread."""
     for lock in ["", *under.mutexes]:
