@@ -1,4 +1,5 @@
-/* Preloaded behind lockswap: stops a thread where it sets a key's value, once, for a function of the program's. */
+/* Preloaded behind lockswap: the next thread that sets a key's value first calls a function of the
+   program's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

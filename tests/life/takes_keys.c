@@ -1,4 +1,5 @@
-/* A library that takes the first keys of thread-specific data: those that need no memory elsewhere. */
+/* A library that takes the first keys of thread-specific data: those that need no memory
+   elsewhere. */
 #include <pthread.h>
 
 __attribute__((constructor)) static void take(void) {
