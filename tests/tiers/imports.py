@@ -11,6 +11,8 @@ from pathlib import Path
 from entries import ROOT
 
 PACKAGES = {"lockswap": "harness"}
+# What runs the command runs all of its package.
+COMMAND, MAIN = '"-m", "lockswap"', "harness/lockswap/__main__.py"
 TOPS = ("tests", "harness", "scripts", "tools", "packaging")
 FOLDERS = ("tests/life", "tests/harness", "tests/explore", "tests/tiers", "tests", "tools", "scripts")
 
@@ -58,7 +60,8 @@ class Modules:
 
     def _imported(self, file: str) -> list[str]:
         files = (self._file(file, name) for name in named_modules(self.text(file)))
-        return [other for other in files if other is not None]
+        command = [MAIN] if COMMAND in self.text(file) and MAIN in self.files else []
+        return [*(other for other in files if other is not None), *command]
 
     def _reached(self, file: str) -> frozenset[str]:
         """The file, what it imports, what these import, and the conftest.py of its folders."""

@@ -252,6 +252,13 @@ def test_a_module_reaches_what_imports_it_and_what_imports_that(tree):
     assert names(reached(tree, "tests/x/helper.py").first) == ["tests/x/test_own.py"]
 
 
+def test_the_command_s_modules_reach_what_runs_it(tree):
+    (tree / "harness/lockswap/__main__.py").write_text("def main():\n    from lockswap.base import stats\n")
+    (tree / "tests/x/test_other.py").write_text('COMMAND = ["python", "-m", "lockswap", "list"]\n')
+    found = names(reached(tree, "harness/lockswap/base/stats.py").first)
+    assert found == ["x/script", "tests/x/test_own.py", "tests/x/test_other.py"]
+
+
 def test_a_document_reaches_what_names_it(tree):
     assert names(reached(tree, "docs/table.md").first) == ["tests/x/test_own.py"]
     assert names(reached(tree, "docs/nobodys.md").first) == []
