@@ -25,6 +25,7 @@ class Fault:
     breaks: str  # a sentence
     switched: str = ""  # instead of `new`, in a build with others: FAULT is true in the runs of this one
     near: tuple[str, ...] = ()  # parts of the names of entries that are tried first
+    select: str = ""  # of the first of these, if it is pytest's, the tests (-k) that are tried before the others
     reason: str = ""  # why `test` need not find it
 
     @property

@@ -36,6 +36,7 @@ class Step:
     entry: object
     tier: str
     cost: float
+    select: str = ""  # only these tests of it
 
 
 class Tree:
@@ -83,9 +84,12 @@ class Tree:
                 tiers += ["full"] if "full" in self.marked.findall(text) else []
             steps += [Step(entry, tier, self.costs.cost_of(entry, tier, self.known)) for tier in tiers]
 
-        def rank(step: Step) -> tuple[bool, int, float]:
+            if fault.select and fault.near[0] in entry.name and entry.kind == "pytest":
+                steps.append(Step(entry, "test", 0, fault.select))
+
+        def rank(step: Step) -> tuple[bool, bool, int, float]:
             near = [i for i, part in enumerate(fault.near) if part in step.entry.name]
-            return step.tier == "full", near[0] if near else len(fault.near), step.cost
+            return step.tier == "full", not step.select, near[0] if near else len(fault.near), step.cost
 
         return sorted(steps, key=rank), found.targets
 
@@ -99,6 +103,7 @@ class Tree:
         else:
             marks = "not full and not alone" if step.tier == "test" else "full and not alone"
             command = [str(self.build / "venv/bin/python"), "-m", "pytest", "-q", "-x", "-m", marks, name]
+            command += ["-k", step.select] if step.select else []
         environment = {key: value for key, value in os.environ.items() if key != "TEST_RECORD"}
         environment["PLANTED_FAULT"] = switched
         with log.open("a", encoding="utf-8") as out:
@@ -162,7 +167,8 @@ def plant(tree: Tree, fault: Fault, logs: Path, most: float, left_out: set[str])
             # In groups, as most faults are found by the first ones, and the others need more to be built.
             while left:
                 near = sum(any(part in step.entry.name for part in fault.near) for step in left)
-                group, left = left[: near or 12], left[near or 12 :]
+                size = 1 if left[0].select else near or 12
+                group, left = left[:size], left[size:]
                 needed = {name for step in group for name in targets[step.entry.name]}
                 if file.suffix != ".py" and any(step.entry.kind == "pytest" for step in group):
                     needed |= set(LIBRARIES)
