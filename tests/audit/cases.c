@@ -492,6 +492,16 @@ static void begin_anew(void) {  // as atfork handlers do
   EXPECT(0, pthread_rwlock_init(&lock, NULL));
   write_once(&lock);
 }
+static void read_again(void) {
+  read_lock(&lock);
+  unlock_it();
+  unlock_it();
+}
+static void fork_reading(void) {
+  read_lock(&lock);
+  in_child(read_again);
+  unlock_it();
+}
 static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
 static void unlock_own_mutex(void) { EXPECT(0, pthread_mutex_unlock(&own_mutex)); }
 static void fork_mutex(void) {
@@ -916,6 +926,7 @@ static const struct {
     {"waits_without_writers", waits_without_writers},
     {"fork_holding", fork_holding},
     {"fork_mutex", fork_mutex},
+    {"fork_reading", fork_reading},
     {"fork_others", fork_others},
     {"fork_waiters", fork_waiters},
     {"fork_clean", fork_clean},

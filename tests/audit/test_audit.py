@@ -120,6 +120,7 @@ NOTES = {
     "order_released": {"foreign_read_release": 1},
     "reset_held": {"memory_reset_while_held": 1},
     "fork_holding": {"fork_while_holding": 1},
+    "fork_reading": {"fork_while_holding": 1, "recursive_read": 1},
     "fork_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
