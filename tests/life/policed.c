@@ -201,6 +201,19 @@ static void* play(void* second) {
   }
   return NULL;
 }
+/* glibc's condition variable would release the mutex by its own code. */
+static void wait_for_shared(void) {
+  const struct timespec past = {1, 0};
+  pthread_condattr_t a;
+  pthread_cond_t shared;
+  NEED(pthread_condattr_init(&a) == 0);
+  NEED(pthread_condattr_setpshared(&a, PTHREAD_PROCESS_SHARED) == 0);
+  NEED(pthread_cond_init(&shared, &a) == 0 && lock_here(&here) == 0);
+  NEED(pthread_cond_timedwait(&shared, &here, &past) == ETIMEDOUT);
+  NEED(pthread_mutex_trylock(&here) == EBUSY && pthread_mutex_unlock(&here) == 0);
+  use_mutex(&here);
+  NEED(pthread_cond_destroy(&shared) == 0);
+}
 static void conds(void) {
   pthread_t other;
   NEED(lock_here(&here) == 0 && pthread_mutex_unlock(&here) == 0);
@@ -210,6 +223,7 @@ static void conds(void) {
   NEED(pthread_create(&other, NULL, play, &turn) == 0);
   play(NULL);
   NEED(pthread_join(other, NULL) == 0);
+  wait_for_shared();
 }
 
 /* --- fork, and the end of a lock */
