@@ -374,6 +374,17 @@ static void no_gate(void) {
   run(behind_a_mutex, NULL);
   run(write_and_read_back, NULL);
 }
+// A hold that both threads may have at once keeps nobody apart.
+static void* behind_a_read_hold(void* back) {
+  read_lock(&write_gate);
+  (back != NULL ? read_and_write_back : read_and_write)(NULL);
+  EXPECT(0, pthread_rwlock_unlock(&write_gate));
+  return NULL;
+}
+static void read_gate(void) {
+  run(behind_a_read_hold, NULL);
+  run(behind_a_read_hold, &gate);
+}
 static void gate_of_some(void) {
   run(behind_a_mutex, NULL);
   run(write_and_read, NULL);
@@ -480,6 +491,23 @@ static void fork_holding(void) {
 static void begin_anew(void) {  // as atfork handlers do
   EXPECT(0, pthread_rwlock_init(&lock, NULL));
   write_once(&lock);
+}
+static void read_again(void) {
+  read_lock(&lock);
+  unlock_it();
+  unlock_it();
+}
+static void fork_reading(void) {
+  read_lock(&lock);
+  in_child(read_again);
+  unlock_it();
+}
+static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void unlock_own_mutex(void) { EXPECT(0, pthread_mutex_unlock(&own_mutex)); }
+static void fork_mutex(void) {
+  EXPECT(0, pthread_mutex_lock(&own_mutex));
+  in_child(unlock_own_mutex);
+  unlock_own_mutex();
 }
 static void fork_others(void) {
   run(read_lock, &lock);
@@ -822,6 +850,18 @@ static void foreign_mutex(void) {
   EXPECT(0, pthread_mutex_unlock(&mutex));
 }
 
+static void owner_dead(void) {
+  pthread_mutex_t m;
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  EXPECT(0, pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
+  EXPECT(0, pthread_mutex_init(&m, &a));
+  run(lock_mutex, &m);
+  EXPECT(EOWNERDEAD, pthread_mutex_lock(&m));
+  EXPECT(0, pthread_mutex_consistent(&m));
+  EXPECT(0, pthread_mutex_unlock(&m));
+}
+
 static const char* library;
 static void deepbind(void) {
   void* opened = dlopen(library, RTLD_NOW | RTLD_DEEPBIND);
@@ -873,6 +913,7 @@ static const struct {
     {"orders_apart", orders_apart},
     {"no_gate", no_gate},
     {"gate_of_some", gate_of_some},
+    {"read_gate", read_gate},
     {"late_gate", late_gate},
     {"order_released", order_released},
     {"orders_full", orders_full},
@@ -884,6 +925,8 @@ static const struct {
     {"barrier_reading", barrier_reading},
     {"waits_without_writers", waits_without_writers},
     {"fork_holding", fork_holding},
+    {"fork_mutex", fork_mutex},
+    {"fork_reading", fork_reading},
     {"fork_others", fork_others},
     {"fork_waiters", fork_waiters},
     {"fork_clean", fork_clean},
@@ -899,6 +942,7 @@ static const struct {
     {"cond_shared", cond_shared},
     {"cond_mixed", cond_mixed},
     {"foreign_mutex", foreign_mutex},
+    {"owner_dead", owner_dead},
     {"deepbind", deepbind},
     {"namespaces", namespaces},
     {"dlopen", plain_dlopen},

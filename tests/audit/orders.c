@@ -303,6 +303,17 @@ static void another_cond(void) {
   end_waits(&second);
   pthread_join(b, NULL);
 }
+// The next one at the same place has an initialiser, no init.
+static void next_cond(void) {
+  pthread_t a = start_waiter(&first, 0);
+  end_waits(&first);
+  pthread_join(a, NULL);
+  EXPECT(0, pthread_cond_destroy(&changed));
+  changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  pthread_t b = start_waiter(&second, 0);
+  end_waits(&second);
+  pthread_join(b, NULL);
+}
 // It has the second mutex while it waits for the first one's return.
 static void* wait_with_another(void* unused) {
   const struct timespec past = {1, 0};
@@ -406,6 +417,7 @@ static const struct {
     {"one_mutex", one_mutex},
     {"mutex_after_mutex", mutex_after_mutex},
     {"another_cond", another_cond},
+    {"next_cond", next_cond},
     {"taken_again", taken_again},
     {"foreign", foreign},
     {"released_by_another", released_by_another},

@@ -20,7 +20,8 @@ SAFE = "safe: nothing in this run stands against swapping the rwlocks"
 
 sys.path.insert(0, str(ROOT / "harness"))
 
-from lockswap.audit.findings import MEANINGS  # noqa: E402
+from lockswap.audit.findings import MEANINGS, Audit  # noqa: E402
+from lockswap.audit.verdict import of_each  # noqa: E402
 
 
 def lockswap(*words: object, **more) -> subprocess.CompletedProcess:
@@ -68,6 +69,8 @@ CLEAN = (
     "clean",
     "no_locks",
     "fork_clean",
+    "fork_mutex",
+    "owner_dead",
     "kinds",
     "shared",
     "many",
@@ -86,7 +89,18 @@ CLEAN = (
 
 
 # Their locks are others too, or none, or not swapped.
-OTHER_VERDICTS = ("no_locks", "mutexes", "shared", "condvars", "cond_cancelled", "cond_shared", "orders_apart", "waits")
+OTHER_VERDICTS = (
+    "no_locks",
+    "mutexes",
+    "shared",
+    "condvars",
+    "cond_cancelled",
+    "cond_shared",
+    "orders_apart",
+    "waits",
+    "fork_mutex",
+    "owner_dead",
+)
 
 
 @pytest.mark.parametrize("case", CLEAN)
@@ -106,6 +120,7 @@ NOTES = {
     "order_released": {"foreign_read_release": 1},
     "reset_held": {"memory_reset_while_held": 1},
     "fork_holding": {"fork_while_holding": 1},
+    "fork_reading": {"fork_while_holding": 1, "recursive_read": 1},
     "fork_others": {"fork_while_others_hold": 1},
     "fork_waiters": {"fork_while_holding": 1, "fork_with_waiters": 1},
     "foreign_mutex": {"foreign_mutex_release": 1},
@@ -130,6 +145,7 @@ GRAVE = {
     "write_orders": {"opposite_orders": 1},
     "crossed_upgrades": {"opposite_orders": 1},
     "no_gate": {"opposite_orders": 1},
+    "read_gate": {"opposite_orders": 1},
     "gate_of_some": {"opposite_orders": 1},
     "late_gate": {"opposite_orders": 2},
     "wait_reading": {"wait_while_reading": 1},
@@ -265,6 +281,28 @@ def test_objects_kinds_and_holds(audit):
     assert report["most_rwlocks_held"] == 5000
     counts = audit(CASES, "clean")["counts"]
     assert (counts["rwlocks"], counts["reads"], counts["writes"], counts["rw_destroy"]) == (4, 10, 4, 3)
+
+
+def test_longest_holds_are_those_of_their_kind(audit):
+    for case, held, not_held in (("fork_clean", "write", "read"), ("foreign_read", "read", "write")):
+        processes = audit(CASES, case)["processes"]
+        assert all(one[f"longest_{held}_ns"] > 0 == one[f"longest_{not_held}_ns"] for one in processes), processes
+
+
+def test_the_verdict_says_what_stays_glibc_s():
+    def says(**counts: int) -> str:
+        one = Audit(["p"], 0, [{"program": "p", "pid": 1, "counts": counts, "findings": []}], [])
+        return of_each(one)["condvars"].says
+
+    assert says(cond_waits=3, cond_waits_process_shared=3).startswith("safe: all waits are on process-shared ones")
+    some = says(cond_waits=3, cond_waits_process_shared=1)
+    assert some.endswith("3 waits; glibc's stay: 1 on process-shared ones")
+    assert "glibc's" not in says(cond_waits=3)
+
+
+def test_a_mutex_whose_owner_died_is_acquired(audit):
+    counts = audit(CASES, "owner_dead")["counts"]
+    assert (counts["mutex_owner_dead"], counts["mutex_acquired"]) == (1, 2)
 
 
 def test_many_threads_are_counted_exactly(audit):

@@ -68,7 +68,7 @@ FOUND = {
 # Behind a gate, tried, by a thread that is alone, with locks that are gone, or once more by the holder.
 NOTHING = (
     *("ring_of_thirteen", "gates", "gate_of_two", "tries", "only_thread", "before_threads", "recursive", "list"),
-    *("middle_gone", "one_mutex", "another_cond", "holds_many"),
+    *("middle_gone", "one_mutex", "another_cond", "next_cond", "holds_many"),
 )
 
 

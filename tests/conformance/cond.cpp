@@ -248,6 +248,17 @@ TEST(CondMutexes, NotTheOwners) {
   EXPECT_RC(0, pthread_cond_destroy(&c));
 }
 
+// A wait that fails as the mutex isn't the caller's is none: the mutex can be destroyed.
+TEST(CondMutexes, AFailedWaitIsNotCounted) {
+  for (int i = 0; i < 3; ++i) {
+    Mutex m(PTHREAD_MUTEX_ERRORCHECK);
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    EXPECT_RC(EPERM, pthread_cond_wait(&c, m));
+    EXPECT_RC(0, pthread_mutex_destroy(m));
+    EXPECT_RC(0, pthread_cond_destroy(&c));
+  }
+}
+
 // Mutexes that stay glibc's, under a condition variable that is private to the process.
 TEST(CondMutexes, RobustAndInheriting) {
   for (const bool robust : {true, false}) {

@@ -4,7 +4,7 @@
 //
 //   rwlock_conformance [--preload LIB --rwlock NAME --mutex NAME --cond NAME --wait POLICY]
 //                      [--only PATTERN] [--without PATTERN] [--timeout SECONDS] [--scale N]
-//                      [--sample] [--verbose]
+//                      [--sample] [--list] [--verbose]
 //
 // mutex_conformance is the same with the cases of mutexes and condition variables.
 // TESTS_WITHOUT in the environment: patterns between ':', cases that are left out, too.
@@ -12,6 +12,7 @@
 // follows from the lock and the wait policy, so that every case runs under some lock, and that the
 // same tree has the same cases. TESTS_SAMPLE=0..3 in the environment takes the quarter that comes
 // so many behind that one.
+// --list: says which cases it would run.
 // --timeout: a case hangs if its processes have hardly used the processor for that long, or if they
 // have used it twice as long.
 // --rwlock none preloads the library with nothing chosen: pure pass-through.
@@ -56,6 +57,7 @@ struct Options {
   int timeout = 60;
   int scale = 1;
   bool sample = false;
+  bool list = false;
   bool verbose = false;
 
   std::string name() const {
@@ -254,13 +256,21 @@ unsigned sum_of(const std::string& text) {
   return sum;
 }
 
+// Spreads names over the quarters: of their sums one quarter had none (test_command.py).
+unsigned hash_of(const std::string& text) {
+  unsigned hash = 0;
+  for (const char c : text)
+    hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash >> 4;
+}
+
 // Whether the case is in the sample; `number` counts the cases.
 bool is_in_sample(const std::string& suite, unsigned number, const Options& options) {
   if (std::find(std::begin(kEachTime), std::end(kEachTime), suite) != std::end(kEachTime))
     return true;
   const char* shift = getenv("TESTS_SAMPLE");
   const unsigned start = shift != nullptr ? static_cast<unsigned>(atoi(shift)) : 0;
-  return (number + start + sum_of(options.name() + options.wait)) % kQuarters == 0;
+  return (number + start + hash_of(options.name() + options.wait)) % kQuarters == 0;
 }
 
 bool is_left_out(const std::string& name) {
@@ -305,6 +315,11 @@ int run_all(const Options& options) {
               << (options.without.empty() ? "" : " and not '" + options.without + "'") << '\n';
     return kUsage;
   }
+  if (options.list) {
+    for (const std::string& name : names)
+      std::cout << name << '\n';
+    return 0;
+  }
   const std::string what =
       options.preload.empty() ? "plain glibc" : options.name() + ", wait " + options.wait;
   int good = 0;
@@ -345,10 +360,10 @@ int main(int argc, char** argv) {
   bool named = false;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    if (flag == "--verbose" || flag == "--sample") {
-      (flag == "--verbose" ? options.verbose : options.sample) = true;
-      continue;
-    }
+    if (flag == "--verbose") options.verbose = true;
+    if (flag == "--sample") options.sample = true;
+    if (flag == "--list") options.list = true;
+    if (flag == "--verbose" || flag == "--sample" || flag == "--list") continue;
     const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--mutex" ||
                        flag == "--cond" || flag == "--wait" || flag == "--only" ||
                        flag == "--without" || flag == "--timeout" || flag == "--scale";
@@ -357,7 +372,7 @@ int main(int argc, char** argv) {
           << program_invocation_short_name << ": "
           << (known ? "a value is missing after " : "unknown argument ") << flag
           << "; known: --preload --rwlock --mutex --cond --wait --only --without --timeout --scale "
-             "--sample --verbose\n";
+             "--sample --list --verbose\n";
       return kUsage;
     }
     const std::string value = argv[++i];

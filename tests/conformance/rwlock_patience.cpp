@@ -97,6 +97,28 @@ TEST(Patience, AReaderGetsInBesideATimedWriter) {
   enter_beside_a_writer(write_in_time, pthread_rwlock_rdlock);
 }
 
+// It has the lock but for the reader that passed it, which stays until the deadline is over.
+TEST(Patience, AWriterThatGivesUpBehindSuchAReaderLeavesNothing) {
+  L lock = PTHREAD_RWLOCK_INITIALIZER;
+  warm_up_readers(&lock);
+  std::atomic<bool> first{}, second{}, gave_up{};
+  Actor holder, writer, passes;
+  holder.start([&] { read_until(&lock, first, second); });
+  first.wait(false);
+  writer.start([&] {
+    const timespec deadline = after(CLOCK_REALTIME, 600 * kMillisecond);
+    EXPECT_RC(ETIMEDOUT, pthread_rwlock_timedwrlock(&lock, &deadline));
+    gave_up = true;
+    gave_up.notify_all();
+  });
+  writer.wait_until_asleep();
+  passes.start([&] { read_until(&lock, second, gave_up); });
+  passes.finish();
+  holder.finish();
+  writer.finish();
+  expect_works(&lock);
+}
+
 TEST(Patience, AReaderKeepsItsOwnDeadline) {
   L lock = PTHREAD_RWLOCK_INITIALIZER;
   ASSERT_RC(0, pthread_rwlock_wrlock(&lock));

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,75 @@ def test_a_seed_repeats_the_decisions(tmp_path):
     assert any(line.split()[3] != "0" for line in one)
     assert decisions(tmp_path, "again", 7) == one
     assert decisions(tmp_path, "other", 8) != one
+
+
+DELAY, NOTHING, BEGIN = "2", "0", "8"  # as numbers in a trace: two acts, and the point at which a thread begins
+
+
+def traced(tmp_path, settings: str, command: list) -> list[list[str]]:
+    """Thread, its count of points, kind of point, act and amount."""
+    trace = tmp_path / "trace"
+    trace.unlink(missing_ok=True)
+    env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": f"{settings},trace={trace}"}
+    subprocess.run(command, env=env, check=True, capture_output=True, timeout=60)
+    return [line.split() for line in trace.read_text().splitlines()]
+
+
+def test_each_thread_has_decisions_of_its_own(tmp_path):
+    began = [words[0] for words in traced(tmp_path, "7", [RACES, "right"]) if words[2] == BEGIN]
+    assert len(began) == len(set(began)) == 2, began
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_percentage_is_that_of_disturbed_points(tmp_path, seed):
+    def share(percent: int) -> float:
+        points = traced(tmp_path, f"{seed},percent={percent},delay=1", [RACES, "right"])
+        return sum(words[3] != NOTHING for words in points) / len(points)
+
+    # A kind of point may be preferred, and stretches left alone.
+    assert share(1) < 0.1 and share(100) > 0.4
+
+
+def test_delays_are_as_long_as_the_trace_says(tmp_path):
+    began = time.monotonic()
+    points = traced(tmp_path, "1,percent=100,delay=3000", [RACES, "right"])
+    took = time.monotonic() - began
+    delays = [sum(int(words[4]) for words in points if words[0] == name and words[3] == DELAY) for name in
+              {words[0] for words in points}]  # fmt: skip
+    assert max(delays) >= 20_000  # us: so much that a run without delays isn't as long by itself
+    assert took >= max(delays) / 1e6
+
+
+ALLOWED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+int main(void) {
+  static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+  cpu_set_t before, after;
+  sched_getaffinity(0, sizeof before, &before);
+  for (int i = 0; i < 300; ++i) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+  }
+  sched_getaffinity(0, sizeof after, &after);
+  return !CPU_EQUAL(&before, &after);
+}
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a thread has nowhere to move to")
+def test_a_moved_thread_may_run_where_it_might_before(tmp_path):
+    source, program = tmp_path / "allowed.c", tmp_path / "allowed"
+    source.write_text(ALLOWED)
+    subprocess.run(["gcc", source, "-o", program, "-pthread"], check=True)
+    traced(tmp_path, "1,percent=100,delay=1", [program])
+
+
+def test_options_come_to_the_library():
+    words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--spurious")
+    status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")
+    assert status == 3 and found["failure"].startswith("differs: stdout '5,percent=7,delay=9,spurious'")
 
 
 def test_without_a_seed_nothing_is_disturbed():

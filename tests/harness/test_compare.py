@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness_support import goes_on, one_line_error, stays_after
-from lockswap.run import cpus, perf
-from lockswap.run.cpus import Cpu
+from lockswap.run import cpus
 
 
 def rows(folder):
@@ -506,22 +505,6 @@ def test_pinning_is_recorded_and_used(campaign, repo):
     assert done.returncode == 4, done.stderr  # it takes no lock
     assert {row["metric.allowed"] for row in rows(folder) if row["lock"] == "none"} == {"1"}
     assert tomllib.loads((folder / "campaign.toml").read_text())["pin"] == "compact"
-
-
-def test_pin_policies():
-    # Two packages of two cores with two threads each, numbered as Linux does: siblings are 0 and 4, ...
-    eight = [Cpu(number, number // 2 % 2, number // 2 % 2, number % 2) for number in range(8)]
-    assert cpus.pin_set("compact", 2, eight) == [0, 4]
-    assert cpus.pin_set("compact", 4, eight) == [0, 1, 4, 5]
-    assert cpus.pin_set("scatter", 2, eight) == [0, 2]
-    assert cpus.pin_set("scatter", 4, eight) == [0, 1, 2, 3]
-    assert cpus.pin_set("scatter", 99, eight) == list(range(8))
-
-
-def test_perf_output_is_understood():
-    text = "# started on x\n\n12.5,msec,task-clock:u,1,100.00,,\n3,,context-switches,1,100.00,,\n"
-    text += "<not supported>,,cycles,0,,,\n"
-    assert perf.parse(text) == {"task-clock": 12.5, "context-switches": 3}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Recipes: what is read, and that nothing wrong is read silently."""
 
+import json
+
 import pytest
 
 from harness_support import MUTEX_RECIPE, ROOT
@@ -188,3 +190,20 @@ def test_campaigns_that_name_nothing_look_at_mutexes_too():
 
     assert of_mutexes(quick=False) == {"kcutiltest-cond", "cache-bench", "db-bench-fill", "memcached"}
     assert of_mutexes(quick=True) == {"kcutiltest-cond", "cache-bench"}
+
+
+def test_the_counts_of_all_processes_are_added_up(tmp_path):
+    for pid in (1, 2):
+        one = {
+            "program": "p",
+            "calls": pid,
+            "locks": 10 * pid,
+            "totals": {"reads": 100 * pid},
+            "mutexes": {"calls": 2 * pid, "locks": 20 * pid, "totals": {"acquisitions": 200 * pid}},
+            "policy": {"rules": [{"rwlocks": pid, "mutexes": pid}]},
+        }
+        (tmp_path / f"stats.{pid}").write_text(json.dumps(one))
+    (tmp_path / "stats.3").write_text('{"program": "other", "calls": 1000}')
+    counts = judge.read_counts(tmp_path / "stats", "p")
+    assert counts == Counts(2, 3, 30, {"reads": 300}, 6, 60, {"acquisitions": 600}, 6)
+    assert judge.read_counts(tmp_path / "stats").calls == 1003

@@ -9,6 +9,7 @@ import pytest
 
 from lockswap.campaign.execution import _Execution
 from lockswap.campaign.job import Job, quick_count
+from lockswap.campaign.plan import runs_of
 from lockswap.campaign.rounds import Rounds, turns
 from lockswap.campaign.time_estimate import TimeEstimate
 from lockswap.findings.loading import workload_of
@@ -138,6 +139,17 @@ def test_an_interrupted_campaign_takes_the_turns_it_would_have_taken(made):
     assert finish(again, rows) == whole
 
 
+def test_what_an_interrupted_round_measured_does_not_end_it():
+    def narrow_by_the_fourth(_, rows: list[Row]) -> float:
+        return 0.0 if any(row.round == 4 for row in rows) else 1.0
+
+    rounds = Rounds({("w", 2): LOCKS}, 1, 3, 0.05, narrow_by_the_fourth)
+    taken = [turn for number in range(1, 5) for turn in turns(number, ("w", 2), LOCKS, 1)]
+    for turn in taken[:-2]:
+        rounds.add(row(turn, 1000.0))
+    assert list(rounds) == taken[-2:]
+
+
 def test_a_starved_side_and_a_broken_lock_are_not_waited_for():
     def rows(value):
         return [row(turn, value(turn)) for number in range(1, 9) for turn in turns(number, ("w", 2), LOCKS, 1)]
@@ -194,6 +206,11 @@ def job(fixed_work: bool, locks: list[str]) -> Job:
         fixed_work=fixed_work,
     )
     return Job(recipe, (1, 2), 2, {}, user_command=True, locks=tuple(locks))
+
+
+def test_as_many_runs_are_announced_as_the_rounds_take():
+    announced = runs_of([job(True, LOCKS)], 3)
+    assert announced == {("w", n): 3 * len(turns(1, ("w", n), LOCKS, 1)) for n in (1, 2)}
 
 
 def test_the_time_left_is_unknown_until_a_fixed_amount_of_work_was_done_once():

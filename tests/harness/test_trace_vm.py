@@ -285,3 +285,9 @@ def test_a_script_that_forks(lockswap: Lockswap, tmp_path):
     assert kinds.count("exec") + kinds.count("start") >= 4, "the shell, and two programs, each in a child"
     assert kinds.count("end") == kinds.count("fork") + kinds.count("start")
     assert "processes: " in ran.stderr
+
+
+def test_arguments_end_at_their_own_commas():
+    assert strace_log.arguments("NULL, 4096, 3</a,b>, 0") == ["NULL", "4096", "3</a,b>", "0"]
+    assert strace_log.arguments("{tid=[0] => [7], stack=8}, 88") == ["{tid=[0] => [7], stack=8}", "88"]
+    assert strace_log.arguments(r'"a, \"b", [1, 2]') == [r'"a, \"b"', "[1, 2]"]

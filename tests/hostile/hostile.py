@@ -12,6 +12,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -168,6 +169,18 @@ def test_refused_calls() -> None:
     # all that runs besides.
     for call, p in short_waits:
         run("filters", call, "early", timeout=300, LOCKSWAP_WAIT="spin", **p)
+
+
+def test_each_child_has_a_profile_of_its_own() -> None:
+    """Also where the kernel refuses to empty memory at a fork."""
+
+    def files(call: str) -> int:
+        with tempfile.TemporaryDirectory() as folder:
+            run("filters", call, "early", LOCKSWAP_PROFILE=folder)
+            return len(list(Path(folder).glob("*.lockprof")))
+
+    usual, refused = files("sched_yield"), files("madvise")
+    need(usual > 1 and refused == usual, f"{refused} files, usually {usual}")
 
 
 def some_pairs() -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 // Libraries that are loaded and unloaded, and functions that are reached otherwise than by symbols.
 //
 //   loader                               nothing: for what its own libraries do (first_call.cpp)
-//   loader open|deepbind|dlmopen LIB     loads user.c in that way and uses its lock
+//   loader open|deepbind|dlmopen LIB...  loads copies of user.c in that way and uses their locks
 //   loader same-place LIB OTHER          loads and unloads both in turn; prints how often one came
 //                                        to lie where the other had been
 //   loader copy|dlmopen-copy COPY        COPY is a second copy of the preloaded library, loaded
@@ -113,16 +113,17 @@ void copy(const std::string& how, const char* file) {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what.empty()) return 0;
-  if (argc == 3 && (what == "open" || what == "deepbind" || what == "dlmopen")) {
-    load(what, argv[2]);
+  if (argc >= 3 && (what == "open" || what == "deepbind" || what == "dlmopen")) {
+    for (int i = 2; i < argc; ++i)
+      load(what, argv[i]);
   } else if (argc == 4 && what == "same-place") {
     same_place({argv[2], argv[3]});
   } else if (argc == 3 && (what == "copy" || what == "dlmopen-copy")) {
     copy(what, argv[2]);
   } else {
-    std::fprintf(
-        stderr,
-        "usage: loader [open|deepbind|dlmopen LIB | same-place LIB LIB | copy|dlmopen-copy LIB]\n");
+    std::fprintf(stderr,
+                 "usage: loader [open|deepbind|dlmopen LIB... | same-place LIB LIB | "
+                 "copy|dlmopen-copy LIB]\n");
     return 2;
   }
   return 0;

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from under import need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 BRINGS = under.folder / "libbrings_lockswap.so"
@@ -40,6 +40,22 @@ def test_objects_that_bypass_the_library_are_reported() -> None:
             need(found["bypasses"] == len(expected), f"{lock}, {how}: {found['bypasses']} bypasses")
             calls = found["calls"]
             need((calls > 0) == (how == "open"), f"{lock}, {how}: {calls} calls seen")
+
+
+def test_more_objects_than_are_named_are_counted() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        copies = [Path(shutil.copy(USER, f"{place}/libuser{i}.so")) for i in range(10)]
+        found = under.stats("loader", "deepbind", *copies, lock=under.plain)
+    named = [one["object"] for one in found["bypassed_by"]]
+    need(found["bypasses"] == 10 and named == [str(copy) for copy in copies][: len(named)], f"{found}")
+
+
+def test_a_shell_s_child_that_does_nothing_but_bypass_says_so() -> None:
+    if emulated.EMULATOR:
+        raise Skip("the shell is this machine's")
+    script = f"{under.folder}/loader deepbind {USER}; exit 0"
+    said = under.run_well("/bin/bash", "-c", script, lock=under.plain, LOCKSWAP_STATS=1).stderr
+    need(str(USER) in said, f"{said!r}")
 
 
 def test_so_are_those_of_mutexes_where_mutexes_are_swapped() -> None:

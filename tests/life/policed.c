@@ -6,6 +6,9 @@
      policed conds        condition variables with mutexes of either kind
      policed fork         a child goes on with its parent's locks
      policed again        destroyed, initialised again, copied
+     policed parts        which runner a lock has that a split-off part of a function uses first,
+                          and one that the last instruction of a function does
+     policed child        a child that uses a lock first, and ends as programs do
 
    By the object's bytes: docs/interposition.md. */
 #define _GNU_SOURCE
@@ -198,6 +201,19 @@ static void* play(void* second) {
   }
   return NULL;
 }
+/* glibc's condition variable would release the mutex by its own code. */
+static void wait_for_shared(void) {
+  const struct timespec past = {1, 0};
+  pthread_condattr_t a;
+  pthread_cond_t shared;
+  NEED(pthread_condattr_init(&a) == 0);
+  NEED(pthread_condattr_setpshared(&a, PTHREAD_PROCESS_SHARED) == 0);
+  NEED(pthread_cond_init(&shared, &a) == 0 && lock_here(&here) == 0);
+  NEED(pthread_cond_timedwait(&shared, &here, &past) == ETIMEDOUT);
+  NEED(pthread_mutex_trylock(&here) == EBUSY && pthread_mutex_unlock(&here) == 0);
+  use_mutex(&here);
+  NEED(pthread_cond_destroy(&shared) == 0);
+}
 static void conds(void) {
   pthread_t other;
   NEED(lock_here(&here) == 0 && pthread_mutex_unlock(&here) == 0);
@@ -207,6 +223,7 @@ static void conds(void) {
   NEED(pthread_create(&other, NULL, play, &turn) == 0);
   play(NULL);
   NEED(pthread_join(other, NULL) == 0);
+  wait_for_shared();
 }
 
 /* --- fork, and the end of a lock */
@@ -249,6 +266,54 @@ static void again(void) {
   free(l);
 }
 
+/* --- where a function ends */
+
+/* As the compiler calls what it splits off. */
+__attribute__((noinline, used)) static int part(pthread_rwlock_t* l) __asm__("whole.part.0");
+static int part(pthread_rwlock_t* l) {
+  const int error = pthread_rwlock_wrlock(l);
+  BEHIND("part");
+  return error;
+}
+#if defined(__x86_64__)
+/* The call returns to the first instruction of another function, as one does that never
+   returns. */
+int call_last(pthread_rwlock_t*);
+__asm__(
+    ".text\n"
+    ".globl call_last\n"
+    ".type call_last, @function\n"
+    "call_last: endbr64\n"
+    " subq $8, %rsp\n"
+    " call pthread_rwlock_wrlock@PLT\n"
+    ".size call_last, . - call_last\n"
+    ".type comes_next, @function\n"
+    "comes_next: addq $8, %rsp\n"
+    " ret\n"
+    ".size comes_next, . - comes_next\n");
+#else
+static int call_last(pthread_rwlock_t* l) { return write_there(l); }
+#endif
+static void parts(void) {
+  static pthread_rwlock_t split = PTHREAD_RWLOCK_INITIALIZER, last = PTHREAD_RWLOCK_INITIALIZER;
+  NEED(part(&split) == 0 && pthread_rwlock_unlock(&split) == 0);
+  NEED(call_last(&last) == 0 && pthread_rwlock_unlock(&last) == 0);
+  printf("split %d\nlast %d\n", runner(&split), runner(&last));
+}
+
+static void child_it(void) {
+  pthread_rwlock_t *one = make_here(), *other = make_here();
+  use(one), use(other);
+  const pid_t child = fork();
+  if (child == 0) {
+    pthread_rwlock_t* const made = make_here();
+    use(made);
+    exit(0);
+  }
+  int status = -1;
+  NEED(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "who") == 0)
@@ -263,6 +328,10 @@ int main(int argc, char** argv) {
     fork_it();
   else if (strcmp(what, "again") == 0)
     again();
+  else if (strcmp(what, "parts") == 0)
+    parts();
+  else if (strcmp(what, "child") == 0)
+    child_it();
   else
     return 2;
   puts("done");

@@ -6,11 +6,13 @@
 Exit status 1 if a test fails.
 """
 
+import json
+import platform
 import sys
 import tempfile
 from pathlib import Path
 
-from under import need, run_tests, under_test
+from under import emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 
@@ -52,6 +54,8 @@ def test_a_rule_by_module() -> None:
     catches(f"module=libpoliced_file.so rwlock={OURS}", "linked", "linked_ready")
     catches(f"module=libpoliced_loaded.so rwlock={OURS}", "loaded")
     catches(f"module=libpoliced_*.so rwlock={OURS}", "linked", "linked_ready", "loaded")
+    catches(f"module=libpoliced_loaded.so* rwlock={OURS}", "loaded")
+    catches(f"module=policed\trwlock={OURS}", "made", "ready", "named")
     catches(f"module={LOADED} rwlock={OURS}", "loaded")
     catches(f"module=policed_loaded.so rwlock={OURS}")
     catches(f"module=libpoliced_file.so mutex={MUTEX}", "linked_mutex", kinds=MUTEXES)
@@ -62,6 +66,19 @@ def test_a_rule_by_function() -> None:
     catches(f"site=file_make rwlock={OURS}", "linked", "loaded")
     catches(f"site=file_make module=libpoliced_file.so rwlock={OURS}", "linked")
     catches(f"site=lock_here mutex={MUTEX}", "ready_mutex", "named_mutex", kinds=MUTEXES)
+
+
+def test_where_a_function_begins_and_ends() -> None:
+    def runners_by(policy: str) -> tuple[int, int]:
+        split, last, done = under.run_well("policed", "parts", LOCKSWAP_POLICY=policy).stdout.splitlines()
+        need(done == "done", f"{policy}: {done}")
+        return int(split.removeprefix("split ")), int(last.removeprefix("last "))
+
+    need(runners_by(f"site=whole rwlock={OURS}") == (1, 0), "a part that was split off")
+    need(runners_by(f"site=whol rwlock={OURS}") == (0, 0), "another function's name")
+    if platform.machine() == "x86_64" and not emulated.EMULATOR:
+        need(runners_by(f"site=call_last rwlock={OURS}") == (0, 1), "a call at the end of its function")
+        need(runners_by(f"site=comes_next rwlock={OURS}") == (0, 0), "the function behind it")
 
 
 def test_a_rule_by_address() -> None:
@@ -117,15 +134,30 @@ def test_first_calls_of_two_threads_agree() -> None:
 
 def test_kinds_of_locks() -> None:
     under.run_well("policed", "kinds", LOCKSWAP_POLICY=f"rwlock={OURS} mutex={MUTEX}")
+    # glibc's by a rule: a process-shared lock has no room for a decision.
+    under.run_well("policed", "kinds", LOCKSWAP_POLICY=f"symbol=nothing rwlock={OURS}\nmutex={MUTEX}")
 
 
 def test_condition_variables_go_with_both_kinds_of_mutexes() -> None:
     under.run_well("policed", "conds", LOCKSWAP_POLICY=f"site=lock_here mutex={MUTEX}")
+    # Also where that is the second mutex which rules name.
+    first = next(m for m in (name.removeprefix("mutex:") for name in under.mutexes) if m not in (MUTEX, GLIBCS))
+    under.run_well("policed", "conds", LOCKSWAP_POLICY=f"site=nowhere mutex={first}\nsite=lock_here mutex={MUTEX}")
 
 
 def test_a_child_goes_on() -> None:
     for lock in (OURS, OTHER):
         under.run_well("policed", "fork", LOCKSWAP_POLICY=f"site=make_here rwlock={lock}")
+
+
+def test_a_child_counts_what_it_caught_itself() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        under.run_well("policed", "child", LOCKSWAP_POLICY=f"rwlock={OURS}", LOCKSWAP_STATS=f"{place}/stats")
+        found = [json.loads(file.read_text())["policy"] for file in Path(place).iterdir()]
+    caught = sorted(policy["rules"][0]["rwlocks"] for policy in found)
+    need(caught == [1, 2], f"{caught} objects were caught")
+    objects = sorted(sum(one["objects"] for one in policy["places"] if one["rule"] == 0) for policy in found)
+    need(objects == [1, 2], f"{objects} objects at the places")
 
 
 def test_the_end_of_a_lock() -> None:

@@ -22,6 +22,7 @@ NOT_COUNTED = (
     "tests/explore/mutants.cpp",
     "tests/explore/*faults.toml",
     "tests/explore/survivors.toml",
+    "tests/power/faults.toml",
     "scripts/prose_allowed.toml",  # a list of files
     "tests/lint/*lock_names*",
     "tests/house/*",

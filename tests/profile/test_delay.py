@@ -10,10 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 KNOWN_COST = ROOT / "build/tests/profile/profile_known_cost"
 
 
-def run(delay: str, what: str = "count", **more: str) -> subprocess.CompletedProcess:
+def run(delay: str, what: str = "count", program: Path = KNOWN_COST, **more: str) -> subprocess.CompletedProcess:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
     env |= {"LD_PRELOAD": str(ROOT / "build/liblockswap.so"), "LOCKSWAP_VERBOSE": "1", "LOCKSWAP_DELAY": delay} | more
-    return subprocess.run([KNOWN_COST, what], capture_output=True, text=True, env=env, timeout=60)
+    return subprocess.run([program, what], capture_output=True, text=True, env=env, timeout=60)
 
 
 # known_cost.c says how many holds there are.
@@ -40,6 +40,39 @@ def test_the_chosen_holds_are_delayed(delay, delays, where, objects):
 def test_it_goes_with_locks_of_ours():
     ran = run("make_lock mode=read:+1us", LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
     assert "LOCKSWAP_DELAY: 7 delays" in ran.stderr
+
+
+FORKS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+pthread_mutex_t delayed = PTHREAD_MUTEX_INITIALIZER;
+static void use(int times) {
+  for (; times != 0; --times) {
+    pthread_mutex_lock(&delayed);
+    pthread_mutex_unlock(&delayed);
+  }
+}
+int main(void) {
+  use(3);
+  if (fork() == 0) {
+    use(2);
+    exit(0);
+  }
+  wait(NULL);
+  return 0;
+}
+"""
+
+
+def test_a_child_counts_its_own_delays(tmp_path):
+    source, program = tmp_path / "forks.c", tmp_path / "forks"
+    source.write_text(FORKS)
+    subprocess.run(["gcc", source, "-o", program, "-pthread"], check=True)
+    ran = run("symbol=delayed:+0us", program=program)
+    said = [line.partition("LOCKSWAP_DELAY: ")[2].partition(" of")[0] for line in ran.stderr.splitlines()]
+    assert [one for one in said if one] == ["2 delays", "3 delays"], ran.stderr
 
 
 def test_a_delay_stands_in_the_hold_or_behind_it():

@@ -1,5 +1,7 @@
 // The range locks that are made of reader-writer locks, as a program calls them.
 #include <cerrno>
+#include <cstdint>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <thread>
@@ -97,6 +99,26 @@ TEST_P(RangesOfRwLocks, WrongArguments) {
   lockswap_range r;
   EXPECT_EQ(lockswap_range_acquire(&lock, &r, 5, 5, kExclusive), EINVAL);
   EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 1, 2), EINVAL);
+}
+
+TEST_P(RangesOfRwLocks, LeaveNoMemoryBehind) {
+  const auto pages = [] {
+    std::uint64_t n = 0;
+    std::ifstream("/proc/self/statm") >> n;
+    return n;
+  };
+  const auto live = [&] {
+    lockswap_range r;
+    EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, 10, kExclusive), 0);
+    EXPECT_EQ(lockswap_range_release(&r), 0);
+    TearDown();
+    SetUp();
+  };
+  live();
+  const std::uint64_t before = pages();
+  for (int i = 0; i < 200; ++i)
+    live();
+  EXPECT_LT(pages(), before + 200) << "each lock left a page or more";
 }
 
 TEST(RangeAttributesOfRwLocks, WrongValues) {

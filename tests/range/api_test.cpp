@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 #include <system_error>
@@ -286,6 +287,21 @@ TEST(RangeAttributes, WrongValues) {
   EXPECT_EQ(lockswap_range_lock_attr_set_implementation(&attr, ""), EINVAL);
   EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, 2), EINVAL);
   EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, 2), EINVAL);
+}
+
+TEST(RangeAttributes, EachIsSetAlone) {
+  lockswap_range_lock_attr fresh;
+  lockswap_range_lock_attr attr;
+  ASSERT_EQ(lockswap_range_lock_attr_init(&fresh), 0);
+  ASSERT_EQ(lockswap_range_lock_attr_init(&attr), 0);
+  const auto same = [&] { return std::memcmp(&attr, &fresh, sizeof attr) == 0; };
+  EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, 0), 0);
+  EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, LOCKSWAP_RANGE_PREFER_WRITERS), 0);
+  EXPECT_FALSE(same());
+  EXPECT_EQ(lockswap_range_lock_attr_set_fair(&attr, 1), 0);
+  EXPECT_FALSE(same()) << "fairness took the preference along";
+  EXPECT_EQ(lockswap_range_lock_attr_set_preference(&attr, LOCKSWAP_RANGE_PREFER_READERS), 0);
+  EXPECT_TRUE(same()) << "the preference took fairness along";
 }
 
 TEST(RangeInC, WorksFromItsInitialiser) { EXPECT_EQ(api_in_c(), 0); }

@@ -93,6 +93,16 @@ TEST(RluChecksDeathTest, FreedTwice) {
   EXPECT_EQ(lockswap_rlu_abort(), 0);
 }
 
+TEST(RluChecksDeathTest, FreedTwiceByItsCopy) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  lockswap_rlu_reader_lock();
+  void* const copy = lockswap_rlu_try_lock(node());
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(lockswap_rlu_free(copy), 0);
+  ENDS(lockswap_rlu_free(copy), "free of an object that is freed already");
+  EXPECT_EQ(lockswap_rlu_abort(), 0);
+}
+
 TEST(RluChecksTest, WhatIsRightPasses) {
   const lockswap::rlu::section here;
   Node* n = here.read(node());

@@ -19,6 +19,7 @@ BUDGET, BUDGET_OF_PYTHON = 200.0, 100.0
 OTHERS = 0.2  # of that at most for what only runs the library in which a lock has changed
 COMPILING = 3.0  # CPU seconds of a unit
 MOST_TRIED = 2  # locks
+PRELOADED = {"liblockswap.so", "liblockswap-audit.so", "liblockswap-fuzz.so"}  # by `lockswap`, which has their names
 LINE = re.compile(r'^(RW_LOCK|MUTEX|MUTEX_NAME)\("([^"]+)", (\w+), "([^"]+)"', re.MULTILINE)
 # What decides which tests there are, or how all is built: everything is reached.
 OF_ALL = re.compile(
@@ -81,7 +82,8 @@ class Reached:
 def outputs_of(entry: Entry, graph: Graph, modules: Modules) -> list[str]:
     """What the build must have made: the files and folders in a command; of a file of pytest, those that it names."""
     if entry.kind == "pytest":
-        return sorted({graph.programs[word] for word in modules.words(entry.own_name) if word in graph.programs})
+        words = modules.words(entry.own_name) | (PRELOADED if modules.runs_the_command(entry.own_name) else set())
+        return sorted({graph.programs[word] for word in words if word in graph.programs})
     targets = []
     for word in entry.words:
         word = word.rpartition("=")[2]  # of an assignment for env

@@ -11,6 +11,8 @@ from pathlib import Path
 from entries import ROOT
 
 PACKAGES = {"lockswap": "harness"}
+# What runs the command runs all of its package.
+COMMAND, MAIN = '"-m", "lockswap"', "harness/lockswap/__main__.py"
 TOPS = ("tests", "harness", "scripts", "tools", "packaging")
 FOLDERS = ("tests/life", "tests/harness", "tests/explore", "tests/tiers", "tests", "tools", "scripts")
 
@@ -58,7 +60,8 @@ class Modules:
 
     def _imported(self, file: str) -> list[str]:
         files = (self._file(file, name) for name in named_modules(self.text(file)))
-        return [other for other in files if other is not None]
+        command = [MAIN] if self.runs_the_command(file) and MAIN in self.files else []
+        return [*(other for other in files if other is not None), *command]
 
     def _reached(self, file: str) -> frozenset[str]:
         """The file, what it imports, what these import, and the conftest.py of its folders."""
@@ -77,6 +80,9 @@ class Modules:
     def own(self, file: str) -> list[str]:
         """The file, and what it imports from its own folder."""
         return [one for one in sorted(self.reached(file)) if Path(one).parent == Path(file).parent]
+
+    def runs_the_command(self, file: str) -> bool:
+        return COMMAND in self.text(file)
 
     def words(self, file: str) -> set[str]:
         """What may be names of programs and libraries in these."""

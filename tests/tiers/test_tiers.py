@@ -175,7 +175,7 @@ class FakeGraph(graph.Graph):
         self.inputs = {"liblockswap.so": list(self.includes)[:3], "own": ["own.cpp.o"]}
         self.outputs = {*self.includes, *self.inputs}
         self.linked = {"liblockswap.so", "own"}
-        self.programs = {"own": "own"}
+        self.programs = {"own": "own", "liblockswap.so": "liblockswap.so"}
 
     def _query(self, targets) -> None:
         pass
@@ -250,6 +250,14 @@ def test_a_programs_own_header_reaches_its_tests(tree):
 def test_a_module_reaches_what_imports_it_and_what_imports_that(tree):
     assert names(reached(tree, "harness/lockswap/base/numbers.py").first) == ["x/script", "tests/x/test_own.py"]
     assert names(reached(tree, "tests/x/helper.py").first) == ["tests/x/test_own.py"]
+
+
+def test_the_command_s_modules_reach_what_runs_it(tree):
+    (tree / "harness/lockswap/__main__.py").write_text("def main():\n    from lockswap.base import stats\n")
+    (tree / "tests/x/test_other.py").write_text('COMMAND = ["python", "-m", "lockswap", "list"]\n')
+    found = names(reached(tree, "harness/lockswap/base/stats.py").first)
+    assert found == ["x/script", "tests/x/test_own.py", "tests/x/test_other.py"]
+    assert "tests/x/test_other.py" in names(reached(tree, "src/registry/config.h").first)  # in what it preloads
 
 
 def test_a_document_reaches_what_names_it(tree):

@@ -1,0 +1,36 @@
+"""Which thread that waits was signalled."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "harness"))
+
+from lockswap.profile.live import Lock, Signal, State, Wait  # noqa: E402
+from lockswap.profile.names import Function  # noqa: E402
+
+COND = Lock("cond", 0x1000, "changed", True)
+
+
+# Ages in ns: of the last signal, of the last that reached all who waited (-1: there was none), and of the wait.
+@pytest.mark.parametrize(
+    ("last", "reached_all", "wait", "signalled"),
+    [
+        (50, 50, 100, True),
+        (150, 150, 100, False),  # before the wait
+        (50, -1, 100, False),  # for one of several
+        (50, 150, 100, False),  # those since were for others
+        (100, 100, 100, True),
+    ],
+)
+def test_a_signal_is_for_whom_it_reached(last, reached_all, wait, signalled):
+    signal = Signal(COND.address, 7, 1, last, reached_all, Function("here"))
+    state = State(1, "p", {}, {COND.address: [signal]}, 0)
+    assert state.is_signalled(Wait(COND, 0, "", wait, False, ())) == signalled
+
+
+def test_only_condition_variables_are_signalled():
+    state = State(1, "p", {}, {COND.address: [Signal(COND.address, 7, 1, 1, 1, Function("here"))]}, 0)
+    assert not state.is_signalled(Wait(Lock("mutex", COND.address, "m", True), 0, "", 9, False, ()))
