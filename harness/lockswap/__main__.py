@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ from lockswap.base.errors import UserError
 
 if TYPE_CHECKING:
     import click
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,6 +38,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # `lockswap list | head`
         sys.stderr.close()
         return 141
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        where = f" {error.filename}" if error.filename else ""
+        print(f"lockswap: cannot write{where}: {error.strerror}; make room, or choose another place", file=sys.stderr)
+        return 2
 
 
 def _named(command: click.Command, words: list[str]) -> str:

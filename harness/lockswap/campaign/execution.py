@@ -1,5 +1,6 @@
 """The loop that carries out the plan of a campaign."""
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -7,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from lockswap.base.choice import MUTEX, MUTEX_PTHREAD, NONE, PTHREAD, RWLOCK, Choice
+from lockswap.base.errors import UserError
 from lockswap.base.text import plural, words
 from lockswap.campaign.job import Job
 from lockswap.campaign.plan import Plan
@@ -69,21 +71,26 @@ class _Execution:
         rounds = plan.rounds(earlier)
         metrics = dict.fromkeys(metric.name for job in plan.jobs for metric in job.recipe.metrics)
         raw = RawWriter(plan.folder, metrics)
-        interrupted = False
+        finished = False
         try:
             self._prepare()
             self._check_all(rounds)
             self._warm_up(rounds)
             self._measure_all(rounds, raw)
             self._trace_all()
+            finished = True
         except KeyboardInterrupt:
-            interrupted = True
             missing = "later rounds" if any(rounds.left().values()) else "traces"
             self.notes.append(f"interrupted: {missing} are missing")
-        finally:
+        except UserError as error:
+            self.notes.append(f"ended: {scrub(str(error))}")
             raw.close()
-            plan.write_about(not interrupted, self.notes)
-        return not interrupted
+            with contextlib.suppress(UserError):  # the disk is full; what campaign.toml says is still true
+                plan.write_about(False, self.notes)
+            raise UserError(f"{error}; 'lockswap compare --resume {plan.folder.path}' goes on") from error
+        raw.close()
+        plan.write_about(finished, self.notes)
+        return finished
 
     def _prepare(self) -> None:
         """Build what is not there, and see what cannot run at all."""
@@ -282,8 +289,7 @@ class _Execution:
             if outcome.status != OK:
                 self.watcher.says(f"{name}, {plural(threads, 'thread')}, {lock}, traced: {outcome.detail}")
             for kind, file in files.items():
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(outcome.traces.get(kind, f"No trace: {outcome.detail}\n"), encoding="utf-8")
+                plan.folder.write_trace(file, outcome.traces.get(kind, f"No trace: {outcome.detail}\n"))
 
     def _given_up(self, turn: Turn) -> tuple[str, str] | None:
         for status, limit in GIVE_UP.items():
@@ -301,7 +307,10 @@ class _Execution:
         )
         if output.server:
             text += f"--- server (end)\n{output.server[-4000:]}\n"
-        self.plan.folder.write_failure(name, scrub(text, self.plan.setup.paths.root))
+        try:
+            self.plan.folder.write_failure(name, scrub(text, self.plan.setup.paths.root))
+        except UserError as error:  # the row of the run may find its place
+            self.watcher.says(str(error))
 
 
 def _ended_s(row: Row) -> float:

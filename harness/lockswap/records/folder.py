@@ -1,15 +1,18 @@
 """A campaign's folder: written while the campaign runs, read by the report. docs/results.md has the format."""
 
 import csv
+import io
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lockswap.base.errors import UserError
+from lockswap.records import durable
 from lockswap.records.row import COLUMNS, COUNT_COLUMNS, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
 # 2: the column `twin`. Campaigns of schema 1 had no second run without lockswap.
@@ -51,9 +54,10 @@ class Folder:
         self._replace("checks.json", json.dumps({"schema": SCHEMA, "checks": list(checks)}, indent=2) + "\n")
 
     def write_failure(self, run: str, text: str) -> None:
-        folder = self.path / "failures"
-        folder.mkdir(exist_ok=True)
-        (folder / f"{run}.txt").write_text(text, encoding="utf-8")
+        self._make_and_replace(self.path / "failures" / f"{run}.txt", text)
+
+    def write_trace(self, file: Path, text: str) -> None:
+        self._make_and_replace(file, text)
 
     def trace(self, workload: str, threads: int, lock: str, kind: str) -> Path:
         return self.path / "traces" / workload / f"{threads}-{lock}.{kind}.txt"
@@ -64,10 +68,13 @@ class Folder:
         return sorted(str(file.relative_to(self.path)) for file in found)
 
     def _replace(self, name: str, text: str) -> None:
-        """All or nothing: a reader, or a crash, never sees half a file."""
-        part = self.path / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(self.path / name)
+        with _said(self.path / name):
+            durable.replace(self.path / name, text)
+
+    def _make_and_replace(self, file: Path, text: str) -> None:
+        with _said(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            durable.replace(file, text)
 
     def campaign(self) -> dict[str, Any]:
         file = self.path / "campaign.toml"
@@ -97,18 +104,40 @@ class Folder:
         _check_schema(file, data)
         return data
 
+    def columns(self) -> list[str] | None:
+        """None: there is no line yet."""
+        text = self._raw_text()
+        return next(csv.reader(io.StringIO(text, newline=""))) if text else None
+
     def rows(self) -> list[Row]:
-        if not self.raw.exists():
+        """The rows of all runs that were finished; of the last one a part may be there, if the harness was killed."""
+        text = self._raw_text()
+        if not text:
             return []
-        with self.raw.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
+        reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", restval=None)
+        try:
             missing = set(COLUMNS) - set(reader.fieldnames or ()) - {"twin"}
             if missing:
                 raise UserError(f"{self.raw}: the columns {', '.join(sorted(missing))} are missing")
-            try:
-                return [_row(fields) for fields in reader if fields["status"]]
-            except (ValueError, TypeError) as error:
-                raise UserError(f"{self.raw}, line {reader.line_num}: {error}") from error
+            return [_row(fields) for fields in reader]
+        except (csv.Error, ValueError) as error:
+            raise UserError(f"{self.raw}, line {reader.line_num}: {error}") from error
+
+    def _raw_text(self) -> str:
+        try:
+            return durable.whole(self.raw.read_bytes()).decode()
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{self.raw}: {error}") from error
+
+
+@contextmanager
+def _said(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}; make room there, or choose another folder") from error
 
 
 def make_folder(path: Path) -> None:
@@ -130,7 +159,9 @@ def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
         raise UserError(f"{file} has schema {data.get('schema')}; this harness reads schemas {known}")
 
 
-def _row(fields: Mapping[str, str]) -> Row:
+def _row(fields: Mapping[str, Any]) -> Row:
+    if "" in fields or None in fields.values():
+        raise ValueError("it has more fields or fewer than there are columns")
     return Row(
         **{_FIELD.get(key, key): int(fields.get(key, 0)) for key in COUNT_COLUMNS},
         **{key: fields[key] for key in TEXT_COLUMNS},
@@ -142,16 +173,17 @@ def _row(fields: Mapping[str, str]) -> Row:
 
 
 class RawWriter:
-    """Appends to raw.csv, each row at once: what was measured survives an interrupt."""
+    """Appends to raw.csv, each row at once: what was measured outlives all that may happen to the harness."""
 
     def __init__(self, folder: Folder, metrics: Iterable[str]) -> None:
         self.columns = [*COLUMNS, *(METRIC + name for name in metrics)]
-        fresh = not folder.raw.exists() or folder.raw.stat().st_size == 0
-        self.file = folder.raw.open("a", newline="", encoding="utf-8")
-        self.writer = csv.DictWriter(self.file, self.columns, lineterminator="\n")
-        if fresh:
-            self.writer.writeheader()
-            self.file.flush()
+        self.file = folder.raw
+        if folder.columns() not in (None, self.columns):
+            raise UserError(f"{self.file} has other columns than this lockswap writes; start anew")
+        with _said(self.file):
+            self.lines = durable.Lines(self.file)
+        if self.lines.is_empty:
+            self._write(dict(zip(self.columns, self.columns, strict=True)))
 
     def add(self, row: Row) -> None:
         fields = asdict(row)
@@ -159,11 +191,16 @@ class RawWriter:
         numbers, metrics = fields.pop("numbers"), fields.pop("metrics")
         fields |= {key: _short(numbers[key]) for key in NUMBER_COLUMNS if key in numbers}
         fields |= {METRIC + key: _short(value) for key, value in metrics.items()}
-        self.writer.writerow(fields)
-        self.file.flush()
+        self._write(fields)
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        line = io.StringIO()
+        csv.DictWriter(line, self.columns, lineterminator="\n").writerow(fields)
+        with _said(self.file):
+            self.lines.add(line.getvalue())
 
     def close(self) -> None:
-        self.file.close()
+        self.lines.close()
 
 
 def _short(value: float) -> str:
