@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from typing import TYPE_CHECKING
 
-from lockswap.base.errors import UserError
+from lockswap.base.errors import UNWRITABLE, UserError, cannot_write
 
 if TYPE_CHECKING:
     import click
-
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -39,10 +35,9 @@ def main(argv: list[str] | None = None) -> int:
         sys.stderr.close()
         return 141
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in UNWRITABLE:
             raise
-        where = f" {error.filename}" if error.filename else ""
-        print(f"lockswap: cannot write{where}: {error.strerror}; make room, or choose another place", file=sys.stderr)
+        print(f"lockswap: {cannot_write(error.filename, error)}", file=sys.stderr)
         return 2
 
 

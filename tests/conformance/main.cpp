@@ -249,14 +249,7 @@ constexpr const char* kEachTime[] = {"Exclusion",  "GiveUp", "MutexContended",
                                      "MutexRaces", "Cond",   "CondStress"};
 constexpr unsigned kQuarters = 4;
 
-unsigned sum_of(const std::string& text) {
-  unsigned sum = 0;
-  for (const char c : text)
-    sum += static_cast<unsigned char>(c);
-  return sum;
-}
-
-// Spreads names over the quarters: of their sums one quarter had none (test_command.py).
+// Spreads names over numbers. (Of the sums of their letters some remainders never came.)
 unsigned hash_of(const std::string& text) {
   unsigned hash = 0;
   for (const char c : text)
@@ -400,7 +393,7 @@ int main(int argc, char** argv) {
   constexpr int kEmulated = 5;  // so much slower, beside others
   if (getenv("TESTS_EMULATOR") != nullptr) options.timeout *= kEmulated;
   if (options.wait == "spin-or-yield")
-    options.wait = sum_of(options.name()) % 2 == 0 ? "spin" : "yield";
+    options.wait = hash_of(options.name()) % 2 == 0 ? "spin" : "yield";
   options.flags = flags_of(options.preload, options.rwlock);
   return run_all(options);
 }

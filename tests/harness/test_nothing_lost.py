@@ -164,7 +164,7 @@ def test_a_disk_that_becomes_full(lockswap, recipe, repo, small_disk):
     assert done.returncode == 2 and "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"lockswap: cannot write {raw}: No space left on device; make room there")
-    assert last.endswith(f"'lockswap compare --resume {out}' goes on")
+    assert last.endswith(f"continue with 'lockswap compare --resume {out}'")
     # The last row has no place in the first block of the file, and it is there: its run was measured.
     kept, size = Folder(out).rows(), raw.stat().st_size
     assert 4 < len(kept) < 48 and [row.run for row in kept] == list(range(1, len(kept) + 1))

@@ -48,8 +48,8 @@ class Tree:
         if not (folder / ".git").exists():
             self._git(ROOT, "worktree", "add", "--detach", str(folder), commit)
         self._git(folder, "checkout", "--quiet", "--force", "--detach", commit)
-        subprocess.run(["bash", "-c", _CONFIGURE], cwd=folder, check=True)
-        self.make("all", "tests")
+        subprocess.run(["./run.sh", "build"], cwd=folder, check=True)
+        self.make("tests")
         sys.path.insert(0, str(folder / "tests/tiers"))
         import changed
         import costs
@@ -114,20 +114,6 @@ class Tree:
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
         return child.returncode not in (0, 5), used.ru_utime + used.ru_stime  # 5: the marks leave pytest nothing
-
-
-# As ./run.sh build does it, without what it installs.
-_CONFIGURE = """
-set -e
-. scripts/common.sh
-. scripts/build.sh
-make_venv
-if [[ ! -e $BUILD/build.ninja ]]; then
-  cmake -S . -B "$BUILD" -G Ninja -DLOCKSWAP_APPS=ON -DLOCKSWAP_HARNESS=ON -DLOCKSWAP_TESTS=ON
-fi
-mkdir -p "$BUILD/bin"
-install -m 755 scripts/lockswap "$BUILD/bin/lockswap"
-"""
 
 
 def first_to_fail(

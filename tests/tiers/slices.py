@@ -17,7 +17,7 @@ def parse(text: str) -> tuple[int, int]:
 
 
 def cut(entries: list[Entry], n: int, known: costs.Costs) -> list[list[Entry]]:
-    """Starts with the most expensive entry; each goes to the slice with the lowest total so far."""
+    """Balances the slices by cost: each entry, the most expensive first, goes into the cheapest slice so far."""
     loads, slices = [0.0] * n, [[] for _ in range(n)]
     for entry in sorted(entries, key=lambda e: (-costs.cost_of(e, "full", known), e.name)):
         least = min(range(n), key=lambda i: (loads[i], i))

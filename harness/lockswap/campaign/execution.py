@@ -71,7 +71,7 @@ class _Execution:
         rounds = plan.rounds(earlier)
         metrics = dict.fromkeys(metric.name for job in plan.jobs for metric in job.recipe.metrics)
         raw = RawWriter(plan.folder, metrics)
-        finished = False
+        finished, failure = False, None
         try:
             self._prepare()
             self._check_all(rounds)
@@ -83,12 +83,15 @@ class _Execution:
             missing = "later rounds" if any(rounds.left().values()) else "traces"
             self.notes.append(f"interrupted: {missing} are missing")
         except UserError as error:
+            failure = error
             self.notes.append(f"ended: {scrub(str(error))}")
+        finally:
             raw.close()
+        if failure is not None:
             with contextlib.suppress(UserError):  # the disk is full; what campaign.toml says is still true
                 plan.write_about(False, self.notes)
-            raise UserError(f"{error}; 'lockswap compare --resume {plan.folder.path}' goes on") from error
-        raw.close()
+            resume = f"continue with 'lockswap compare --resume {plan.folder.path}'"
+            raise UserError(f"{failure}; {resume}") from failure
         plan.write_about(finished, self.notes)
         return finished
 

@@ -1,4 +1,4 @@
-"""Files that outlive a killed harness, a full disk and a power cut. What goes wrong is an OSError."""
+"""Files that survive a killed harness, a full disk and a power cut. Errors are OSErrors."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def replace(path: Path, text: str) -> None:
-    """All or nothing: a reader, or what comes after a crash, never sees half of it."""
+    """All or nothing: neither a reader nor a crash ever leaves half a file."""
     part = path.with_name(f".{path.name}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
@@ -23,7 +23,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """The names in it outlive a power cut, too."""
+    """Makes the names of its files survive a power cut, too."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -40,7 +40,6 @@ class Lines:
     _RESERVE = 64 << 10
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._reserve = path.with_name(f".{path.name}.reserve")
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         there = path.read_bytes()

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lockswap.base.errors import UserError
+from lockswap.base.errors import UserError, cannot_write
 from lockswap.records import durable
 from lockswap.records.row import COLUMNS, COUNT_COLUMNS, METRIC, NUMBER_COLUMNS, TEXT_COLUMNS, Row
 
@@ -110,7 +110,7 @@ class Folder:
         return next(csv.reader(io.StringIO(text, newline=""))) if text else None
 
     def rows(self) -> list[Row]:
-        """The rows of all runs that were finished; of the last one a part may be there, if the harness was killed."""
+        """The rows of all completed runs. Ignores an incomplete last one, which a killed harness may leave."""
         text = self._raw_text()
         if not text:
             return []
@@ -137,7 +137,7 @@ def _said(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}; make room there, or choose another folder") from error
+        raise UserError(cannot_write(file, error)) from error
 
 
 def make_folder(path: Path) -> None:
@@ -173,13 +173,13 @@ def _row(fields: Mapping[str, Any]) -> Row:
 
 
 class RawWriter:
-    """Appends to raw.csv, each row at once: what was measured outlives all that may happen to the harness."""
+    """Appends to raw.csv. Each row is on the disk when `add` returns, so it survives the end of the harness."""
 
     def __init__(self, folder: Folder, metrics: Iterable[str]) -> None:
         self.columns = [*COLUMNS, *(METRIC + name for name in metrics)]
         self.file = folder.raw
         if folder.columns() not in (None, self.columns):
-            raise UserError(f"{self.file} has other columns than this lockswap writes; start anew")
+            raise UserError(f"{self.file} has other columns than this version writes: choose another --out or --name")
         with _said(self.file):
             self.lines = durable.Lines(self.file)
         if self.lines.is_empty:
