@@ -12,6 +12,8 @@
 
 #include <sys/types.h>
 
+// NOLINTBEGIN(modernize-use-nullptr): C doesn't have it
+
 enum { kMostProcesses = 8192 };
 
 struct ProcessTimes {
@@ -107,3 +109,5 @@ static inline enum Hang look_at(struct Watch* w) {
   if (now - w->mark_time > w->idle_seconds) return kIsIdle;
   return w->used > w->cpu_seconds ? kGoesRound : kGoesOn;
 }
+
+// NOLINTEND(modernize-use-nullptr)
