@@ -9,6 +9,7 @@
 
 #include "audit/places.h"
 #include "audit/world.h"
+#include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
@@ -20,34 +21,12 @@ constinit Record in_memory{};  // until the file is there, and without one
 constinit Record* mapped = &in_memory;
 constinit char prefix_of_files[4096] = {};
 
-// Not every file system can allocate without writing.
-bool has_blocks(long fd) noexcept {
-  if (raw_syscall(SYS_fallocate, fd, 0, 0, sizeof(Record)) == 0) return true;
-  static constexpr char kZeroes[4096] = {};
-  for (std::size_t left = sizeof(Record); left != 0;) {
-    const long n = raw_syscall(SYS_write, fd, reinterpret_cast<long>(kZeroes),
-                               static_cast<long>(std::min(left, sizeof kZeroes)));
-    if (n <= 0) return false;
-    left -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-// Opens a new file PREFIX.<pid>.<n>, whose blocks exist: to run out of disk later, in the middle of
-// a store, would be a signal. Returns a file descriptor, or a negative number.
+// Opens a new file PREFIX.<pid>.<n>, whose blocks exist.
 long new_file(char* path, std::uint32_t size) noexcept {
   const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
-  for (std::uint64_t n = 0;; ++n) {
+  return open_numbered_file(path, sizeof(Record), [=](std::uint64_t n) {
     Text(path, size) << prefix_of_files << "." << pid << "." << n;
-    const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
-                                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd == -EEXIST) continue;  // before an exec, or of an older process with this number
-    if (fd < 0) return fd;
-    if (has_blocks(fd)) return fd;
-    raw_syscall(SYS_close, fd);
-    raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(path), 0);
-    return -1;
-  }
+  });
 }
 
 // Maps a new file; at `where`, if that is not nullptr. Returns nullptr if it cannot.

@@ -7,9 +7,11 @@
 #include <fcntl.h>
 
 #include "platform/atomic.h"
+#include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
+#include "registry/say.h"
 
 namespace lockswap::fuzz {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 constexpr std::uint64_t kMain = 1;
 constinit NativeAtomic<std::uint64_t> strangers{0};
 constinit int trace = -1;
+constinit NativeAtomic<bool> is_cut_off{false};
 
 Me& me() noexcept {
   Me& own = per_thread<Me>;
@@ -57,14 +60,17 @@ void write_down(const Me& own, Point point, Decision d) noexcept {
   std::size_t length = 0;
   while (line[length] != 0)
     ++length;
-  raw_syscall(SYS_write, trace, reinterpret_cast<long>(line), static_cast<long>(length));
+  const auto all = static_cast<long>(length);
+  if (raw_syscall(SYS_write, trace, reinterpret_cast<long>(line), all) == all) return;
+  if (is_cut_off.exchange(true, relaxed)) return;
+  say("lockswap fuzz: the trace is not complete, because its file cannot be written any more\n");
 }
 
 }  // namespace
 
 bool trace_to(const char* file) noexcept {
-  trace = static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file),
-                                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  // What this program starts writes to the same file.
+  trace = static_cast<int>(open_output_file(file, O_WRONLY | O_APPEND));
   return trace >= 0;
 }
 

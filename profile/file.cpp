@@ -1,6 +1,5 @@
 #include "profile/file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "platform/clock.h"
+#include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/ticks.h"
@@ -27,38 +27,11 @@ constexpr std::uint32_t rounded(std::size_t bytes) noexcept {
   return static_cast<std::uint32_t>((bytes + kChunk - 1) / kChunk * kChunk);
 }
 
-// To run out of disk later, in the middle of a store, would be a signal: so the blocks of what is
-// used exist. Not every file system can allocate without writing.
-bool allocate(long fd, std::uint32_t begin, std::uint32_t bytes) noexcept {
-  if (raw_syscall(SYS_fallocate, fd, 0, begin, bytes) == 0) return true;
-  static constexpr char kZeroes[4096] = {};
-  for (std::uint32_t done = 0; done < bytes;) {
-    const long n = raw_syscall(
-        SYS_pwrite64, fd, reinterpret_cast<long>(kZeroes),
-        static_cast<long>(std::min<std::size_t>(bytes - done, sizeof kZeroes)), begin + done);
-    if (n <= 0) return false;
-    done += static_cast<std::uint32_t>(n);
-  }
-  return true;
-}
-
-long open_named(int flags) noexcept {
-  return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file_name),
-                     O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-}
-
 long new_file() noexcept {
   const auto pid = static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
-  for (std::uint64_t n = 0;; ++n) {
+  return open_numbered_file(file_name, rounded(sizeof(Record)), [pid](std::uint64_t n) {
     Text(file_name, sizeof file_name) << folder_of_files << "/" << pid << "." << n << ".lockprof";
-    const long fd = open_named(O_CREAT | O_EXCL);
-    if (fd == -EEXIST) continue;  // before an exec, or of an older process with this number
-    if (fd < 0) return fd;
-    if (allocate(fd, 0, rounded(sizeof(Record)))) return fd;
-    raw_syscall(SYS_close, fd);
-    raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(file_name), 0);
-    return -1;
-  }
+  });
 }
 
 // The whole of what the file may become; behind its blocks nothing is touched.
@@ -104,9 +77,9 @@ bool grow(Record& r) noexcept {
   const std::uint32_t allocated = r.allocated.load(relaxed);
   if (allocated + kChunk > kMostBytes) return false;
   // By its name: a descriptor that stays open is a program's to close.
-  const long fd = open_named(0);
+  const long fd = open_own_file(file_name, O_RDWR);
   if (fd < 0) return false;
-  const bool grown = allocate(fd, allocated, kChunk);
+  const bool grown = allocate_blocks(fd, allocated, kChunk);
   raw_syscall(SYS_close, fd);
   if (grown) r.allocated.store(allocated + kChunk, relaxed);
   return grown;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "platform/atomic.h"
+#include "platform/output_file.h"
 #include "platform/process.h"
 #include "platform/step_aside.h"
 #include "platform/syscall.h"
@@ -53,17 +54,18 @@ Totals add_up(const Counts* table) noexcept {
   return t;
 }
 
-void write_all(int fd, const char* s) noexcept {
+bool write_all(int fd, const char* s) noexcept {
   std::size_t n = 0;
   while (s[n] != 0)
     ++n;
   while (n != 0) {
     const long r = raw_syscall(SYS_write, fd, reinterpret_cast<long>(s), static_cast<long>(n));
     if (r == -EINTR) continue;
-    if (r <= 0) return;
+    if (r <= 0) return false;
     s += r;
     n -= static_cast<std::size_t>(r);
   }
+  return true;
 }
 
 // One report at a time. A child of a process that was about to write one finds it free.
@@ -91,16 +93,19 @@ class Turn {
 void write_file(const char* name, const char* what) noexcept {
   static constinit char path[4096];
   Text(path, sizeof path) << name << "." << static_cast<std::uint64_t>(getpid());
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
-                              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) {
-    write_all(2, "lockswap: cannot write LOCKSWAP_STATS to ");
-    write_all(2, path);
-    write_all(2, "\n");
-    return;
+  const long fd = open_output_file(path, O_WRONLY);
+  bool is_written = false;
+  if (fd >= 0) {
+    // Not O_TRUNC: what is there may turn out not to be ours.
+    is_written = raw_syscall(SYS_ftruncate, fd, 0) == 0 && write_all(static_cast<int>(fd), what);
+    // Some file systems say only then that they are full. Half a report is of no use.
+    is_written = raw_syscall(SYS_close, fd) == 0 && is_written;
+    if (!is_written) raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(path), 0);
   }
-  write_all(static_cast<int>(fd), what);
-  raw_syscall(SYS_close, fd);
+  if (is_written) return;
+  write_all(2, "lockswap: cannot write LOCKSWAP_STATS to ");
+  write_all(2, path);
+  write_all(2, "\n");
 }
 
 // Whether the parent was started with LOCKSWAP_STATS too, and reports. Then the user asked about a

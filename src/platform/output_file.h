@@ -1,0 +1,80 @@
+// Files that the library writes: statistics, recordings, traces. Their names can be guessed, and
+// others may write to their folder, /tmp above all. So none is opened through a symbolic link, none
+// that another user has put there is written to, and nobody else may read them.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+
+#include <sys/stat.h>
+
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+// Opens a file that wasn't there. Returns a descriptor or -errno, as all functions here that open.
+inline long open_new_file(const char* path, int flags) noexcept {
+  return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                     flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+// Opens a file that this user has written before. Anything else of that name is refused: another
+// user's file, a link to it, a pipe, a device.
+inline long open_own_file(const char* path, int flags) noexcept {
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
+                              flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+  if (fd < 0) return fd;
+  struct stat found {};  // as the kernel has it, too, where we run
+  if (raw_syscall(SYS_fstat, fd, reinterpret_cast<long>(&found)) == 0 && S_ISREG(found.st_mode) &&
+      found.st_nlink == 1 && found.st_uid == raw_syscall(SYS_geteuid)) {
+    return fd;
+  }
+  raw_syscall(SYS_close, fd);
+  return -EEXIST;
+}
+
+// The file may be there, if it is ours.
+inline long open_output_file(const char* path, int flags) noexcept {
+  const long fd = open_new_file(path, flags);
+  return fd == -EEXIST ? open_own_file(path, flags) : fd;
+}
+
+// Makes the blocks of a part of a file exist: to run out of disk later, in the middle of a store to
+// its mapping, would be a signal. Not every file system can allocate without writing.
+inline bool allocate_blocks(long fd, std::uint64_t begin, std::uint64_t bytes) noexcept {
+  if (raw_syscall(SYS_fallocate, fd, 0, static_cast<long>(begin), static_cast<long>(bytes)) == 0) {
+    return true;
+  }
+  static constexpr char kZeroes[4096] = {};
+  for (std::uint64_t done = 0; done < bytes;) {
+    const long n =
+        raw_syscall(SYS_pwrite64, fd, reinterpret_cast<long>(kZeroes),
+                    static_cast<long>(std::min<std::uint64_t>(bytes - done, sizeof kZeroes)),
+                    static_cast<long>(begin + done));
+    if (n == -EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::uint64_t>(n);
+  }
+  return true;
+}
+
+// Opens the first file that isn't there yet of those that name(0), name(1), ... write into `path`,
+// with the blocks of its first `bytes`. A file that is there is of a time before an exec, or of an
+// older process with this number.
+template <class Name>
+long open_numbered_file(const char* path, std::uint64_t bytes, const Name& name) noexcept {
+  for (std::uint64_t n = 0;; ++n) {
+    name(n);
+    const long fd = open_new_file(path, O_RDWR);
+    if (fd == -EEXIST) continue;
+    if (fd < 0 || allocate_blocks(fd, 0, bytes)) return fd;
+    raw_syscall(SYS_close, fd);
+    raw_syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(path), 0);
+    return -ENOSPC;
+  }
+}
+
+}  // namespace lockswap
