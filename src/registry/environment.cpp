@@ -5,6 +5,8 @@
 #include <cstring>
 #include <unistd.h>
 
+#include <sys/auxv.h>
+
 // The loader's: where the kernel put the argument count of the process.
 extern "C" void* __libc_stack_end __attribute__((weak));
 
@@ -13,6 +15,7 @@ namespace lockswap {
 // An executable's pre-initialisers run, and may lock, before libc has set its own pointer; then the
 // environment is found where the kernel left it: on the first stack, behind the arguments.
 char** environment() noexcept {
+  if (getauxval(AT_SECURE) != 0) return nullptr;
   if (environ != nullptr) return environ;
   auto* at = static_cast<char**>(__libc_stack_end);
   if (at == nullptr) return nullptr;

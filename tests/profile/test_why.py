@@ -330,6 +330,15 @@ def test_a_process_of_another_user(command, tmp_path):
     assert "is root's, and may not be looked at; ask as that user or as root" in done.stdout, done
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_recording_of_another_user(command, tmp_path):
+    with started(tmp_path, "chain") as child:
+        ask(child.pid, lambda found: found["threads"])
+        (recording,) = tmp_path.glob("*.lockprof")
+        os.chown(recording, 65534, 65534)
+        refused(command, child.pid, says="which is no file of its user any more")
+
+
 def test_a_process_that_root_may_not_look_at_either(monkeypatch):
     def forbidden(*_, **__):
         raise PermissionError

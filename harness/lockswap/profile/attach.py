@@ -3,6 +3,7 @@
 import os
 import pwd
 import re
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -152,7 +153,18 @@ class Attached:
             raise UserError(
                 f"process {self.pid} is recorded in {path}, which may not be read; ask as its owner or as root"
             )
+        self._refuse_planted(found)
         return found
+
+    def _refuse_planted(self, recording: Path) -> None:
+        """The name may have come to another file, or the process may have mapped one of somebody else."""
+        status = recording.lstat()
+        # A server has often begun as root.
+        owners = {0, *map(int, _status(self._proc, "Uid").split())}
+        if not stat.S_ISREG(status.st_mode) or status.st_uid not in owners:
+            raise UserError(
+                f"process {self.pid} is recorded in {recording}, which is no file of its user any more; don't trust it"
+            )
 
 
 def has_ended(pid: int) -> bool:
