@@ -39,44 +39,44 @@ def neighbour(name: str) -> Path:
 
 def test_only_preloaded() -> None:
     for by in ("fork", "clone"):
-        fork_at_each(3, by=by)
+        fork_at_each(7, by=by)
 
 
 def test_locks_are_chosen() -> None:
     for name in ("auto", under.plain, under.biased):
-        fork_at_each(7, LOCKSWAP_RWLOCK=name, LOCKSWAP_MUTEX="auto")
-    fork_at_each(7, by="clone", LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
+        fork_at_each(29, LOCKSWAP_RWLOCK=name, LOCKSWAP_MUTEX="auto")
+    fork_at_each(29, by="clone", LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
 
 
 def test_statistics() -> None:
     with tempfile.TemporaryDirectory() as place:
-        fork_at_each(7, LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto", LOCKSWAP_STATS=f"{place}/stats")
+        fork_at_each(29, LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto", LOCKSWAP_STATS=f"{place}/stats")
 
 
 def test_a_policy() -> None:
     with tempfile.TemporaryDirectory() as place:
         rules = Path(place, "rules")
         rules.write_text(f"symbol=mutex mutex={under.plain}\nrwlock={under.biased} mutex=auto\n")
-        fork_at_each(11, LOCKSWAP_POLICY=rules)
+        fork_at_each(41, LOCKSWAP_POLICY=rules)
 
 
 def test_a_delay() -> None:
-    fork_at_each(11, LOCKSWAP_DELAY="use_locks:+1us", LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
+    fork_at_each(41, LOCKSWAP_DELAY="use_locks:+1us", LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
 
 
 def test_a_profile() -> None:
     with tempfile.TemporaryDirectory() as place:
-        fork_at_each(11, LOCKSWAP_PROFILE=place, LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
+        fork_at_each(41, LOCKSWAP_PROFILE=place, LOCKSWAP_RWLOCK="auto", LOCKSWAP_MUTEX="auto")
 
 
 def test_an_audit() -> None:
     with tempfile.TemporaryDirectory() as place:
-        fork_at_each(5, neighbour("liblockswap-audit.so"), LOCKSWAP_AUDIT=f"{place}/record")
+        fork_at_each(11, neighbour("liblockswap-audit.so"), LOCKSWAP_AUDIT=f"{place}/record")
 
 
 def test_fuzz() -> None:
-    fork_at_each(5, neighbour("liblockswap-fuzz.so"), LOCKSWAP_FUZZ="1,delay=10")
-    fork_at_each(5, neighbour("liblockswap-fuzz.so"))
+    fork_at_each(11, neighbour("liblockswap-fuzz.so"), LOCKSWAP_FUZZ="1,delay=10")
+    fork_at_each(11, neighbour("liblockswap-fuzz.so"))
 
 
 if __name__ == "__main__":
