@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
@@ -46,6 +47,13 @@ using Lock = SideBlock<Native, Idle, Head, Part>;
 constexpr std::uint32_t kParts = 3;
 bool always(Head&) { return true; }
 bool never(Head&) { return false; }
+
+template <class L>
+std::array<std::byte, sizeof(L)> bytes_of(const L& lock) {
+  std::array<std::byte, sizeof(L)> bytes;
+  std::memcpy(bytes.data(), static_cast<const void*>(&lock), sizeof lock);
+  return bytes;
+}
 
 class BlocksTest : public testing::Test {
  protected:
@@ -129,19 +137,54 @@ TEST_F(BlocksTest, DestroyedOrMadeAnewALockGivesItsBlockBack) {
     used.insert(&lock.head());
     lock.close(always);
     used.insert(&lock.head());
-    lock.close_old(always);  // as pthread_rwlock_init does before it zeroes
+    lock.close(always);
   }
   EXPECT_LE(used.size(), 2u);
 }
 
-TEST_F(BlocksTest, ABlockThatIsInUseIsNobodyElses) {
-  Lock lock;
+// Holders come to it by the object.
+TEST_F(BlocksTest, ALockThatIsDestroyedInUseKeepsItsBlock) {
+  Lock lock, other;
   Head* const held = &lock.head();
   lock.close(never);
+  EXPECT_EQ(lock.peek(), held);
+  EXPECT_EQ(&lock.held(), held);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_NE(&lock.head(), held);
+    EXPECT_NE(&other.head(), held);
+    other.close(always);
+  }
+  lock.close(always);
+  EXPECT_EQ(lock.peek(), nullptr);
+}
+
+// Bytes of a process that wrote them to a file, as far as they differ from this one's.
+TEST_F(BlocksTest, NoPointerOfAnotherProcessIsFollowed) {
+  using Sealed = SideBlock<Native, Idle, Head, Part, KnownBy::seal>;
+  struct Bytes {
+    std::uint64_t block, seal;
+  };
+  static_assert(sizeof(Bytes) == sizeof(Sealed));
+  Sealed mine;
+  Head& head = mine.head();
+  const Bytes known = std::bit_cast<Bytes>(bytes_of(mine));
+  for (const Bytes found :
+       {Bytes{0x1234567890a0, known.seal + (std::uint64_t{1} << 40)}, Bytes{~std::uint64_t{0}, 0},
+        Bytes{0x40, 1}, Bytes{known.block + 64, ~known.seal}, known}) {
+    Sealed lock;
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    lock.forget_strange();
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    EXPECT_EQ(lock.peek(), nullptr);
+    EXPECT_EQ(lock.find(), nullptr);
+    lock.close(always);
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    Head& its = lock.head();
+    EXPECT_NE(&its, &head);
+    EXPECT_EQ(lock.peek(), &its);
     lock.close(always);
   }
+  EXPECT_EQ(&mine.head(), &head);
+  mine.close(always);
 }
 
 TEST_F(BlocksTest, BytesThatWereNeverALockAreNoBlock) {
@@ -154,7 +197,7 @@ TEST_F(BlocksTest, BytesThatWereNeverALockAreNoBlock) {
         reinterpret_cast<std::uintptr_t>(&head)}) {
     alignas(Lock) std::byte bytes[sizeof(Lock)];
     std::memcpy(bytes, &garbage, sizeof garbage);
-    reinterpret_cast<Lock*>(bytes)->close_old(always);
+    reinterpret_cast<Lock*>(bytes)->close(always);
     EXPECT_EQ(&lock.head(), &head);
   }
   lock.close(always);
