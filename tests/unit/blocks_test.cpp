@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "locks/common/events.h"
@@ -259,6 +260,28 @@ TEST_F(BlocksTest, MemoryThatIsGoneIsNotTouched) {
     unmap_pages(locks, bytes);
   }
   EXPECT_LE(used.size(), 4u * kMany);
+}
+
+// A collector closes pages for a while.
+TEST_F(BlocksTest, NoBlockIsTakenFromALockThatCannotBeReadNow) {
+  const std::size_t bytes = kMany * sizeof(Lock);
+  auto* locks = static_cast<Lock*>(map_pages(bytes));
+  ASSERT_NE(locks, nullptr);
+  std::vector<Head*> heads;
+  for (int i = 0; i < kMany; ++i)
+    heads.push_back(&locks[i].head());
+  ASSERT_EQ(mprotect(locks, bytes, PROT_NONE), 0);
+  Lock passing;
+  for (int i = 0; i < 10 * kMany; ++i) {
+    passing.head();
+    forget(passing);
+  }
+  ASSERT_EQ(mprotect(locks, bytes, PROT_READ | PROT_WRITE), 0);
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_EQ(&locks[i].head(), heads[static_cast<std::size_t>(i)]);
+    locks[i].close(always);
+  }
+  unmap_pages(locks, bytes);
 }
 
 // Where no memory is to be had, lost blocks are looked for though there are few.
