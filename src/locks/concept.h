@@ -55,8 +55,8 @@ concept IdleCore = requires(const Core& core) {
   { core.idle() } -> std::same_as<bool>;
 };
 
-// Optional: the object ends. Of an rwlock, holds that threads still have end with it; a mutex is
-// idle.
+// Optional: the object ends. Threads may still release what they hold of an rwlock, until its
+// memory is used for something else; a mutex is idle.
 template <class Core>
 concept EndingCore = requires(Core& core) {
   core.destroy();
@@ -72,6 +72,15 @@ concept BlockCore = EndingCore<Core> && requires(Core& core) {
   // The object is about to be initialised. Its bytes may be anything, also those of a lock that
   // was not destroyed.
   core.before_init();
+  // Its bytes may have been written by another process: drops a pointer to a block that is not this
+  // process's.
+  core.forget_strange();
+};
+
+// Optional: the state is that of the system's own lock, so it goes on with what that one left.
+template <class Core>
+concept SystemsCore = requires {
+  requires Core::kIsSystems;
 };
 
 // --- reader-writer locks

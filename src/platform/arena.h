@@ -44,6 +44,11 @@ class Arena {
   // Whether a node that was given out lies at that address, which may be any number.
   static bool is_node(std::uint64_t address) noexcept { return Chunks::is_node(address); }
 
+  // Whether that is the handle of such a node. It may be any number.
+  static bool is_handle(Handle h) noexcept {
+    return h != 0 && h < Chunks::kHandles && is_node(reinterpret_cast<std::uintptr_t>(&at(h)));
+  }
+
   // Never fails: while memory is refused it waits until there is some, or a node is given back.
   static Handle take() noexcept {
     const Handle h = take_kept();

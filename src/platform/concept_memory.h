@@ -16,6 +16,8 @@ template <class A, class T>
 concept Atom = requires(A& atom, const A& constant, T value, T& expected, Order order) {
   requires std::same_as<typename A::value_type, T>;
   { constant.load(order) } -> std::same_as<T>;
+  // A relaxed load, and whether it is that value.
+  { constant.is(value) } -> std::same_as<bool>;
   atom.store(value, order);
   { atom.exchange(value, order) } -> std::same_as<T>;
   // The strong form. The order is that of success; a failure is a relaxed load, and leaves the
@@ -104,6 +106,8 @@ concept TypeStableNodes = requires(std::uint32_t handle) {
   { N::prepare() } -> std::same_as<bool>;
   // The node of a handle that one of the takes has given out. 0 is no node.
   { N::at(handle) } -> std::same_as<T&>;
+  // Whether it is such a handle. It may be any number.
+  { N::is_handle(handle) } -> std::same_as<bool>;
   // Never fails: while memory is refused it waits until there is some, or a node is given back.
   { N::take() } -> std::same_as<std::uint32_t>;
   // 0: no node is free, and memory is refused.
@@ -146,6 +150,8 @@ concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t 
   // Zeroed pages, or nullptr.
   { P::map(bytes) } -> std::same_as<void*>;
   P::unmap(pages, bytes);
+  // Whether these are zeroes. Other threads may be writing there; then the answer does not matter.
+  { P::is_blank(static_cast<const void*>(pages), bytes) } -> std::same_as<bool>;
   // Copies what is no atom: plain reads, and plain writes elsewhere.
   P::copy(pages, static_cast<const void*>(pages), bytes);
   // Whether the 8 bytes at that address are `word`. They may be anybody's memory or nobody's.

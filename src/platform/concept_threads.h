@@ -45,6 +45,16 @@ concept PlatformProcesses = requires(std::uint64_t word, std::uint32_t tid, cons
   // Whether the word's lower 40 bits are this process's stamp and nothing else. Cheap. False
   // also if nobody has asked for the stamp.
   { P::is_process(word) } -> std::same_as<bool>;
+  // The stamp with random bits in 40 to 63, which no other process has: objects may lie in memory
+  // that another process has written. Not 0.
+  { P::seal() } -> std::same_as<std::uint64_t>;
+  // Whether the word is that and nothing else. Cheap. If nobody has asked for the stamp, no word is
+  // but 0.
+  { P::is_seal(word) } -> std::same_as<bool>;
+  // Whether one of the last 254 ancestors may have had that stamp; whether one had that seal.
+  // kStampTop does not count.
+  { P::is_ancestor(word) } -> std::same_as<bool>;
+  { P::is_ancestor_seal(word) } -> std::same_as<bool>;
   // Of a thread of that process, this one or an ancestor: the id of the thread that forked, if
   // it was that thread, under the id that it has here; else `tid` itself.
   { P::survivor(tid, word) } -> std::same_as<std::uint32_t>;

@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <unistd.h>
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 
 #include "platform/clock.h"
 #include "platform/pause.h"
@@ -72,15 +74,23 @@ inline std::uint32_t futex_wake_one(const void* word, std::uint32_t channels) no
   return n > 0 ? 1 : 0;
 }
 
+// Whether there is memory at that address, of whatever protection, or the kernel doesn't say.
+// MS_ASYNC does nothing else.
+inline bool is_mapped(std::uint64_t address) noexcept {
+  const std::uint64_t page = address & ~(static_cast<std::uint64_t>(getpagesize()) - 1);
+  return raw_syscall(SYS_msync, static_cast<long>(page), 1, MS_ASYNC) != -ENOMEM;
+}
+
 // Whether the word at that address is `value`. The address may be anything, also of memory that no
 // longer exists, since the kernel looks. The system call does nothing else: it moves no waiter.
-// True also where the kernel doesn't say, as under a filter.
+// True also where the kernel doesn't say, as under a filter, or if the memory is there but nobody
+// may read it now: collectors close pages for a while.
 inline bool futex_word_is(std::uint64_t address, std::uint32_t value) noexcept {
   std::uint32_t nobody = 0;
   const long r =
       raw_syscall(SYS_futex, static_cast<long>(address), FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0,
                   0, reinterpret_cast<long>(&nobody), static_cast<long>(value));
-  return r != -EAGAIN && r != -EFAULT;
+  return r == -EFAULT ? is_mapped(address) : r != -EAGAIN;
 }
 
 }  // namespace lockswap

@@ -65,12 +65,26 @@ struct Native {
   static std::uint64_t process() noexcept { return Process::stamp(); }
   static std::uint64_t process_mark() noexcept { return Process::mark(); }
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
+  static std::uint64_t seal() noexcept { return Process::seal(); }
+  static bool is_seal(std::uint64_t word) noexcept { return Process::is_seal(word); }
+  static bool is_ancestor(std::uint64_t stamp) noexcept { return Process::is_ancestor(stamp); }
+  static bool is_ancestor_seal(std::uint64_t seal) noexcept {
+    return Process::is_ancestor_seal(seal);
+  }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
     make_survivor_known();
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }
+  // Of whole words.
+  static bool is_blank(const void* p, std::size_t bytes) noexcept {
+    const auto* const words = static_cast<const std::uint64_t*>(p);
+    for (std::size_t i = 0; i < bytes / sizeof *words; ++i) {
+      if (__atomic_load_n(words + i, __ATOMIC_RELAXED) != 0) return false;
+    }
+    return true;
+  }
   static bool system_is_read(const pthread_rwlock_t* l) noexcept { return is_read(l); }
   static bool system_is_written(const pthread_rwlock_t* l) noexcept { return is_written(l); }
   static void system_renew(pthread_rwlock_t* l, bool written) noexcept { renew(l, written); }

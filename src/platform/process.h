@@ -5,12 +5,18 @@
 // the kernel empties in each child (MADV_WIPEONFORK, Linux 4.14), so _Fork and clone are noticed as
 // fork is. Where the kernel does not do that, or a filter refuses it, the handler of pthread_atfork
 // empties the page.
+// The seal is a stamp with 24 random bits above it. Objects can lie in a file, or in memory that is
+// shared, so a process that is no relative may have written them, or a sibling with the same stamp.
+// For the same reason the first process of a family begins at a random number.
 // A child that shares its parent's memory (vfork, posix_spawn) is no new process here.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <ctime>
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "platform/atomic.h"
@@ -56,6 +62,31 @@ class Process {
     return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) % (kNumbers - 1) + 1;
   }
 
+  // The stamp, and random bits in 40 to 63, by which it differs from all other processes.
+  static std::uint64_t seal() noexcept {
+    if (page_.seal.load(relaxed) == 0) choose();
+    return page_.seal.load(relaxed);
+  }
+  // Whether the word is that and nothing else: one comparison. In a child that has not asked for
+  // its stamp yet, no word is but 0.
+  static bool is_seal(std::uint64_t word) noexcept {
+#if defined(__x86_64__)
+    bool same;  // as in is
+    asm("cmpq %1, %2" : "=@ccz"(same) : "m"(page_.seal), "r"(word));
+    return same;
+#else
+    return word == page_.seal.load(relaxed);
+#endif
+  }
+
+  // Whether it is the seal of one of the last 254 ancestors; of a stamp, whether it may be one's.
+  // The top bit does not count.
+  static bool is_ancestor_seal(std::uint64_t seal) noexcept {
+    const std::uint64_t known = ancestor(number_of(seal));
+    return known != 0 && (seal | kStampTop) == known;
+  }
+  static bool is_ancestor(std::uint64_t stamp) noexcept { return ancestor(number_of(stamp)) != 0; }
+
   // Another such number, at the price of a load; 0: nobody has asked for the stamp yet.
   static std::uint64_t mark() noexcept { return page_.stamp.load(relaxed); }  // relaxed: as in is
 
@@ -65,11 +96,13 @@ class Process {
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {
+    if (asked_kernel_.load(relaxed) == kDoesNot) page_.seal.store(0, relaxed);
     if (asked_kernel_.load(relaxed) == kDoesNot) page_.stamp.store(0, relaxed);
   }
 
  private:
   static constexpr int kShift = 32;
+  static constexpr int kStampBits = 40;
   static constexpr int kUnused = 24;  // bits above a stamp
   // As the page has it. The subtraction keeps a page of zeroes from matching a word of zeroes.
   static constexpr std::uint64_t packed(std::uint64_t word) noexcept {
@@ -79,7 +112,7 @@ class Process {
 #if defined(__x86_64__)
   static constexpr std::size_t kPage = 4096;
 #else
-  static constexpr std::size_t kPage = 65536;          // the largest
+  static constexpr std::size_t kPage = 65536;  // the largest
 #endif
 
   [[gnu::noinline]] static std::uint64_t choose() noexcept {
@@ -90,18 +123,49 @@ class Process {
           raw_syscall(SYS_madvise, reinterpret_cast<long>(&page_), sizeof page_, MADV_WIPEONFORK);
       asked_kernel_.store(error == 0 ? kEmpties : kDoesNot, relaxed);
     }
-    // Threads that get here together take a number each, and one of them is used.
+    const std::uint64_t random = random_bits();
+    // Numbers go on from here in all children.
+    std::uint32_t none = 0;
+    last_.compare_exchange(none, static_cast<std::uint32_t>(random) % kNumbers + 1, relaxed);
+    // Threads that get here together take a number each, and the one of the first seal is used.
     const std::uint64_t number = last_.fetch_add(1, relaxed) % (kNumbers - 1) + 1;
-    std::uint64_t seen = 0;
-    const std::uint64_t mine = packed(kStampTop | number << kShift);
-    return unpacked(page_.stamp.compare_exchange(seen, mine, relaxed) ? mine : seen);
+    std::uint64_t sealed = 0;
+    const std::uint64_t mine =
+        (random & ~std::uint64_t{0} << kStampBits) | kStampTop | number << kShift;
+    if (page_.seal.compare_exchange(sealed, mine, relaxed)) sealed = mine;
+    seals_[number_of(sealed)].store(sealed, relaxed);
+    const std::uint64_t stamp = packed(sealed & kStampMask);
+    page_.stamp.store(stamp, relaxed);
+    return unpacked(stamp);
+  }
+  // The seal of the ancestor with that number; 0: there is none.
+  static std::uint64_t ancestor(std::uint32_t number) noexcept {
+    const std::uint64_t its = seals_[number].load(relaxed);  // relaxed: it comes with the fork
+    return its == seal() ? 0 : its;
+  }
+  // What the kernel gave the program at its start, and the time, by which children differ. A system
+  // call would be one more for filters to allow.
+  static std::uint64_t random_bits() noexcept {
+    std::uint64_t bits = 0;
+    if (const auto* at_start = reinterpret_cast<const void*>(getauxval(AT_RANDOM)))
+      std::memcpy(&bits, at_start, sizeof bits);
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bits += static_cast<std::uint64_t>(now.tv_sec) << 30 | static_cast<std::uint64_t>(now.tv_nsec);
+    // The last steps of MurmurHash3: every bit depends on all.
+    bits = (bits ^ bits >> 33) * 0xff51afd7ed558ccdu;
+    bits = (bits ^ bits >> 33) * 0xc4ceb9fe1a85ec53u;
+    return bits ^ bits >> 33;
   }
 
   struct alignas(kPage) Page {
     NativeAtomic<std::uint64_t> stamp;  // packed
+    NativeAtomic<std::uint64_t> seal;
   };
   static inline constinit Page page_{};
   static inline constinit NativeAtomic<std::uint32_t> last_{0};
+  // This process's and its ancestors', by their numbers.
+  static inline constinit NativeAtomic<std::uint64_t> seals_[kNumbers]{};
   // Whether the kernel empties the page in a child.
   enum : std::uint32_t { kNotYet, kEmpties, kDoesNot };
   static inline constinit NativeAtomic<std::uint32_t> asked_kernel_{kNotYet};

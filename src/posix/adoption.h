@@ -1,24 +1,33 @@
 // Adoption: every object carries the stamp of the process that uses it. A forked child finds its
 // parent's stamp, and repairs the object before it uses it: the parent's other threads, which may
-// have waited there, do not exist in the child.
+// have waited there, do not exist in the child. What has a stamp of no ancestor is nothing that
+// this process can go on with: bytes of a file that another process wrote, or no object at all.
 //
 // Users: reader-writer locks (rw_adoption.h), mutexes (mutex_contract.h), condition variables
 //   (condvar.h).
 // Idea: objects are listed nowhere, so the first call on each of them does the work.
-// State: one word. Bits 31 to 39: a stamp (P::process). The other bits are the owner's.
+// State: one word. Bits 31 to 39: a stamp (P::process), or bits 31 to 63: a seal (P::seal), which
+//   no other process has by chance. The other bits are the owner's.
 //
 //     the word has                      object       a thread that finds it so
 //     Owner::is_new                     new          stores its stamp and the owner's first bits
 //     this process's stamp              adopted      goes on
 //     that stamp without its top bit    in repair    waits for the thread that repairs the object
-//     another process's stamp           inherited    1. nothing to repair: stores its stamp
-//                                                    2. in memory that processes share: goes on;
-//                                                       a waiter may be of another process
+//     another process's stamp           inherited,   1. inherited, and nothing to repair: stores
+//                                       or strange      its stamp
+//                                                    2. in memory that processes share: if it is
+//                                                       strange, and nothing is to be repaired,
+//                                                       stores its stamp; else goes on, since a
+//                                                       waiter may be of another process
 //                                                    3. else claims the repair, repairs the
-//                                                       object, stores its stamp
+//                                                       object, or makes it anew if it is strange,
+//                                                       and stores its stamp
 //
-// Invariants: the stores of "new" and of steps 1 and 3 (the claim) are compare-exchanges, so one
+// Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
 //   thread wins, and the others look again. Only the claimant changes an object in repair.
+// Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
+//   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
+//   even for this process's own. So cores don't trust what they find there (SideBlock).
 #pragma once
 
 #include <concepts>
@@ -32,7 +41,7 @@ namespace lockswap {
 // What the owner of the word knows about its object.
 template <class O>
 concept AdoptionOwner = requires(O o, std::uint64_t word) {
-  // Nobody has adopted the object yet.
+  // Nobody has adopted the object yet, and its bytes are those of a new one.
   { o.is_new(word) } -> std::same_as<bool>;
   // The owner's bits of a new object. Asked at each try.
   { o.first_bits() } -> std::same_as<std::uint64_t>;
@@ -43,27 +52,47 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
   // acquires or waits meanwhile. The process may fork again at each step, and the grandchild
   // repairs what it finds.
   { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
+  // The object is strange: makes a new one of it, of which it returns the owner's bits.
+  { o.begin_anew() } -> std::same_as<std::uint64_t>;
+  // In memory that processes share: drops what it has of another process's memory.
+  o.forget_strange();
 };
+
+// What the word has of the process.
+enum class WordHas { stamp, seal };
 
 // kOwnBits: the bits beside the stamp that the word of an adopted object may have. kMark: bits that
 // it has besides, always: where something else may lie in the word's place, what that never has.
-template <Platform P, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
+template <Platform P, WordHas kHas, std::uint64_t kOwnBits, std::uint64_t kMark = 0>
 class Adoption {
+  static constexpr bool kSealed = kHas == WordHas::seal;
+  static constexpr std::uint64_t kStampMask = kSealed ? ~(P::kStampTop - 1) : P::kStampMask;
+
  public:
   using Word = typename P::template atomic<std::uint64_t>;
 
-  static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & P::kStampMask; }
+  // A stamp or a seal.
+  static std::uint64_t stamp_in(std::uint64_t v) noexcept { return v & kStampMask; }
+  static std::uint64_t stamp() noexcept { return kSealed ? P::seal() : P::process(); }
 
   // This process has adopted the object.
   [[gnu::always_inline]] static bool is_done(const Word& word) noexcept {
     // acquire: pairs with the release in adopt, by the thread that repaired the object.
-    return P::is_process((word.load(acquire) & ~kOwnBits) - kMark);
+    const std::uint64_t stamp = (word.load(acquire) & ~kOwnBits) - kMark;
+    return kSealed ? P::is_seal(stamp) : P::is_process(stamp);
+  }
+
+  // Neither this process nor an ancestor has adopted the object: it is new, or strange.
+  static bool is_unknown(const Word& word) noexcept {
+    const std::uint64_t v =
+        word.load(relaxed);  // relaxed: only what the program has ordered counts
+    return !is_inherited(v) && stamp_in(v) != stamp();
   }
 
   // For a thread that found that is_done is false. Several threads may be here at once.
   template <AdoptionOwner Owner>
   static void adopt(Word& word, Owner owner) noexcept {
-    const std::uint64_t mine = P::process();
+    const std::uint64_t mine = stamp();
     const std::uint64_t in_repair = mine & ~P::kStampTop;
     for (;;) {
       std::uint64_t v = word.load(acquire);  // as in is_done
@@ -77,27 +106,35 @@ class Adoption {
       // relaxed, all: the fork handed on what is in the object, or the object is new. Until this
       // thread has changed the word another one may be faster, and use the object while
       // needs_no_repair looks at it.
+      const bool inherited = is_inherited(v);
       if (owner.is_new(v)) {
         if (word.compare_exchange(v, mine | kMark | owner.first_bits(), relaxed)) return;
-      } else if (owner.needs_no_repair(v)) {
+      } else if (inherited && owner.needs_no_repair(v)) {
         if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
-      } else if (P::is_shared(&word)) {
-        return;
+      } else if (stamp_in(v) != 0 && P::is_shared(&word)) {
+        if (inherited) return;
+        owner.forget_strange();
+        if (!owner.needs_no_repair(v)) return;
+        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
       } else {
         // A signal handler that met the object meanwhile would wait for the thread that it
         // interrupted.
         const typename P::NoSignals blocked;
         if (!word.compare_exchange(v, with_stamp(v, in_repair), relaxed)) continue;
         // release: the repaired object; pairs with is_done, and with the load above.
-        word.store(with_stamp(owner.repair_after_fork(v), mine), release);
+        v = inherited ? owner.repair_after_fork(v) : kMark | owner.begin_anew();
+        word.store(with_stamp(v, mine), release);
         return;
       }
     }
   }
 
  private:
+  static bool is_inherited(std::uint64_t v) noexcept {
+    return kSealed ? P::is_ancestor_seal(stamp_in(v)) : P::is_ancestor(stamp_in(v));
+  }
   static std::uint64_t with_stamp(std::uint64_t v, std::uint64_t stamp) noexcept {
-    return (v & ~P::kStampMask) | stamp;
+    return (v & ~kStampMask) | stamp;
   }
 };
 

@@ -8,7 +8,8 @@
 //   (relay.h), which depends on no single one of them.
 // State (24 bytes, zero = nobody waits; node = 32-bit handle): fits into the condition variables of
 //   programs linked before glibc 2.3.2 as well.
-//   contract  bits 31 to 39, the stamp of the process that adopted the object (adoption.h)
+//   contract  bits 31 to 63, the seal of the process that adopted the object (adoption.h); bit 0,
+//             kMark: always, once it is adopted
 //   list      the waiters, with a table of a node's states: waiter_list.h
 //   passing   how many waiters a signal took out that may still have to pass it on; kByPriority
 // No wake-up is lost: a waiter is in the list before it releases the mutex. A cancelled waiter
@@ -127,10 +128,11 @@ class Condvar {
  private:
   // How a waiter came out of the list.
   enum class Exit : std::uint8_t { withdrawn, signalled, opened };
+  static constexpr std::uint64_t kMark = 1;
   // In `passing`: waiters of real-time policies may be in the list.
   static constexpr std::uint32_t kByPriority = 1u << 31;
 
-  using Adopted = Adoption<P, 0>;
+  using Adopted = Adoption<P, WordHas::seal, 0, kMark>;
   // For Adoption. relaxed, all: the fork handed on what threads did.
   struct AdoptedCondvar {
     Condvar& c;
@@ -145,6 +147,12 @@ class Condvar {
       c.list_.drop_all();
       return v;
     }
+    std::uint64_t begin_anew() const noexcept {
+      c.passing_.store(0, relaxed);
+      c.list_.forget_all();
+      return 0;
+    }
+    static void forget_strange() noexcept {}
   };
   void adopt() noexcept {
     if (!Adopted::is_done(contract_)) [[unlikely]]

@@ -62,6 +62,10 @@ class Generations {
     overflowed_.store(1, relaxed);
   }
   bool any_disputed() const noexcept { return any_.load(relaxed) != 0; }
+  // Whether a lock of that number can be marked.
+  bool may_be_disputed(std::uint32_t number) const noexcept {
+    return is_disputed(number) || overflowed_.load(relaxed) != 0;
+  }
   bool is_disputed(std::uint32_t number) const noexcept {
     for (std::size_t i = hash(number), n = 0; n < kProbes; ++n, i = (i + 1) % kSlots) {
       const std::uint32_t seen = slots_[i].load(relaxed);

@@ -6,11 +6,11 @@
 //   its own id there, so the comparison needs no order.
 // State: the frame's owner, again, and the contract word:
 //
-//     bits 31..39  the stamp of the process that adopted the mutex (adoption.h); 0: fresh memory
+//     bits 31..63  the seal of the process that adopted the mutex (adoption.h); 0: fresh memory
 //     bit   2      kMark: always, once it is adopted
 //     bits  0..1   kRecursive or kErrorcheck; 0: a normal or adaptive mutex, which is "plain"
 //
-//   The word of an adopted plain mutex is its stamp and kMark, which is one comparison. In a robust
+//   The word of an adopted plain mutex is its seal and kMark, which is one comparison. In a robust
 //   or priority-inheriting mutex, which is glibc's, a pointer lies there while it is held: to the
 //   list of its owner's mutexes, with bit 0 as a flag. No such pointer has kMark, so that one
 //   comparison, which does not look at the kind, never takes such a mutex for ours.
@@ -25,6 +25,8 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
+#include <new>
 
 #include "locks/common/claims.h"
 #include "locks/common/events.h"
@@ -67,15 +69,15 @@ class MutexContract {
   }
   // Under pthread_mutex_init, on an object that is zero but for its kind: nobody else may use it.
   static void begin(Frame& f) noexcept {
-    f.contract.store(P::process() | kMark | our_kind(f),
-                     relaxed);  // the program hands the object on
+    // relaxed: the program hands the object on.
+    f.contract.store(P::seal() | kMark | our_kind(f), relaxed);
   }
 
   // --- the stages. A fast one returns 0, or what the slow one goes on with.
 
   // A normal or adaptive mutex that this process has adopted.
   static bool is_plain(const Frame& f) noexcept {
-    return Adoption<P, 0, kMark>::is_done(f.contract);
+    return Adoption<P, WordHas::seal, 0, kMark>::is_done(f.contract);
   }
   // Of a plain mutex.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f) noexcept {
@@ -121,7 +123,7 @@ class MutexContract {
   [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
     // acquire: pairs with the release in Adoption::adopt.
     const std::uint64_t plain = f.contract.load(acquire) & ~std::uint64_t{kKinds};
-    return P::is_process(plain - kMark) && has_id_at(plain) ? P::tid_if_known() : 0;
+    return P::is_seal(plain - kMark) && has_id_at(plain) ? P::tid_if_known() : 0;
   }
   // It is a mutex that looks at its owner, and that is the thread of this id.
   static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
@@ -199,12 +201,16 @@ class MutexContract {
   // EBUSY: somebody holds it, or waits on a condition variable with it. Else nobody may use it any
   // more.
   static int destroy(Frame& f) noexcept {
+    if (!is_adopted(f)) {
+      // For memory that never was a mutex: glibc counts users there.
+      if (Adopted::is_unknown(f.contract) && (f.contract.load(relaxed) == 0 || !P::is_shared(&f)))
+        return end(f, f.again.load(relaxed) != 0);
+      adopt(f);
+    }
     // relaxed: a holder that matters is there by the program's own doing.
     if ((f.owner.load(relaxed) | f.waiters.load(relaxed)) != 0 || !f.core.idle()) return EBUSY;
     if constexpr (EndingCore<Core>) f.core.destroy();
-    f.contract.store(0, relaxed);
-    f.kind = mutex_kind::kDestroyed;  // as glibc: further calls are its, and get EINVAL
-    return 0;
+    return end(f, false);
   }
 
  private:
@@ -220,7 +226,7 @@ class MutexContract {
   static_assert(((kKinds | kMark) & P::kStampMask) == 0);
   static constexpr std::uint32_t kMostAgain = ~0u - 1;  // glibc's counter starts at 1
 
-  using Adopted = Adoption<P, kKinds, kMark>;
+  using Adopted = Adoption<P, WordHas::seal, kKinds, kMark>;
 
   // That is the word, and the thread has asked for its id in this process.
   [[gnu::always_inline]] static bool has_id_at(std::uint64_t plain) noexcept {
@@ -228,11 +234,18 @@ class MutexContract {
   }
   static std::uint32_t my_id() noexcept {
     MutexSelf& self = P::template local<MutexSelf>();
-    const std::uint64_t plain = P::process() | kMark;
+    const std::uint64_t plain = P::seal() | kMark;
     const std::uint32_t id = P::tid();
     signal_fence();  // a handler that finds the word finds the id
     self.plain = plain;
     return id;
+  }
+
+  static int end(Frame& f, bool is_busy) noexcept {
+    if (is_busy) return EBUSY;
+    f.contract.store(0, relaxed);
+    f.kind = mutex_kind::kDestroyed;  // as glibc: further calls are its, and get EINVAL
+    return 0;
   }
 
   // The kind in glibc's field, as the contract word has it.
@@ -286,11 +299,20 @@ class MutexContract {
       }
       return v;
     }
+    std::uint64_t begin_anew() const noexcept {
+      new (&f.core) Core();
+      for (auto* number : {&f.owner, &f.again, &f.waiters})
+        number->store(0, relaxed);
+      return our_kind(f);
+    }
+    void forget_strange() const noexcept {
+      if constexpr (BlockCore<Core>) f.core.forget_strange();
+    }
 
    private:
     bool is_held() const noexcept { return f.owner.load(relaxed) != 0; }
     std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
-      return P::survivor(f.owner.load(relaxed), Adopted::stamp_in(v));
+      return P::survivor(f.owner.load(relaxed), v & P::kStampMask);
     }
   };
 };

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "posix/holds.h"
@@ -21,6 +23,7 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwAdoption {
   using Frame = typename Lock::Frame;
+  using Core = decltype(Frame::core);
   using Word = RwWord<P>;
   using Adopted = typename Word::Adopted;
   using Writer = RwWriter<P, W, Lock, Count>;
@@ -52,7 +55,11 @@ class RwAdoption {
   struct Owner {
     Frame& f;
 
-    static bool is_new(std::uint64_t v) noexcept { return Word::generation_in(v) == 0; }
+    // glibc's lock leaves words of its own where a lock of ours that is free has zeroes.
+    bool is_new(std::uint64_t v) const noexcept {
+      return Word::generation_in(v) == 0 &&
+             (SystemsCore<Core> || P::is_blank(f.core_bytes, sizeof f.core_bytes));
+    }
     std::uint64_t first_bits() const noexcept { return new_generation(f); }
 
     // There are holds and nothing else.
@@ -71,6 +78,15 @@ class RwAdoption {
       v &= ~kOfWaiting;
       if (written && (v & Word::kMarked) != 0) v |= Word::kActive;
       return v;
+    }
+    std::uint64_t begin_anew() const noexcept {
+      new (&f.core) Core();
+      f.writer.store(0, relaxed);
+      f.bias.store(0, relaxed);
+      return new_generation(f);
+    }
+    void forget_strange() const noexcept {
+      if constexpr (BlockCore<Core>) f.core.forget_strange();
     }
 
    private:

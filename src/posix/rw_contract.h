@@ -226,6 +226,8 @@ class RwContract {
       return 0;
     }
     if (hold != nullptr) holds.remove(hold);
+    // relaxed: as where it is set.
+    if ((f.contract.load(relaxed) & Word::kEnded) != 0) return 0;
     Count::on(&f, Event::foreign_release);
     MarkedLock::mark(f);
     return MarkedLock::release_any(f);
@@ -237,12 +239,19 @@ class RwContract {
   // --- the end
 
   // The object may be reused after this. Like glibc's, it never fails. The calling thread's holds
-  // of the object end: else a record, a slot or a queue node would stay behind.
+  // of the object end: else a record, a slot or a queue node would stay behind. Those of others may
+  // still be released. An object that is not adopted may never have been a lock.
   static void destroy(Frame& f) noexcept {
+    if (!adopted(f)) return before_init(f);
+    const bool is_held = is_own_write(f) || find(P::template local<Holds<P>>(), f) != nullptr;
     if (is_own_write(f)) write_unlock(f);
     while (find(P::template local<Holds<P>>(), f) != nullptr)
       slow_unlock(f);
-    if (is_marked(f)) {
+    // relaxed: for this thread alone, as a rule.
+    if (is_held) f.contract.fetch_or(Word::kEnded, relaxed);
+    // A mark without a dispute is no mark.
+    if (is_marked(f) &&
+        Word::generations().may_be_disputed(Word::generation_in(Word::stamp_of(f)))) {
       for (unsigned round = 0; f.core.has_writer() && f.writer.load(relaxed) == 0; ++round) {
         P::step_aside(round);
       }

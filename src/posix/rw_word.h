@@ -3,7 +3,9 @@
 //   bits 40..63  the lock's generation (generations.h); 0: fresh memory
 //   bits 31..39  the stamp of the process that adopted the lock (adoption.h)
 //   bits 10..30  n, the number of extra holds: read holds that are not in the lock below
-//   bit 9        kGuest: never set here; in a thread's record, its hold is an extra one (guests.h)
+//   bit 9        kGuest: in a thread's record, its hold is an extra one (guests.h)
+//                kEnded: here, the lock was destroyed by a thread that held it. Releases that find
+//                nothing return 0 from then on, as glibc's do
 //   bits  4..8   the level: how impatient readers have been in this drain (guests.h)
 //   bit 3        kDraining: a writer has its turn and waits for readers. It is not in, and will
 //                look at this word before it is
@@ -52,6 +54,7 @@ struct RwWord {
   static constexpr std::uint64_t kMostLevel = 31;
   static constexpr std::uint64_t kLevel = kMostLevel << kLevelShift;
   static constexpr std::uint64_t kGuest = 1u << 9;
+  static constexpr std::uint64_t kEnded = kGuest;
   static constexpr std::uint64_t kExtra = 1u << 10;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static_assert((kFlags & P::kStampMask) == 0);
@@ -60,7 +63,7 @@ struct RwWord {
   static constexpr std::uint32_t kMostGenerations = (1u << (64 - kGenerationShift)) - 1;
   static constexpr std::uint32_t kChannel = 1;
 
-  using Adopted = Adoption<P, ~P::kStampMask>;
+  using Adopted = Adoption<P, WordHas::stamp, ~P::kStampMask>;
 
   static auto& generations() noexcept {
     return P::template global<Generations<P, kMostGenerations>>();

@@ -82,6 +82,13 @@ class WaiterList {
     head_.store(0, relaxed);  // the last: until then signals look here
   }
 
+  // The nodes are not this process's.
+  void forget_all() noexcept {
+    tail_.store(0, relaxed);
+    latch_.store(0, relaxed);
+    head_.store(0, relaxed);
+  }
+
   // False: a deadline has passed. It exists for a child: the latch may be one that another thread
   // of the parent had, in which case somebody has to repair the object first.
   bool latch() noexcept {

@@ -57,7 +57,10 @@ class MutexLockOps {
   }
   static int destroy(pthread_mutex_t* m) noexcept {
     Count::on(m, Event::mutex_call);
-    return ours(m) ? Contract::destroy(frame(m)) : system_mutex.destroy(m);
+    if (Contract::is_adopted(frame(m)) || Contract::is_ours(frame(m)))
+      return Contract::destroy(frame(m));
+    Count::on(m, Event::mutex_to_glibc);
+    return system_mutex.destroy(m);
   }
 
   // The two functions that programs call most. Their fast stages make no call and need no stack.

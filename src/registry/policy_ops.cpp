@@ -239,7 +239,9 @@ const RwOps* prepare_policy_of_rwlocks(const Config& config, const char*& why) n
   }
   if (!policy->has_rules_of(ObjectKind::rwlock))
     return count ? &counting_system_ops : &system_rwlock;
-  rw_runners[kGlibc] = {count ? counting_system_ops : system_rwlock, nullptr};
+  // All: an object that never was a lock may name any.
+  for (RwRunner& runner : rw_runners)
+    runner = {count ? counting_system_ops : system_rwlock, nullptr};
   for (Runner r = 1; r < kMostRunners && policy->runners[0][r] != nullptr; ++r) {
     const RwLockInfo* lock = find_rwlock(policy->runners[0][r]);
     if (lock->chosen != nullptr) lock = find_rwlock(lock->chosen(config));
@@ -259,11 +261,11 @@ MutexPolicy prepare_policy_of_mutexes(const Config& config, const char*& why) no
   const bool count = config.stats != nullptr;
   MutexPolicy result{count ? &counting_system_mutex : &system_mutex, {}, false};
   if (!policy->has_rules_of(ObjectKind::mutex)) return result;
-  mutex_runners[kGlibc].ops = *result.ops;
+  for (MutexRunner& runner : mutex_runners)
+    runner.ops = *result.ops;
   for (Runner r = 1; r < kMostRunners && policy->runners[1][r] != nullptr; ++r) {
     const MutexInfo* mutex = find_mutex(policy->runners[1][r]);
     if (mutex->chosen != nullptr) mutex = find_mutex(mutex->chosen(config));
-    mutex_runners[r] = mutex_runners[kGlibc];
     if (mutex->code == nullptr) continue;  // what is chosen for this machine
     const MutexCode& code = mutex->code->of[choose_wait(config.wait)][count];
     if (!code.prepare()) {

@@ -76,7 +76,11 @@ class RwLockOps {
     return error;
   }
   static int destroy(pthread_rwlock_t* l) noexcept {
-    if (!ours(l)) return system_rwlock.destroy(l);
+    Count::on(l, Event::call);
+    if (frame(l).shared != 0 && !Contract::adopted(frame(l))) {
+      Count::on(l, Event::to_glibc);
+      return system_rwlock.destroy(l);
+    }
     Contract::destroy(frame(l));
     return 0;
   }

@@ -9,12 +9,14 @@ end must differ by no more than under glibc, and a few pages. --full: 200,000 th
 
 import sys
 
-from under import Skip, need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER [--full]")
 FULL = "--full" in sys.argv[4:]
 THREADS = 200_000 if FULL else 4_000
 PAGES = 32  # kB: stack pages and malloc's arenas vary by so much from run to run
+# kB of address space: what docs/interposition.md says, and a tenth, as other compilers make more code of it.
+ADDRESSES = 4_320 * 11 // 10
 FIXED = 256  # kB that the library may take, whatever the program does
 COUNTED = ", counted"  # with LOCKSWAP_STATS
 
@@ -47,6 +49,21 @@ def compare(*command: object, locks: int = 0, mutexes: bool = False) -> None:
         allowed = max(end[1] - early[1], 0) + PAGES + blocks * 5 // 4
         need(mapped <= allowed, f"{name}: {command} mapped {mapped} kB more")
         need(last[2] <= first[2] + 4, f"{name}: {command}: {last[2] - first[2]} mappings more")
+
+
+def test_address_space() -> None:
+    if emulated.EMULATOR:
+        raise Skip("the address space is the emulator's")
+
+    def size(**how: object) -> int:
+        return int(under.run_well("strange_objects", "size", **how).stdout)
+
+    plain = size(lock=None)
+    for lock in (*under.locks, *under.mutexes):
+        how = {"LOCKSWAP_RWLOCK": "auto", "LOCKSWAP_MUTEX": "auto"} if lock == "auto" else {"lock": lock}
+        more = size(**how) - plain
+        print(f"        {lock}: {more} kB of address space")
+        need(more <= ADDRESSES, f"{lock}: {more} kB more than without the library, {ADDRESSES} at most")
 
 
 def test_threads_that_lock_once() -> None:

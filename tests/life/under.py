@@ -27,6 +27,7 @@ class Under:
         listed = json.loads(subprocess.run(self.registry, check=True, capture_output=True, text=True).stdout)
         self.locks = [lock["name"] for lock in listed["rwlocks"]]
         self.passed_through = [lock["name"] for lock in listed["mutexes"] if lock["passes_through"]]
+        self.rw_passed_through = [lock["name"] for lock in listed["rwlocks"] if lock["passes_through"]]
         # Where one does: BRAVO, and the lock under it.
         self.biased, self.plain = next(
             (lock["name"], lock["under"])

@@ -25,6 +25,7 @@ struct Atom {
   bool compare_exchange_alone(T&, T);
 
   T load(Order) const { return v; }
+  bool is(T) const;
   void store(T n, Order) { v = n; }
   bool compare_exchange(T& expected, T desired, Order) {
     __ESBMC_atomic_begin();
@@ -67,6 +68,7 @@ struct Unused {
   struct nodes {
     static bool prepare();
     static T& at(std::uint32_t);
+    static bool is_handle(std::uint32_t);
     static std::uint32_t take(), try_take();
     static void give(std::uint32_t);
     static std::uint32_t take_kept();
@@ -101,15 +103,16 @@ struct Unused {
   static void forbid(T*);
   template <class T>
   static void permit(T*);
-  static std::uint64_t self(), process(), process_mark(), now();
+  static std::uint64_t self(), process(), process_mark(), seal(), now();
   static std::uint32_t tid(), tid_if_known();
   static std::uint32_t priority_of(std::uint32_t);
   static bool is_alone();
   static bool on_thread_exit(void (*)());
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;
-  static bool is_process(std::uint64_t);
+  static bool is_process(std::uint64_t), is_seal(std::uint64_t), is_ancestor(std::uint64_t),
+      is_ancestor_seal(std::uint64_t);
   static std::uint32_t survivor(std::uint32_t, std::uint64_t);
-  static bool is_shared(const void*);
+  static bool is_shared(const void*), is_blank(const void*, std::size_t);
   static bool system_is_read(const pthread_rwlock_t*), system_is_written(const pthread_rwlock_t*);
   static void system_renew(pthread_rwlock_t*, bool);
   static void prepare_topology();

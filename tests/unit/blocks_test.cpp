@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "locks/common/events.h"
@@ -46,6 +48,13 @@ using Lock = SideBlock<Native, Idle, Head, Part>;
 constexpr std::uint32_t kParts = 3;
 bool always(Head&) { return true; }
 bool never(Head&) { return false; }
+
+template <class L>
+std::array<std::byte, sizeof(L)> bytes_of(const L& lock) {
+  std::array<std::byte, sizeof(L)> bytes;
+  std::memcpy(bytes.data(), static_cast<const void*>(&lock), sizeof lock);
+  return bytes;
+}
 
 class BlocksTest : public testing::Test {
  protected:
@@ -129,19 +138,54 @@ TEST_F(BlocksTest, DestroyedOrMadeAnewALockGivesItsBlockBack) {
     used.insert(&lock.head());
     lock.close(always);
     used.insert(&lock.head());
-    lock.close_old(always);  // as pthread_rwlock_init does before it zeroes
+    lock.close(always);
   }
   EXPECT_LE(used.size(), 2u);
 }
 
-TEST_F(BlocksTest, ABlockThatIsInUseIsNobodyElses) {
-  Lock lock;
+// Holders come to it by the object.
+TEST_F(BlocksTest, ALockThatIsDestroyedInUseKeepsItsBlock) {
+  Lock lock, other;
   Head* const held = &lock.head();
   lock.close(never);
+  EXPECT_EQ(lock.peek(), held);
+  EXPECT_EQ(&lock.held(), held);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_NE(&lock.head(), held);
+    EXPECT_NE(&other.head(), held);
+    other.close(always);
+  }
+  lock.close(always);
+  EXPECT_EQ(lock.peek(), nullptr);
+}
+
+// Bytes of a process that wrote them to a file, as far as they differ from this one's.
+TEST_F(BlocksTest, NoPointerOfAnotherProcessIsFollowed) {
+  using Sealed = SideBlock<Native, Idle, Head, Part, KnownBy::seal>;
+  struct Bytes {
+    std::uint64_t block, seal;
+  };
+  static_assert(sizeof(Bytes) == sizeof(Sealed));
+  Sealed mine;
+  Head& head = mine.head();
+  const Bytes known = std::bit_cast<Bytes>(bytes_of(mine));
+  for (const Bytes found :
+       {Bytes{0x1234567890a0, known.seal + (std::uint64_t{1} << 40)}, Bytes{~std::uint64_t{0}, 0},
+        Bytes{0x40, 1}, Bytes{known.block + 64, ~known.seal}, known}) {
+    Sealed lock;
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    lock.forget_strange();
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    EXPECT_EQ(lock.peek(), nullptr);
+    EXPECT_EQ(lock.find(), nullptr);
+    lock.close(always);
+    std::memcpy(static_cast<void*>(&lock), &found, sizeof found);
+    Head& its = lock.head();
+    EXPECT_NE(&its, &head);
+    EXPECT_EQ(lock.peek(), &its);
     lock.close(always);
   }
+  EXPECT_EQ(&mine.head(), &head);
+  mine.close(always);
 }
 
 TEST_F(BlocksTest, BytesThatWereNeverALockAreNoBlock) {
@@ -154,7 +198,7 @@ TEST_F(BlocksTest, BytesThatWereNeverALockAreNoBlock) {
         reinterpret_cast<std::uintptr_t>(&head)}) {
     alignas(Lock) std::byte bytes[sizeof(Lock)];
     std::memcpy(bytes, &garbage, sizeof garbage);
-    reinterpret_cast<Lock*>(bytes)->close_old(always);
+    reinterpret_cast<Lock*>(bytes)->close(always);
     EXPECT_EQ(&lock.head(), &head);
   }
   lock.close(always);
@@ -216,6 +260,28 @@ TEST_F(BlocksTest, MemoryThatIsGoneIsNotTouched) {
     unmap_pages(locks, bytes);
   }
   EXPECT_LE(used.size(), 4u * kMany);
+}
+
+// A collector closes pages for a while.
+TEST_F(BlocksTest, NoBlockIsTakenFromALockThatCannotBeReadNow) {
+  const std::size_t bytes = kMany * sizeof(Lock);
+  auto* locks = static_cast<Lock*>(map_pages(bytes));
+  ASSERT_NE(locks, nullptr);
+  std::vector<Head*> heads;
+  for (int i = 0; i < kMany; ++i)
+    heads.push_back(&locks[i].head());
+  ASSERT_EQ(mprotect(locks, bytes, PROT_NONE), 0);
+  Lock passing;
+  for (int i = 0; i < 10 * kMany; ++i) {
+    passing.head();
+    forget(passing);
+  }
+  ASSERT_EQ(mprotect(locks, bytes, PROT_READ | PROT_WRITE), 0);
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_EQ(&locks[i].head(), heads[static_cast<std::size_t>(i)]);
+    locks[i].close(always);
+  }
+  unmap_pages(locks, bytes);
 }
 
 // Where no memory is to be had, lost blocks are looked for though there are few.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <set>
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,6 +38,70 @@ TEST(Process, HasAStampOfTheRightForm) {
   EXPECT_FALSE(Process::is(mine | 1));
   EXPECT_FALSE(Process::is(mine & ~Process::kStampTop));
   EXPECT_TRUE(Process::is(mine | std::uint64_t{5} << 40));
+}
+
+TEST(Process, HasASealThatIsItsStampAndMore) {
+  const std::uint64_t seal = Process::seal();
+  EXPECT_EQ(seal & Process::kStampMask, Process::stamp());
+  EXPECT_EQ(seal & (Process::kStampTop - 1), 0u);
+  EXPECT_TRUE(Process::is_seal(seal));
+  EXPECT_EQ(Process::seal(), seal);
+  for (std::uint64_t other : {std::uint64_t{0}, seal + 1, seal ^ Process::kStampTop,
+                              seal ^ std::uint64_t{1} << 40, seal ^ std::uint64_t{1} << 63})
+    EXPECT_FALSE(Process::is_seal(other));
+}
+
+// Their stamps may be the same.
+TEST(Process, SiblingsHaveSealsOfTheirOwn) {
+  const std::uint64_t mine = Process::seal();
+  auto* const seals = static_cast<std::uint64_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(seals, MAP_FAILED);
+  std::set<std::uint64_t> all{mine};
+  constexpr int kChildren = 20;
+  for (int i = 0; i < kChildren; ++i) {
+    EXPECT_EQ(in_child(fork(),
+                       [&] {
+                         if (Process::is_seal(mine)) return false;
+                         seals[i] = Process::seal();
+                         return true;
+                       }),
+              0);
+    all.insert(seals[i]);
+  }
+  EXPECT_EQ(all.size(), 1u + kChildren);
+  munmap(seals, 4096);
+}
+
+TEST(Process, KnowsTheNumbersOfItsAncestors) {
+  const std::uint64_t mine = Process::stamp();
+  const auto next = [](std::uint64_t stamp, std::uint32_t n) {
+    const std::uint64_t number = (Process::number_of(stamp) - 1 + n) % (Process::kNumbers - 1) + 1;
+    return Process::kStampTop | number << 32;
+  };
+  const std::uint64_t seal = Process::seal();
+  EXPECT_FALSE(Process::is_ancestor(0));
+  EXPECT_FALSE(Process::is_ancestor_seal(0));
+  EXPECT_FALSE(Process::is_ancestor_seal(seal));
+  EXPECT_FALSE(Process::is_ancestor(mine));
+  EXPECT_FALSE(Process::is_ancestor(next(mine, 1)));
+  EXPECT_FALSE(Process::is_ancestor(next(mine, 200)));
+  EXPECT_EQ(in_child(fork(),
+                     [&] {
+                       const std::uint64_t child = Process::stamp();
+                       if (!Process::is_ancestor(mine) || Process::is_ancestor(child)) return false;
+                       if (!Process::is_ancestor_seal(seal) ||
+                           Process::is_ancestor_seal(seal ^ std::uint64_t{1} << 50) ||
+                           Process::is_ancestor_seal(Process::seal()))
+                         return false;
+                       return in_child(fork(), [&] {
+                                return Process::is_ancestor(mine) && Process::is_ancestor(child) &&
+                                       !Process::is_ancestor(next(child, 1)) &&
+                                       !Process::is_ancestor(next(child, 2)) &&
+                                       !Process::is_ancestor(0);
+                              }) == 0;
+                     }),
+            0);
 }
 
 TEST(Process, AChildHasAnother) {

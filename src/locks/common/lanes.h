@@ -68,11 +68,12 @@ struct alignas(128) Lane {
 };
 
 // Lock: the one below. User: what is made of this, a HasSideBlock.
-template <Platform P, LineWaitPolicy<P> W, class Lock, class User>
-class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer::cpu> {
+template <Platform P, LineWaitPolicy<P> W, class Lock, class User,
+          KnownBy kKnown = KnownBy::contract>
+class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer::cpu, kKnown> {
  protected:
   using Head = LanesHead<P, Lock>;
-  using Base = BlockLock<P, User, Head, Lane<P, W>, PartsPer::cpu>;
+  using Base = BlockLock<P, User, Head, Lane<P, W>, PartsPer::cpu, kKnown>;
   using Base::each_part;
   using Base::state_;
   using typename Base::State;
@@ -93,14 +94,14 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
 
   // --- in a forked child (LockCore): the thread that forked has the lock or not, but no lane.
   bool needs_no_repair(bool held) const noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return !held;
     return h->lock.needs_no_repair(held) && each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
              return lane.gate.needs_no_repair(false);
            });
   }
   void repair_after_fork(bool held) noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return;
     each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
       lane.gate.repair_after_fork(false);

@@ -5,6 +5,14 @@
 // another lock gets a block of its own. Blocks are type-stable (platform/blocks.h), so a late
 // access to one that has a new lock, such as a wake, does no harm.
 //
+// An object's bytes may be anything: those of a lock in a file that another process wrote, or
+// memory that never was a lock and is destroyed. So no pointer is followed that isn't known to be
+// that of a block of this process. Off the fast path, Blocks::is_block and the block's owner say
+// so. On it something says so that needs no look at the block (KnownBy).
+//
+// A lock that is destroyed while threads hold it keeps its block, so that they can release it. When
+// they have, the block is found to be lost.
+//
 // Most locks of C++ programs are never destroyed: std::mutex and std::shared_mutex just end. So
 // when blocks run short, is_lost asks for each block whether its lock still exists, which means
 // that the object at that address, if there is one, still points to the block. A block whose lock
@@ -44,48 +52,93 @@ concept HasSideBlock = requires(Head& head) {
   { Lock::is_idle(head) } -> std::same_as<bool>;
 };
 
+// How the fast path knows that the pointer in the object is one of this process.
+enum class KnownBy {
+  contract,  // the object's contract word has the process's seal (P::seal): mutexes
+  seal       // beside the pointer is that seal. Reader-writer locks' words have no room for it
+};
+
+// The pointer in the object, and what else the object has of the block.
+template <Platform P, KnownBy kKnown>
+struct SidePointer {
+  typename P::template atomic<std::uint64_t> block_{};
+
+  bool is_known() const noexcept { return true; }
+  void seal() noexcept {}
+  void unseal() noexcept {}
+};
+template <Platform P>
+struct SidePointer<P, KnownBy::seal> {
+  typename P::template atomic<std::uint64_t> block_{};
+  typename P::template atomic<std::uint64_t> seal_{};
+
+  // acquire: pairs with seal, so the pointer that it is about is seen.
+  [[gnu::always_inline]] bool is_known() const noexcept { return P::is_seal(seal_.load(acquire)); }
+  void seal() noexcept {
+    if (!is_known()) seal_.store(P::seal(), release);  // pairs with is_known
+  }
+  void unseal() noexcept { seal_.store(0, relaxed); }  // relaxed: as in close
+};
+
 // The pointer in the object. Lock is a HasSideBlock<Head>; where it names this class it is not
 // complete yet, so is_lost checks it.
-template <Platform P, class Lock, BlockHead<P> Head, class Part>
-class SideBlock {
+template <Platform P, class Lock, BlockHead<P> Head, class Part, KnownBy kKnown = KnownBy::contract>
+class SideBlock : SidePointer<P, kKnown> {
+  using Pointer = SidePointer<P, kKnown>;
+  using Pointer::block_, Pointer::is_known;
+
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
   // Also gets it.
   [[gnu::always_inline]] Head& head() noexcept {
-    Head* const h = there();
-    // relaxed: of a block that is this lock's, the pointer handed it on.
-    if (h != nullptr && h->owner.load(relaxed) == address()) [[likely]]
-      return *h;
+    if (is_known()) [[likely]] {
+      // With a seal there is a block: the process has asked for its stamp before it came here.
+      Head* const h = there();
+      // relaxed: of a block that is this lock's, the pointer handed it on.
+      if ((kKnown == KnownBy::seal || h != nullptr) && h->owner.is(address())) [[likely]]
+        return *h;
+    }
     return open();
   }
   // nullptr: there is none yet, so nobody has come.
   [[gnu::always_inline]] Head* peek() const noexcept {
+    if (!is_known()) [[unlikely]]
+      return find();
     Head* const h = there();
     return h != nullptr && is_mine(*h) ? h : nullptr;
+  }
+  // The same, whatever the object's bytes are.
+  [[gnu::noinline]] Head* find() const noexcept {
+    Head* const h = there();
+    return is_block(h) && is_mine(*h) ? h : nullptr;
   }
   // For the holder: the lock had a block, and still has, wherever its bytes are.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
 
-  // The lock is destroyed: no thread will acquire it. at_rest(head) says whether its block is free;
-  // if it is not, holders may still come to it.
+  // The lock is destroyed, or its object will be initialised: no thread will acquire it. Its bytes
+  // may be anything. at_rest(head) says whether its block is free; if it is not, holders may still
+  // come to it by the object.
   template <class AtRest>
   void close(AtRest at_rest) noexcept {
-    Head* const h = peek();
+    Head* const h = find();
+    if (h == nullptr || !at_rest(*h)) return;
+    this->unseal();
     // relaxed: the program has ended all other uses. An update: no store may come late.
     block_.exchange(0, relaxed);
-    if (h == nullptr || !at_rest(*h)) return;
     // relaxed: give() hands the block on. If this fails, a thread doubts it, and will find it lost.
     if (std::uint64_t mine = address(); h->owner.compare_exchange(mine, 0, relaxed)) {
       Blocks::give(*h);
     }
   }
-  // The object will be initialised. Its bytes may be anything; they may be those of a lock that was
-  // there and was not destroyed.
-  template <class AtRest>
-  void close_old(AtRest at_rest) noexcept {
-    if (Blocks::is_block(block_.load(relaxed))) close(at_rest);  // relaxed: as in close
+  // For a thread that found the object in memory that another process uses, too: the pointer may be
+  // that one's. A seal says so anyway.
+  void forget_strange() noexcept {
+    if constexpr (kKnown == KnownBy::contract) {
+      std::uint64_t seen = block_.load(relaxed);  // the next line decides
+      if (seen != 0 && find() == nullptr) block_.compare_exchange(seen, 0, relaxed);
+    }
   }
 
  private:
@@ -100,18 +153,21 @@ class SideBlock {
     // acquire: pairs with open.
     return reinterpret_cast<Head*>(block_.load(acquire));
   }
+  static bool is_block(const Head* h) noexcept {
+    return h != nullptr && Blocks::is_block(reinterpret_cast<std::uintptr_t>(h));
+  }
   bool is_mine(const Head& h) const noexcept {
     return (h.owner.load(relaxed) & ~kStates) == address();  // relaxed: as in head
   }
 
   [[gnu::noinline]] Head& open() noexcept {
-    if (Head* const h = peek(); h != nullptr) return claim_block(*h);
+    if (Head* const h = find(); h != nullptr) return claim_block(*h);
     Head& mine = Blocks::take(is_lost);
     mine.owner.store(address() | kOpening, relaxed);  // handed on by the next line
     for (;;) {
       std::uint64_t seen = block_.load(acquire);  // pairs with the next line
       auto* const other = reinterpret_cast<Head*>(seen);
-      if (other != nullptr && is_mine(*other)) {
+      if (is_block(other) && is_mine(*other)) {
         mine.owner.store(0, relaxed);
         Blocks::give(mine);
         return claim_block(*other);
@@ -127,6 +183,7 @@ class SideBlock {
       // release: that the lock points to it; pairs with is_lost.
       if (h.owner.compare_exchange(owner, address(), release)) break;
     }
+    Pointer::seal();
     return h;
   }
 
@@ -151,32 +208,46 @@ class SideBlock {
     // relaxed: give() hands the block on. If its lock has claimed it meanwhile, it is not lost.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
-
-  typename P::template atomic<std::uint64_t> block_{};
 };
 
 // How many parts a block has.
 enum class PartsPer { cpu, node };
 
 // What all locks with a block have in common; a Lock is a BlockCore by deriving from it. It has
-// is_idle(head), and is_at_rest(head) if more must be done before its block can be given back.
-template <Platform P, class Lock, BlockHead<P> Head, class Part, PartsPer kPer>
+// is_idle(head), and two more if that is not all: await_leavers(head) waits for threads that are
+// about to leave, and end_holds(head) ends read holds.
+template <Platform P, class Lock, BlockHead<P> Head, class Part, PartsPer kPer,
+          KnownBy kKnown = KnownBy::contract>
 class BlockLock {
  public:
   static std::size_t block_bytes() noexcept { return Blocks::bytes_with(parts_here()); }
   bool idle() const noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     return h == nullptr || Lock::is_idle(*h);
   }
   void use() noexcept { state_.head(); }
-  void destroy() noexcept { state_.close(Lock::is_at_rest); }
-  void before_init() noexcept { state_.close_old(Lock::is_at_rest); }
+  // What threads hold, they may still release.
+  void destroy() noexcept {
+    state_.close([](Head& h) {
+      Lock::await_leavers(h);
+      return Lock::is_idle(h);
+    });
+  }
+  // What they held ends.
+  void before_init() noexcept {
+    state_.close([](Head& h) {
+      Lock::await_leavers(h);
+      Lock::end_holds(h);
+      return Lock::is_idle(h);
+    });
+  }
+  void forget_strange() noexcept { state_.forget_strange(); }
 
-  // For close: nothing more has to be done.
-  static bool is_at_rest(Head& h) noexcept { return Lock::is_idle(h); }
+  static void await_leavers(Head&) noexcept {}
+  static void end_holds(Head&) noexcept {}
 
  protected:
-  using State = SideBlock<P, Lock, Head, Part>;
+  using State = SideBlock<P, Lock, Head, Part, kKnown>;
   using Blocks = typename State::Blocks;
 
   static bool prepare_blocks() noexcept {

@@ -104,7 +104,7 @@ class CohortMutex
 
   // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool held) const noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return !held;
     const std::uint32_t node = h->node.load(relaxed);
     return (node != 0) == held && h->global.needs_no_repair(held) &&
@@ -113,7 +113,7 @@ class CohortMutex
            });
   }
   void repair_after_fork(bool held) noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return;
     const std::uint32_t node = h->node.load(relaxed);
     each_part(*h, [held, node](Part& part, std::uint32_t i) {

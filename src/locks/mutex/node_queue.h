@@ -68,11 +68,13 @@ class NodeQueue {
   bool needs_no_repair(bool held) const noexcept {
     const Handle holder = holder_.load(relaxed);
     if (tail_.load(relaxed) != holder || held != (holder != 0)) return false;
-    return !held || Lock::is_new(holder);
+    return !held || (Nodes::is_handle(holder) && Lock::is_new(holder));
   }
   // Drops the threads that wait, and the holder unless it is to stay. Their nodes are lost.
+  // What looks like an ancestor's may be another process's, with a handle of no node.
   void repair_after_fork(bool held) noexcept {
-    const Handle holder = held ? holder_.load(relaxed) : 0;
+    Handle holder = held ? holder_.load(relaxed) : 0;
+    if (held && !Nodes::is_handle(holder)) holder = Nodes::take();
     if (held) Lock::renew(holder);
     holder_.store(holder, relaxed);
     tail_.store(holder, relaxed);

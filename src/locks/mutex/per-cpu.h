@@ -88,14 +88,14 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
 
   // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool held) const noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return !held;
     return (h->held.load(relaxed) != 0) == held && each_part(*h, [held](Part& part, std::uint32_t) {
              return part.lock.needs_no_repair(held);
            });
   }
   void repair_after_fork(bool held) noexcept {
-    Head* const h = state_.peek();
+    Head* const h = state_.find();
     if (h == nullptr) return;
     Base::repair_parts(*h, held);
     if (!held) h->held.store(0, relaxed);

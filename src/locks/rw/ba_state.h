@@ -56,17 +56,21 @@ class BaState : protected BaGates<P, W> {
     const Handle tail = wtail_.load(relaxed);
     if (rtail_.load(relaxed) != 0) return false;
     if ((v & kPresent) == 0 || !written) return (v & kPresent) == 0 && !written && tail == 0;
-    return tail != 0 && tail == whead_.load(relaxed) && Nodes::at(tail).link.load(relaxed) == 0 &&
-           (v & (kQueued | kLeaving | kSleepers)) == 0 && all_left(v);
+    return Nodes::is_handle(tail) && tail == whead_.load(relaxed) &&
+           Nodes::at(tail).link.load(relaxed) == 0 && (v & (kQueued | kLeaving | kSleepers)) == 0 &&
+           all_left(v);
   }
   // Readers that arrived after what the node at whead has recorded waited for a writer that does
   // not exist, and so did the writers in the queue: both are dropped. A reader that may have
   // arrived before is a holder. The nodes of those that waited are lost.
   void repair_after_fork(bool written) noexcept {
     const std::uint64_t v = word_.load(relaxed);
-    const Handle head = whead_.load(relaxed);
+    Handle head = whead_.load(relaxed);
+    // What looks like an ancestor's may be another process's, with a handle of no node.
+    const bool is_node = Nodes::is_handle(head);
+    if (written && !is_node) whead_.store(head = Nodes::take(), relaxed);
     const std::uint64_t arrivals_at_phase =
-        (v & kPresent) == 0 ? 0 : Nodes::at(head).arrivals_at_phase.load(relaxed);
+        (v & kPresent) == 0 || !is_node ? 0 : Nodes::at(head).arrivals_at_phase.load(relaxed);
     const std::uint64_t readers =
         (arrivals_at_phase & kRecorded) == 0 ? v & kArrived : arrivals_at_phase & kArrived;
     if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(target_of(readers) - kDrain, relaxed);

@@ -77,15 +77,15 @@ inline constexpr LockInfo kCohortRwReadersInfo = cohort_rw_info(
 
 // The two numbers are explained in cohort_writers.h.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
-class CohortRwOver
-    : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>,
-                       typename CohortWriters<P, W, kWriters, kPatience>::Head,
-                       typename CohortWriters<P, W, kWriters, kPatience>::Part, PartsPer::node> {
+class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>,
+                                      typename CohortWriters<P, W, kWriters, kPatience>::Head,
+                                      typename CohortWriters<P, W, kWriters, kPatience>::Part,
+                                      PartsPer::node, KnownBy::seal> {
   using Writers = CohortWriters<P, W, kWriters, kPatience>;
   using Readers = typename Writers::Readers;
   using Head = typename Writers::Head;
   using Part = typename Writers::Part;
-  using Base = BlockLock<P, CohortRwOver, Head, Part, PartsPer::node>;
+  using Base = BlockLock<P, CohortRwOver, Head, Part, PartsPer::node, KnownBy::seal>;
   using Base::each_part;
   using Base::state_;
   using typename Base::State;
@@ -101,7 +101,7 @@ class CohortRwOver
 
   static bool prepare() noexcept { return Base::prepare_blocks(); }
 
-  std::uint32_t read_arrive() noexcept { return enter(state_.head()); }
+  [[gnu::always_inline]] std::uint32_t read_arrive() noexcept { return enter(state_.head()); }
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     Head& h = state_.head();
@@ -226,14 +226,14 @@ class CohortRwOver
     return (v & (Writers::kPresent | Writers::kTurn)) == 0 && v < Writers::kWaiter &&
            Readers::none(h) && Writers::mutex_is_free(h);
   }
-  // What threads still hold for reading ends with the lock.
-  static bool is_at_rest(Head& h) noexcept {
-    if (!Writers::nobody_present(h.state.load(relaxed))) return false;  // held for writing
+  static void await_leavers(Head& h) noexcept {
+    if (!Writers::nobody_present(h.state.load(relaxed))) return;  // held for writing
     // Not for ever: a forked child has only one of its parent's threads.
     for (unsigned round = 0; !Writers::mutex_is_free(h) && round < kMostRounds; ++round)
       P::step_aside(round);
-    Readers::drop(h);
-    return is_idle(h);
+  }
+  static void end_holds(Head& h) noexcept {
+    if (Writers::nobody_present(h.state.load(relaxed))) Readers::drop(h);
   }
 
  private:
@@ -246,7 +246,7 @@ class CohortRwOver
 
   // The reader's half of the Dekker pair with appear and drain: count in, then look for a writer.
   // A token, or kMustWait.
-  static std::uint32_t enter(Head& h) noexcept {
+  [[gnu::always_inline]] static std::uint32_t enter(Head& h) noexcept {
     const std::uint32_t token = P::node() + 1;
     State::part(h, token - 1).readers.arrive();
     // seq_cst: either the writer sees this arrival, or this reader sees the writer. As an acquire

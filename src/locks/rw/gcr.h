@@ -41,8 +41,9 @@ struct SaysTokens<true> {
 
 template <Platform P, LineWaitPolicy<P> W, TellsOfDrains Lock>
 requires NamesNoAttempt<Lock>
-class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>>, public SaysTokens<TokenHolds<Lock>> {
-  using Base = Lanes<P, W, Lock, GcrRw>;
+class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
+              public SaysTokens<TokenHolds<Lock>> {
+  using Base = Lanes<P, W, Lock, GcrRw, KnownBy::seal>;
   using Reads = ReadTokens<Lock>;
   using Base::state_;
   using typename Base::Head, typename Base::Pass;
@@ -119,12 +120,14 @@ class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>>, public SaysTokens<Tok
     return h != nullptr && h->lock.too_many_readers();
   }
 
-  // For side_block.h. What threads still hold for reading ends with the lock.
-  static bool is_at_rest(Head& h) noexcept {
-    if (h.lock.has_writer()) return false;
+  // For side_block.h.
+  static void await_leavers(Head& h) noexcept {
+    if constexpr (EndingCore<Lock>) h.lock.destroy();
+  }
+  static void end_holds(Head& h) noexcept {
+    if (h.lock.has_writer()) return;
     while (h.lock.has_readers() && Reads::unlock_any(h.lock)) {}
     if constexpr (EndingCore<Lock>) h.lock.destroy();
-    return Base::is_idle(h);
   }
 
  private:

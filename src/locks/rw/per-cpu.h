@@ -51,10 +51,11 @@ struct alignas(128) PerCpuPart {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>, PartsPer::cpu> {
+class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>, PartsPer::cpu,
+                                KnownBy::seal> {
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using Base = BlockLock<P, PerCpu, Head, Part, PartsPer::cpu>;
+  using Base = BlockLock<P, PerCpu, Head, Part, PartsPer::cpu, KnownBy::seal>;
   using Base::each_part;
   using Base::state_;
   using typename Base::Blocks;
@@ -187,14 +188,14 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     };
     return each_part(h, at_rest) && h.leaving.load(relaxed) == 0;
   }
-  // What threads still hold for reading ends with the lock.
-  static bool is_at_rest(Head& h) noexcept {
+  static void await_leavers(Head& h) noexcept {
     // acquire: pairs with the release in release_first. Not for ever: a forked child has only one
     // of its parent's threads.
     for (unsigned round = 0; h.leaving.load(acquire) != 0 && round < kMostRounds; ++round)
       P::step_aside(round);
+  }
+  static void end_holds(Head& h) noexcept {
     while (end_any(h)) {}
-    return is_idle(h);
   }
 
  private:
@@ -261,11 +262,11 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   }
   static void release_first(Head& h, std::uint32_t taken) noexcept {
     if (taken == 0) return;
-    // relaxed: handed on by the release of the first lock; pairs with has_writer and is_at_rest.
+    // relaxed: handed on by the release of the first lock; pairs with has_writer and await_leavers.
     h.leaving.fetch_add(1, relaxed);
     for (std::uint32_t i = 0; i < taken; ++i)
       State::part(h, i).lock.write_unlock();
-    // release: the block may be another lock's after this. Pairs with is_at_rest.
+    // release: the block may be another lock's after this. Pairs with await_leavers.
     h.leaving.fetch_sub(1, release);
   }
 };

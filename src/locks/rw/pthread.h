@@ -38,6 +38,7 @@ class Pthread {
       .instructions = 75,
   };
   static constexpr bool kNamesWriter = true;
+  static constexpr bool kIsSystems = true;
 
   static bool prepare() noexcept { return true; }
 

@@ -29,6 +29,7 @@ class ExploredAtomic {
   T load(Order o, Site s = Site::current()) const {
     return static_cast<T>(machine.load(location(), o, s));
   }
+  bool is(T v, Site s = Site::current()) const { return load(std::memory_order_relaxed, s) == v; }
   void store(T v, Order o, Site s = Site::current()) { machine.store(location(), v, o, s); }
   T exchange(T v, Order o, Site s = Site::current()) {
     return update(

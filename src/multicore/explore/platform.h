@@ -87,12 +87,18 @@ struct Explored {
   }
   static std::uint64_t process_mark() { return process(); }
   static bool is_process(std::uint64_t word) { return word << 24 == process() << 24; }
+  static std::uint64_t seal() { return process(); }
+  static bool is_seal(std::uint64_t word) { return word == process(); }
+  // There are no others.
+  static bool is_ancestor(std::uint64_t) { return true; }
+  static bool is_ancestor_seal(std::uint64_t) { return true; }
   static std::uint32_t survivor(std::uint32_t id, std::uint64_t stamp) {
     const int ancestor = static_cast<int>(stamp >> 32) - 1;
     const int thread = machine.survivor();
     return id == tid_of(ancestor, thread) ? tid_of(machine.process(), thread) : id;
   }
   static bool is_shared(const void*) { return false; }
+  static bool is_blank(const void*, std::size_t) { return true; }
   struct NoSignals {
     NoSignals() {}  // there are none
   };

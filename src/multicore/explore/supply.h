@@ -28,6 +28,7 @@ class ExploredNodes {
     if (h == 0 || h >= kNodes) machine.fail("a handle of no node: %#x", h);
     return Renewed<Node, kNodes>::at(static_cast<int>(h)).item;
   }
+  static bool is_handle(Handle h) { return h != 0 && h < kNodes; }
   static Handle take() {
     const Handle h = take_kept();
     if (h != 0) return h;
