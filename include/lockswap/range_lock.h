@@ -21,8 +21,7 @@
  * is only about a thread's own. A handle may be copied, and released once.
  *
  * Fork. In the child the one thread keeps its ranges. Those of the other threads stay held, by no
- * thread; if one of these had asked others to wait, acquisitions still wait, up to 10 ms each. Make
- * locks anew that other threads were using.
+ * thread. Make locks anew that other threads were using.
  *
  * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
  * together, and no memory that other threads write. Otherwise a walk over the ranges that begin
@@ -86,8 +85,9 @@ int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
  * letters. EINVAL: there is none of that name.
  * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
-/* 1: threads that fail too often go first. 0: the thread that comes at the right moment does.
- * EINVAL: neither. */
+/* 1: an acquisition that fails too often goes first: those that overlap it wait until it is in,
+ * unless their threads hold a range. 0: the thread that comes at the right moment does. EINVAL:
+ * neither. */
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
 /* EINVAL: neither of the two above. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
@@ -111,14 +111,15 @@ int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range, uin
                            uint64_t end, int mode);
 /* The units 0 to 2^64 - 2. */
 int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range, int mode);
-/* Does not wait, and asks no other thread to. EBUSY: it would have to, for others or for this
- * thread's own range. (Also when the only one in the way is an acquisition that fails itself; or,
- * in sharded-rw, a range of several segments whose thread has not come back from the release.) */
+/* Does not wait, and asks no other thread to. EBUSY: it would have to, for others, for one that
+ * goes first, or for this thread's own range. (Also when the only one in the way is an acquisition
+ * that fails itself; or, in sharded-rw, a range of several segments whose thread has not come back
+ * from the release.) */
 int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                uint64_t end, int mode);
 /* Waits until a time on CLOCK_REALTIME at most. ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
- * below a second. A free range is acquired however late it is. In the lists, an acquisition that
- * tries or has a time never asks others to let it go first, however often it fails. */
+ * below a second. A free range is acquired however late it is, unless another acquisition goes
+ * first. */
 int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, const struct timespec* until);
 /* The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */

@@ -81,13 +81,13 @@ class RangeList {
                                        Node*& out) noexcept {
     const typename Nodes::Lease lease;
     if (lease.get() == nullptr) return ENOMEM;
-    const bool bounded = r.only_try || r.deadline != nullptr;
-    typename Queue::Place place(queue_, options.fair && !bounded && List::held().count == 0);
+    typename Queue::Place place(queue_, r, options.fair);
     NothingElse rest;
     Node* n = nullptr;
     int result = List::kAgain;
     for (std::uint32_t number = 0; result == List::kAgain; ++number) {
-      place.attempt(number);
+      result = place.attempt(number);
+      if (result != 0) break;
       if (n == nullptr) {
         n = Nodes::take(*lease.get());
         if (n == nullptr) return ENOMEM;

@@ -1,88 +1,157 @@
-// Fairness between acquisitions of a range lock: a thread that has failed too often asks the others
-// to wait.
+// Fairness between acquisitions of a range lock: one that has failed too often closes a gate, at
+// which the others wait until it is in.
 //
 // Paper: as list.h, section 4.3.
-// Idea: a counter of impatient threads, and an auxiliary fair reader-writer lock (PF-T). While the
-//   counter is not 0, a new acquisition takes the auxiliary lock for reading first; an impatient
-//   thread takes it for writing.
-// State (32 bytes, zero = free): the counter, the lock.
-// Invariants: a thread waits here only when it holds no range, and never longer than kPolite. So
-//   fairness never makes a deadlock, though the thread that holds the range which the impatient one
-//   needs may itself need another range, or any other lock of a thread that waits here.
-// Deviations: that bound is ours. The paper lets all threads wait until the impatient one is in,
-//   which is safe only for threads that hold nothing else. Acquisitions that try or that have a
-//   deadline bound their own wait and do not queue.
+// Idea: one acquisition at a time is the keeper of the gate. It publishes its range, and an
+//   acquisition of an overlapping one waits before its next attempt. So the keeper waits only for
+//   ranges that were held, or about to be, when the gate closed. An older impatient acquisition
+//   takes the gate over, so each becomes the keeper sooner or later. The keeper opens the gate when
+//   it is in or gives up.
+// State (32 bytes, zero = free): the gate, the keeper's range, the next serial number. The gate is
+//   0 (open), or the keeper's serial number with the stamp of its process and two flags.
+// Invariants: a thread that holds a range, of whichever lock, passes the gate. So threads which
+//   wait here hold no range, and nobody who wants a range waits for them: a cycle of waiting
+//   threads that leads through the gate needs a lock of another kind, which a thread here holds and
+//   the holder of a range waits for. (A reader-writer lock that has readers wait behind a waiting
+//   writer makes the same cycle.) Therefore a waiter that sees the same keeper for eight seconds
+//   opens the gate; this also helps if the keeper's thread was cancelled in the middle of the call.
+// Fairness: the keeper is overtaken only by threads that hold ranges and, once, by those that were
+//   past the gate already. Timed acquisitions take part, until their deadlines. One that only tries
+//   never closes the gate, and fails where others would wait.
+// Fork: in a child the keeper does not exist. The stamp shows it, and the gate counts as open.
+// Deviations: the paper has a counter and an auxiliary reader-writer lock, behind which all wait,
+//   whatever they want and hold: safe only for threads that hold nothing else. That a gate may be
+//   opened by others is ours, too.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 
-#include "locks/rw/pf-t.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
+#include "range/request.h"
 #include "wait/concept.h"
 
 namespace lockswap {
 
-// kPatience: after so many attempts a thread is impatient.
+// kPatience: after so many attempts an acquisition is impatient.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kPatience>
 class RangeQueue {
+  using Word = std::uint64_t;
+
  public:
-  // An acquisition's place in the queue. `used` false: it has none.
+  // An acquisition's place in the queue.
   class Place {
    public:
-    Place(RangeQueue& queue, bool used) noexcept : queue_(queue), used_(used) {}
+    // Without `fair` it has none: it neither waits at the gate nor closes it.
+    Place(RangeQueue& queue, const RangeRequest& r, bool fair) noexcept
+        : queue_(queue), r_(r), fair_(fair) {}
     ~Place() {
-      give_back();
-      // relaxed: the counter is advice.
-      if (impatient_) queue_.impatient_.fetch_sub(1, relaxed);
+      if (keeper_ != 0) queue_.open(keeper_);
     }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    // Before the acquisition's attempt of that number, from 0.
-    void attempt(std::uint32_t number) noexcept {
-      if (!used_) return;
-      if (number == 0 && queue_.is_asked()) {
-        const std::uint32_t phase = queue_.lock_.read_arrive();
-        const Deadline polite = deadline_in(P::now(), kPolite);
-        // If it withdraws too late, it holds the lock.
-        if (phase == 0 || queue_.lock_.read_wait(phase, &polite) ||
-            !queue_.lock_.read_withdraw(phase)) {
-          held_ = Held::read;
-        }
-      }
-      if (number < kPatience || held_ == Held::write) return;
-      give_back();
-      if (!impatient_) queue_.impatient_.fetch_add(1, relaxed);
-      impatient_ = true;
-      const Deadline polite = deadline_in(P::now(), kPolite);
-      if (queue_.lock_.write_lock_until(&polite)) held_ = Held::write;
+    // Before the acquisition's attempt of that number, from 0. Returns 0, or the error with which
+    // the acquisition fails.
+    int attempt(std::uint32_t number) noexcept {
+      if (!fair_) return 0;
+      const Word gate = queue_.gate_.load(relaxed);  // relaxed, all of the gate: it is advice
+      const bool impatient = number >= kPatience && !r_.only_try;
+      return gate == 0 && !impatient ? 0 : pass(gate, impatient);
     }
 
    private:
-    enum class Held : std::uint8_t { nothing, read, write };
-
-    void give_back() noexcept {
-      if (held_ == Held::read) queue_.lock_.read_unlock();
-      if (held_ == Held::write) queue_.lock_.write_unlock();
-      held_ = Held::nothing;
+    [[gnu::noinline]] int pass(Word gate, bool impatient) noexcept {
+      if (impatient && keeper_ == 0) keeper_ = queue_.draw();
+      for (;; gate = queue_.gate_.load(relaxed)) {
+        const bool closed = is_closed(gate);
+        if (closed && (gate & kName) == keeper_) return 0;
+        if (gate != 0 && !closed) {  // the parent's
+          queue_.open(gate & kName);
+          continue;
+        }
+        if (impatient && (!closed || is_older(gate))) {
+          if (queue_.close(gate, keeper_, r_)) return 0;
+          continue;
+        }
+        if (!closed || P::template local<RangesHeld>().count != 0) return 0;
+        if (queue_.lets_pass(gate, r_)) return 0;
+        if (r_.only_try) return EBUSY;
+        // Without progress for so long, which is 32 times 250 ms.
+        const Deadline limit = within(r_.deadline, P::take_back() << 5);
+        if (queue_.wait(gate, limit)) continue;
+        if (r_.deadline != nullptr && P::passed(*r_.deadline)) return ETIMEDOUT;
+        queue_.open(gate & kName);
+      }
+    }
+    // Whether this acquisition became impatient before the keeper did. Serial numbers wrap.
+    bool is_older(Word gate) const noexcept {
+      return (gate & kBeingClosed) == 0 && ((keeper_ - gate) & kNewest) != 0;
     }
 
     RangeQueue& queue_;
-    const bool used_;
-    bool impatient_ = false;
-    Held held_ = Held::nothing;
+    const RangeRequest& r_;
+    const bool fair_;
+    Word keeper_ = 0;  // the gate when this acquisition keeps it, without flags
   };
 
-  // Whether an impatient thread asks the others to wait.
-  bool is_asked() const noexcept { return impatient_.load(relaxed) != 0; }  // relaxed: advice
+  // For a fast path that does not look at the gate closely: whether it is open.
+  bool is_open() const noexcept { return gate_.load(relaxed) == 0; }
 
  private:
-  static constexpr std::uint64_t kPolite = 10'000'000;  // ns; a few turns of the scheduler
+  static constexpr Word kSleepers = 1;     // a thread may sleep until the gate changes
+  static constexpr Word kBeingClosed = 2;  // the range that is published is not the keeper's yet
+  static constexpr Word kSerialStep = 4;   // in the half on which threads sleep, below the stamp
+  static constexpr Word kSerial = P::kStampTop - kSerialStep;
+  static constexpr Word kNewest = P::kStampTop >> 1;  // the highest bit of a serial number
+  static constexpr Word kName = kSerial | P::kStampMask;
+  static constexpr std::uint32_t kChannel = 1;
 
-  typename P::template atomic<std::uint32_t> impatient_{};
-  PfT<P, W> lock_{};
+  static bool is_closed(Word gate) noexcept {
+    return gate != 0 && (gate & P::kStampMask) == P::process();
+  }
+
+  Word draw() noexcept {
+    const Word serial = std::uint64_t{serials_.fetch_add(1, relaxed)} * kSerialStep & kSerial;
+    return serial | P::process();
+  }
+  // Makes the acquisition the keeper. False: the gate has changed.
+  bool close(Word gate, Word keeper, const RangeRequest& r) noexcept {
+    if (!gate_.compare_exchange(gate, keeper | kBeingClosed, relaxed)) return false;
+    start_.store(r.start, relaxed);
+    end_.store(r.end, relaxed);
+    // Those that wait for the keeper before, or found no range, look again.
+    wake((gate_.fetch_and(~kBeingClosed, relaxed) | gate) & kSleepers);
+    return true;
+  }
+  // If the gate still has that keeper.
+  void open(Word keeper) noexcept {
+    Word gate = gate_.load(relaxed);
+    while ((gate & kName) == keeper) {
+      if (gate_.compare_exchange(gate, 0, relaxed)) return wake(gate & kSleepers);
+    }
+  }
+  // Whether the keeper wants other units than that acquisition. The range may be one that another
+  // keeper publishes meanwhile; then the gate has changed.
+  bool lets_pass(Word gate, const RangeRequest& r) const noexcept {
+    if ((gate & kBeingClosed) != 0) return false;
+    return start_.load(relaxed) >= r.end || end_.load(relaxed) <= r.start;
+  }
+  // Waits until the gate changes. False: the deadline has passed.
+  bool wait(Word gate, const Deadline& deadline) noexcept {
+    return W::until(gate_, relaxed, kSleepers, kChannel, &deadline,
+                    [gate](Word now) { return ((now ^ gate) & ~kSleepers) != 0; });
+  }
+  void wake(Word sleepers) noexcept {
+    if (sleepers != 0) W::wake(&gate_, kChannel);
+  }
+
+  typename P::template atomic<Word> gate_{};
+  typename P::template atomic<std::uint64_t> start_{};
+  typename P::template atomic<std::uint64_t> end_{};
+  typename P::template atomic<std::uint32_t> serials_{};
 };
 
 }  // namespace lockswap

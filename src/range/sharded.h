@@ -71,7 +71,7 @@ class ShardedRanges {
   [[gnu::always_inline]] bool acquire_alone(std::uint64_t start, std::uint64_t end, bool shared,
                                             Node*& out) noexcept {
     const Lists lists = peek();
-    if (lists.heads == nullptr || !lists.in_one(start, end) || queue_.is_asked()) return false;
+    if (lists.heads == nullptr || !lists.in_one(start, end) || !queue_.is_open()) return false;
     if (!List::acquire_alone(lists.of(start), start, end, shared, out)) return false;
     out->below = nullptr;
     ++List::held().count;
@@ -89,13 +89,12 @@ class ShardedRanges {
     if (lease.get() == nullptr) return ENOMEM;
     const Lists lists = open();
     if (lists.heads == nullptr) return ENOMEM;
-    const bool bounded = r.only_try || r.deadline != nullptr;
-    typename Queue::Place place(queue_, options.fair && !bounded && List::held().count == 0);
+    typename Queue::Place place(queue_, r, options.fair);
     Parts parts(lists, r);
     int result = List::kAgain;
     for (std::uint32_t number = 0; result == List::kAgain; ++number) {
-      place.attempt(number);
-      result = parts.put_in(*lease.get(), options);
+      result = place.attempt(number);
+      if (result == 0) result = parts.put_in(*lease.get(), options);
     }
     if (result != 0) {
       parts.retreat();

@@ -156,8 +156,26 @@ const Script kUpgrade[] = {
 const Script kFair[] = {
     {"fair-overlap", {"E0-4 u", "E2-6 u", "E3-5 u"}, kQueue},
     {"fair-rw", {"E0-4 u", "S2-6 u", "S3-8 u"}, kQueue},
-    // A thread that holds a range is let past: the impatient one waits for it.
+    // A thread that holds a range passes the gate: the keeper waits for it.
     {"fair-held", {"E0-2 +1 E4-6 u u", "?1 E0-3 u", "?1 E8-9 u"}, kQueue},
+    {"fair-held-in-the-way", {"E0-2 +1 E2-4 u u", "?1 E0-5 u", "?1 E4-6 u"}, kQueue},
+    {"fair-held-elsewhere", {"E0-2 +1 2E0-2 u u", "?1 E0-3 u", "?1 2E0-3 u"}, kQueue},
+    // The keeper itself holds one.
+    {"fair-keeper-holds", {"E0-2 E6-9 u u", "E4-7 u", "E5-6 E8-10 u u"}, kQueue},
+    // One that wants other units passes, and so does one in line behind another keeper.
+    {"fair-apart", {"E0-4 +1 ?2 u", "?1 E2-6 u", "?1 E8-9 +2 u"}, kQueue},
+    {"fair-apart-again", {"E0-4 ?1 u", "E2-6 u", "E6-8 +1 u"}, kQueue},
+    {"fair-try", {"E0-4 u", "E2-6 u", "tryE5-8 u"}, kQueue},
+    {"fair-timed", {"E0-4 u", "timedE2-6 u", "timedE5-8 u"}, kQueue},
+    // A keeper that gives up opens the gate.
+    {"fair-timed-out", {"E0-4 +1 ?2 u", "?1 timedE2-6 u", "?1 E5-8 +2 u"}, kQueue},
+    // A child has no keeper.
+    {"fair-fork", {"E8-9 fork u E8-9 u", "E6-9 u", "E10-11 u"}, kQueue},
+};
+// The holder of a range waits, by other means, for a thread behind the gate.
+const Script kStuck[] = {
+    {"fair-stuck", {"E0-2 +1 ?2 u", "?1 E0-4 u", "?1 E3-5 +2 u"}, kQueue},
+    {"fair-stuck-timed", {"E0-2 +1 ?2 u", "?1 farE0-4 u", "?1 farE3-5 +2 u"}, kQueue},
 };
 // What is exclusive, shared or tried over several segments; a thread holds one range.
 const Script kSegments[] = {
@@ -242,13 +260,19 @@ class Builder {
     if constexpr (kUpgrades) add_all<kSwitches>(own, plain, kUpgrade);
     if constexpr (kWalks && kShares) {
       add_all<kSwitches>(own, plain, kListShared, kFork);
-      static RangeLockUnderTest<Lock> writers(kWritersFirst), fair(kFairly);
+      static RangeLockUnderTest<Lock> writers(kWritersFirst);
       if constexpr (kManyLists) {
         add_all(name + "-writers/" + wait, writers, kShared, kParts);
       } else {
         add_all<kBriefly>(name + "-writers/" + wait, writers, kShared, kListShared);
       }
+    }
+    if constexpr (kWalks) {
+      static RangeLockUnderTest<Lock> fair(kFairly);
       add_all(name + "-fair/" + wait, fair, kFair);
+      gates_open_ = true;
+      add_all(name + "-fair/" + wait, fair, kStuck);
+      gates_open_ = false;
     }
   }
   template <class Home, template <class> class Wait>
@@ -280,10 +304,13 @@ class Builder {
     c.threads = s.threads;
     c.bounds = kFull;
     c.quick_bounds = s.quick;
-    c.other = [&lock, threads = s.threads] { return range_scenario(lock, threads); };
+    c.other = [&lock, threads = s.threads, gates_open = gates_open_] {
+      return range_scenario(lock, threads, gates_open);
+    };
     cases_.push_back(std::move(c));
   }
   std::vector<Case> cases_;
+  bool gates_open_ = false;
 };
 
 }  // namespace

@@ -190,7 +190,8 @@ void run_steps(World& world, const Steps& steps) {
 
 }  // namespace
 
-Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& threads) {
+Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& threads,
+                        bool gates_open) {
   const auto world = std::make_shared<World>();
   world->lock = &lock;
   bool forks = false;
@@ -210,7 +211,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
   }
   Scenario s;
   s.threads = static_cast<int>(threads.size());
-  s.setup = [world] {
+  s.setup = [world, gates_open] {
     for (auto& units : world->data) {
       for (Plain& p : units)
         p.reset();
@@ -219,6 +220,7 @@ Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& th
       Explored::identities[i] = i + 1;
     Explored::tick = 0;
     Explored::patience = 0;
+    Explored::take_back_after = gates_open ? 1 : 0;
     world->lock->begin();
   };
   s.state = [] { return std::uint64_t{0}; };  // the data is only under the race detector

@@ -106,7 +106,9 @@ class RangeLockUnderTest final : public RangeUnderTest {
   alignas(Lock) std::byte locks_[kLocks][sizeof(Lock)];
 };
 
-// `threads` as above. The lock lives on.
-Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& threads);
+// `threads` as above. The lock lives on. `gates_open`: when no thread can go on, a waiter opens the
+// gate of range/queue.h; otherwise the gate stays closed, and that is a deadlock.
+Scenario range_scenario(RangeUnderTest& lock, const std::vector<std::string>& threads,
+                        bool gates_open);
 
 }  // namespace lockswap::explore

@@ -153,53 +153,69 @@ TEST_P(NodesOfOthers, DoNotPileUpWhereLocksAreDestroyed) {
   user.join();
 }
 
-// Some narrow range is always held. A thread that waits for all of them gets in only if the others
-// let it. The test gives up only long after that must have happened.
-TEST_P(RangesOfManyThreads, AWideRangeGetsInBesideManyNarrowOnes) {
-  constexpr std::uint64_t kNarrow = 12;
-  constexpr std::uint64_t kUnits = 4;  // a segment
-  constexpr std::uint64_t kPlaces =
+// Some narrow range is always held, so a thread that waits for all of them gets in only if the
+// others let it. Counted is how many narrow ones are acquired while it waits.
+class WideRanges : public RangesOfManyThreads {
+ public:
+  static constexpr std::uint64_t kNarrow = 12;
+  static constexpr std::uint64_t kUnits = 4;  // a segment
+  static constexpr std::uint64_t kPlaces =
       50;  // that each of them goes through, since sharded-rw has many lists
-  constexpr int kTimes = 5;
-  std::atomic<bool> stop{false};
-  std::barrier begun(kNarrow + 1);
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < kNarrow; ++t) {
-    threads.emplace_back([&, t] {
-      for (std::uint64_t round = 0; !stop; ++round) {
-        lockswap_range r;
-        const std::uint64_t at = (round % kPlaces * kNarrow + t) * kUnits;
-        EXPECT_EQ(lockswap_range_acquire(&lock, &r, at, at + kUnits, kExclusive), 0);
-        if (round == 0) begun.arrive_and_wait();
-        std::this_thread::sleep_for(std::chrono::microseconds(300));
-        EXPECT_EQ(lockswap_range_release(&r), 0);
-      }
-    });
-  }
-  begun.arrive_and_wait();
-  int had = 0;
-  const timespec t = in(CLOCK_MONOTONIC, 60'000);
-  std::thread wide([&] {
-    // Acquisitions with a deadline are never impatient, so these have none.
-    while (had < kTimes) {
+  // Some 60 are usual. Where nobody lets it in there are thousands.
+  static constexpr std::uint64_t kMostNarrow = 2000;
+  static constexpr int kTimes = 3;
+
+  using Acquires = int (WideRanges::*)(lockswap_range&, std::uint64_t start, std::uint64_t end);
+
+  void run(Acquires narrow, Acquires wide) {
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> acquired{0};
+    std::barrier begun(kNarrow + 1);
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < kNarrow; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint64_t round = 0; !stop; ++round) {
+          lockswap_range r;
+          const std::uint64_t at = (round % kPlaces * kNarrow + t) * kUnits;
+          EXPECT_EQ((this->*narrow)(r, at, at + kUnits), 0);
+          if (round == 0) begun.arrive_and_wait();
+          // More than the scheduler takes to wake somebody, by far.
+          std::this_thread::sleep_for(std::chrono::milliseconds(10 + (7 * t + round) % 20));
+          if (++acquired > kMostNarrow) stop = true;
+          EXPECT_EQ(lockswap_range_release(&r), 0);
+        }
+      });
+    }
+    begun.arrive_and_wait();
+    int had = 0;
+    while (had < kTimes && !stop) {
       lockswap_range r;
-      EXPECT_EQ(lockswap_range_acquire(&lock, &r, 0, kPlaces * kNarrow * kUnits, kExclusive), 0);
+      acquired = 0;
+      EXPECT_EQ((this->*wide)(r, 0, kPlaces * kNarrow * kUnits), 0);
       had += stop ? 0 : 1;
       EXPECT_EQ(lockswap_range_release(&r), 0);
-      if (stop) break;
     }
     stop = true;
-  });
-  while (!stop) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec > t.tv_sec) stop = true;
+    for (auto& thread : threads)
+      thread.join();
+    EXPECT_EQ(had, kTimes);
   }
-  wide.join();
-  for (auto& thread : threads)
-    thread.join();
-  EXPECT_EQ(had, kTimes);
+  int waits(lockswap_range& r, std::uint64_t start, std::uint64_t end) {
+    return lockswap_range_acquire(&lock, &r, start, end, kExclusive);
+  }
+  // Gives up long after kMostNarrow only.
+  int has_deadline(lockswap_range& r, std::uint64_t start, std::uint64_t end) {
+    const timespec until = in(CLOCK_MONOTONIC, 600'000);
+    return lockswap_range_clock_acquire(&lock, &r, start, end, kExclusive, CLOCK_MONOTONIC, &until);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, WideRanges, all_variants());
+
+TEST_P(WideRanges, GetInBesideManyNarrowOnes) { run(&WideRanges::waits, &WideRanges::waits); }
+TEST_P(WideRanges, GetInWithADeadline) { run(&WideRanges::waits, &WideRanges::has_deadline); }
+TEST_P(WideRanges, GetInBesideNarrowOnesWithDeadlines) {
+  run(&WideRanges::has_deadline, &WideRanges::waits);
 }
 
 TEST_P(RangesOfManyThreads, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
