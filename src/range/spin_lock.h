@@ -1,10 +1,13 @@
 // A lock for a few steps that only one thread may take at a time, such as those in a tree.
 //
 // Idea: test-and-test-and-set. The paper's baselines have the same inside.
-// State: 4 bytes, zero = free. A thread waits by the wait policy: with more threads than processors
-//   the holder may have been stopped.
+// State: 4 bytes, zero = free; the holder's process. A thread waits by the wait policy: with more
+//   threads than processors the holder may have been stopped.
+// Fork: in a child a lock that another thread held is taken over, and lock() says so: that thread
+//   was in the middle of its steps.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -16,11 +19,19 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W>
 class SpinLock {
  public:
-  void lock() noexcept {
-    while (!try_lock()) {
-      // relaxed: try_lock() acquires.
+  // Returns true if the holder was a thread that only the parent process has.
+  bool lock() noexcept {
+    const std::uint32_t mine = kHeld | static_cast<std::uint32_t>(P::process() >> kStampAt);
+    for (;;) {
+      std::uint32_t v = word_.load(relaxed);  // relaxed: a hint
+      const bool orphaned = (v & kHeld) != 0 && (v & ~kSleepers) != mine;
+      if ((v & kHeld) == 0 || orphaned) {
+        // acquire: pairs with unlock().
+        if (word_.compare_exchange(v, mine | (v & kSleepers), acquire)) return orphaned;
+      }
+      // relaxed: the compare-exchange acquires.
       W::until(word_, relaxed, kSleepers, kChannel, nullptr,
-               [](std::uint32_t v) { return (v & kHeld) == 0; });
+               [](std::uint32_t w) { return (w & kHeld) == 0; });
     }
   }
   void unlock() noexcept {
@@ -32,12 +43,8 @@ class SpinLock {
   static constexpr std::uint32_t kHeld = 1;
   static constexpr std::uint32_t kSleepers = 2;  // a thread may sleep. It may stay set
   static constexpr std::uint32_t kChannel = 1;
-
-  bool try_lock() noexcept {
-    std::uint32_t v = word_.load(relaxed);  // relaxed: a hint
-    // acquire: pairs with unlock().
-    return (v & kHeld) == 0 && word_.compare_exchange(v, v | kHeld, acquire);
-  }
+  // A stamp's lowest bit goes above those two.
+  static constexpr int kStampAt = std::countr_zero(P::kStampMask) - 2;
 
   typename P::template atomic<std::uint32_t> word_{};
 };

@@ -6,13 +6,18 @@
 // Idea: a spin lock guards an interval tree. An acquisition counts the ranges there that are in its
 //   way, puts its own in, and waits until the count is 0. A release takes its range out and counts
 //   down for all ranges that came later and overlap it.
-// State (24 bytes, zero = free): the spin lock, the tree, the number of arrivals.
+// State (32 bytes, zero = free): the spin lock, the tree, the number of arrivals, the first of all
+//   nodes.
 // Invariants: a node's count is the number of ranges in the tree that came before it, overlap it,
-//   but for those that are shared as it is. Count 0: the range is held.
+//   but for those that are shared as it is. Count 0: the range is held. The nodes of the tree are
+//   also in a list, which is whole after each store: a node is put there before it is in the tree
+//   and is counted, and taken out of it first.
 // Fairness: first come, first served. So C waits for B if B waits for A, though A is not in C's
 //   way.
 // Space: a node (128 bytes) a range. Nodes come from the thread's pool and go back at the release.
 // Order: everything but the count is done under the spin lock.
+// Fork: in a child the tree may be half changed, if another thread had the spin lock. The next
+//   thread that takes it makes the tree and the counts anew from the list.
 // Deviations: the kernel's wait queues are the wait policies; an acquisition that gives up counts
 //   down as a release does, which is why arrivals have numbers. try_upgrade() is ours.
 // A thread that holds a range and asks for another waits behind ranges that came in between, whose
@@ -43,6 +48,8 @@ struct alignas(64) RangeTreeNode : IntervalTreeLinks<RangeTreeNode<P>> {
   std::uint64_t owner = 0;         // P::self()
   RangeTreeNode* below = nullptr;  // the pools'
   RangeTreeNode* batch = nullptr;
+  RangeTreeNode* next = nullptr;  // of all nodes of the lock
+  RangeTreeNode* before = nullptr;
 
   static bool pinned() noexcept { return false; }
 };
@@ -100,8 +107,7 @@ class RangeTree {
   // Shared ranges that came later go on, unless another one is in their way.
   void downgrade(Node* n) noexcept requires kReaders {
     Sleepers sleepers;
-    guard_.lock();
-    touch();
+    lock();
     n->shared = true;
     count_down(*n, sleepers, [](const Node& other) { return other.shared; });
     guard_.unlock();
@@ -109,8 +115,7 @@ class RangeTree {
   // A shared range becomes exclusive. EBUSY: another range that overlaps it is held, or waits and
   // came before it. By its owner.
   int try_upgrade(Node* n) noexcept requires kReaders {
-    guard_.lock();
-    touch();
+    lock();
     bool alone = true;
     tree_.for_each_overlap(n->start, n->end, [&](const Node& other) {
       // relaxed: counting is done under the lock.
@@ -132,7 +137,7 @@ class RangeTree {
   static bool is_shared(const Node* n) noexcept { return n->shared; }
 
   bool busy() noexcept {
-    guard_.lock();
+    lock();
     const bool some = !tree_.empty();
     guard_.unlock();
     return some;
@@ -169,16 +174,44 @@ class RangeTree {
 
   static RangesHeld& held() noexcept { return P::template local<RangesHeld>(); }
   static bool share(const Node& a, const Node& b) noexcept { return a.shared && b.shared; }
-  // A plain update under the spin lock: so exploration sees whether the lock orders it.
-  std::uint64_t touch() noexcept {
+  void lock() noexcept {
+    const bool orphaned = guard_.lock();
+    // A plain update under the spin lock: so exploration sees whether the lock orders it.
     arrivals_.set(arrivals_.get() + 1);
-    return arrivals_.get();
+    if (orphaned) [[unlikely]]
+      make_again();
+  }
+  // In a forked child: the tree and the counts, from what is in the list.
+  [[gnu::noinline]] void make_again() noexcept {
+    tree_ = {};
+    Node* before = nullptr;
+    for (Node* n = all_; n != nullptr; n = n->next) {
+      n->before = before;
+      before = n;
+      tree_.insert(*n);
+    }
+    for (Node* n = all_; n != nullptr; n = n->next) {
+      std::uint32_t in_the_way = 0;
+      tree_.for_each_overlap(n->start, n->end, [&](const Node& other) {
+        if (other.arrival < n->arrival && !share(*n, other)) ++in_the_way;
+      });
+      n->blocked.store(in_the_way * kOne, relaxed);  // relaxed: the spin lock hands it on
+    }
+  }
+  void put_in(Node& n) noexcept {
+    n.before = nullptr;
+    n.next = all_;
+    if (all_ != nullptr) all_->before = &n;
+    P::fork_point();
+    all_ = &n;
+    P::fork_point();
+    tree_.insert(n);
   }
 
   // Puts n in. EBUSY, EDEADLK: it is not in.
   int enter(Node& n, bool only_try) noexcept {
-    guard_.lock();
-    n.arrival = touch();
+    lock();
+    n.arrival = arrivals_.get();
     std::uint32_t before = 0;
     bool own = false;
     tree_.for_each_overlap(n.start, n.end, [&](const Node& other) {
@@ -189,7 +222,7 @@ class RangeTree {
     const int result = before == 0 ? 0 : only_try ? EBUSY : own ? EDEADLK : 0;
     if (result == 0) {
       n.blocked.store(before * kOne, relaxed);  // relaxed: the spin lock hands it on
-      tree_.insert(n);
+      put_in(n);
     }
     guard_.unlock();
     return result;
@@ -204,8 +237,7 @@ class RangeTree {
       return true;
     }
     Sleepers sleepers;
-    guard_.lock();
-    touch();
+    lock();
     const bool in = free(n.blocked.load(relaxed));  // relaxed: it is counted down under the lock
     if (!in) take_out(n, sleepers);
     guard_.unlock();
@@ -214,12 +246,14 @@ class RangeTree {
 
   void remove(Node& n) noexcept {
     Sleepers sleepers;
-    guard_.lock();
-    touch();
+    lock();
     take_out(n, sleepers);
     guard_.unlock();
   }
   void take_out(Node& n, Sleepers& sleepers) noexcept {
+    (n.before == nullptr ? all_ : n.before->next) = n.next;
+    P::fork_point();
+    if (n.next != nullptr) n.next->before = n.before;
     tree_.erase(n);
     count_down(n, sleepers, [&](const Node& other) { return !share(n, other); });
   }
@@ -238,6 +272,7 @@ class RangeTree {
   SpinLock<P, W> guard_{};
   IntervalTree<Node> tree_{};
   typename P::template plain<std::uint64_t> arrivals_{};
+  Node* all_ = nullptr;
 };
 
 template <Platform P, WaitPolicy<P> W>

@@ -226,6 +226,11 @@ const Script kFork[] = {
     {"fork-held", {"E0-2 fork E4-6 u u", "E8-9 u | E0-2 u", "E10-11 u"}},
     {"fork-again", {"E0-2 fork fork u", "E8-9 u | E0-1 u | E4-5 u", "E10-11 u | E6-7 u"}},
 };
+// A child that finds the spin lock of a tree held by a thread that it does not have.
+const Script kTreeFork[] = {
+    {"fork-tree", {"E0-1 fork E4-5 u u", "E8-9 E6-7 u u | E0-3 u", "E10-11 u | E4-6 u"}},
+    {"fork-tree-waiting", {"E2-4 fork u tryE2-3 u", "E3-6 u | E0-1 u", "E10-11 u | E0-2 u"}},
+};
 
 constexpr RangeOptions kPlain{.fair = false, .writers_first = false};
 constexpr RangeOptions kWritersFirst{.fair = false, .writers_first = true};
@@ -254,7 +259,7 @@ class Builder {
     const std::string own = name + '/' + wait;
     add_all<kSwitches>(own, plain, kExclusive);
     if constexpr (kWalks) add_all<kSwitches>(own, plain, kListExclusive);
-    if constexpr (!kWalks) add_all<kSwitches>(own, plain, kManyHeld);
+    if constexpr (!kWalks) add_all<kSwitches>(own, plain, kManyHeld, kFork, kTreeFork);
     if constexpr (kShares) add_all<kSwitches>(own, plain, kShared);
     if constexpr (kManyLists) add_all<kSwitches>(own, plain, kParts);
     if constexpr (kUpgrades) add_all<kSwitches>(own, plain, kUpgrade);

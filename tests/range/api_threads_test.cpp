@@ -3,9 +3,13 @@
 #include <barrier>
 #include <chrono>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <semaphore.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
+
+#include <sys/wait.h>
 
 #include "api_fixture.h"
 #include "lockswap/range_lock.h"
@@ -246,6 +250,51 @@ TEST_P(RangesOfManyThreads, ThreadsThatTakeOutEachOthersNodesStayWithinBounds) {
   constexpr std::uint64_t kNodes = 128;
   EXPECT_LE(after.nodes, kNodes * (8 * after.threads + after.blocked));
   EXPECT_EQ(after.threads, before.threads) << "the new threads took over the old ones' supplies";
+}
+
+// A child is forked while other threads are in the middle of acquisitions and releases. Units that
+// none of them wants are free there.
+TEST_P(RangesOfManyThreads, AChildGoesOnWhereOthersWereInTheMiddleOfACall) {
+  constexpr std::uint64_t kFar = 1'000'000;
+  constexpr int kChildren = 25;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = t; !stop; ++i) {
+        // Several at a time, so that a tree has to be balanced.
+        lockswap_range held[6];
+        for (std::uint64_t h = 0; h < std::size(held); ++h) {
+          const std::uint64_t at = (t * std::size(held) + (i + h) % std::size(held)) * 4;
+          EXPECT_EQ(lockswap_range_acquire(&lock, &held[h], at, at + 4, kExclusive), 0);
+        }
+        for (auto& r : held)
+          EXPECT_EQ(lockswap_range_release(&r), 0);
+      }
+    });
+  }
+  int wrong = 0;
+  for (int i = 0; i < kChildren && wrong == 0; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(300);  // a child that hangs ends by the signal
+      int error = 0;
+      for (std::uint64_t k = 0; k < 20 && error == 0; ++k) {
+        lockswap_range r;
+        error = lockswap_range_acquire(&lock, &r, kFar + k % 7, kFar + k % 7 + 3, kExclusive);
+        if (error == 0) error = lockswap_range_release(&r);
+      }
+      _exit(error == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (status != 0) ++wrong;
+  }
+  EXPECT_EQ(wrong, 0);
+  stop = true;
+  for (auto& t : threads)
+    t.join();
 }
 
 // A writer waits for r, and a reader behind it waits for the writer alone, until r is exclusive.
