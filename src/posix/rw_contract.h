@@ -243,12 +243,17 @@ class RwContract {
   // still be released. An object that is not adopted may never have been a lock.
   static void destroy(Frame& f) noexcept {
     if (!adopted(f)) return before_init(f);
-    const bool is_held = is_own_write(f) || find(P::template local<Holds<P>>(), f) != nullptr;
-    if (is_own_write(f)) write_unlock(f);
-    while (find(P::template local<Holds<P>>(), f) != nullptr)
+    bool ended = false;
+    // Not while others wait: they are the release's, as under glibc. Nor does a thread id by chance
+    // in memory that was no lock make a holder.
+    if (is_own_write(f) && Lock::needs_no_repair(f, true)) {
+      write_unlock(f);
+      ended = true;
+    }
+    for (; find(P::template local<Holds<P>>(), f) != nullptr; ended = true)
       slow_unlock(f);
     // relaxed: for this thread alone, as a rule.
-    if (is_held) f.contract.fetch_or(Word::kEnded, relaxed);
+    if (ended) f.contract.fetch_or(Word::kEnded, relaxed);
     // A mark without a dispute is no mark.
     if (is_marked(f) &&
         Word::generations().may_be_disputed(Word::generation_in(Word::stamp_of(f)))) {

@@ -2,7 +2,8 @@
 // it is held, objects that another process left in a file. What is printed is what glibc's give.
 //
 //   strange_objects random SEED N    N objects of random bytes are destroyed, then N made by init
-//   strange_objects stamped SEED N   each rwlock also has a word of one that the process uses
+//   strange_objects stamped SEED N   each rwlock also has a word of one that the process uses, and
+//                                    some the thread's id as their writer
 //   strange_objects held             threads release what they hold of a lock that was destroyed
 //   strange_objects file FILE N      N processes, one after the other, use the objects in a file
 //   strange_objects siblings FILE N  the same, children of one process
@@ -102,7 +103,10 @@ static void random_objects(long n, int stamped) {
       uint64_t* words = (uint64_t*)o;
       for (uint64_t w = 0; w < sizeof *o / 8; ++w)
         words[w] = only == 99 || w == only ? number() : 0;
-      if (stamped) o->rwlock.words[4] = stamps[4];
+      if (stamped) {
+        o->rwlock.words[4] = stamps[4];
+        if (i % 4 == 0) o->rwlock.lock.__data.__cur_writer = getpid();  // of this thread, by chance
+      }
       // A lock that processes share is glibc\'s own business.
       o->rwlock.lock.__data.__shared = 0;
       if (init == 0) {
