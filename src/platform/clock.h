@@ -1,19 +1,24 @@
 // Time: a monotonic clock in nanoseconds, and deadlines as POSIX's timed functions give them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <limits>
 
 namespace lockswap {
 
-// An absolute point on CLOCK_REALTIME or CLOCK_MONOTONIC. "No deadline" is a null pointer.
+// An absolute point on CLOCK_REALTIME or CLOCK_MONOTONIC, which the caller of a timed function
+// gave, and the library's own times. Those run on CLOCK_MONOTONIC whatever the caller's clock is,
+// since CLOCK_REALTIME may be set at any moment. "No deadline" is a null pointer.
 struct Deadline {
   clockid_t clock;
   timespec at;  // 0 <= tv_nsec < 1e9; tv_sec may be negative (long past)
-  // If not 0, the deadline also passes so many nanoseconds after its thread is through with
+  // If not 0, the deadline also passes that many nanoseconds after its thread is through with
   // spinning. Until then nobody has to look at a clock. P::due makes a point of it.
   std::uint64_t patience = 0;
+  // If not 0, the deadline also passes then: nanoseconds of CLOCK_MONOTONIC.
+  std::uint64_t soon = 0;
 };
 // For a deadline that is nothing but patience.
 inline constexpr timespec kNoTime{std::numeric_limits<time_t>::max(), 0};
@@ -52,7 +57,8 @@ inline Deadline deadline_in(std::uint64_t now, std::uint64_t nanoseconds) noexce
 // whichever is over first.
 inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noexcept {
   Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
-  if (nanoseconds != 0 && (d.patience == 0 || nanoseconds < d.patience)) d.patience = nanoseconds;
+  if (nanoseconds == 0) return d;
+  if (d.patience == 0 || nanoseconds < d.patience) d.patience = nanoseconds;
   return d;
 }
 
@@ -60,20 +66,42 @@ inline bool is_sooner(const timespec& a, const timespec& b) noexcept {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 // The same deadline without patience, of a thread that is through with spinning now.
-inline Deadline due_from_now(const Deadline& d) noexcept {
+inline Deadline due_from_now(Deadline d) noexcept {
   if (d.patience == 0) return d;
-  timespec t;
-  ::clock_gettime(d.clock, &t);
-  const std::uint64_t ns = static_cast<std::uint64_t>(t.tv_nsec) + d.patience;
-  t.tv_sec += static_cast<time_t>(ns / 1'000'000'000u);
-  t.tv_nsec = static_cast<long>(ns % 1'000'000'000u);
-  return {d.clock, is_sooner(t, d.at) ? t : d.at};
+  const std::uint64_t at = monotonic_ns() + d.patience;
+  if (d.soon == 0 || at < d.soon) d.soon = at;
+  d.patience = 0;
+  return d;
 }
 
 inline bool has_passed(const Deadline& d) noexcept {
+  if (d.soon != 0 && monotonic_ns() >= d.soon) return true;
+  if (has_no_time(d)) return false;
   timespec t;
   ::clock_gettime(d.clock, &t);
   return !is_sooner(t, d.at);
+}
+
+// The same deadline for a sleep, which knows one clock only: it ends with the sooner of the two
+// points. If they are on two clocks, it may also end before either: after a second at most, so that
+// a caller's clock which is set meanwhile is noticed. Then nothing has passed, and the thread
+// sleeps again.
+inline Deadline one_sleep(const Deadline& d) noexcept {
+  if (d.soon == 0) return d;
+  const Deadline own = deadline_in(d.soon, 0);
+  Deadline callers{CLOCK_MONOTONIC, d.at};
+  if (d.clock != CLOCK_MONOTONIC && !has_no_time(d)) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    timespec t;
+    ::clock_gettime(d.clock, &t);
+    std::int64_t rest = 0;
+    if (is_sooner(t, d.at)) {
+      const std::int64_t seconds = std::min<std::int64_t>(d.at.tv_sec - t.tv_sec, 2);
+      rest = std::min(seconds * kSecond + d.at.tv_nsec - t.tv_nsec, kSecond);
+    }
+    callers = deadline_in(monotonic_ns(), static_cast<std::uint64_t>(rest));
+  }
+  return is_sooner(callers.at, own.at) ? callers : own;
 }
 
 }  // namespace lockswap

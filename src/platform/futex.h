@@ -27,14 +27,20 @@ inline Parked futex_wait(const void* word, std::uint32_t expected, std::uint32_t
                          const Deadline* deadline) noexcept {
   int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
   const timespec* until = nullptr;
+  Deadline one{};
   if (deadline != nullptr) {
-    if (deadline->at.tv_sec < 0) return Parked::timed_out;  // the kernel would say EINVAL
-    if (deadline->clock == CLOCK_REALTIME) op |= FUTEX_CLOCK_REALTIME;
-    until = &deadline->at;
+    one = one_sleep(*deadline);
+    if (one.at.tv_sec < 0) return Parked::timed_out;  // the kernel would say EINVAL
+    if (one.clock == CLOCK_REALTIME) op |= FUTEX_CLOCK_REALTIME;
+    until = &one.at;
   }
   const long r = raw_syscall(SYS_futex, reinterpret_cast<long>(word), op, expected,
                              reinterpret_cast<long>(until), 0, static_cast<long>(channels));
-  return how_it_ended(r);
+  const Parked how = how_it_ended(r);
+  const bool may_be_early = until != nullptr && one.clock != deadline->clock;
+  if (how == Parked::timed_out && may_be_early && !has_passed(*deadline))
+    return Parked::interrupted;
+  return how;
 }
 
 // The same on all channels, for so many nanoseconds at most. It reads no clock.

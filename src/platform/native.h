@@ -109,6 +109,7 @@ struct Native {
     return lockswap::deadline_in(monotonic_ns(), ns);
   }
   static Deadline due(const Deadline& d) noexcept { return due_from_now(d); }
+  static Deadline one_sleep(const Deadline& d) noexcept { return lockswap::one_sleep(d); }
   static std::uint64_t reader_patience() noexcept { return reader_patience_; }
   static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
   static std::uint64_t hand_off_after() noexcept { return hand_off_after_; }

@@ -16,7 +16,7 @@ enum class Pause {
 
 enum class Parked {
   woken,        // woken, or for no reason: look again
-  interrupted,  // by a signal handler, and by no wake: the same, or sleep on
+  interrupted,  // by a signal handler, or to look at a clock, and by no wake: the same, or sleep on
   changed,      // it did not sleep, since the word had changed: look again
   timed_out,    // the deadline has passed
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Limits, filters of system calls and sandboxes: what works under glibc's locks works under ours.
+"""Limits, filters of system calls, sandboxes and clocks that are set: what works under glibc's locks works under ours.
 
     hostile.py LIBRARY REGISTRY FOLDER [--full]
 
@@ -79,8 +79,8 @@ def run(*command: object, limit: int | None = None, status: int = 0, timeout: fl
     return result.stdout
 
 
-def for_each(jobs: Iterable[object], test: Callable[..., object]) -> None:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+def for_each(jobs: Iterable[object], test: Callable[..., object], at_once: int = AT_ONCE) -> None:
+    with ThreadPoolExecutor(at_once) as pool:
         failures = [f.exception() for f in [pool.submit(test, job) for job in jobs]]
     texts = [str(f) for f in failures if f is not None]
     need(not texts, "; ".join(texts))
@@ -215,6 +215,14 @@ def test_no_call_and_no_clock() -> None:
 def test_mutexes_need_no_call_and_no_clock() -> None:
     jobs = [(m, w, name) for name in MUTEXES for m in ("strict", "clock") for w in ("main", "thread", "child")]
     for_each(jobs, lambda job: run("sandbox", job[0], job[1], LOCKSWAP_MUTEX=job[2]))
+
+
+# --- clocks: programs that only wait
+
+
+def test_times_of_the_locks_own_run_on_no_clock_that_is_set() -> None:
+    jobs = [(name, step) for name in RWLOCKS for step in ("back realtime", "back monotonic", "back none", "forward")]
+    for_each(jobs, lambda job: run("clocks", *job[1].split(), LOCKSWAP_RWLOCK=job[0]), at_once=8)
 
 
 # --- range locks

@@ -120,7 +120,7 @@ struct Unused {
   static constexpr std::uint32_t reads_per_clock() { return 1; }
   static bool passed(const Deadline&);
   static Deadline deadline_in(std::uint64_t);
-  static Deadline due(const Deadline&);
+  static Deadline due(const Deadline&), one_sleep(const Deadline&);
   static std::uint64_t reader_patience();
   template <class A, class Pred>
   static bool await(lockswap::Pause, const A&, Order, Pred, const Deadline* = nullptr);

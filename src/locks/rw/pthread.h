@@ -51,7 +51,11 @@ class Pthread {
     constexpr Deadline kAtOnce{CLOCK_MONOTONIC, {-1, 0}};
     if (read(&kAtOnce)) return true;
     const Deadline due = P::due(*deadline);
-    return read(&due);
+    for (;;) {
+      const Deadline until = P::one_sleep(due);
+      if (read(&until)) return true;
+      if (P::passed(due)) return false;
+    }
   }
   bool read_withdraw(std::uint32_t) noexcept { return true; }
   bool try_read_lock() noexcept { return system_rwlock.tryrdlock(lock()) == 0; }

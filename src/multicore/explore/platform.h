@@ -114,14 +114,18 @@ struct Explored {
     return clock.now += tick;
   }
   static bool passed(const Deadline& d) {
-    return machine.passed(d) || (d.at.tv_nsec == kPatient && machine.lost_patience());
+    return (d.soon != 0 && machine.lost_patience()) || machine.passed(d);
   }
   static Deadline deadline_in(std::uint64_t) { return *machine.deadline(Machine::When::idle); }
-  // The machine knows when patience runs out. Nanoseconds say that there is some, for those that
-  // pass on nothing but the time.
+  // The machine knows when patience runs out, so a point in time keeps it. Nanoseconds say that
+  // there is some, for those that pass on nothing but the time.
   static constexpr long kPatient = 1;
   static Deadline due(Deadline d) {
-    if (d.patience != 0) d.at.tv_nsec = kPatient;
+    if (d.patience != 0) d.soon = 1;
+    return d;
+  }
+  static Deadline one_sleep(Deadline d) {
+    if (d.soon != 0) d.at.tv_nsec = kPatient;
     return d;
   }
   static inline std::uint64_t patience = 0;  // 0: readers wait for ever
