@@ -13,24 +13,26 @@ namespace lockswap::audit {
 #define LOCKSWAP_AUDIT_SITE reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
 
 // Marks a call on the thread for its duration. A thread that is already inside a call got there
-// through a signal handler, which is noted; if it interrupted the bookkeeping itself, this call
-// goes on to glibc unrecorded.
+// through a signal handler, or has left that call by a jump out of one; either is noted. If it
+// interrupted the bookkeeping itself, this call goes on to glibc unrecorded.
 class Entry {
  public:
-  Entry(const void* lock, std::uint64_t site) noexcept : me_(audit::me()), recorded_(!me_.busy) {
+  [[gnu::always_inline]] Entry(const void* lock, std::uint64_t site) noexcept
+      : me_(audit::me()), recorded_(!me_.busy) {
     if (recorded_) {
       known_me(site);
     } else {
       count(Count::unrecorded);
     }
-    if (me_.inside++ != 0 && recorded_) {
-      note(Finding::in_signal_handler, {.lock = lock, .site = site});
-    }
+    if (me_.inside != 0 && recorded_) [[unlikely]]
+      inside_another(lock, site, __builtin_frame_address(0));
+    if (me_.inside++ == 0) me_.outer = {this, lock, site};
     signal_fence();
   }
   ~Entry() {
     signal_fence();
     --me_.inside;
+    mark_ = 0;
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -39,8 +41,19 @@ class Entry {
   bool recorded() const noexcept { return recorded_; }
 
  private:
+  static constexpr std::uint32_t kMark = 0x1ea7ca11;
+
+  // frame: of the exported function.
+  [[gnu::noinline]] void inside_another(const void* lock, std::uint64_t site,
+                                        const void* frame) noexcept;
+  bool has_left_outer(const void* frame) const noexcept;
+
   Me& me_;
   bool recorded_;
+  volatile std::uint32_t mark_ = kMark;  // while this call lasts
 };
+
+// At the end of the thread: it may have been cancelled in a call.
+void note_left_call(const Me& m) noexcept;
 
 }  // namespace lockswap::audit

@@ -50,6 +50,13 @@ struct ThreadRecord {
 
 struct SavedHolds;
 
+// The first audited call that a thread is in.
+struct OuterCall {
+  const void* entry;  // its Entry, on the thread's stack
+  const void* lock;
+  std::uint64_t site;
+};
+
 // All zero in a new thread.
 struct Me {
   ThreadRecord* record;      // nullptr: not counted, as in key destructors after ours
@@ -61,6 +68,7 @@ struct Me {
   std::uint32_t
       inside;  // audited calls that this thread is in: above 1 only through signal handlers
   bool busy;   // with bookkeeping: see guard.h
+  OuterCall outer;
   Held held;
 };
 

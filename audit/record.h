@@ -72,6 +72,7 @@ namespace lockswap::audit {
   X(cond_shared_mutex_private)  /* a process-shared one with a mutex that would be swapped */ \
   X(stopped_in_lock_call)    /* a handler waited in sigsuspend, its thread in such a call */\
   X(stopped_by_signal)       /* the same, its thread outside such a call */                 \
+  X(left_lock_call)          /* a thread jumped out of such a call, or ended in it */       \
   X(real_time_thread)        /* a thread with a real-time policy */                         \
   X(bound_elsewhere)         /* a library whose calls go around the preload */              \
   X(unknown_layout)          /* objects of a kind of which nothing is recorded */           \
@@ -99,7 +100,7 @@ inline constexpr std::size_t kFindings = static_cast<std::size_t>(Finding::kEnd)
 inline constexpr std::size_t kExamples = 6;  // of each finding, by pairs of call sites
 inline constexpr std::size_t kStripes = 16;  // of the counters; threads spread over them
 inline constexpr std::uint64_t kMagic = 0x7469647561'6b6c73;
-inline constexpr std::uint32_t kSchema = 5;
+inline constexpr std::uint32_t kSchema = 6;
 
 inline constexpr std::size_t kLocksOfCircle = 12;  // of longer ones none is sought
 inline constexpr std::uint64_t kOfRwlocks = 1, kOfMutexes = 2;

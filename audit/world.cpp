@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include "audit/entry.h"
 #include "audit/fork.h"
 #include "audit/report.h"
 #include "platform/alone.h"
@@ -72,7 +73,10 @@ void forget_stacks(Me& m) noexcept {
 void on_thread_exit() noexcept {
   Me& m = me();
   if (m.record == nullptr) return;
-  if (m.process == world().number) world().threads.give(m.record);
+  if (m.process == world().number) {
+    if (m.inside != 0 && !m.busy) note_left_call(m);
+    world().threads.give(m.record);
+  }
   m.record = nullptr;
 }
 

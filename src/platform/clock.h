@@ -17,6 +17,9 @@ struct Deadline {
   // If not 0, the deadline also passes that many nanoseconds after its thread is through with
   // spinning. Until then nobody has to look at a clock. P::due makes a point of it.
   std::uint64_t patience = 0;
+  // If not 0, it takes the place of the patience until what the thread waits for has changed: then
+  // P::due's caller goes on with as_at_first.
+  std::uint64_t longer = 0;
   // If not 0, the deadline also passes then: nanoseconds of CLOCK_MONOTONIC.
   std::uint64_t soon = 0;
 };
@@ -59,7 +62,16 @@ inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noex
   Deadline d = deadline != nullptr ? *deadline : Deadline{CLOCK_MONOTONIC, kNoTime};
   if (nanoseconds == 0) return d;
   if (d.patience == 0 || nanoseconds < d.patience) d.patience = nanoseconds;
+  if (nanoseconds < d.longer) d.longer = nanoseconds;
   return d;
+}
+// For a thread that woke up because what it waits for had changed, and that has to wait again. The
+// result is the deadline itself, or stands in `room`.
+inline const Deadline* as_at_first(const Deadline* deadline, Deadline& room) noexcept {
+  if (deadline == nullptr || deadline->longer == 0) return deadline;
+  room = *deadline;
+  room.longer = 0;
+  return &room;
 }
 
 inline bool is_sooner(const timespec& a, const timespec& b) noexcept {
@@ -68,9 +80,9 @@ inline bool is_sooner(const timespec& a, const timespec& b) noexcept {
 // The same deadline without patience, of a thread that is through with spinning now.
 inline Deadline due_from_now(Deadline d) noexcept {
   if (d.patience == 0) return d;
-  const std::uint64_t at = monotonic_ns() + d.patience;
+  const std::uint64_t at = monotonic_ns() + (d.longer != 0 ? d.longer : d.patience);
   if (d.soon == 0 || at < d.soon) d.soon = at;
-  d.patience = 0;
+  d.patience = d.longer = 0;
   return d;
 }
 

@@ -18,6 +18,13 @@
 // Steps of a reader that waits:
 //   1. after its patience it looks for kDraining. Without it a writer is in, or about to be: the
 //      reader waits on in its place in the lock below, for as long again
+//      If the same writer was in at the look before, too, it stays in, and no patience can help:
+//      then each sleep is eight times as long as the last one, up to ten seconds, until another
+//      writer is found there, or none. Else many readers behind one long write hold would use up a
+//      processor. A reader that wakes up because that writer has left, and has to wait for the
+//      next one, has its usual patience again (as_at_first in clock.h). One that sleeps on, since
+//      it lost a race with the writer's release, delays those that wait for it for eight times as
+//      long as it has waited already, at most
 //   2. with it, the reader adds an extra hold, and has the lock
 //   3. only then it takes back its arrival in the lock below. If it is too late for that, it has
 //      the lock twice, and ends the extra hold
@@ -85,6 +92,25 @@ class Guests {
       d.patience += d.patience / 2;
     return d;
   }
+
+  // A reader's memory of the writer that is in, between its looks.
+  class Stays {
+   public:
+    // After a look of a reader with that patience which found no writer that waits.
+    void looked(const Frame& f, std::uint64_t patience) noexcept {
+      const std::uint32_t now = f.writer.load(relaxed);  // it decides nothing but times
+      const bool same = now != 0 && now == writer_ && patience < kLongest;
+      writer_ = now;
+      longer_ = same ? std::min(kTimes * std::max(longer_, patience), kLongest) : 0;
+    }
+    // Instead of the patience; 0: none.
+    std::uint64_t longer() const noexcept { return longer_; }
+
+   private:
+    static constexpr std::uint64_t kTimes = 8, kLongest = 10'000'000'000;  // nanoseconds
+    std::uint32_t writer_ = 0;
+    std::uint64_t longer_ = 0;
+  };
 
   // For a reader that has waited for its patience at that level. True: it has an extra hold.
   static bool enter(Frame& f, std::uint64_t waited_at) noexcept {

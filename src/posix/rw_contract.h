@@ -329,14 +329,19 @@ class RwContract {
       return Lock::read_wait(f, a, deadline) || !Lock::read_withdraw(f, a) ? Entry::below
                                                                            : Entry::none;
     }
+    typename Guest::Stays stays;
     for (;;) {
       const std::uint64_t level = Guest::level(f);
-      const Deadline soon = Guest::with_patience(deadline, level);
+      Deadline soon = Guest::with_patience(deadline, level);
+      soon.longer = stays.longer();
       if (Lock::read_wait(f, a, &soon)) return Entry::below;
       if (deadline != nullptr && P::passed(*deadline)) {
         return Lock::read_withdraw(f, a) ? Entry::none : Entry::below;
       }
-      if (!Guest::enter(f, level)) continue;
+      if (!Guest::enter(f, level)) {
+        stays.looked(f, soon.patience);
+        continue;
+      }
       if (Lock::read_withdraw(f, a)) return Entry::guest;
       // It has the lock twice. If there is no extra hold any more, another thread, which released a
       // hold that was not its own, took it for that one, so another one is left.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,53 @@ static void stopped(void) {
   pthread_kill(reader, SIGUSR2);
   EXPECT(0, pthread_rwlock_unlock(&lock));
   pthread_join(reader, NULL);
+}
+
+// Threads that leave such a call: one is cancelled in it, one jumps out of a handler and goes on,
+// by a call from where the first one was, and by one from deeper in its stack.
+static void* read_until_cancelled(void* l) {
+  EXPECT(0, pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL));
+  return read_lock(l);
+}
+static void left_cancelled(void) {
+  write_lock(&lock);
+  pthread_t reader = start(read_until_cancelled, &lock);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  EXPECT(0, pthread_cancel(reader));
+  EXPECT(0, pthread_join(reader, NULL));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+static sigjmp_buf before_the_call;
+static void jump(int number) { siglongjmp(before_the_call, number); }
+static __attribute__((noinline)) void write_from_below(void* l) {
+  volatile char room[4096];
+  memset((void*)room, 1, sizeof room);
+  write_once(l);
+  room[0] = 0;
+}
+static void* reads_and_jumps(void* l) {
+  if (sigsetjmp(before_the_call, 1) == 0) {
+    read_lock(l);
+  } else if (turn == 0) {
+    write_once(&other);
+  } else {
+    write_from_below(&other);
+  }
+  return NULL;
+}
+static void leaves_by_jump(void) {
+  signal(SIGUSR1, jump);
+  write_lock(&lock);
+  pthread_t reader = start(reads_and_jumps, &lock);
+  UNTIL(__atomic_load_n(&lock.__data.__readers, __ATOMIC_ACQUIRE) >> 3 != 0);  // waits
+  pthread_kill(reader, SIGUSR1);
+  EXPECT(0, pthread_join(reader, NULL));
+  EXPECT(0, pthread_rwlock_unlock(&lock));
+}
+static void left_by_jump(void) { leaves_by_jump(); }
+static void left_by_jump_deeper(void) {
+  turn = 1;
+  leaves_by_jump();
 }
 
 // The same, while the thread is not in a lock function.
@@ -902,6 +950,9 @@ static const struct {
     {"in_handler", in_handler},
     {"stopped", stopped},
     {"stopped_outside", stopped_outside},
+    {"left_cancelled", left_cancelled},
+    {"left_by_jump", left_by_jump},
+    {"left_by_jump_deeper", left_by_jump_deeper},
     {"waits_in_sigsuspend", waits_in_sigsuspend},
     {"real_time", real_time},
     {"real_time_by_scheduler", real_time_by_scheduler},

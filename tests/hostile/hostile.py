@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Limits, filters of system calls, sandboxes and clocks that are set: what works under glibc's locks works under ours.
+"""Limits, filters of system calls, sandboxes, clocks that are set, holds that last: what works under glibc's locks
+works under ours.
 
     hostile.py LIBRARY REGISTRY FOLDER [--full]
 
@@ -50,9 +51,12 @@ def some(names: Iterable[str], share: int) -> list[str]:
 
 def pairs(share: int) -> list[dict[str, str]]:
     """The variables for each rwlock with a mutex, so that each mutex is among them; without --full one in `share`."""
+    return all_pairs() if FULL else all_pairs()[::share]
+
+
+def all_pairs() -> list[dict[str, str]]:
     mutexes = list(MUTEXES)
-    every = [{"LOCKSWAP_RWLOCK": lock, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]} for i, lock in enumerate(RWLOCKS)]
-    return every if FULL else every[::share]
+    return [{"LOCKSWAP_RWLOCK": lock, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]} for i, lock in enumerate(RWLOCKS)]
 
 
 def run(*command: object, limit: int | None = None, status: int = 0, timeout: float = 60, **variables: str) -> str:
@@ -217,12 +221,28 @@ def test_mutexes_need_no_call_and_no_clock() -> None:
     for_each(jobs, lambda job: run("sandbox", job[0], job[1], LOCKSWAP_MUTEX=job[2]))
 
 
-# --- clocks: programs that only wait
+# --- clocks, and holds that last: programs that only wait
 
 
 def test_times_of_the_locks_own_run_on_no_clock_that_is_set() -> None:
     jobs = [(name, step) for name in RWLOCKS for step in ("back realtime", "back monotonic", "back none", "forward")]
     for_each(jobs, lambda job: run("clocks", *job[1].split(), LOCKSWAP_RWLOCK=job[0]), at_once=8)
+
+
+def test_threads_behind_a_hold_that_lasts_sleep() -> None:
+    threads, seconds = 20, 6
+    # Each look by itself costs a wake-up. Two seconds after a wait began there is one at most in six seconds; behind a
+    # hold that a reader's patience can't end there once were 300.
+    mean, most = 3, 7
+
+    def check(variables: dict[str, str]) -> None:
+        for line in run("idle", threads, 2000, seconds, LOCKSWAP_WAIT="park", **variables).splitlines():
+            kind, all_of_them, of_one = line.split()
+            what = f"{variables}, {kind}: {all_of_them} wake-ups of {threads} threads in {seconds} s, {of_one} of one"
+            print(f"        {what}")
+            need(int(all_of_them) <= mean * threads and int(of_one) <= most, what)
+
+    for_each(all_pairs(), check, at_once=12)
 
 
 # --- range locks

@@ -120,6 +120,21 @@ TEST_F(Clocks, CallersTimesMayBeAnything) {
     }
   }
 }
+TEST_F(Clocks, PatienceThatIsLongerForAWhile) {
+  Deadline d = within(nullptr, 20 * kMillisecond);
+  d.longer = 3000 * kMillisecond;
+  const std::uint64_t now = monotonic_ns();
+  EXPECT_GE(due_from_now(d).soon, now + 3000 * kMillisecond);
+  Deadline room{};
+  const Deadline* const at_first = as_at_first(&d, room);
+  ASSERT_EQ(at_first, &room);
+  const std::uint64_t soon = due_from_now(room).soon;
+  EXPECT_LE(soon, monotonic_ns() + 20 * kMillisecond);
+  EXPECT_EQ(as_at_first(&room, d), &room);
+  EXPECT_EQ(as_at_first(nullptr, d), nullptr);
+  d.longer = 3000 * kMillisecond;
+  EXPECT_EQ(within(&d, kMillisecond).longer, kMillisecond);
+}
 
 }  // namespace
 }  // namespace lockswap

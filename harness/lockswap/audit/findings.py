@@ -157,6 +157,14 @@ MEANINGS = {
         "`bravo-pthread` belong to whichever thread comes, and `auto` takes the lock back: take one of these.",
         (RWLOCKS, MUTEXES),
     ),
+    "left_lock_call": Meaning(
+        LOOK,
+        "thread that left a lock function without coming back",
+        "It was cancelled asynchronously there, or a signal handler jumped out of it (siglongjmp). If it waited, locks "
+        "with a queue keep its place, and all others wait for ever. POSIX allows neither; glibc's locks, `auto` and "
+        "`eventual` go on: take one of these, or let the thread be cancelled elsewhere.",
+        (RWLOCKS, MUTEXES),
+    ),
     "real_time_thread": Meaning(
         NOTE,
         "threads with real-time policies",

@@ -39,6 +39,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     const Deadline unpassed = was_passed ? due : P::due(within(deadline, kUnpassed * time));
     std::uint64_t nap = first_nap();
     bool late_phase = false;
+    unsigned looks = 0;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
       const Value urgent = is_urgent() ? kUrgent : 0;
@@ -49,7 +50,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
         return is_fronts(v) || (W::kParks && (v & kFrontSleeps) == 0);
       };
       // As the line does: a woken urgent thread may be stopped, and so may a reader of a phase.
-      const Deadline late = within(deadline, asks && kLooks ? P::take_back() : 0);
+      const Deadline late = within(deadline, asks && kLooks ? look_after(looks) : 0);
       // relaxed: take_as_front acquires.
       const Deadline& until = asks ? late : was_passed ? due : unpassed;
       const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, &until, may_go_on);
@@ -57,6 +58,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
       if (woken) {
         was_passed = true;
         late_phase = false;
+        looks = 0;
         // An urgent one does not nap: others may sleep on, and it says so as it sleeps again.
         if (!W::kParks || asks || leaves != 0) continue;
         // Woken and lost. The time of a front that naps goes on.
@@ -69,6 +71,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
       // Twice: the first may have begun right now.
       if (asks && late_phase) end_phase();
       late_phase = asks;
+      if (asks) ++looks;
       asks = true;
     }
   }
@@ -82,6 +85,16 @@ class EventualFront : protected EventualFlags<P, Layout> {
     W::sleep(calls_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
   }
 
+  // How long a thread sleeps before it looks by itself whether the lock is kept for a thread that
+  // doesn't come. While another thread stays in, looks find nothing, so from the third one on each
+  // sleep is four times as long as the one before, up to kLongestLook. A thread that is stopped
+  // then delays the others for a few times as long as they have waited already.
+  static std::uint64_t look_after(unsigned looks) noexcept {
+    constexpr unsigned kMostFourfold = 3;
+    const unsigned fourfold = looks == 0 ? 0 : std::min(looks - 1, kMostFourfold);
+    return std::min(P::take_back() << 2 * fourfold, kLongestLook);
+  }
+
   // The calling thread has a real-time policy. Asked whenever it is about to sleep.
   static bool is_urgent() noexcept {
     if constexpr (W::kParks) return P::priority_of(P::tid()) != 0;
@@ -92,6 +105,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
   [[gnu::noinline]] bool be_urgent(const Deadline* deadline) noexcept {
     // The release that woke it took kUrgent away, and others may sleep on.
     Value leaves = 0;
+    unsigned looks = 0;
     for (bool late = false;;) {
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
@@ -110,10 +124,11 @@ class EventualFront : protected EventualFlags<P, Layout> {
       }
       const auto may_go_on = [](Value now) { return is_fronts(now) || (now & kUrgent) == 0; };
       // As the line, it looks by itself: another one that was woken may be stopped.
-      const Deadline look = within(deadline, P::take_back());
+      const Deadline look = within(deadline, look_after(looks));
       // relaxed: the compare-exchange that takes the lock acquires.
-      late = !W::sleep(word_, relaxed, 0, kFrontChannel, &look, may_go_on) && deadline != nullptr &&
-             P::passed(*deadline);
+      const bool woken = W::sleep(word_, relaxed, 0, kFrontChannel, &look, may_go_on);
+      late = !woken && deadline != nullptr && P::passed(*deadline);
+      looks = woken ? 0 : looks + 1;
       leaves = kUrgent;
     }
   }
@@ -144,6 +159,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
   static constexpr bool kHasReaders = Layout::kReaders != 0;
   static constexpr bool kLooks = W::kParks || Layout::kPhase != 0;
   static constexpr std::uint64_t kLongestFirstNap = 30'000, kLongestNap = 250'000;  // nanoseconds
+  static constexpr std::uint64_t kLongestLook = 10'000'000'000;
   // Times that a front sleeps for until it asks, where no thread has taken the mutex past it. On a
   // virtual machine a sleep whose timer is due before the next tick was measured to cost 5 us more.
   static constexpr std::uint64_t kUnpassed = 8;

@@ -245,7 +245,6 @@ class EventualLine : protected EventualFront<P, W, Layout> {
 
  private:
   static constexpr std::uint64_t kMostNap = 4;  // times LOCKSWAP_HANDOVER_US
-  static constexpr unsigned kLongestLook = 2;   // P::take_back() so often doubled
 
   // Takes a lock that is kept for another thread, and not busy: it becomes `from`, but held.
   bool take_kept(Value& v, Value from) noexcept {
@@ -258,8 +257,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     bool doubts = false;
     std::uint32_t channel = kLineChannel;
     for (unsigned looks = 0;;) {
-      const Deadline soon = P::due(within(
-          deadline, doubts ? P::take_back() : P::take_back() << std::min(looks, kLongestLook)));
+      const Deadline soon = P::due(within(deadline, Front::look_after(doubts ? 0 : looks)));
       Parked parked;
       do {
         // relaxed: the load below acquires.
@@ -268,7 +266,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       const bool was_called = parked != Parked::timed_out;
       if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_called && deadline != nullptr && P::passed(*deadline)) return leave_line();
-      if (!was_called) ++looks;
+      looks = was_called ? 0 : looks + 1;
       // Before the look: a call after the look changes it, so that the next sleep does not begin.
       // acquire: pairs with call.
       calls = calls_.load(acquire);

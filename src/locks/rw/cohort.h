@@ -109,10 +109,14 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     // which threads are in.
     if (attempt != kWaits) h.state.fetch_add(Writers::kWaiter, relaxed);
     attempt = kWaits;
+    Deadline room{};
     while (W::until(h.state, relaxed, Writers::kSleepers, Writers::kOverChannel, deadline,
                     Writers::nobody_present)) {
       const std::uint32_t token = enter(h);
-      if (token >= kMustWait) continue;
+      if (token >= kMustWait) {
+        deadline = as_at_first(deadline, room);  // another writer
+        continue;
+      }
       attempt = token;
       stop_waiting(h);
       return true;

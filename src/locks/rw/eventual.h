@@ -232,7 +232,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
 
   [[gnu::noinline]] bool sleep_at_gate(std::uint32_t& attempt, const Deadline* deadline) noexcept {
-    const Deadline end = deadline != nullptr ? P::due(*deadline) : kNever;
+    Deadline end = deadline != nullptr ? P::due(*deadline) : kNever, room{};
     bool demands = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
     Deadline first = end;
     if (!demands) {
@@ -257,8 +257,13 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
       // relaxed: the load above acquires.
-      if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called))
+      if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called)) {
+        if (const Deadline* const at_first = as_at_first(deadline, room); at_first != deadline) {
+          deadline = at_first;
+          end = P::due(*deadline);
+        }
         continue;
+      }
       if (demands || (deadline != nullptr && P::passed(*deadline))) break;
       demands = true;
     }

@@ -105,19 +105,24 @@ class Exclusive {
     return false;
   }
   [[gnu::noinline]] bool take_slowly(std::uint32_t hold, const Deadline* deadline) noexcept {
-    Deadline point{};
+    Deadline point{}, room{};
+    const Deadline* until = deadline;
     if (deadline != nullptr && deadline->patience != 0) {
       point = P::due(*deadline);  // one for all rounds
-      deadline = &point;
+      until = &point;
     }
     // relaxed: the compare-exchange acquires.
-    while (W::until(word_, relaxed, kSleepers, kChannel, deadline, nobody)) {
+    while (W::until(word_, relaxed, kSleepers, kChannel, until, nobody)) {
       std::uint32_t v = word_.load(relaxed);
       while (nobody(v)) {
         // With the flag: the release that woke this thread took it away, and others may sleep on.
         const std::uint32_t flag = W::kParks ? kSleepers : 0;
         // acquire: pairs with both releases.
         if (word_.compare_exchange(v, hold | flag, acquire)) return true;
+      }
+      if (const Deadline* const at_first = as_at_first(deadline, room); at_first != deadline) {
+        deadline = at_first;
+        point = P::due(*deadline);
       }
     }
     return false;

@@ -1,0 +1,104 @@
+// What threads do that wait behind a hold which lasts.
+//
+//   idle THREADS SETTLE_ms SECONDS    the main thread holds a mutex, one rwlock for writing and one
+//                                     for reading. THREADS threads wait for the mutex, as many to
+//                                     read and as many to write behind the write hold, as many to
+//                                     write behind the read hold
+//
+// Prints a line for each of the four, once they have slept for the first time and so many
+// milliseconds have passed: how often they fell asleep in the seconds after that, all of them and
+// the one that did so most.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "common.h"
+
+enum { kKinds = 4, kMost = 1000 };
+static const char* const kNames[kKinds] = {"mutex", "read", "write", "write-behind-reader"};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER,
+                        read_held = PTHREAD_RWLOCK_INITIALIZER;
+static atomic_int tids[kKinds][kMost];
+static struct waiter { int kind, number; } waiters[kKinds][kMost];
+
+static void* wait_for_lock(void* p) {
+  const struct waiter* w = p;
+  pthread_rwlock_t* const lock = w->kind == 3 ? &read_held : &written;
+  atomic_store(&tids[w->kind][w->number], gettid());
+  if (w->kind == 0) {
+    NEED(pthread_mutex_lock(&mutex) == 0 && pthread_mutex_unlock(&mutex) == 0);
+  } else {
+    NEED((w->kind == 1 ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock)) == 0);
+    NEED(pthread_rwlock_unlock(lock) == 0);
+  }
+  return NULL;
+}
+
+// Of the thread's status: the number after that word. The state is a letter.
+static long status_of(int tid, const char* word, char* state) {
+  char name[64], text[4096] = "";
+  snprintf(name, sizeof name, "/proc/self/task/%d/status", tid);
+  const int fd = open(name, O_RDONLY | O_CLOEXEC);
+  NEED(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+  close(fd);
+  const char* const is = strstr(text, "\nState:\t");
+  const char* const found = strstr(text, word);
+  NEED(is != NULL && found != NULL);
+  *state = is[8];
+  return strtol(found + strlen(word), NULL, 10);
+}
+static long sleeps_of(int tid) {
+  char state;
+  return status_of(tid, "\nvoluntary_ctxt_switches:\t", &state);
+}
+static void until_asleep(atomic_int* tid) {
+  for (char state = 'R';; sleep_ms(2)) {
+    if (atomic_load(tid) == 0) continue;
+    status_of(*tid, "\nvoluntary_ctxt_switches:\t", &state);
+    if (state == 'S') return;
+  }
+}
+
+int main(int argc, char** argv) {
+  const int threads = argc == 4 ? atoi(argv[1]) : 0;
+  if (threads < 1 || threads > kMost) {
+    fprintf(stderr, "usage: idle THREADS SETTLE_ms SECONDS\n");
+    return 2;
+  }
+  static pthread_t all[kKinds][kMost];
+  static long before[kKinds][kMost];
+  NEED(pthread_mutex_lock(&mutex) == 0 && pthread_rwlock_wrlock(&written) == 0);
+  NEED(pthread_rwlock_rdlock(&read_held) == 0);
+  for (int k = 0; k < kKinds; ++k) {
+    for (int i = 0; i < threads; ++i) {
+      waiters[k][i] = (struct waiter){k, i};
+      all[k][i] = start_thread(wait_for_lock, &waiters[k][i]);
+    }
+  }
+  for (int k = 0; k < kKinds; ++k)
+    for (int i = 0; i < threads; ++i)
+      until_asleep(&tids[k][i]);
+  sleep_ms(atol(argv[2]));
+  for (int k = 0; k < kKinds; ++k)
+    for (int i = 0; i < threads; ++i)
+      before[k][i] = sleeps_of(tids[k][i]);
+  sleep_ms(1000 * atol(argv[3]));
+  for (int k = 0; k < kKinds; ++k) {
+    long sum = 0, most = 0;
+    for (int i = 0; i < threads; ++i) {
+      const long sleeps = sleeps_of(tids[k][i]) - before[k][i];
+      sum += sleeps;
+      if (sleeps > most) most = sleeps;
+    }
+    printf("%s %ld %ld\n", kNames[k], sum, most);
+  }
+  NEED(pthread_rwlock_unlock(&read_held) == 0 && pthread_rwlock_unlock(&written) == 0);
+  NEED(pthread_mutex_unlock(&mutex) == 0);
+  for (int k = 0; k < kKinds; ++k)
+    for (int i = 0; i < threads; ++i)
+      NEED(pthread_join(all[k][i], NULL) == 0);
+  return 0;
+}
