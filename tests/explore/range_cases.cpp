@@ -260,7 +260,7 @@ class Builder {
       add_all(name + '/' + wait, locks, kSegments, kManySegments);
     }
   }
-  std::vector<Case> take() { return std::move(cases_); }
+  Cases take() { return std::move(cases_); }
 
  private:
   template <int kSwitches = kWalk.preemptions, class... Tables>
@@ -283,12 +283,12 @@ class Builder {
     c.other = [&lock, threads = s.threads] { return range_scenario(lock, threads); };
     cases_.push_back(std::move(c));
   }
-  std::vector<Case> cases_;
+  Cases cases_;
 };
 
 }  // namespace
 
-std::vector<Case> range_cases() {
+Cases range_cases() {
   Builder b;
 #define RANGE_LOCK(name, Class, header) \
   b.add<Class, Spin>(name, "spin");     \
