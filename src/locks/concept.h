@@ -45,6 +45,8 @@ concept LockCore = requires(Core& core, const Core& glimpse, bool held) {
   { glimpse.needs_no_repair(held) } -> std::same_as<bool>;
   // At the same moment, by one thread: drops all threads that waited, and the holder unless it is
   // to stay. Read holds stay. Holds may end meanwhile, and the process may fork again at each step.
+  // So a word that a release changes is repaired by an update of it: what was loaded before, and is
+  // stored after the release, would bring the hold back.
   core.repair_after_fork(held);
 };
 

@@ -448,8 +448,7 @@ const Script kSmallLargeForks[] = {
 };
 
 template <class M, template <class> class Design>
-void add_case(std::vector<Case>& cases, const char* design, const Script& s,
-              Extra extra = Extra::none) {
+void add_case(Cases& cases, const char* design, const Script& s, Extra extra = Extra::none) {
   Case c;
   c.name = std::string("address-space/") + design + '/' + s.name;
   c.threads = s.threads;
@@ -468,7 +467,7 @@ void add_case(std::vector<Case>& cases, const char* design, const Script& s,
 }
 
 template <template <class> class Design>
-void add_design(std::vector<Case>& cases, const char* design) {
+void add_design(Cases& cases, const char* design) {
   using Wide = ToyMachine<3>;
   for (const Script& s : kScripts)
     add_case<ToyMachine<2>, Design>(cases, design, s);
@@ -500,7 +499,7 @@ void add_design(std::vector<Case>& cases, const char* design) {
 
 }  // namespace
 
-void add_address_space_cases(std::vector<Case>& cases) {
+void add_address_space_cases(Cases& cases) {
 #define DESIGN(name, Class) add_design<Class>(cases, name);
 #include "address_space/designs.def"
 #undef DESIGN

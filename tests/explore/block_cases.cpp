@@ -141,7 +141,7 @@ const Script kScripts[] = {
 };
 }  // namespace
 
-void add_block_cases(std::vector<Case>& cases) {
+void add_block_cases(Cases& cases) {
   for (const Script& s : kScripts) {
     Case c;
     c.name = std::string("blocks/") + s.name;

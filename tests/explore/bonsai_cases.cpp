@@ -341,7 +341,7 @@ const Script kOrdered[] = {
 };
 
 template <copies kCopies, bool kAsymmetric, std::size_t kN>
-void add_table(std::vector<Case>& cases, const char* form, const Script (&table)[kN]) {
+void add_table(Cases& cases, const char* form, const Script (&table)[kN]) {
   for (const Script& s : table) {
     Case c;
     c.name = std::string("bonsai/") + form + '/' + s.name;
@@ -355,7 +355,7 @@ void add_table(std::vector<Case>& cases, const char* form, const Script (&table)
 
 }  // namespace
 
-void add_bonsai_cases(std::vector<Case>& cases) {
+void add_bonsai_cases(Cases& cases) {
   add_table<copies::path, true>(cases, "path", kExact);
   add_table<copies::path, true>(cases, "path", kOrdered);
   add_table<copies::rotations, true>(cases, "rotations", kExact);

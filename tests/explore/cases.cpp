@@ -7,21 +7,21 @@
 namespace lockswap::explore {
 
 namespace rw {
-#define RW_LOCK(name, Class, header, words) void add_##Class(std::vector<Case>& cases);
+#define RW_LOCK(name, Class, header, words) void add_##Class(Cases& cases);
 #include "registry/rw_list.def"
 #undef RW_LOCK
 }  // namespace rw
 
 namespace mutex {
-#define MUTEX(name, Class, header, words) void add_##Class(std::vector<Case>& cases);
+#define MUTEX(name, Class, header, words) void add_##Class(Cases& cases);
 #define MUTEX_NAME(name, Class, header, words, info)
 #include "registry/mutex_list.def"
 #undef MUTEX
 #undef MUTEX_NAME
 }  // namespace mutex
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
+Cases all_cases() {
+  Cases cases;
 #define RW_LOCK(name, Class, header, words) rw::add_##Class(cases);
 #include "registry/rw_list.def"
 #undef RW_LOCK

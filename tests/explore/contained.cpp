@@ -18,7 +18,7 @@ std::string source_of(const std::string& name) { return name.substr(0, name.rfin
 
 }  // namespace
 
-void mark_contained(std::vector<Case>& cases) {
+void mark_contained(Cases& cases) {
   std::map<std::pair<std::string, std::vector<std::string>>, std::vector<Case*>> alike;
   for (Case& c : cases) {
     if (!c.sampled && !c.threads.empty()) alike[{source_of(c.name), c.threads}].push_back(&c);

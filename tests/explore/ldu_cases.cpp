@@ -454,7 +454,7 @@ const Script kFewRows[] = {
 };
 
 template <class Set, class P, bool kIsOneState, std::size_t kN>
-void add_table(std::vector<Case>& cases, const char* form, const Script (&table)[kN]) {
+void add_table(Cases& cases, const char* form, const Script (&table)[kN]) {
   for (const Script& s : table) {
     Case c;
     c.name = std::string("ldu/") + form + '/' + s.name;
@@ -468,7 +468,7 @@ void add_table(std::vector<Case>& cases, const char* form, const Script (&table)
 
 }  // namespace
 
-void add_ldu_cases(std::vector<Case>& cases) {
+void add_ldu_cases(Cases& cases) {
   using P = LduMachine<3>;
   using Shares = ldu<Bits<P>, Shared, P>;
   add_table<Shares, P, false>(cases, "logs", kScripts);

@@ -1,7 +1,6 @@
 // lockswap-explore: runs the shipped locks through every interleaving and reordering within bounds.
 #include <cstdio>
 #include <string>
-#include <vector>
 
 #include "cases.h"
 #include "mutate.h"
@@ -9,7 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace lockswap::explore;
-  const std::vector<Case> cases = all_cases();
+  const Cases cases = all_cases();
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "list") {
     const bool quick = argc > 2 && std::string(argv[2]) == "--quick";

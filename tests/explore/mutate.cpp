@@ -103,7 +103,7 @@ Options parse_options(int argc, char** argv) {
   return o;
 }
 
-const Case* find(const std::vector<Case>& cases, const std::string& name) {
+const Case* find(const Cases& cases, const std::string& name) {
   for (const Case& c : cases) {
     if (c.name == name) return &c;
   }
@@ -112,7 +112,7 @@ const Case* find(const std::vector<Case>& cases, const std::string& name) {
 
 // --- seeded faults
 
-int run_seeded(const std::vector<Case>& cases, const Options& options) {
+int run_seeded(const Cases& cases, const Options& options) {
   int missed = 0, ran = 0;
   for (const SeededFault& f : seeded_faults()) {
     const Case* c = find(cases, f.found_by);
@@ -303,7 +303,7 @@ Count weaken(const Place& p, KnownSurvivors& known, const Options& options, std:
   return count;
 }
 
-int weaken_each(const std::vector<Case>& cases, const Options& options) {
+int weaken_each(const Cases& cases, const Options& options) {
   std::vector<const Case*> taken;
   for (const Case& c : cases) {
     if (options.takes(c) && !c.sampled) taken.push_back(&c);
@@ -346,7 +346,7 @@ int weaken_each(const std::vector<Case>& cases, const Options& options) {
 
 }  // namespace
 
-int mutate(const std::vector<Case>& cases, int argc, char** argv) {
+int mutate(const Cases& cases, int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   return options.seeded ? run_seeded(cases, options) : weaken_each(cases, options);
 }

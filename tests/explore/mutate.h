@@ -1,8 +1,6 @@
 // lockswap-explore mutate: plants the seeded faults, or weakens each memory order in turn.
 #pragma once
 
-#include <vector>
-
 #include "script.h"
 
 namespace lockswap::explore {
@@ -10,6 +8,6 @@ namespace lockswap::explore {
 extern const char* const kMutateUsage;
 
 // argv as main got it; returns the exit status.
-int mutate(const std::vector<Case>& cases, int argc, char** argv);
+int mutate(const Cases& cases, int argc, char** argv);
 
 }  // namespace lockswap::explore

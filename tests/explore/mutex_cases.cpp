@@ -228,7 +228,7 @@ void MutexBuilder::add_conds(const std::string& name, LockUnderTest& mutex, Lock
 
 namespace lockswap::explore {
 
-void add_cond_cases(std::vector<Case>& cases) {
+void add_cond_cases(Cases& cases) {
   static BargingMutex barging, second(1);
   mutex::MutexBuilder(cases).add_conds("cond/barging/park", barging, second);
 }

@@ -81,7 +81,7 @@ constexpr int kWoundBits[] = {24, 28, 30, 31, 32};
 
 class MutexBuilder {
  public:
-  explicit MutexBuilder(std::vector<Case>& cases) : cases_(cases) {}
+  explicit MutexBuilder(Cases& cases) : cases_(cases) {}
 
   // A line of mutex_list.def; of yield, see RwBuilder::add_line.
   template <template <class, class> class Core, ListWords kWords>
@@ -252,7 +252,7 @@ class MutexBuilder {
 
   Case& add_case(const std::string& lock_name, LockUnderTest* lock, const MutexScript& s);
 
-  std::vector<Case>& cases_;
+  Cases& cases_;
 };
 
 }  // namespace lockswap::explore::mutex

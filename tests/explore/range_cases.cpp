@@ -289,7 +289,7 @@ class Builder {
       add_all(name + '/' + wait, locks, kSegments, kManySegments);
     }
   }
-  std::vector<Case> take() { return std::move(cases_); }
+  Cases take() { return std::move(cases_); }
 
  private:
   template <int kSwitches = kWalk.preemptions, class... Tables>
@@ -314,13 +314,13 @@ class Builder {
     };
     cases_.push_back(std::move(c));
   }
-  std::vector<Case> cases_;
+  Cases cases_;
   bool gates_open_ = false;
 };
 
 }  // namespace
 
-std::vector<Case> range_cases() {
+Cases range_cases() {
   Builder b;
 #define RANGE_LOCK(name, Class, header) \
   b.add<Class, Spin>(name, "spin");     \

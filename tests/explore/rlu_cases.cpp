@@ -480,7 +480,7 @@ const Script kScripts[] = {
 
 }  // namespace
 
-void add_rlu_cases(std::vector<Case>& cases) {
+void add_rlu_cases(Cases& cases) {
   for (const Script& s : kScripts) {
     Case c;
     c.name = std::string("rlu-log/") + s.name;

@@ -144,7 +144,7 @@ bool has_same_states(const Case& c, const Bounds& bounds, const Limits& limits, 
 
 }  // namespace
 
-int run(const std::vector<Case>& cases, int argc, char** argv) {
+int run(const Cases& cases, int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   int failed = 0, unfinished = 0, ran = 0;
   std::uint64_t executions = 0, cut_short = 0;
@@ -206,7 +206,7 @@ int run(const std::vector<Case>& cases, int argc, char** argv) {
   return failed == 0 ? 0 : 1;
 }
 
-int replay(const std::vector<Case>& cases, int argc, char** argv) {
+int replay(const Cases& cases, int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   if (options.words.size() != 3) bad_usage("replay takes a case, bounds and choices");
   const std::string& name = options.words[0];

@@ -1,8 +1,6 @@
 // lockswap-explore run and replay.
 #pragma once
 
-#include <vector>
-
 #include "script.h"
 
 namespace lockswap::explore {
@@ -10,7 +8,7 @@ namespace lockswap::explore {
 extern const char* const kRunUsage;
 
 // argv as main got it; each returns the exit status.
-int run(const std::vector<Case>& cases, int argc, char** argv);
-int replay(const std::vector<Case>& cases, int argc, char** argv);
+int run(const Cases& cases, int argc, char** argv);
+int replay(const Cases& cases, int argc, char** argv);
 
 }  // namespace lockswap::explore

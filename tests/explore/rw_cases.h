@@ -77,7 +77,7 @@ class RwBuilder {
     }
   }
 
-  std::vector<Case> take() { return std::move(cases_); }
+  Cases take() { return std::move(cases_); }
 
  private:
   // A lock, and the same under BRAVO. Name: lock/wait policy.
@@ -446,7 +446,7 @@ class RwBuilder {
     return c;
   }
 
-  std::vector<Case> cases_;
+  Cases cases_;
   bool is_large_ = false;    // its state is a block beside it
   bool has_tokens_ = false;  // its reads have tokens
   bool is_asym_ = false;     // its fast readers have rows, not slots

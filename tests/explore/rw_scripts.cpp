@@ -169,6 +169,8 @@ const Scripts kFork = {
     // Threads of the child come to the lock at once.
     {"fork-crowd-w", {"W fork u W u", "R u | W u R u", "W u | R u"}, &kNoStale},
     {"fork-crowd-r", {"R fork u", "W u | tryW u tryR u", "R u | tryR u"}},
+    // One of them repairs it while a hold from before the fork ends.
+    {"fork-repair-r", {"R +1 ?2 fork u", "?1 +2 W u | tryW u tryR u"}},
     {"fork-crowd", {"fork", "W u | tryW u", "R u | tryW u tryR u"}},
     // While the child's threads repair the lock, it forks again.
     {"fork-again", {"fork fork tryW u tryR u", "R u | tryR u", "W u | tryW u"}},

@@ -34,6 +34,7 @@
 //   word=0 word!     an acquisition that must succeed; one that must not
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -80,6 +81,8 @@ struct Case {
 
   Scenario scenario() const;
 };
+// A reference to a case stays valid while others are added behind it.
+using Cases = std::deque<Case>;
 
 // Small enough that its scan is short, large enough for four readers with a slot each.
 inline constexpr int kTableSlots = 4;

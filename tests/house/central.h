@@ -94,8 +94,8 @@ class Central {
     return (v & kSleepers) == 0 && no_writer(v) == !written;
   }
   void repair_after_fork(bool written) noexcept {
-    const std::uint32_t readers = word_.load(relaxed) & ~(kSleepers | kWriter);
-    word_.store(readers | (written ? kWriter : 0), relaxed);
+    // One update: read holds may end meanwhile, and a store would bring them back.
+    word_.fetch_and(written ? ~kSleepers : ~(kSleepers | kWriter), relaxed);
   }
 
  private:

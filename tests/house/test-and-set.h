@@ -60,7 +60,8 @@ class TestAndSet {
   bool needs_no_repair(bool held) const noexcept {
     return word_.load(relaxed) == (held ? kHeld : 0);
   }
-  void repair_after_fork(bool held) noexcept { word_.store(held ? kHeld : 0, relaxed); }
+  // One update: a store would bring back a hold that ends meanwhile.
+  void repair_after_fork(bool held) noexcept { word_.fetch_and(held ? kHeld : 0, relaxed); }
 
  private:
   static constexpr std::uint32_t kHeld = 1;

@@ -84,8 +84,8 @@ class Exclusive {
     return (v & kSleepers) == 0 && ((v & kWriter) != 0) == written;
   }
   void repair_after_fork(bool written) noexcept {
-    const std::uint32_t readers = word_.load(relaxed) & ~(kSleepers | kWriter);
-    word_.store(readers | (written ? kWriter : 0), relaxed);
+    // One update: read holds may end meanwhile, and a store would bring them back.
+    word_.fetch_and(written ? ~kSleepers : ~(kSleepers | kWriter), relaxed);
   }
 
  private:
