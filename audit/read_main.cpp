@@ -1,39 +1,28 @@
 // lockswap-audit-read FILE...: prints the records that audited processes left, as JSON on stdout.
-// Exit status 2 if a file is no record of this version.
+// Exit status 2 if a file is no record of this version or the one before.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
 #include "audit/record.h"
+#include "profile/json.h"
 
 namespace {
 
 using namespace lockswap::audit;
 using lockswap::relaxed;
+using lockswap::profile::put_json_string;
 
 unsigned long long number(const Word& w) { return w.load(relaxed); }
-
-void string(const char* s) {
-  std::putchar('"');
-  for (; *s != 0; ++s) {
-    const auto c = static_cast<unsigned char>(*s);
-    if (c == '"' || c == '\\') std::putchar('\\');
-    if (c < 0x20) {
-      std::printf("\\u%04x", c);
-    } else {
-      std::putchar(c);
-    }
-  }
-  std::putchar('"');
-}
 
 void place(const Place& p) {
   std::printf("{\"address\":\"0x%llx\",\"offset\":%llu,\"file\":",
               static_cast<unsigned long long>(p.address),
               static_cast<unsigned long long>(p.offset));
-  string(p.file);
+  put_json_string(p.file);
   std::printf("}");
 }
 
@@ -50,7 +39,11 @@ void modules(const Record& r) {
   for (std::size_t i = 0; i < count; ++i) {
     const Module& m = r.module[i];
     std::printf("%s{\"path\":", i == 0 ? "" : ",");
-    string(m.path[0] == 0 ? r.exe : m.path);
+    if (m.path[0] != 0) {
+      put_json_string(m.path);
+    } else {
+      put_json_string(r.exe);
+    }
     std::printf(",\"build_id\":\"");
     for (std::size_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
       std::printf("%02x", m.build_id[b]);
@@ -166,9 +159,9 @@ void findings(const Record& r) {
 void process(const Record& r) {
   std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
               r.ended.load(relaxed) != 0 ? "true" : "false");
-  string(r.program);
+  put_json_string(r.program);
   std::printf(",\"exe\":");
-  string(r.exe);
+  put_json_string(r.exe);
   std::printf(",\n\"most_rwlocks_held\":%llu,\"most_mutexes_held\":%llu",
               number(r.most_rwlocks_held), number(r.most_mutexes_held));
   std::printf(",\"longest_read_ns\":%llu,\"longest_write_ns\":%llu,\n\"counts\":{",
@@ -182,15 +175,65 @@ void process(const Record& r) {
   std::printf("]}");
 }
 
+// What names something that isn't there becomes what says that it is not known: the file may be
+// damaged, or its writer was killed in the midst of a change.
+void drop_dangling(Record& r) {
+  const auto modules = std::min<std::size_t>(r.modules.load(relaxed), kModules);
+  const auto stacks = std::min<std::size_t>(r.stacks.load(relaxed), kStacks);
+  const auto mend_frame = [=](Frame& f) {
+    if (f >> kModuleShift >= modules) f |= Frame{0xffff} << kModuleShift;
+  };
+  const auto mend_stack = [=](std::uint32_t& s) {
+    if (s > stacks) s = 0;
+  };
+  for (RecordedStack& stack : r.stack) {
+    for (Frame& f : stack.frame)
+      mend_frame(f);
+  }
+  for (FindingRecord& finding : r.findings) {
+    for (Example& e : finding.example) {
+      mend_stack(e.stack);
+      mend_stack(e.other_stack);
+    }
+  }
+  for (auto& circles : r.circle) {
+    for (Circle& circle : circles) {
+      for (Part& p : circle.part) {
+        mend_frame(p.held_object);
+        mend_frame(p.asked_object);
+        mend_stack(p.held_stack);
+        mend_stack(p.asked_stack);
+      }
+    }
+  }
+}
+
+// The one before this one did not have the finding `unknown_layout`.
+constexpr std::uint32_t kSchemaBefore = 4;
+constexpr std::size_t kSizeBefore = sizeof(Record) - sizeof(FindingRecord);
+static_assert(kSchema == kSchemaBefore + 1);
+
+void convert_from_before(Record& r) {
+  auto* const bytes = reinterpret_cast<char*>(&r);
+  const auto added = static_cast<std::size_t>(Finding::unknown_layout);
+  const std::size_t at = offsetof(Record, findings) + added * sizeof(FindingRecord);
+  std::memmove(bytes + at + sizeof(FindingRecord), bytes + at, kSizeBefore - at);
+  std::memset(bytes + at, 0, sizeof(FindingRecord));
+}
+
 // The record of a process that may still run.
 bool read(const char* path, Record& into) {
   std::FILE* file = std::fopen(path, "rb");
   if (file == nullptr) return false;
   const std::size_t n = std::fread(static_cast<void*>(&into), 1, sizeof into, file);
   std::fclose(file);
-  into.program[sizeof into.program - 1] = into.exe[sizeof into.exe - 1] = 0;
-  return n == sizeof into && into.magic == kMagic && into.schema == kSchema &&
-         into.size == sizeof into;
+  const bool is_of_before = into.schema == kSchemaBefore;
+  const std::size_t size = is_of_before ? kSizeBefore : sizeof into;
+  if (n != size || into.magic != kMagic || into.size != size) return false;
+  if (!is_of_before && into.schema != kSchema) return false;
+  if (is_of_before) convert_from_before(into);
+  drop_dangling(into);
+  return true;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ profile::Loaded loaded_at(const void* address) noexcept {
   return {.object = m.object,
           .base = m.object->l_addr,
           .begin = m.begin,
+          .end = m.end,
           .path = m.path(),
           .unwinding = m.unwinding};
 }
@@ -33,6 +34,7 @@ profile::BuildId build_id_of(const profile::Loaded& module) noexcept {
       const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
       const char* const name = at + sizeof *note;
       const char* const bytes = name + padded(note->n_namesz);
+      if (bytes > end || note->n_descsz > static_cast<std::size_t>(end - bytes)) break;
       if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof ELF_NOTE_GNU &&
           std::memcmp(name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
         return {bytes, note->n_descsz};

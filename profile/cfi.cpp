@@ -1,6 +1,7 @@
 // No table is built and no lock taken: the search goes through .eh_frame_hdr, which linkers sort.
 #include "profile/cfi.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -9,13 +10,39 @@ namespace {
 
 using Byte = const std::uint8_t*;
 
-template <class T>
-T fetch(std::uint64_t address) noexcept {
-  T value{};
-  constexpr std::uint64_t kNoPage = 4096;  // nothing is mapped below
-  if (address < kNoPage) return value;
-  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-  return value;
+// Callers lie above, on a stack of some megabytes; a handler may have a stack of its own.
+constexpr std::uint64_t kFar = std::uint64_t{64} << 20;
+
+// Memory that may be read.
+struct Extent {
+  std::uint64_t begin, end;
+
+  bool has(std::uint64_t address, std::uint64_t bytes) const noexcept {
+    return address >= begin && address <= end && end - address >= bytes;
+  }
+  // Returns false if the value lies elsewhere; it is 0 then.
+  template <class T>
+  bool read(std::uint64_t address, T& value) const noexcept {
+    value = {};
+    if (!has(address, sizeof value)) return false;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    return true;
+  }
+};
+
+Byte bytes_at(std::uint64_t address) noexcept { return reinterpret_cast<Byte>(address); }
+
+Extent tables_of(const Loaded& module) noexcept { return {module.begin, module.end}; }
+
+// A function that calls none may have saved registers below.
+Extent stack_of(const Frame& frame) noexcept {
+  constexpr std::uint64_t kRedZone = 128;
+  const std::uint64_t pointer = frame.reg[kStackRegister];
+  if (pointer < kRedZone || pointer > ~kFar) return {0, 0};
+  const std::uint64_t end = pointer + kFar;
+  if (frame.stack_end == 0) return {pointer - kRedZone, end};
+  if (pointer >= frame.stack_end) return {0, 0};
+  return {pointer - kRedZone, std::min(end, frame.stack_end)};
 }
 
 // Reads the encodings of the format. After an error the rest is zeroes.
@@ -62,7 +89,8 @@ class Stream {
     return static_cast<std::int64_t>(value);
   }
   // DW_EH_PE_*: the format in the lower four bits, what it is relative to above.
-  std::uint64_t pointer(std::uint8_t encoding, std::uint64_t data_base) noexcept {
+  std::uint64_t pointer(std::uint8_t encoding, std::uint64_t data_base,
+                        const Extent& tables) noexcept {
     const auto here = reinterpret_cast<std::uint64_t>(at_);
     std::uint64_t value = 0;
     switch (encoding & 0x0f) {
@@ -104,7 +132,10 @@ class Stream {
       default:
         break;
     }
-    return (encoding & 0x80) != 0 ? fetch<std::uint64_t>(value) : value;
+    if ((encoding & 0x80) == 0) return value;
+    std::uint64_t at_it = 0;
+    tables.read(value, at_it);
+    return at_it;
   }
 
  private:
@@ -133,6 +164,7 @@ struct Row {
 };
 
 struct Description {
+  Extent tables{};
   std::uint64_t begin = 0, end = 0;
   Byte initial = nullptr, initial_end = nullptr;
   Byte own = nullptr, own_end = nullptr;
@@ -144,22 +176,25 @@ struct Description {
 };
 
 // A length and what it is the length of; false: neither CIE nor FDE.
-bool open(Byte at, Byte& body, Byte& end) noexcept {
-  const auto length = fetch<std::uint32_t>(reinterpret_cast<std::uint64_t>(at));
+bool open(std::uint64_t at, const Extent& tables, Byte& body, Byte& end) noexcept {
+  std::uint32_t length = 0;
+  if (!tables.read(at, length) || !tables.has(at + 4, length)) return false;
   if (length == 0 || length >= 0xfffffff0u) return false;  // the end; 64-bit ones nobody writes
-  body = at + 4;
+  body = bytes_at(at + 4);
   end = body + length;
   return true;
 }
 
-bool read_common(Byte at, Description& d) noexcept {
+bool read_common(std::uint64_t at, Description& d) noexcept {
   Byte body = nullptr, end = nullptr;
-  if (!open(at, body, end)) return false;
+  if (!open(at, d.tables, body, end)) return false;
   Stream in(body, end);
   if (in.get<std::uint32_t>() != 0) return false;
   const auto version = in.get<std::uint8_t>();
   const char* augmentation = reinterpret_cast<const char*>(in.at());
-  in.skip(std::strlen(augmentation) + 1);
+  const auto length = strnlen(augmentation, static_cast<std::size_t>(end - in.at()));
+  in.skip(length + 1);
+  if (!in.more()) return false;
   if (version == 4) in.skip(2);
   d.code_unit = in.uleb();
   d.data_unit = in.sleb();
@@ -173,7 +208,7 @@ bool read_common(Byte at, Description& d) noexcept {
         d.encoding = data.get<std::uint8_t>();
       } else if (*c == 'P') {
         const auto encoding = data.get<std::uint8_t>();
-        data.pointer(encoding & 0x7f, 0);
+        data.pointer(encoding & 0x7f, 0, d.tables);
       } else if (*c == 'L') {
         data.skip(1);
       } else if (*c == 'S') {
@@ -192,32 +227,40 @@ bool read_common(Byte at, Description& d) noexcept {
 
 // The description of the function that `pc` lies in.
 bool find(const Loaded& module, std::uint64_t pc, Description& d) noexcept {
-  const auto* header = static_cast<Byte>(module.unwinding);
-  if (header == nullptr || header[0] != 1) return false;
-  const auto base = reinterpret_cast<std::uint64_t>(header);
-  Stream in(header + 4, header + 24);
-  in.pointer(header[1], base);  // .eh_frame
-  const std::uint64_t count = in.pointer(header[2], base);
+  d.tables = tables_of(module);
+  const auto base = reinterpret_cast<std::uint64_t>(module.unwinding);
+  constexpr std::uint64_t kMostOfHeader = 24;
+  struct Header {
+    std::uint8_t version, tables, count, table;  // encodings, but for the first
+  } header{};
+  if (!d.tables.read(base, header) || header.version != 1) return false;
+  const std::uint64_t behind = std::min(base + kMostOfHeader, d.tables.end);
+  Stream in(bytes_at(base + sizeof header), bytes_at(behind));
+  in.pointer(header.tables, base, d.tables);  // .eh_frame
+  const std::uint64_t count = in.pointer(header.count, base, d.tables);
   constexpr std::uint8_t kRelativeInts = 0x3b;  // to the header, as all linkers write
-  if (header[3] != kRelativeInts || count == 0) return false;
+  if (header.table != kRelativeInts || count == 0) return false;
   struct Entry {
     std::int32_t pc, description;
   };
   const auto table = reinterpret_cast<std::uint64_t>(in.at());
+  if (count > (d.tables.end - table) / sizeof(Entry)) return false;
+  Entry entry{};
   std::uint64_t low = 0, high = count;  // the entry is in [low, high)
   while (high - low > 1) {
     const std::uint64_t middle = low + (high - low) / 2;
-    const std::int64_t starts = fetch<Entry>(table + middle * sizeof(Entry)).pc;
-    (base + static_cast<std::uint64_t>(starts) <= pc ? low : high) = middle;
+    if (!d.tables.read(table + middle * sizeof(Entry), entry)) return false;
+    (base + static_cast<std::uint64_t>(std::int64_t{entry.pc}) <= pc ? low : high) = middle;
   }
-  const std::int64_t where = fetch<Entry>(table + low * sizeof(Entry)).description;
+  if (!d.tables.read(table + low * sizeof(Entry), entry)) return false;
+  const std::uint64_t at = base + static_cast<std::uint64_t>(std::int64_t{entry.description});
   Byte body = nullptr, end = nullptr;
-  if (!open(header + where, body, end)) return false;
+  if (!open(at, d.tables, body, end)) return false;
   Stream fde(body, end);
   const auto back = fde.get<std::uint32_t>();
-  if (back == 0 || !read_common(body - back, d)) return false;
-  d.begin = fde.pointer(d.encoding, base);
-  d.end = d.begin + fde.pointer(d.encoding & 0x0f, base);
+  if (back == 0 || !read_common(at + 4 - back, d)) return false;
+  d.begin = fde.pointer(d.encoding, base, d.tables);
+  d.end = d.begin + fde.pointer(d.encoding & 0x0f, base, d.tables);
   if (pc < d.begin || pc >= d.end) return false;
   fde.skip(fde.uleb());  // augmentation data: all CIEs of today have "z"
   d.own = fde.at();
@@ -250,8 +293,12 @@ class Interpreter {
   static void set(Row& row, std::uint64_t reg, Rule::How how, std::int64_t value) noexcept {
     if (reg < kRegisters) row.rule[reg] = {how, value};
   }
+  // Unsigned, since a damaged table may make it wrap.
   std::int64_t unit(std::uint64_t n) const noexcept {
-    return static_cast<std::int64_t>(n) * d_.data_unit;
+    return static_cast<std::int64_t>(n * static_cast<std::uint64_t>(d_.data_unit));
+  }
+  std::int64_t signed_unit(Stream& in) const noexcept {
+    return unit(static_cast<std::uint64_t>(in.sleb()));
   }
   void advance(std::uint64_t n) noexcept { at_ += n * d_.code_unit; }
   static std::int64_t block(Stream& in) noexcept {
@@ -285,7 +332,7 @@ class Interpreter {
       case 0x00:  // nop
         return true;
       case 0x01:  // set_loc
-        at_ = in.pointer(d_.encoding, 0);
+        at_ = in.pointer(d_.encoding, 0, d_.tables);
         return true;
       case 0x02:
         advance(in.get<std::uint8_t>());
@@ -343,15 +390,15 @@ class Interpreter {
         return true;
       case 0x11:
         reg = in.uleb();
-        set(row, reg, Rule::at_offset, in.sleb() * d_.data_unit);
+        set(row, reg, Rule::at_offset, signed_unit(in));
         return true;
       case 0x12:
         row.cfa_register = static_cast<std::uint32_t>(in.uleb());
-        row.cfa_offset = in.sleb() * d_.data_unit;
+        row.cfa_offset = signed_unit(in);
         row.cfa_expression = 0;
         return true;
       case 0x13:
-        row.cfa_offset = in.sleb() * d_.data_unit;
+        row.cfa_offset = signed_unit(in);
         return true;
       case 0x14:
         reg = in.uleb();
@@ -359,7 +406,7 @@ class Interpreter {
         return true;
       case 0x15:
         reg = in.uleb();
-        set(row, reg, Rule::offset, in.sleb() * d_.data_unit);
+        set(row, reg, Rule::offset, signed_unit(in));
         return true;
       case 0x16:
         reg = in.uleb();
@@ -373,7 +420,7 @@ class Interpreter {
         return true;
       case 0x2f:
         reg = in.uleb();
-        set(row, reg, Rule::at_offset, -unit(in.uleb()));
+        set(row, reg, Rule::at_offset, unit(0 - in.uleb()));
         return true;
       default:
         return false;
@@ -390,10 +437,13 @@ class Interpreter {
 
 // The operations that compilers and libc write: procedure linkage tables, signal frames, functions
 // that align their stack. `first` is on the stack at the beginning.
-bool evaluate(std::uint64_t block, const Frame& frame, std::uint64_t first,
+bool evaluate(std::uint64_t block, const Description& d, const Frame& frame, std::uint64_t first,
               std::uint64_t& result) noexcept {
-  Stream sized(reinterpret_cast<Byte>(block), reinterpret_cast<Byte>(block) + 16);
+  if (!d.tables.has(block, 1)) return false;
+  const Extent stack_memory = stack_of(frame);
+  Stream sized(bytes_at(block), bytes_at(d.tables.end));
   const std::uint64_t size = sized.uleb();
+  if (!d.tables.has(reinterpret_cast<std::uint64_t>(sized.at()), size)) return false;
   Stream in(sized.at(), sized.at() + size);
   constexpr int kDepth = 16;
   std::uint64_t stack[kDepth] = {first};
@@ -415,7 +465,7 @@ bool evaluate(std::uint64_t block, const Frame& frame, std::uint64_t first,
     } else {
       switch (code) {
         case 0x06:
-          stack[top] = fetch<std::uint64_t>(stack[top]);
+          good = stack_memory.read(stack[top], stack[top]);
           break;
         case 0x08:
           good = push(in.get<std::uint8_t>());
@@ -474,8 +524,8 @@ std::uint64_t stripped(std::uint64_t pc) noexcept {
 #endif
 }
 
-bool apply(const Rule& rule, std::uint32_t reg, const Frame& before, std::uint64_t cfa,
-           std::uint64_t& value, std::uint64_t& at) noexcept {
+bool apply(const Rule& rule, std::uint32_t reg, const Description& d, const Frame& before,
+           std::uint64_t cfa, std::uint64_t& value, std::uint64_t& at) noexcept {
   at = 0;
   switch (rule.how) {
     case Rule::same:
@@ -493,13 +543,12 @@ bool apply(const Rule& rule, std::uint32_t reg, const Frame& before, std::uint64
       value = before.reg[rule.value];
       return true;
     case Rule::expression:
-      return evaluate(static_cast<std::uint64_t>(rule.value), before, cfa, value);
+      return evaluate(static_cast<std::uint64_t>(rule.value), d, before, cfa, value);
     case Rule::at_expression:
-      if (!evaluate(static_cast<std::uint64_t>(rule.value), before, cfa, at)) return false;
+      if (!evaluate(static_cast<std::uint64_t>(rule.value), d, before, cfa, at)) return false;
       break;
   }
-  value = fetch<std::uint64_t>(at);
-  return true;
+  return stack_of(before).read(at, value);
 }
 
 }  // namespace
@@ -514,25 +563,24 @@ bool step(Frame& frame, const Loaded& module) noexcept {
   if (row.rule[d.return_column].how == Rule::undefined) return false;
   std::uint64_t cfa = 0;
   if (row.cfa_expression != 0) {
-    if (!evaluate(row.cfa_expression, frame, 0, cfa)) return false;
+    if (!evaluate(row.cfa_expression, d, frame, 0, cfa)) return false;
   } else {
     if (row.cfa_register >= kRegisters) return false;
     cfa = frame.reg[row.cfa_register] + static_cast<std::uint64_t>(row.cfa_offset);
   }
-  // Callers lie above, on a stack of some megabytes; a handler may have a stack of its own.
-  constexpr std::uint64_t kFar = std::uint64_t{64} << 20;
   const std::uint64_t from = frame.reg[kStackRegister];
   if (!d.of_signals && (cfa <= from || cfa - from > kFar)) return false;
   if (cfa % sizeof(std::uint64_t) != 0) return false;
   Frame caller{};
   for (std::uint32_t r = 0; r < kRegisters; ++r) {
     std::uint64_t at = 0;
-    if (!apply(row.rule[r], r, frame, cfa, caller.reg[r], at)) return false;
+    if (!apply(row.rule[r], r, d, frame, cfa, caller.reg[r], at)) return false;
     if (r == d.return_column) caller.pc_at = at;
   }
   if (row.rule[kStackRegister].how == Rule::same) caller.reg[kStackRegister] = cfa;
   caller.pc = stripped(caller.reg[d.return_column]);
   caller.interrupted = d.of_signals;
+  caller.stack_end = frame.stack_end;
   if (caller.pc == 0) return false;
   frame = caller;
   return true;

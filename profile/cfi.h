@@ -19,11 +19,14 @@ inline constexpr std::uint32_t kFrameRegister = 29, kStackRegister = 31, kReturn
 struct Frame {
   std::uint64_t reg[kRegisters];
   std::uint64_t pc;
-  std::uint64_t pc_at;  // where the pc was read from; 0: from a register
-  bool interrupted;     // by a signal: the pc is of an instruction that has not run
+  std::uint64_t pc_at;      // where the pc was read from; 0: from a register
+  std::uint64_t stack_end;  // nothing is read from there on; 0: not known
+  bool interrupted;         // by a signal: the pc is of an instruction that has not run
 };
 
-// Makes the frame its caller's. False: it is the outermost one, or nothing is known of it.
+// Makes the frame its caller's. Returns false if it is the outermost one, or nothing is known of
+// it. Of the tables it reads what lies within the module, and of the stack what lies above the
+// frame: damaged tables give a wrong caller or none.
 bool step(Frame& frame, const Loaded& module) noexcept;
 
 }  // namespace lockswap::profile

@@ -8,7 +8,7 @@ namespace lockswap::profile {
 struct Loaded {
   const void* object = nullptr;  // the loader's record of it; nullptr: there is none
   std::uintptr_t base = 0;       // added to addresses that the file's own tables have
-  std::uintptr_t begin = 0;
+  std::uintptr_t begin = 0, end = 0;
   const char* path = nullptr;       // "": the program
   const void* unwinding = nullptr;  // its .eh_frame_hdr; nullptr: not known
 };

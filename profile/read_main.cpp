@@ -1,5 +1,6 @@
 // lockswap-profile-read FILE...: prints the records that profiled processes left, as JSON on
-// stdout. Exit status 2 if a file is no record of this version. The process may still run.
+// stdout. Exit status 2 if a file is no record of this version or the one before. The process may
+// still run.
 //
 // lockswap-profile-read --live FILE: of one of them that runs, by two looks: what its threads hold
 // and wait for is true for the time between. Of a process that has ended one look says as much.
@@ -13,6 +14,7 @@
 
 #include "platform/clock.h"
 #include "platform/ticks.h"
+#include "profile/json.h"
 #include "profile/live.h"
 #include "profile/record.h"
 
@@ -25,20 +27,6 @@ using lockswap::Ticks;
 using Number = unsigned long long;
 
 Number number(const Word& w) { return w.load(relaxed); }
-
-void string(const char* s) {
-  std::putchar('"');
-  for (; *s != 0; ++s) {
-    const auto c = static_cast<unsigned char>(*s);
-    if (c == '"' || c == '\\') std::putchar('\\');
-    if (c < 0x20) {
-      std::printf("\\u%04x", c);
-    } else {
-      std::putchar(c);
-    }
-  }
-  std::putchar('"');
-}
 
 // A record and what lies behind it. What a writer has just begun may be missing.
 class File {
@@ -56,18 +44,26 @@ class File {
     if (bytes_.size() < sizeof(Record)) return bytes_.empty() ? empty : bad;
     const Record& r = record();
     if (r.magic == 0) return empty;
-    return r.magic == kMagic && r.schema == kSchema && r.size == sizeof(Record) ? good : bad;
+    // 5 had padding, which is 0, in the place of Waiting::has_deadline.
+    const bool is_readable = r.schema == kSchema || r.schema == 5;
+    static_assert(kSchema == 6);
+    return r.magic == kMagic && is_readable && r.size == sizeof(Record) ? good : bad;
   }
   const Record& record() const { return *reinterpret_cast<const Record*>(bytes_.data()); }
   template <class T>
   const T* at(std::uint32_t offset, std::size_t bytes = sizeof(T)) const {
-    if (offset < sizeof(Record) || offset + bytes > bytes_.size()) return nullptr;
+    if (offset < sizeof(Record) || offset % alignof(T) != 0 || offset + bytes > bytes_.size())
+      return nullptr;
     return reinterpret_cast<const T*>(bytes_.data() + offset);
   }
 
  private:
   std::vector<char> bytes_;
 };
+
+std::uint32_t modules_of(const Record& r) {
+  return std::min(r.modules.load(acquire), kMostModules);
+}
 
 void frames(const File& file, std::uint32_t offset) {
   std::printf("{\"id\":%u,\"frames\":[", offset);
@@ -80,7 +76,7 @@ void frames(const File& file, std::uint32_t offset) {
     const Number module = s->frame[i] >> kPlaceShift;
     const Number address = s->frame[i] & ((Number{1} << kPlaceShift) - 1);
     std::printf("%s[%lld,%llu]", i == 0 ? "" : ",",
-                module == kNoModule ? -1 : static_cast<long long>(module), address);
+                module < modules_of(file.record()) ? static_cast<long long>(module) : -1, address);
   }
   std::printf("],\"cut\":%s}", s != nullptr && s->cut != 0 ? "true" : "false");
 }
@@ -172,7 +168,9 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   Number threads = 0, failed = 0, timeouts = 0, signals = 0, timed_out = 0;
   const std::uint32_t bytes = bytes_of_tally(c.kind);
   const auto* t = file.at<Tally>(c.tallies.load(acquire), bytes);
-  for (; t != nullptr; t = file.at<Tally>(t->next, bytes)) {
+  // A torn list must end, too.
+  for (std::uint32_t left = kMostBytes / bytes; t != nullptr && left-- != 0;
+       t = file.at<Tally>(t->next, bytes)) {
     mode[0].add(t->mode[0]);
     if (c.kind == Kind::rwlock) mode[1].add(t->mode[1]);
     threads += t->threads;
@@ -187,7 +185,7 @@ void lock(const File& file, std::uint32_t i, const Class& c) {
   std::printf("{\"class\":%u,\"kind\":\"%s\",\"stack\":%u,\"by_init\":%s,\"objects\":%llu", i,
               kKinds[static_cast<std::uint32_t>(c.kind) % std::size(kKinds)], c.stack,
               c.by_init != 0 ? "true" : "false", number(c.objects));
-  if (c.object != 0 && module != kNoModule) {
+  if (c.object != 0 && module < modules_of(file.record())) {
     std::printf(",\"object\":[%llu,%llu]", module,
                 static_cast<Number>(c.object & ((Number{1} << kPlaceShift) - 1)));
   } else {
@@ -215,10 +213,14 @@ void pair(std::uint32_t i, const Pair& p) {
 
 void modules(const Record& r) {
   std::printf(",\n\"modules\":[");
-  for (std::uint32_t i = 0; i < std::min(r.modules.load(acquire), kMostModules); ++i) {
+  for (std::uint32_t i = 0; i < modules_of(r); ++i) {
     const Module& m = r.module[i];
     std::printf("%s\n{\"path\":", i == 0 ? "" : ",");
-    string(m.path[0] != 0 ? m.path : r.exe);
+    if (m.path[0] != 0) {
+      put_json_string(m.path);
+    } else {
+      put_json_string(r.exe);
+    }
     std::printf(",\"begin\":%llu,\"build_id\":\"", static_cast<Number>(m.begin));
     for (std::uint32_t b = 0; b < std::min<std::size_t>(m.build_id_size, sizeof m.build_id); ++b)
       std::printf("%02x", m.build_id[b]);
@@ -330,9 +332,9 @@ void process(const File& file, const LiveThreads& live) {
   const Record& r = file.record();
   std::printf("{\"pid\":%u,\"parent\":%u,\"ended\":%s,\"program\":", r.pid, r.parent,
               r.ended.load(relaxed) != 0 ? "true" : "false");
-  string(r.program);
+  put_json_string(r.program);
   std::printf(",\"exe\":");
-  string(r.exe);
+  put_json_string(r.exe);
   std::printf(",\"counter\":%s,\"started_ns\":%llu,\"last_ns\":%llu,\"threads\":%llu",
               r.counter != 0 ? "true" : "false", static_cast<Number>(r.started_ns),
               number(r.last_ns), number(r.threads));

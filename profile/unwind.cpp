@@ -1,7 +1,11 @@
 #include "profile/unwind.h"
 
+#include "platform/identity.h"
 #include "profile/cfi.h"
 #include "profile/modules.h"
+
+// The loader's: where the kernel put the argument count of the process.
+extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace lockswap::profile {
 namespace {
@@ -34,11 +38,25 @@ inline void capture(Frame& f) noexcept {
   f.interrupted = true;  // the pc is of an instruction here
 }
 
+// glibc keeps what belongs to a thread at the end of its stack. The first thread has it elsewhere.
+std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t first =
+      (reinterpret_cast<std::uint64_t>(__libc_stack_end) + kPage) / kPage * kPage;
+  const std::uint64_t own = thread_identity();
+  std::uint64_t end = 0;
+  for (const std::uint64_t one : {first, own}) {
+    if (one > pointer && (end == 0 || one < end)) end = one;
+  }
+  return end;
+}
+
 }  // namespace
 
 [[gnu::noinline]] void unwind(Unwound& into, std::uint32_t most) noexcept {
   Frame f{};
   capture(f);
+  f.stack_end = end_of_stack_above(f.reg[kStackRegister]);
   Loaded at = modules.at(reinterpret_cast<const void*>(f.pc));
   constexpr int kMostOfOurs = 16;  // frames of this library, which the stack begins with
   for (int ours = 0; step(f, at);) {

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from lockswap.base.errors import UserError
 from lockswap.findings.measured import Campaign, Cell, Workload, against
 from lockswap.findings.measures import INFO, MetricInfo
 from lockswap.records.folder import Folder
@@ -10,6 +11,14 @@ from lockswap.records.row import Row
 
 
 def load(folder: Folder) -> Campaign:
+    """Raises UserError if a file cannot be read, or has not what the harness writes there."""
+    try:
+        return _load(folder)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder.path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _load(folder: Folder) -> Campaign:
     about = folder.campaign()
     rows = folder.rows()
     checks = folder.checks()

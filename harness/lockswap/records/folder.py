@@ -82,7 +82,7 @@ class Folder:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UserError(f"{self.path} is no campaign: it has no campaign.toml") from None
-        except (OSError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError) as error:  # the second: of its text or its TOML
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
         return data
@@ -99,7 +99,7 @@ class Folder:
             return {}
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise UserError(f"{file}: {error}") from error
         _check_schema(file, data)
         return data
@@ -154,6 +154,8 @@ def make_folder(path: Path) -> None:
 
 
 def _check_schema(file: Path, data: Mapping[str, Any]) -> None:
+    if not isinstance(data, Mapping):
+        raise UserError(f"{file} is damaged: it has no keys")
     if data.get("schema") not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise UserError(f"{file} has schema {data.get('schema')}; this harness reads schemas {known}")

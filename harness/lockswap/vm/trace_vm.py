@@ -43,10 +43,14 @@ def run(command: list[str], out: Path, synthesise: bool, all_processes: bool = F
             raise UserError(f"the recording cannot be read: {error}") from error
     if not any(isinstance(event, strace_log.Call) for event in events):
         raise UserError("strace recorded no call; it may not trace programs here")
-    if all_processes:
-        _write_processes(out, processes.convert(events), command)
+    try:
+        converted = processes.convert(events) if all_processes else convert(events, found)
+    except (IndexError, KeyError, ValueError) as error:
+        raise UserError(f"the recording has a call that cannot be read: {error}") from error
+    if isinstance(converted, processes.ProcessTrace):
+        _write_processes(out, converted, command)
         return status if status >= 0 else 128 - status
-    trace = convert(events, found)
+    trace = converted
     if found is None:
         trace.notes.insert(0, f"first touches are synthesised: {why}")
     trace_file.write(out, trace, command)
