@@ -10,6 +10,7 @@
 #include "fuzz/gate.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
+#include "platform/tries.h"
 
 namespace lockswap::fuzz {
 
@@ -35,7 +36,8 @@ template <class Table, Table& kTable, class Lock, class... Args,
 struct Acquire<kTable, kMember, kTry, kBy> {
   static int call(Lock* l, Args... args) noexcept {
     pass(Point::before_acquire);
-    int result = chooses_turns(settings) ? in_turn(l, sizeof...(Args) != 0) : EBUSY;
+    const bool tries = chooses_turns(settings) && may_try(l, args...);
+    int result = tries ? in_turn(l, sizeof...(Args) != 0) : EBUSY;
     if (result == EBUSY) result = (kTable.*kMember)(l, args...);
     pass(Point::after_acquire);
     return result;
@@ -77,7 +79,8 @@ template <CondOps& kTable, class... Args,
 struct Wait<kTable, kMember> {
   static int call(pthread_cond_t* c, pthread_mutex_t* m, Args... args) {
     int result = 0;
-    if (pass(Point::before_wait)) {
+    if (pass(Point::before_wait) && is_valid_deadline(args...)) {
+      pthread_testcancel();
       // Not when the caller doesn't hold the mutex, or not alone: the next library knows.
       result = system_mutex.unlock(m);
       if (result == 0) {

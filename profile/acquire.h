@@ -47,7 +47,8 @@ template <Kind kKind, bool kTimed, class Acquire>
   return error;
 }
 
-// With all that may be to do: a new lock, a hold that is timed, a wait.
+// With all that may be to do: a new lock, a hold that is timed, a wait. `attempt` returns EBUSY if
+// the thread has to wait, and else what the call is to return.
 template <Kind kKind, bool kTimed, class Try, class Acquire>
 [[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, Try attempt,
                                       Acquire acquire) noexcept {
@@ -65,6 +66,7 @@ template <Kind kKind, bool kTimed, class Try, class Acquire>
     count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
     return error;
   }
+  if (error != EBUSY) return error;
   return acquire_slowly<kKind, kTimed>(entry, seen, lock, mode, caller, acquire);
 }
 
@@ -95,7 +97,7 @@ template <Kind kKind, bool kTimed, class Try, class Acquire>
     return acquire_in_full<kKind, kTimed>(lock, mode, LOCKSWAP_PROFILE_CALLER, attempt, acquire);
   const int error = attempt();
   if (error != 0) [[unlikely]] {
-    if (is_acquired(error)) return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
+    if (error != EBUSY) return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
     return acquire_in_full<kKind, kTimed>(
         lock, mode, LOCKSWAP_PROFILE_CALLER, [] { return EBUSY; }, acquire);
   }

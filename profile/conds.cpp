@@ -1,7 +1,7 @@
 // The functions of condition variables. A wait releases a mutex and acquires it again, so a hold
-// ends and another one begins. A cancellation may unwind a wait: nothing that has to be done stands
-// on the stack then, and the hold that the cleanup handler ends is not followed.
+// ends and another one begins, also where a cancellation ends the wait.
 #include "profile/acquire.h"
+#include "profile/cancelled.h"
 #include "profile/locks.h"
 #include "profile/stacks.h"
 
@@ -79,6 +79,7 @@ void charge_cond_wait(Thread& t, const Seen& seen, const Seen& mutex, std::uint6
   charge_wait(t, for_mutex);
 }
 
+// error: ECANCELED if a cancellation ended it; the thread has the mutex then, too.
 void end_cond_wait(const void* c, const void* mutex, const void* caller, std::uint64_t begin,
                    int error) noexcept {
   const std::uint64_t end = Ticks::now();
@@ -94,12 +95,22 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
       m.object->waiters.fetch_and(~Object::kWoken, relaxed);
   }
   // After another error the thread never let go of the mutex, or does not have it.
-  if (!is_acquired(error) && error != ETIMEDOUT) return;
-  if (begin != 0) {
+  if (!is_acquired(error) && error != ETIMEDOUT && error != ECANCELED) return;
+  if (begin != 0 && error != ECANCELED) {
     count_cond_wait(seen, Ticks::ns_between(begin, end), error == ETIMEDOUT);
     if (error != ETIMEDOUT) charge_cond_wait(*t, seen, m, begin, end, caller);
   }
   begin_hold(*t, mutex, m, Mode::exclusive, false, caller);
+}
+
+template <class Wait>
+int wait_on_cond(const void* c, const void* mutex, const void* caller, bool has_deadline,
+                 Wait wait) {
+  const std::uint64_t begin = begin_cond_wait(c, mutex, caller, has_deadline);
+  const int error =
+      unless_cancelled(wait, [=]() noexcept { end_cond_wait(c, mutex, caller, begin, ECANCELED); });
+  end_cond_wait(c, mutex, caller, begin, error);
+  return error;
 }
 
 // Its mode says what it meant for the waiters: `shared` is a signal to one of several, so the
@@ -137,25 +148,15 @@ struct Over {
     return end_lock(c, [=] { return kNext.destroy(c); });
   }
   static int wait(pthread_cond_t* c, pthread_mutex_t* m) {
-    const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller, false);
-    const int error = kNext.wait(c, m);
-    end_cond_wait(c, m, caller, begin, error);
-    return error;
+    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, false, [=] { return kNext.wait(c, m); });
   }
   static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) {
-    const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller, true);
-    const int error = kNext.timedwait(c, m, at);
-    end_cond_wait(c, m, caller, begin, error);
-    return error;
+    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, true,
+                        [=] { return kNext.timedwait(c, m, at); });
   }
   static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at) {
-    const void* const caller = LOCKSWAP_PROFILE_CALLER;
-    const std::uint64_t begin = begin_cond_wait(c, m, caller, true);
-    const int error = kNext.clockwait(c, m, clock, at);
-    end_cond_wait(c, m, caller, begin, error);
-    return error;
+    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, true,
+                        [=] { return kNext.clockwait(c, m, clock, at); });
   }
   static int signal(pthread_cond_t* c) {
     return signal_cond(c, LOCKSWAP_PROFILE_CALLER, false, [=] { return kNext.signal(c); });

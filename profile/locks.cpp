@@ -2,8 +2,10 @@
 // is whatever was chosen: glibc's own, ours, each by a policy, counted or not.
 #include "profile/locks.h"
 
+#include <cerrno>
 #include <type_traits>
 
+#include "platform/tries.h"
 #include "profile/acquire.h"
 
 namespace lockswap::profile {
@@ -32,8 +34,16 @@ template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
 struct LockMutex<kMember> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
     return acquire_lock<Kind::mutex, sizeof...(Args) != 0>(
-        m, Mode::exclusive, [=] { return mutex.trylock(m); },
+        m, Mode::exclusive, [=] { return attempt(m, args...); },
         [=] { return (mutex.*kMember)(m, args...); });
+  }
+
+ private:
+  static int attempt(pthread_mutex_t* m, Args... args) noexcept {
+    if (may_try(m, args...)) [[likely]]
+      return mutex.trylock(m);
+    if (is_valid_deadline(args...) && is_held_by_another(m)) return EBUSY;
+    return (mutex.*kMember)(m, args...);
   }
 };
 
@@ -61,7 +71,10 @@ template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mod
 struct LockRwlock<kMember, kMode> {
   static int call(pthread_rwlock_t* l, Args... args) noexcept {
     return acquire_lock<Kind::rwlock, sizeof...(Args) != 0>(
-        l, kMode, [=] { return attempt_rwlock<kMode>(l); },
+        l, kMode,
+        [=] {
+          return may_try(l, args...) ? attempt_rwlock<kMode>(l) : (rwlock.*kMember)(l, args...);
+        },
         [=] { return (rwlock.*kMember)(l, args...); });
   }
 };

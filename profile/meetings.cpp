@@ -1,11 +1,11 @@
-// A cancellation may unwind a wait: nothing that has to be done stands on the stack then. What
-// stays is a waiter that is counted, so later posts leave behind who they are without need; and the
-// thread's wait in its Live, until it has ended.
+// Semaphores, barriers and joins. What a cancellation ends is no wait any more.
 #include "profile/meetings.h"
 
 #include <cerrno>
 
+#include "platform/tries.h"
 #include "profile/acquire.h"
+#include "profile/cancelled.h"
 #include "profile/stacks.h"
 
 namespace lockswap::profile {
@@ -50,12 +50,19 @@ int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, End
   begin_meeting(mine, seen, reinterpret_cast<const void*>(seen.object->address.load(relaxed)),
                 begin, caller, kTimed);
   entry.leave();
-  const int result = wait();
+  const auto end_wait = [&]() noexcept {
+    mine.live->end_wait();
+    seen.object->waiters.fetch_sub(1, relaxed);  // relaxed: a count
+  };
+  const int result = unless_cancelled(wait, [&]() noexcept {
+    entry.again();
+    if (process == world().number) end_wait();
+    entry.leave();
+  });
   const int error = errno;
   Thread* const t = entry.again();
   if (process == world().number) {  // else a handler forked, and nothing of this is the child's
-    mine.live->end_wait();
-    seen.object->waiters.fetch_sub(1, relaxed);  // relaxed: a count
+    end_wait();
     const End end = t == nullptr ? End::other : end_of(result, error);
     if (end == End::met) {
       count_meeting(*t, seen, begin, caller);
@@ -94,10 +101,15 @@ int try_semaphore(sem_t* s) {
 }
 
 template <bool kTimed, class Wait>
-int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
+int wait_for_semaphore(sem_t* s, const void* caller, bool is_valid, Wait wait) {
+  if (!is_valid) return wait();
+  pthread_testcancel();  // glibc's functions are cancellation points also where nobody waits
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) return wait();
+  if (t == nullptr) {
+    entry.leave();
+    return wait();
+  }
   const Seen seen = see<Kind::semaphore>(*t, s, caller);
   if (seen.object == nullptr) {
     entry.leave();
@@ -115,14 +127,15 @@ int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
   });
 }
 int wait_semaphore(sem_t* s) {
-  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
+  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, true,
+                                   [=] { return waits.sem_wait(s); });
 }
 int timedwait_semaphore(sem_t* s, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER, is_valid_deadline(at),
                                   [=] { return waits.sem_timedwait(s, at); });
 }
 int clockwait_semaphore(sem_t* s, clockid_t clock, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER, is_valid_deadline(clock, at),
                                   [=] { return waits.sem_clockwait(s, clock, at); });
 }
 

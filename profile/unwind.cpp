@@ -1,5 +1,6 @@
 #include "profile/unwind.h"
 
+#include "platform/identity.h"
 #include "profile/cfi.h"
 #include "profile/modules.h"
 
@@ -42,7 +43,7 @@ std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t first =
       (reinterpret_cast<std::uint64_t>(__libc_stack_end) + kPage) / kPage * kPage;
-  const auto own = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+  const std::uint64_t own = thread_identity();
   std::uint64_t end = 0;
   for (const std::uint64_t one : {first, own}) {
     if (one > pointer && (end == 0 || one < end)) end = one;

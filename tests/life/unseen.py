@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Observers change nothing that the program sees: calls return what glibc's own return, and a wait that is cancelled
+is over.
+
+    unseen.py LIBRARY REGISTRY FOLDER
+
+Exit status 1 if a test fails.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from under import emulated, need, run_tests, under_test
+
+under = under_test("LIBRARY REGISTRY FOLDER")
+BUILD = under.library.parent
+SEEDS = (1, 2, 3)
+WITH_DEADLINE_S = 60  # a state is waited for; nothing takes that long
+
+
+def needs_the_same(what: str, got: str) -> None:
+    want = under.run_well("returns", lock=None).stdout.splitlines()
+    lines = got.splitlines()
+    differ = [(w, g) for w, g in zip(want, lines, strict=False) if w != g]
+    need(not differ and len(want) == len(lines), f"{what}: {differ[:3]}, {len(lines)} lines of {len(want)}")
+
+
+def test_a_profile() -> None:
+    for lock in ("", under.mutex, under.plain):
+        with tempfile.TemporaryDirectory() as place:
+            said = under.run_well("returns", lock=lock, LOCKSWAP_PROFILE=place)
+            need(len(list(Path(place).iterdir())) == 1, f"{lock}: no profile")
+        needs_the_same(f"profile, {lock}", said.stdout)
+
+
+def test_fuzz() -> None:
+    for seed in SEEDS:
+        for words in ("percent=1", "percent=100,spurious", "percent=1,no-turns"):
+            how = {"preload": str(BUILD / "liblockswap-fuzz.so"), "LOCKSWAP_FUZZ": f"{seed},{words},delay=1"}
+            needs_the_same(f"fuzz {seed},{words}", under.run_well("returns", **how).stdout)
+
+
+def test_an_audit() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        how = {"preload": str(BUILD / "liblockswap-audit.so"), "LOCKSWAP_AUDIT": f"{place}/audit"}
+        needs_the_same("audit", under.run_well("returns", **how).stdout)
+
+
+def cancelled(kind: str) -> dict:
+    """The process as its recording shows it, while a cancelled thread is in its clean-up handler."""
+    with tempfile.TemporaryDirectory() as place:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKSWAP_")}
+        environment |= {"LD_PRELOAD": str(under.library), "LOCKSWAP_PROFILE": place}
+        command = emulated.command(under.folder / "returns", "cancelled", kind)
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as child:
+            try:
+                for _ in range(4):
+                    need(child.stdout.readline() == "handler\n", "a thread is not cancelled")
+                (file,) = Path(place).iterdir()
+                return recorded(file)
+            finally:
+                child.stdin.close()
+
+
+def recorded(file: Path) -> dict:
+    reader = emulated.command(BUILD / "bin/lockswap-profile-read", "--live", file)
+    end = time.monotonic() + WITH_DEADLINE_S
+    while True:
+        done = subprocess.run(reader, capture_output=True, text=True, check=True)
+        (process,) = json.loads(done.stdout)["processes"]
+        # The first thread may still be about to join, or to wait for input.
+        others = [one for one in process["threads_now"] if one["tid"] not in (0, process["pid"])]
+        if len(others) == 1 or time.monotonic() > end:
+            return process | {"others": others}
+
+
+def test_a_cancelled_wait_on_a_condition_variable_is_over() -> None:
+    process = cancelled("cond")
+    (thread,) = process["others"]
+    need(thread["waits"] == [], f"it waits: {thread['waits']}")
+    need(len(thread["holds"]) == 1, f"it has its mutex again, and holds {thread['holds']}")
+    need_nobody_signalled(process)
+
+
+def test_a_cancelled_wait_for_a_semaphore_is_over() -> None:
+    process = cancelled("sem")
+    (thread,) = process["others"]
+    need(thread["waits"] == [], f"it waits: {thread['waits']}")
+    need_nobody_signalled(process)
+
+
+def need_nobody_signalled(process: dict) -> None:
+    """A signal that nobody waits for is not looked up: 20 calls of it, each on another stack."""
+    unwound = process["cost"]["unwound"]
+    need(unwound < 20, f"{unwound} stacks were unwound")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals()))
