@@ -208,14 +208,14 @@ void drop_dangling(Record& r) {
   }
 }
 
-// The one before this one did not have the finding `unknown_layout`.
-constexpr std::uint32_t kSchemaBefore = 4;
+// The one before this one did not have the finding `left_lock_call`.
+constexpr std::uint32_t kSchemaBefore = 5;
 constexpr std::size_t kSizeBefore = sizeof(Record) - sizeof(FindingRecord);
 static_assert(kSchema == kSchemaBefore + 1);
 
 void convert_from_before(Record& r) {
   auto* const bytes = reinterpret_cast<char*>(&r);
-  const auto added = static_cast<std::size_t>(Finding::unknown_layout);
+  const auto added = static_cast<std::size_t>(Finding::left_lock_call);
   const std::size_t at = offsetof(Record, findings) + added * sizeof(FindingRecord);
   std::memmove(bytes + at + sizeof(FindingRecord), bytes + at, kSizeBefore - at);
   std::memset(bytes + at, 0, sizeof(FindingRecord));
