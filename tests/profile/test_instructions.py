@@ -12,7 +12,8 @@ UNCONTENDED = BUILD / "apps/uncontended"
 pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 
 # Of an acquisition and its release, besides what they take on glibc's own locks in a program that is not recorded.
-MOST = {"read": 90, "write": 80, "mutex": 98}
+# A mutex may be robust, which is looked at before it is tried.
+MOST = {"read": 90, "write": 80, "mutex": 106}
 
 
 def collected(kind: str, pairs: int, **variables: str) -> int:
