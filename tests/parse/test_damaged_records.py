@@ -130,6 +130,17 @@ def test_damaged_ones(name, tmp_path):
     assert survives(name, tmp_path, INPUTS) > INPUTS // 2
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_stacks_that_could_not_be_walked(name, tmp_path):
+    file = tmp_path / "record"
+    file.write_bytes(sample(name))
+    found = read(name, file)
+    for process in found["processes"]:
+        for stack in process["stacks"]:
+            stack["frames"] = []
+    judge(name, found)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_many_damaged_ones(name, tmp_path):

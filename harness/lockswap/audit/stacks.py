@@ -37,6 +37,8 @@ class Stacks:
         record = self._processes[process]
         frames = record["stacks"][number]["frames"]
         named = [(one, frame) for frame in frames for one in self._names.frame(record, frame)]
+        if not named:  # no stack could be walked, or the record is damaged
+            return ""
         function, (module, address) = next((pair for pair in named if not is_wrapper(pair[0])), named[0])
         if module < 0:
             return f"{address:#x}"
