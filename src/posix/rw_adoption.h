@@ -91,8 +91,7 @@ class RwAdoption {
 
    private:
     // What says that somebody waits, and kActive, which says that a writer is in.
-    static constexpr std::uint64_t kOfWaiting =
-        Word::kActive | Word::kSleepers | Word::kDraining | Word::kLevel;
+    static constexpr std::uint64_t kOfWaiting = Word::kActive | Word::kSleepers | Word::kOfDrain;
 
     std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
       return P::survivor(f.writer.load(relaxed), Adopted::stamp_in(v));

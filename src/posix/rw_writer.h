@@ -29,7 +29,7 @@ template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwWriter {
   using Frame = typename Lock::Frame;
   using Word = RwWord<P>;
-  using Drain = typename Guests<P, Frame, Count>::Drain;
+  using Drain = typename Guests<P, W, Frame, Count>::Drain;
 
  public:
   static int write_lock(Frame& f) noexcept {
@@ -112,7 +112,7 @@ class RwWriter {
       std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides, and acquires
       if (Word::extra_in(v) == 0) {
         const std::uint64_t active = (v & Word::kMarked) != 0 ? Word::kActive : 0;
-        const std::uint64_t next = (v & ~(Word::kDraining | Word::kLevel)) | active;
+        const std::uint64_t next = (v & ~Word::kOfDrain) | active;
         // acquire: pairs with ExtraHolds::release_one. Fails if a reader was faster.
         if (f.contract.compare_exchange(v, next, acquire)) return 0;
         continue;

@@ -216,6 +216,10 @@ const Scripts kPatience = {
     // Another thread releases the guest's hold; the guest releases another thread's.
     {"foreign-of-guest", {"R ?1 u free", "R +1", "W u"}},
     {"foreign-by-guest", {"R +2 ?1", "?2 R +1 u free", "W u"}},
+    // The reader that is needed goes before the writer; or behind it, until that gives up.
+    {"helper-urgent", {"R ?1 u", "fifo2 R +1 u", "fifo1 W u"}},
+    {"urgent-gives-up", {"R ?1 u", "fifo1 R +1 u", "fifo1 timedW u"}},
+    {"fork-urgent", {"R fork u tryW u tryR u", "R u", "fifo1 W u"}},
     {"fork-beside-guest", {"R ?1 fork u tryW u tryR u", "R +1 u", "W u"}},
     {"fork-by-guest", {"R ?1 u | tryW u", "R +1 fork tryW! u R u u tryW u", "W u | tryR u"}},
 };

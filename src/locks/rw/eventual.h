@@ -18,7 +18,8 @@
 //   1. counts itself, after a nap anew; sleeps on `gate`; called, it comes in unless a writer is in
 //   2. after its time it sets kDemand
 //   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
-//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
+//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped. A
+//      reader with a real-time policy doesn't, if a writer of its priority or a higher one waits
 // Steps of a writer's release, beside the line's:
 //   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
 //   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
@@ -213,13 +214,17 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     }
   }
 
-  // Of a reader that is counted as waiting. An urgent one has a real-time policy, and waits for no
-  // front that has none. False: v is new.
-  bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
+  // Of a reader that is counted as waiting. One with a real-time priority waits for no front that
+  // has a lower one, or none; but for another one, whatever its patience. False: v is new.
+  bool come_in(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
     for (;;) {
-      const bool may = Readers::may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
+      const bool is_urgent = priority != 0 && (v & kLocked) == 0 && !Line::is_behind(v, priority);
+      const bool may = Readers::may_come_in(v) || is_urgent;
       const bool joins = (v & Word::kReaders) != 0;
       if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins)))
+        return false;
+      // The caller may not know the priority.
+      if (!may && (v & Line::kUrgent) != 0 && Line::is_behind(v, Line::own_priority()))
         return false;
       // acquire: as in read_if_open.
       if (!word_.compare_exchange(v, Readers::without_waiting(v) + Word::kReader, acquire))
@@ -249,9 +254,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
         P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
         v = word_.load(relaxed);
       }
-      const bool urgent = Line::is_urgent();
-      if (come_in(v, attempt, urgent)) return true;
-      const bool asks = demands || (urgent && (v & Line::kUrgent) == 0);
+      const std::uint32_t priority = Line::own_priority();
+      if (come_in(v, attempt, priority)) return true;
+      const bool asks = demands || (priority != 0 && (v & Line::kUrgent) == 0);
       const Value next = (v & ~Word::kGateCalled) | (asks ? Word::kDemand : 0);
       // relaxed: nothing is handed on.
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
