@@ -18,8 +18,8 @@
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process, or a row a thread.
 // Deviations: the inhibited time grows while the bias does not pay: see BiasWord::inhibited.
-//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that has
-//   met another one reads it at all: see Look.
+//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that
+//   shares the lock with others reads it at all: see Look.
 //   A writer that has to wait for such readers suspends the bias before, not after: see write_lock.
 //   Try forms: readers try the slots first; a writer looks at the slots before it disturbs anybody.
 // Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of

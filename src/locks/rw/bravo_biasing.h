@@ -1,9 +1,8 @@
 // How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
 //
 // Paper: the end of listing 1's Reader: a slow reader that finds the bias off, and the clock past
-//   InhibitUntil, switches it on. Here it first asks three more things: whether it has met another
-//   thread at this lock, whether a writer waits, and whether it is this thread's turn to read the
-//   clock (Look).
+//   InhibitUntil, switches it on. Here it first asks three more things: whether threads share this
+//   lock, whether a writer waits, and whether it is this thread's turn to read the clock (Look).
 #pragma once
 
 #include <cstdint>
@@ -32,8 +31,9 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
   // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
-  // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
-  // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
+  // And it does so only if it has met another thread at this lock, or if threads take turns with it
+  // (is_shared): a lock that nobody shares needs no bias, and where the clock is forbidden
+  // (PR_SET_TSC) a thread that is alone goes on.
   enum class Look : std::uint8_t { none, alone, met };
   static bool is_turn() noexcept {
     return (++P::template local<SlowReads>().n & (P::reads_per_clock() - 1)) == 0;
@@ -71,7 +71,7 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
       if (look == Look::none) return;
       std::uint64_t now = 0;  // of an unused lock: since ever
       if (bias != 0) {
-        if (look != Look::met) return;
+        if (look != Look::met && !is_shared(f, bias)) return;
         now = P::now();
         if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
       }
@@ -83,6 +83,16 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     // release: hands on the writers that the underlying lock showed to this reader; pairs with
     // recheck_bias. Fails if another reader was faster, or the bias has ended.
     if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
+  }
+  // Notes in the word that this thread was here. Returns whether threads take turns; false also if
+  // another thread was faster, or empties slots (start).
+  static bool is_shared(Frame& f, std::uint64_t& bias) noexcept {
+    if (bias == kStarting) return false;
+    const std::uint64_t visited = BiasWord::visited(bias, P::tid());
+    // relaxed: a hint.
+    if (visited != bias && !f.bias.compare_exchange(bias, visited, relaxed)) return false;
+    bias = visited;
+    return BiasWord::is_shared(bias);
   }
   // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
   // another thread was faster.
