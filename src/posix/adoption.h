@@ -18,7 +18,8 @@
 //                                                       object, stores its stamp
 //
 // Invariants: the stores of "new" and of steps 1 and 3 (the claim) are compare-exchanges, so one
-//   thread wins, and the others look again. Only the claimant changes an object in repair.
+//   thread wins, and the others look again. Only the claimant changes an object in repair. When
+//   the object is adopted nothing is left of the parent's threads but holds.
 #pragma once
 
 #include <concepts>
@@ -43,6 +44,8 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
   // acquires or waits meanwhile. The process may fork again at each step, and the grandchild
   // repairs what it finds.
   { o.repair_after_fork(word) } -> std::same_as<std::uint64_t>;
+  // For P::check, when either is done: nothing is left of threads that do not exist, but holds.
+  { o.is_at_rest() } -> std::same_as<bool>;
 };
 
 // kOwnBits: the bits beside the stamp that the word of an adopted object may have. kMark: bits that
@@ -80,7 +83,9 @@ class Adoption {
       if (owner.is_new(v)) {
         if (word.compare_exchange(v, mine | kMark | owner.first_bits(), relaxed)) return;
       } else if (owner.needs_no_repair(v)) {
-        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
+        if (!word.compare_exchange(v, with_stamp(v, mine), relaxed)) continue;
+        P::check([&owner] { return owner.is_at_rest(); });
+        return;
       } else if (P::is_shared(&word)) {
         return;
       } else {
@@ -89,7 +94,9 @@ class Adoption {
         const typename P::NoSignals blocked;
         if (!word.compare_exchange(v, with_stamp(v, in_repair), relaxed)) continue;
         // release: the repaired object; pairs with is_done, and with the load above.
-        word.store(with_stamp(owner.repair_after_fork(v), mine), release);
+        const std::uint64_t repaired = owner.repair_after_fork(v);
+        P::check([&] { return owner.is_at_rest() && stamp_in(word.load(relaxed)) == in_repair; });
+        word.store(with_stamp(repaired, mine), release);
         return;
       }
     }

@@ -145,6 +145,7 @@ class Condvar {
       c.list_.drop_all();
       return v;
     }
+    bool is_at_rest() const noexcept { return c.at_rest(); }
   };
   void adopt() noexcept {
     if (!Adopted::is_done(contract_)) [[unlikely]]

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "locks/concept.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
 #include "posix/holds.h"
@@ -71,6 +72,13 @@ class RwAdoption {
       v &= ~kOfWaiting;
       if (written && (v & Word::kMarked) != 0) v |= Word::kActive;
       return v;
+    }
+
+    bool is_at_rest() const noexcept {
+      if constexpr (IdleCore<decltype(f.core)>) {
+        return f.writer.load(relaxed) != 0 || f.core.has_readers() || f.core.idle();
+      }
+      return true;
     }
 
    private:

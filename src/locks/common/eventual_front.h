@@ -24,7 +24,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
-  static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr std::uint32_t kAgainChannel =
       4;  // of the line, of those that were called before
 
@@ -41,6 +40,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     bool late_phase = false;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
+      check_word();
       const Value urgent = is_urgent() ? kUrgent : 0;
       asks |= urgent != 0;  // at once, as one that is not the front
       if (arm(asks, urgent, leaves)) return true;
@@ -93,6 +93,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     // The release that woke it took kUrgent away, and others may sleep on.
     Value leaves = 0;
     for (bool late = false;;) {
+      check_word();
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
         if (is_fronts(v)) {
@@ -127,6 +128,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
     calls_.fetch_add(1, release);
     v |= kCalled;
     return true;
+  }
+
+  void check_word() const noexcept {
+    P::check([this] {
+      return Flags::is_sound(word_.load(relaxed), kHasReaders && P::take_back() != 0);
+    });
   }
 
   // After call, which found somebody in line, and the release: the lock may be gone.
