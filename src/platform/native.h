@@ -250,6 +250,9 @@ struct Native {
   static void forbid(T*) noexcept {}
   template <class T>
   static void permit(T*) noexcept {}
+  // Invariants: exploration checks them, and nothing is left of them here.
+  template <class F>
+  [[gnu::always_inline]] static void check(const F&) noexcept {}
 
   // --- queue nodes, and memory beside locks
   template <class T>

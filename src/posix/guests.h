@@ -137,6 +137,8 @@ class Guests {
       // acquire: pairs with begin, or with the release in RwWriter::open; all later values of the
       // word continue it.
     } while (!f.contract.compare_exchange(v, next, acquire));
+    P::check(
+        [&f, next] { return Word::is_sound(next) && Word::is_sound(f.contract.load(relaxed)); });
     Count::on(&f, Event::read);
     Count::on(&f, Event::patience_read);
     return true;

@@ -101,9 +101,20 @@ class RwWriter {
       }
     }
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
+    P::check([&f] { return owns_core(f) && is_shut(f.contract.load(relaxed)); });
     Count::on(&f, Event::write);
     count_line<P, Count>(&f);
     return 0;
+  }
+
+  // For P::check: the lock below is this writer's; the system's does not say.
+  static bool owns_core(const Frame& f) noexcept {
+    return Frame::kCoreNamesWriter || f.core.has_writer();
+  }
+  // For P::check: no reader has an extra hold, nor may one come by that.
+  static bool is_shut(std::uint64_t v) noexcept {
+    const bool active = (v & Word::kActive) != 0 || (v & Word::kMarked) == 0;
+    return Word::extra_in(v) == 0 && (v & Word::kDraining) == 0 && active && Word::is_sound(v);
   }
 
   // Waits for extra holds; shuts the word to new ones, but to recursive ones: their threads are in.

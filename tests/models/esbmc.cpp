@@ -103,6 +103,8 @@ struct Unused {
   static void forbid(T*);
   template <class T>
   static void permit(T*);
+  template <class F>
+  static void check(const F&) {}
   static std::uint64_t self(), process(), process_mark(), seal(), now();
   static std::uint32_t tid(), tid_if_known();
   static std::uint32_t priority_of(std::uint32_t), waiting_priority(const void*);

@@ -24,7 +24,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
-  static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr std::uint32_t kAgainChannel =
       4;  // of the line, of those that were called before
 
@@ -42,6 +41,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     unsigned looks = 0;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
+      check_word();
       const std::uint32_t priority = own_priority();
       const Value urgent = priority != 0 ? kUrgent : 0;
       asks |= urgent != 0;  // at once, as one that is not the front
@@ -120,6 +120,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     Value leaves = 0;
     unsigned looks = 0;
     for (bool late = false;;) {
+      check_word();
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
         if (is_fronts(v)) {
@@ -157,6 +158,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
     calls_.fetch_add(1, release);
     v |= kCalled;
     return true;
+  }
+
+  void check_word() const noexcept {
+    P::check([this] {
+      return Flags::is_sound(word_.load(relaxed), kHasReaders && P::take_back() != 0);
+    });
   }
 
   // After call, which found somebody in line, and the release: the lock may be gone.

@@ -30,6 +30,9 @@
 //                                                                          -> ended     -> ended
 //   ended      kEnded               core       -              -            -            -
 //
+// Invariants: the word is always in one of these states; a reader that stays beside a try takes
+//   kTrying away as it sets kOn.
+//
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it; of a bias
 //                  that is revoked or inhibited, a reader that met another thread there, or that
 //                  finds that threads take turns (is_shared)
@@ -85,6 +88,15 @@ struct BiasWord {
         paid ? 0 : std::min(((bias & kInhibitShift) >> kInhibitShiftAt) + 1, kMostInhibitShift);
     const std::uint64_t inhibit_until = r.end + (r.cost() * guard << shift);
     return (std::min(inhibit_until, kTime - 128) & kTime) | shift << kInhibitShiftAt;
+  }
+
+  // It is one of the states above; for P::check.
+  static bool is_a_state(std::uint64_t bias) noexcept {
+    const std::uint64_t flags = bias & (kOn | kSlotsInUse | kEnded | kTrying);
+    if ((bias & kEnded) != 0) return (bias & ~std::uint64_t{kSlotsInUse}) == kEnded;
+    if ((bias & kRevoked) != 0) return flags == 0;
+    return flags == 0 || flags == kSlotsInUse || flags == (kSlotsInUse | kOn) ||
+           flags == (kSlotsInUse | kTrying);
   }
 
   static bool is_revoked(std::uint64_t bias) noexcept { return (bias & kRevoked) != 0; }

@@ -26,8 +26,8 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
   using Frame = RwFrame<P, Core>;
 
  protected:
-  using Base::glance, Base::has_been_on, Base::kEnded, Base::kOn, Base::kSlotsInUse,
-      Base::kStarting, Base::kTrying, Base::suspend;
+  using Base::check_bias, Base::glance, Base::has_been_on, Base::kEnded, Base::kOn,
+      Base::kSlotsInUse, Base::kStarting, Base::kTrying, Base::suspend;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
   // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
@@ -61,9 +61,13 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     }
   }
 
+  // For P::check: a core that guesses only knows no better.
+  static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
+
   // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
+    check_bias(f);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (kOn | kEnded)) != 0) return;
     std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
@@ -82,7 +86,9 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     if (bias == 0 && !start(f, bias)) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with
     // recheck_bias. Fails if another reader was faster, or the bias has ended.
-    if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
+    if (!f.bias.compare_exchange(bias, on, release)) return;
+    P::check([&f] { return is_read(f); });
+    if (f.core.has_writer()) suspend(f);
   }
   // Notes in the word that this thread was here. Returns whether threads take turns; false also if
   // another thread was faster, or empties slots (start).

@@ -58,8 +58,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   using Word = EventualRwWord;
   using Value = Word::Value;
   using Readers = EventualReaders<P>;
-  using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
-      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
+  using Line::more_, Line::call, Line::check_word, Line::is_fronts, Line::is_open, Line::kBusy,
+      Line::kDoubt, Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
       Line::must_call, Line::word_;
 
  public:
@@ -84,6 +84,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     return read_if_open() ? 0 : arrive_slowly();
   }
   [[gnu::always_inline]] bool read_if_open() noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & (kLocked | kHandOff)) == 0) {
       // acquire: pairs with the releases in write_unlock and leave, of a writer.
@@ -218,6 +219,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   // has a lower one, or none; but for another one, whatever its patience. False: v is new.
   bool come_in(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
     for (;;) {
+      check_word();
       const bool is_urgent = priority != 0 && (v & kLocked) == 0 && !Line::is_behind(v, priority);
       const bool may = Readers::may_come_in(v) || is_urgent;
       const bool joins = (v & Word::kReaders) != 0;
@@ -248,10 +250,11 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       // Before the look: a call after the look changes it. acquire: pairs with leave.
       const std::uint32_t gate = more_.gate.load(acquire);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
+      bool is_late = false;
       if ((v & Word::kGateCalling) != 0) {
-        // A writer is about to free the lock. If it is stopped, the sleep below ends at once.
+        // A writer is about to free the lock, unless it is stopped.
         const auto is_called = [](Value now) { return (now & Word::kGateCalling) == 0; };
-        P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
+        is_late = !P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
         v = word_.load(relaxed);
       }
       const std::uint32_t priority = Line::own_priority();
@@ -262,7 +265,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
       // relaxed: the load above acquires.
-      if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called)) {
+      const Deadline& until = demands ? end : first;
+      if (!is_late && W::sleep(more_.gate, relaxed, 0, kGateChannel, &until, was_called)) {
         if (const Deadline* const at_first = as_at_first(deadline, room); at_first != deadline) {
           deadline = at_first;
           end = P::due(*deadline);
@@ -279,6 +283,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
 
   // A writer, a reader, or a waiting reader leaves.
   [[gnu::noinline]] void leave(Value unit) noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     const Value ends = unit == Word::kWaitingReader ? 0 : Line::counting_ends(v);
     bool called = false, gate_called = false;

@@ -279,6 +279,10 @@ struct Explored {
   static void permit(T* p) {
     machine.revive(p, sizeof *p);
   }
+  template <class F>
+  static void check(const F& holds, Site s = Site::current()) {
+    machine.check(holds, s);
+  }
 
   // As platform/scan.h promises, no more. Relaxed loads of different slots are not ordered by the
   // memory model, so going from the first to the last loses no outcome but stale reads beyond the
