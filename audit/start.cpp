@@ -15,6 +15,7 @@
 #include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
+#include "platform/atomic.h"
 #include "platform/object_layout.h"
 #include "platform/text.h"
 #include "profile/modules.h"
@@ -64,7 +65,7 @@ void record_what_is(const Known& known) noexcept {
   }
 }
 
-void start() noexcept {
+Known prepare() noexcept {
   if (const char* missing = resolve_real_symbols(); missing != nullptr) {
     char line[200];
     Text(line, sizeof line) << "lockswap audit: glibc " LOCKSWAP_OLDEST_GLIBC
@@ -83,6 +84,15 @@ void start() noexcept {
     say(path);
     say("\n");
   }
+  return known;
+}
+
+// In a child that is forked behind the first line locks may be in use already (first_call.h).
+void start() noexcept {
+  static constinit Known known{};
+  static constinit NativeAtomic<bool> is_prepared{false};
+  if (!is_prepared.load(relaxed)) known = prepare();  // relaxed, both: for forked children alone
+  is_prepared.store(true, relaxed);
   record_what_is(known);
 }
 

@@ -6,8 +6,7 @@
 #include <pthread.h>
 
 #include "platform/atomic.h"
-#include "platform/identity.h"
-#include "platform/step_aside.h"
+#include "platform/latch.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 #include "platform/system_waits.h"
@@ -15,27 +14,21 @@
 namespace lockswap {
 
 // Runs kStart once, in one thread; others that come meanwhile wait. Returns false when the starting
-// thread calls it again, because what kStart calls takes a lock.
+// thread calls it again, because what kStart calls takes a lock. A child that is forked meanwhile
+// runs it anew, so kStart may find each of its steps done, or half done.
 template <void (*kStart)()>
 bool started() noexcept {
-  static constinit NativeAtomic<std::uint64_t> starter{0};  // the thread; kOver at the end
-  constexpr std::uint64_t kOver = ~std::uint64_t{0};
-  const std::uint64_t me = thread_identity();
-  std::uint64_t seen = 0;
-  if (starter.compare_exchange(seen, me, acquire)) {
-    // A thread that was cancelled in the middle would leave all others waiting below.
-    int cancellation = PTHREAD_CANCEL_ENABLE;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-    kStart();
-    starter.store(kOver, release);  // pairs with the acquire load below
-    pthread_setcancelstate(cancellation, nullptr);
-    return true;
-  }
-  while ((seen = starter.load(acquire)) != kOver) {
-    if (seen == me) return false;
-    // Not a yield: the starting thread may have a lower real-time priority than this one.
-    nap(100'000);
-  }
+  static constinit NativeAtomic<bool> is_over{false};
+  static constinit Latch latch{};
+  if (is_over.load(acquire)) return true;  // pairs with the release store below
+  if (!latch.take()) return false;
+  // A thread that was cancelled in the middle would leave all others waiting.
+  int cancellation = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+  if (!is_over.load(relaxed)) kStart();  // relaxed: the latch handed it on
+  is_over.store(true, release);
+  latch.give_back();
+  pthread_setcancelstate(cancellation, nullptr);
   return true;
 }
 

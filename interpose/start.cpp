@@ -47,6 +47,15 @@ namespace {
 
 constinit Config config{};
 
+// What the start has chosen. A child that is forked while it is put in its place, a pointer at a
+// time, may have locks in use already, so nothing is made ready anew there.
+struct Chosen {
+  Functions functions;
+  WaitOps waits;
+  NativeAtomic<bool> is_whole{false};
+};
+constinit Chosen chosen{};
+
 bool swaps_rwlocks() noexcept {
   if (config.policy != nullptr) return config.policy->swaps(ObjectKind::rwlock);
   return !rwlock_of(config).passes_through();
@@ -143,15 +152,20 @@ void begin_delays(const Delay& delay, RwOps& rwlock, MutexChoice& choice) noexce
   choice.mutex = &mutex;
 }
 
-void start() noexcept {
+void activate() noexcept {
+  active_rwlock = chosen.functions.rwlock;
+  // Condition variables first: a mutex that is ours must not meet glibc's.
+  active_old_cond = chosen.functions.old_cond;
+  active_cond = chosen.functions.cond;
+  active_mutex = chosen.functions.mutex;
+  active_waits = chosen.waits;
+}
+
+void choose() noexcept {
   static constinit char message[2048];
-  static constinit Functions first_copys{};
-  if (resolve_first_copy(first_copys)) {
-    active_rwlock = first_copys.rwlock;
-    active_mutex = first_copys.mutex;
-    active_cond = first_copys.cond;
-    active_old_cond = first_copys.old_cond;
-    resolve_real_waits(active_waits);
+  config = Config{};
+  if (resolve_first_copy(chosen.functions)) {
+    resolve_real_waits(chosen.waits);
     prepare_range(config);  // the first copy has it, too, and comes first
     return;
   }
@@ -185,16 +199,17 @@ void start() noexcept {
   }
   if (config.verbose) announce();
   RwOps rwlock = *ops;
-  static constinit WaitOps waits{};
+  WaitOps& waits = chosen.waits;
   resolve_real_waits(waits);
   if (profile_folder() != nullptr) begin_profile(rwlock, choice, waits);
   if (delay() != nullptr) begin_delays(*delay(), rwlock, choice);
-  active_rwlock = rwlock;
-  // Condition variables first: a mutex that is ours must not meet glibc's.
-  active_old_cond = *choice.old_cond;
-  active_cond = *choice.cond;
-  active_mutex = *choice.mutex;
-  active_waits = waits;
+  chosen.functions = {rwlock, *choice.mutex, *choice.cond, *choice.old_cond};
+}
+
+void start() noexcept {
+  if (!chosen.is_whole.load(relaxed)) choose();  // relaxed, both: for forked children alone
+  chosen.is_whole.store(true, relaxed);
+  activate();
 }
 
 void in_forked_child() noexcept {

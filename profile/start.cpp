@@ -12,8 +12,9 @@ namespace {
 // The least of some rounds: what the processor does besides makes it only more.
 constexpr int kRounds = 8, kPairsOfRound = 64;
 
+constinit pthread_mutex_t probe = PTHREAD_MUTEX_INITIALIZER;
+
 std::uint64_t pairs_ns_256(const MutexOps& ops) noexcept {
-  static constinit pthread_mutex_t probe = PTHREAD_MUTEX_INITIALIZER;
   std::uint64_t least = ~std::uint64_t{0};
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t begin = Ticks::now();
@@ -41,6 +42,7 @@ bool begin(const char* folder, const ModuleFunctions& functions) noexcept {
 }
 
 void calibrate(const MutexOps& profiled, const MutexOps& behind) noexcept {
+  probe = PTHREAD_MUTEX_INITIALIZER;  // in a child a thread of the parent's may have it
   // As in a long run: of the first ones more are timed.
   for (int round = 0; round < 8; ++round)
     pairs_ns_256(profiled);

@@ -47,6 +47,15 @@ class Process {
     return known != 0 ? unpacked(known) : choose();
   }
 
+  // A number from 1 to 255 that differs from the ancestors', for work that a process does once
+  // (latch.h). By the kernel's number where that doesn't empty the page, because a fork may come
+  // before there is a handler; then one in 255 may be the parent's.
+  static std::uint32_t worker() noexcept {
+    const std::uint32_t number = number_of(stamp());
+    if (asked_kernel_.load(relaxed) == kEmpties) return number;
+    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) % (kNumbers - 1) + 1;
+  }
+
   // Another such number, at the price of a load; 0: nobody has asked for the stamp yet.
   static std::uint64_t mark() noexcept { return page_.stamp.load(relaxed); }  // relaxed: as in is
 

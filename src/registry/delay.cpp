@@ -20,6 +20,7 @@ class DelayReader {
       : value_(value), message_(message), size_(size) {}
 
   bool read_all() noexcept {
+    found = Delay{};
     if (std::strlen(value_) >= kMostText) {
       Text(message_, size_) << "lockswap: LOCKSWAP_DELAY is longer than "
                             << std::uint64_t{kMostText - 1} << " bytes";

@@ -6,10 +6,10 @@
 #include <type_traits>
 
 #include "locks/common/lock_info.h"
+#include "platform/latch.h"
 #include "platform/native.h"
 #include "platform/text.h"
 #include "range/concept.h"
-#include "range/spin_lock.h"
 #include "registry/auto.h"
 #include "registry/prepare_spins.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
@@ -109,7 +109,7 @@ void each_pool(const F& f) {
 
 // The reader-writer locks inside, by row.
 struct Inner {
-  SpinLock<Native, Park<Native>> guard;  // of making ready
+  Latch latch;  // of making ready
   Config config;
   NativeAtomic<const RwOps*> ops[kMostRwLocks];
 };
@@ -157,12 +157,13 @@ const char* make_ready(std::uint32_t kind) noexcept {
   if (!kRangeLocks[(kind & RangeKind::kNumber) - 1].of_rwlocks) return nullptr;
   const std::uint32_t row = RangeKind::inner(kind);
   const char* why = nullptr;
-  inner.guard.lock();
+  // False in a signal handler that interrupts this: what follows may be done twice.
+  const bool is_first = inner.latch.take();
   if (inner.ops[row].load(relaxed) == nullptr) {
     const RwOps* ops = prepare_further_rwlock(rwlocks().rows[row], inner.config, why);
     if (ops != nullptr) inner.ops[row].store(ops, release);  // pairs with inner_rwlock()
   }
-  inner.guard.unlock();
+  if (is_first) inner.latch.give_back();
   return why;
 }
 

@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include "platform/atomic.h"
-#include "platform/process.h"
-#include "platform/step_aside.h"
+#include "platform/latch.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
-#include "platform/thread.h"
 #include "registry/counts.h"
 #include "registry/parent.h"
 #include "registry/stats.h"
@@ -66,28 +64,6 @@ void write_all(int fd, const char* s) noexcept {
   }
 }
 
-// One report at a time. A child of a process that was about to write one finds it free.
-class Turn {
- public:
-  // False: this very thread is writing a report, and a signal handler or a debugger wants another.
-  bool take() noexcept {
-    const std::uint64_t process = Process::stamp() / Process::kStampTop;
-    const std::uint64_t me = process << 32 | thread_id();
-    for (std::uint64_t seen = 0; !whose_.compare_exchange(seen, me, acquire);) {
-      if (seen == me) return false;
-      if (seen >> 32 != process) continue;
-      // Not a yield: the other thread may have a lower real-time priority than this one.
-      nap(100'000);
-      seen = 0;
-    }
-    return true;
-  }
-  void give_back() noexcept { whose_.store(0, release); }
-
- private:
-  NativeAtomic<std::uint64_t> whose_;  // process and thread
-};
-
 void write_file(const char* name, const char* what) noexcept {
   static constinit char path[4096];
   Text(path, sizeof path) << name << "." << static_cast<std::uint64_t>(getpid());
@@ -126,8 +102,9 @@ void report_bypasses(const Bypasses& bypasses) noexcept {
 }
 
 void report_stats(const Config& config, const Bypasses* bypasses) noexcept {
-  static constinit Turn turn{};
+  static constinit Latch turn{};
   static constinit char buffer[65536];
+  // This very thread may be writing a report, and a signal handler or a debugger want another.
   if (!turn.take()) return;
   if (Counts* table = take_counts(); table != nullptr) {
     const Busiest top = find_busiest(table, acquisitions);
