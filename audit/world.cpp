@@ -54,12 +54,19 @@ void forget_stacks(Me& m) noexcept {
   const Busy busy;
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
-  m.tid = system_thread_id();
+  m.tid = thread_id();
   m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
   m.process = w.number;
   if (m.tid_before != 0) forget_stacks(m);
   if (m.saved != nullptr) restore_holds(m);
   if (has_real_time_policy()) note_real_time(pthread_self(), site);
+}
+
+// In a child that a program has made by a raw clone, it may give its thread its id later.
+[[gnu::noinline]] void renumber(Me& m) noexcept {
+  m.tid_before = m.tid;
+  m.tid = thread_id();
+  if (m.record != nullptr) m.record->tid.store(m.tid, relaxed);  // relaxed: a number
 }
 
 void on_thread_exit() noexcept {
@@ -93,6 +100,8 @@ Me& known_me(std::uint64_t site) noexcept {
     begin(w);
   if (m.process != w.number) [[unlikely]]
     make_known(w, m, site);
+  if (m.tid != thread_id()) [[unlikely]]
+    renumber(m);
   return m;
 }
 

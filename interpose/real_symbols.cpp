@@ -7,6 +7,7 @@
 #include "interpose/objects.h"
 #include "interpose/real_function.h"
 #include "platform/libc_functions.h"
+#include "platform/system_tid.h"
 
 namespace lockswap {
 
@@ -146,6 +147,19 @@ void resolve_libc_functions() noexcept {
   set(a.rwlock_setkind, "pthread_rwlockattr_setkind_np");
   libc_functions = {found.rwlock, found.mutex, found.cond, a};
 }
+
+// What glibc has for debuggers, at its private version.
+void find_thread_id() noexcept {
+  if (own_object() == nullptr) return;  // brought by dlmopen: the list is another namespace's
+  const auto word = [](const char* name) {
+    const void* p = nullptr;
+    for (const link_map* m = first_object(); p == nullptr && m != nullptr; m = m->l_next) {
+      if (is_glibcs(*m)) p = find_symbol(*m, name, "GLIBC_PRIVATE");
+    }
+    return static_cast<const std::uint32_t*>(p);
+  };
+  TidWord::find(word("_thread_db_pthread_tid"), word("_thread_db_sizeof_pthread"));
+}
 }  // namespace
 
 const char* resolve_real_symbols() noexcept {
@@ -157,6 +171,7 @@ const char* resolve_real_symbols() noexcept {
   system_cond = found.cond;
   system_old_cond = found.old_cond;
   resolve_libc_functions();
+  find_thread_id();
   resolve_moved_functions();
   resolve_key_functions();
   return missing;

@@ -67,7 +67,7 @@ struct Native {
   static bool is_process(std::uint64_t word) noexcept { return Process::is(word); }
   using NoSignals = lockswap::NoSignals;
   static std::uint32_t survivor(std::uint32_t tid, std::uint64_t process) noexcept {
-    thread_id();  // in a child, the survivor is known only after it has asked for its id
+    make_survivor_known();
     return Survivor::id_of(tid, process);
   }
   static bool is_shared(const void* p) noexcept { return is_shared_memory(p); }

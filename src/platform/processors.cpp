@@ -9,7 +9,7 @@ namespace lockswap {
 namespace {
 
 constinit Processors at_start{};
-constinit bool is_read = false;
+constinit bool has_read = false;
 constinit KeptQuota kept{};
 constinit Affinity affinity{};
 
@@ -47,10 +47,10 @@ Processors read_processors(const Processors& last, const char* root, KeptQuota* 
 }
 
 const Processors& processors_at_start(bool again) noexcept {
-  if (!is_read) {
+  if (!has_read) {
     at_start = {affinity.alone(1), read_quota(kNoQuota, "", again ? &kept : nullptr)};
   }
-  is_read = true;
+  has_read = true;
   return at_start;
 }
 

@@ -33,9 +33,8 @@ alignas(T) __attribute__((tls_model("initial-exec"))) inline constinit thread_lo
 #define LOCKSWAP_SHOWN_PER_THREAD_HERE(T, name) \
   constinit thread_local T name {}
 
-// The kernel's thread id, as glibc keeps it in its locks, so that debuggers find the truth. It is
-// asked for once in a thread's life, and again after a fork (system_tid.h).
-struct CachedTid {
+// A thread's id, as it was when the thread first asked for it in a process (system_tid.h).
+struct NotedTid {
   std::uint32_t value;
   std::uint64_t process;  // the stamp of the process that it is of
 };
@@ -44,7 +43,7 @@ struct CachedTid {
 class Survivor {
  public:
   // Runs in the child: the thread's id was `before` in the parent, and is `here` now.
-  static void is(CachedTid before, std::uint32_t here) noexcept {
+  static void is(NotedTid before, std::uint32_t here) noexcept {
     if (here_.load(relaxed) != before.value) {
       // The parent's survivor was another thread, so the ids of that one mean nothing here.
       for (auto& id : ids_)
@@ -67,22 +66,31 @@ class Survivor {
   static inline constinit NativeAtomic<std::uint32_t> here_{0};
 };
 
-[[gnu::noinline]] inline std::uint32_t ask_thread_id() noexcept {
-  CachedTid& cached = per_thread<CachedTid>;
-  const std::uint32_t id = system_thread_id();
-  if (cached.value != 0) Survivor::is(cached, id);
-  cached = {id, Process::stamp()};
+[[gnu::noinline]] inline std::uint32_t note_thread_id() noexcept {
+  NotedTid& noted = per_thread<NotedTid>;
+  TidWord::is_here(&noted.value);
+  const std::uint32_t id = TidWord::is_this(&noted.value) ? system_thread_id() : TidWord::read();
+  if (noted.value != 0) Survivor::is(noted, id);
+  noted = {id, Process::stamp()};
   return id;
 }
 
 [[gnu::always_inline]] inline std::uint32_t thread_id() noexcept {
-  const CachedTid& cached = per_thread<CachedTid>;
-  return Process::is(cached.process) ? cached.value : ask_thread_id();
+  return Process::is(per_thread<NotedTid>.process) ? TidWord::read() : note_thread_id();
 }
 
-// The same without a look at the process: 0 if the thread has not asked for its id yet. After a
-// fork, until it asks again, the one that it had before.
-inline std::uint32_t thread_id_if_known() noexcept { return per_thread<CachedTid>.value; }
+// The same without a look at the process: 0, or an older id, if the thread has not asked for its id
+// in this process.
+[[gnu::always_inline]] inline std::uint32_t thread_id_if_known() noexcept {
+  return TidWord::read();
+}
+
+// For slow paths, in which locks of an earlier process are met. The survivor is known only after it
+// has asked for its id; and a program may give it another one even then.
+[[gnu::noinline]] inline void make_survivor_known() noexcept {
+  const std::uint32_t id = thread_id();
+  if (id != per_thread<NotedTid>.value) note_thread_id();
+}
 
 // Thread exit. Hooks are added once for the process; a thread that keeps something arms them.
 //

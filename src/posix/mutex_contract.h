@@ -39,10 +39,9 @@
 
 namespace lockswap {
 
-// A thread's id, beside the contract word that a plain mutex has in its process.
+// The contract word that a plain mutex has in the process in which the thread asked for its id.
 struct MutexSelf {
   std::uint64_t plain;
-  std::uint32_t id;
 };
 
 template <Platform P, MutexCore Core, EventCounter Count>
@@ -81,17 +80,15 @@ class MutexContract {
   // Of a plain mutex.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f) noexcept {
     // relaxed: the word does not change.
-    const std::uint32_t me = id_at(f.contract.load(relaxed));
-    return me != 0 ? fast_lock(f, me) : kNotBegun;
+    if (!has_id_at(f.contract.load(relaxed))) return kNotBegun;
+    const std::uint64_t rest = fast_core_lock(f);
+    if (rest == 0) [[likely]]
+      own(f, P::tid_if_known());
+    return rest;
   }
   // Of a mutex that the calling thread, whose id this is, does not own.
   [[gnu::always_inline]] static std::uint64_t fast_lock(Frame& f, std::uint32_t me) noexcept {
-    std::uint64_t rest = 0;
-    if constexpr (FastMutexCore<Core>) {
-      rest = f.core.fast_lock();
-    } else {
-      f.core.lock();
-    }
+    const std::uint64_t rest = fast_core_lock(f);
     if (rest == 0) [[likely]]
       own(f, me);
     return rest;
@@ -124,7 +121,7 @@ class MutexContract {
   [[gnu::always_inline]] static std::uint32_t known_id(const Frame& f) noexcept {
     // acquire: pairs with the release in Adoption::adopt.
     const std::uint64_t plain = f.contract.load(acquire) & ~std::uint64_t{kKinds};
-    return P::is_process(plain - kMark) ? id_at(plain) : 0;
+    return P::is_process(plain - kMark) && has_id_at(plain) ? P::tid_if_known() : 0;
   }
   // It is a mutex that looks at its owner, and that is the thread of this id.
   static bool is_owned(const Frame& f, std::uint32_t me) noexcept {
@@ -225,23 +222,17 @@ class MutexContract {
 
   using Adopted = Adoption<P, kKinds, kMark>;
 
-  // The calling thread's id; 0: that is not the word, or the thread has not asked for its id in
-  // this process.
-  [[gnu::always_inline]] static std::uint32_t id_at(std::uint64_t plain) noexcept {
-    const MutexSelf& self = P::template local<MutexSelf>();
-    if (self.plain != plain) return 0;
-    if (self.id == 0) __builtin_unreachable();  // they are set together: one branch less
-    return self.id;
+  // That is the word, and the thread has asked for its id in this process.
+  [[gnu::always_inline]] static bool has_id_at(std::uint64_t plain) noexcept {
+    return P::template local<MutexSelf>().plain == plain;
   }
   static std::uint32_t my_id() noexcept {
     MutexSelf& self = P::template local<MutexSelf>();
     const std::uint64_t plain = P::process() | kMark;
-    if (self.plain != plain) {
-      self.id = P::tid();
-      signal_fence();  // a handler that finds the word finds the id
-      self.plain = plain;
-    }
-    return self.id;
+    const std::uint32_t id = P::tid();
+    signal_fence();  // a handler that finds the word finds the id
+    self.plain = plain;
+    return id;
   }
 
   // The kind in glibc's field, as the contract word has it.
@@ -254,6 +245,14 @@ class MutexContract {
   // The kind in the contract word.
   static std::uint32_t kind_in(const Frame& f) noexcept {
     return static_cast<std::uint32_t>(f.contract.load(relaxed)) & kKinds;  // does not change
+  }
+  [[gnu::always_inline]] static std::uint64_t fast_core_lock(Frame& f) noexcept {
+    if constexpr (FastMutexCore<Core>) {
+      return f.core.fast_lock();
+    } else {
+      f.core.lock();
+      return 0;
+    }
   }
   static void own(Frame& f, std::uint32_t me) noexcept {
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
