@@ -18,6 +18,7 @@
 #include "locks/mutex/per-cpu.h"
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/unbiased.h"
+#include "platform/libc_watch.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "posix/mutex_contract.h"
@@ -50,7 +51,7 @@ bool never(Head&) { return false; }
 class BlocksTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     ASSERT_TRUE(Lock::Blocks::prepare(kParts));
   }
 };
@@ -268,7 +269,7 @@ using Contract =
 class PerCpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     ASSERT_TRUE(Contract::prepare());
   }
 };
