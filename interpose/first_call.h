@@ -15,7 +15,7 @@ namespace lockswap {
 
 // Runs kStart once, in one thread; others that come meanwhile wait. Returns false when the starting
 // thread calls it again, because what kStart calls takes a lock. A child that is forked meanwhile
-// runs it anew, so kStart may find each of its steps done, or half done.
+// runs it again, so kStart may find each of its steps done, or half done.
 template <void (*kStart)()>
 bool started() noexcept {
   static constinit NativeAtomic<bool> is_over{false};

@@ -47,8 +47,8 @@ namespace {
 
 constinit Config config{};
 
-// What the start has chosen. A child that is forked while it is put in its place, a pointer at a
-// time, may have locks in use already, so nothing is made ready anew there.
+// What the start has chosen. It is put in place one pointer at a time. A child that is forked in
+// the middle of that may already have locks in use, so it only repeats this last step.
 struct Chosen {
   Functions functions;
   WaitOps waits;

@@ -21,7 +21,7 @@
  * is only about a thread's own. A handle may be copied, and released once.
  *
  * Fork. In the child the one thread keeps its ranges. Those of the other threads stay held, by no
- * thread. Make locks anew that other threads were using.
+ * thread. Initialise locks again that other threads were using.
  *
  * Cost of list-ex and list-rw. In a lock that is free: two atomic updates for acquire and release
  * together, and no memory that other threads write. Otherwise a walk over the ranges that begin

@@ -46,7 +46,7 @@ class NativeAtomic {
   [[gnu::always_inline]] bool is(T v) const noexcept {
 #if defined(__x86_64__)
     bool same;
-    asm volatile("cmp %2, %1" : "=@ccz"(same) : "m"(a_), "r"(v));
+    asm("cmp %2, %1" : "=@ccz"(same) : "m"(a_), "r"(v));
     return same;
 #else
     return load(std::memory_order_relaxed) == v;

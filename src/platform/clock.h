@@ -65,13 +65,14 @@ inline Deadline within(const Deadline* deadline, std::uint64_t nanoseconds) noex
   if (nanoseconds < d.longer) d.longer = nanoseconds;
   return d;
 }
-// For a thread that woke up because what it waits for had changed, and that has to wait again. The
-// result is the deadline itself, or stands in `room`.
-inline const Deadline* as_at_first(const Deadline* deadline, Deadline& room) noexcept {
-  if (deadline == nullptr || deadline->longer == 0) return deadline;
+// For a thread that woke up because what it waits for had changed, and that has to wait again: its
+// patience is the usual one from now on. Returns whether that is new; then the deadline is `room`.
+inline bool as_at_first(const Deadline*& deadline, Deadline& room) noexcept {
+  if (deadline == nullptr || deadline->longer == 0) return false;
   room = *deadline;
   room.longer = 0;
-  return &room;
+  deadline = &room;
+  return true;
 }
 
 inline bool is_sooner(const timespec& a, const timespec& b) noexcept {

@@ -29,7 +29,7 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // The same deadline as a point in time, for a thread that is through with spinning now.
   { P::due(deadline) } -> std::same_as<Deadline>;
   // Such a point for a call that knows one clock only. The call may end before the deadline has
-  // passed, and then has to begin anew (clock.h).
+  // passed, and then has to be repeated (clock.h).
   { P::one_sleep(deadline) } -> std::same_as<Deadline>;
   // How long a reader waits for a writer that itself waits for readers; 0: for ever
   // (posix/guests.h). In nanoseconds, at most a minute.

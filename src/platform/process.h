@@ -14,13 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "platform/atomic.h"
 #include "platform/syscall.h"
+#include "platform/system_tid.h"
 
 namespace lockswap {
 
@@ -38,14 +38,7 @@ class Process {
   // Whether the word's lower 40 bits are the stamp and nothing else. This costs a subtraction, a
   // shift and a comparison. It is false also in a child that has not asked for its stamp yet.
   static bool is(std::uint64_t word) noexcept {
-#if defined(__x86_64__)
-    // The relaxed load below and the comparison in one instruction; compilers make two of it.
-    bool same;
-    asm("cmpq %1, %2" : "=@ccz"(same) : "m"(page_.stamp), "r"(packed(word)));
-    return same;
-#else
-    return packed(word) == page_.stamp.load(relaxed);  // relaxed: it hands nothing on
-#endif
+    return page_.stamp.is(packed(word));  // it hands nothing on
   }
 
   static std::uint64_t stamp() noexcept {
@@ -69,15 +62,7 @@ class Process {
   }
   // Whether the word is that and nothing else: one comparison. In a child that has not asked for
   // its stamp yet, no word is but 0.
-  static bool is_seal(std::uint64_t word) noexcept {
-#if defined(__x86_64__)
-    bool same;  // as in is
-    asm("cmpq %1, %2" : "=@ccz"(same) : "m"(page_.seal), "r"(word));
-    return same;
-#else
-    return word == page_.seal.load(relaxed);
-#endif
-  }
+  static bool is_seal(std::uint64_t word) noexcept { return page_.seal.is(word); }
 
   // Whether it is the seal of one of the last 254 ancestors; of a stamp, whether it may be one's.
   // The top bit does not count.
@@ -96,8 +81,9 @@ class Process {
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {
-    if (asked_kernel_.load(relaxed) == kDoesNot) page_.seal.store(0, relaxed);
-    if (asked_kernel_.load(relaxed) == kDoesNot) page_.stamp.store(0, relaxed);
+    if (asked_kernel_.load(relaxed) != kDoesNot) return;
+    page_.seal.store(0, relaxed);
+    page_.stamp.store(0, relaxed);
   }
 
  private:
@@ -143,15 +129,13 @@ class Process {
     const std::uint64_t its = seals_[number].load(relaxed);  // relaxed: it comes with the fork
     return its == seal() ? 0 : its;
   }
-  // What the kernel gave the program at its start, and the time, by which children differ. A system
-  // call would be one more for filters to allow.
+  // What the kernel gave the program at its start, and the thread's id, by which children differ.
+  // The time would do, too, but a program may have forbidden itself to read the clock.
   static std::uint64_t random_bits() noexcept {
     std::uint64_t bits = 0;
     if (const auto* at_start = reinterpret_cast<const void*>(getauxval(AT_RANDOM)))
       std::memcpy(&bits, at_start, sizeof bits);
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    bits += static_cast<std::uint64_t>(now.tv_sec) << 30 | static_cast<std::uint64_t>(now.tv_nsec);
+    bits += std::uint64_t{system_thread_id()} << 32;
     // The last steps of MurmurHash3: every bit depends on all.
     bits = (bits ^ bits >> 33) * 0xff51afd7ed558ccdu;
     bits = (bits ^ bits >> 33) * 0xc4ceb9fe1a85ec53u;

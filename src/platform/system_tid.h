@@ -20,12 +20,12 @@ namespace lockswap {
 // The word in each thread's memory that has its id: glibc's, or a copy of our own.
 class TidWord {
  public:
-  // At start-up, by one thread. What glibc says to debuggers of its thread descriptor: where the id
-  // is (its bits, 1, its offset), and how large it all is. It is tried out; where it doesn't fit,
-  // and without it, the word stays ours.
+  // Called once, at start-up, with what glibc records for debuggers about its thread descriptor:
+  // where the id is (its bits, 1, its offset), and the descriptor's size. The thread pointer points
+  // to the descriptor or behind it. If the word there isn't this thread's id, or glibc doesn't say,
+  // the word stays our own.
   static void find(const std::uint32_t* field, const std::uint32_t* size) noexcept {
     if (field == nullptr || size == nullptr || field[0] != 32 || field[1] != 1) return;
-      // The descriptor begins where the thread pointer points to, or ends there.
 #if defined(__x86_64__)
     const std::intptr_t place = field[2];
 #else

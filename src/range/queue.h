@@ -35,7 +35,7 @@
 
 namespace lockswap {
 
-// kPatience: after so many attempts an acquisition is impatient.
+// kPatience: the number of attempts after which an acquisition is impatient.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kPatience>
 class RangeQueue {
   using Word = std::uint64_t;
@@ -79,7 +79,7 @@ class RangeQueue {
         if (!closed || P::template local<RangesHeld>().count != 0) return 0;
         if (queue_.lets_pass(gate, r_)) return 0;
         if (r_.only_try) return EBUSY;
-        // Without progress for so long, which is 32 times 250 ms.
+        // 32 times 250 ms, in which the keeper did not get in.
         const Deadline limit = within(r_.deadline, P::take_back() << 5);
         if (queue_.wait(gate, limit)) continue;
         if (r_.deadline != nullptr && P::passed(*r_.deadline)) return ETIMEDOUT;

@@ -203,6 +203,8 @@ def test_asymmetric_locks_say_that_they_need_the_barrier() -> None:
 
 # --- sandboxes
 
+MODES, CONFINED = ("strict", "clock"), ("main", "thread", "child", "clone")
+
 
 def test_no_call_and_no_clock() -> None:
     names = [n for n, lock in RWLOCKS.items() if not lock["asymmetric"]]
@@ -210,14 +212,14 @@ def test_no_call_and_no_clock() -> None:
     jobs = [
         (mode, who, {"LOCKSWAP_RWLOCK": name, "LOCKSWAP_MUTEX": mutexes[i % len(mutexes)]})
         for i, name in enumerate(names)
-        for mode in ("strict", "clock")
-        for who in ("main", "thread", "child")
+        for mode in MODES
+        for who in CONFINED
     ]
     for_each(jobs, lambda job: run("sandbox", job[0], job[1], **job[2]))
 
 
 def test_mutexes_need_no_call_and_no_clock() -> None:
-    jobs = [(m, w, name) for name in MUTEXES for m in ("strict", "clock") for w in ("main", "thread", "child")]
+    jobs = [(m, w, name) for name in MUTEXES for m in MODES for w in CONFINED]
     for_each(jobs, lambda job: run("sandbox", job[0], job[1], LOCKSWAP_MUTEX=job[2]))
 
 

@@ -1,9 +1,11 @@
 // Uncontended locks where a system call kills, or a look at the processor's clock.
 //
 //   sandbox MODE THREAD    MODE: strict (SECCOMP_MODE_STRICT, which forbids both), clock
-//                          (PR_SET_TSC). THREAD: main, thread (a new one), child (of a fork). It
-//                          uses locks that were used before.
+//                          (PR_SET_TSC). THREAD: main, thread (a new one), child (of a fork),
+//                          clone (a child for which no handler of pthread_atfork runs). It uses
+//                          locks that were used before.
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -71,8 +73,9 @@ int main(int argc, char** argv) {
     pthread_join(start_thread(confined, NULL), NULL);
     return atomic_load(&done) == 1 ? 0 : 1;
   }
-  if (strcmp(argv[2], "child") == 0) {
-    const pid_t child = fork();
+  const int cloned = strcmp(argv[2], "clone") == 0;
+  if (cloned || strcmp(argv[2], "child") == 0) {
+    const pid_t child = cloned ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
     if (child == 0) confined(NULL);
     if (child == 0) _exit(0);
     int status = -1;

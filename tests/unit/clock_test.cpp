@@ -126,12 +126,15 @@ TEST_F(Clocks, PatienceThatIsLongerForAWhile) {
   const std::uint64_t now = monotonic_ns();
   EXPECT_GE(due_from_now(d).soon, now + 3000 * kMillisecond);
   Deadline room{};
-  const Deadline* const at_first = as_at_first(&d, room);
-  ASSERT_EQ(at_first, &room);
+  const Deadline* deadline = &d;
+  ASSERT_TRUE(as_at_first(deadline, room));
+  ASSERT_EQ(deadline, &room);
   const std::uint64_t soon = due_from_now(room).soon;
   EXPECT_LE(soon, monotonic_ns() + 20 * kMillisecond);
-  EXPECT_EQ(as_at_first(&room, d), &room);
-  EXPECT_EQ(as_at_first(nullptr, d), nullptr);
+  EXPECT_FALSE(as_at_first(deadline, d));
+  EXPECT_EQ(deadline, &room);
+  const Deadline* none = nullptr;
+  EXPECT_FALSE(as_at_first(none, room));
   d.longer = 3000 * kMillisecond;
   EXPECT_EQ(within(&d, kMillisecond).longer, kMillisecond);
 }

@@ -29,7 +29,7 @@ class EventualMutex : public EventualLock<P, W> {
       .source = "eventual fairness as in WebKit's WTF::Lock and parking_lot",
       .fairness = "barging; the oldest waiter is next after LOCKSWAP_HANDOVER_US",
       .takes_back = true,
-      .instructions = 54,
+      .instructions = 52,
   };
 
   static bool prepare() noexcept { return true; }

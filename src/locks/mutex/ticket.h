@@ -20,7 +20,7 @@ class Ticket : public TicketLock<P, W, true> {
       .summary = "ticket lock: a thread that draws a number waits until it is shown",
       .source = "Mellor-Crummey and Scott 1991, section 2.2",
       .fairness = kTicketFairness,
-      .instructions = 69,
+      .instructions = 68,
   };
 
   static bool prepare() noexcept { return true; }
@@ -32,7 +32,7 @@ inline constexpr LockInfo kRluAsMutex{
     .source = "Matveev and others 2015, section 3.5",
     .fairness = kTicketFairness,
     .aliases = {"RLU-backed"},
-    .instructions = 69,
+    .instructions = 68,
 };
 
 }  // namespace lockswap

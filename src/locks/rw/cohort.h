@@ -114,7 +114,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
                     Writers::nobody_present)) {
       const std::uint32_t token = enter(h);
       if (token >= kMustWait) {
-        deadline = as_at_first(deadline, room);  // another writer
+        as_at_first(deadline, room);  // another writer
         continue;
       }
       attempt = token;

@@ -232,13 +232,9 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   }
 
   [[gnu::noinline]] bool sleep_at_gate(std::uint32_t& attempt, const Deadline* deadline) noexcept {
-    Deadline end = deadline != nullptr ? P::due(*deadline) : kNever, room{};
+    Deadline end = P::due(within(deadline, 0)), room{};
     bool demands = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
-    Deadline first = end;
-    if (!demands) {
-      first.patience = P::hand_off_after();
-      first = P::due(first);
-    }
+    const Deadline first = demands ? end : P::due(within(&end, P::hand_off_after()));
     for (;;) {
       // Before the look: a call after the look changes it. acquire: pairs with leave.
       const std::uint32_t gate = more_.gate.load(acquire);
@@ -258,10 +254,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
       // relaxed: the load above acquires.
       if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called)) {
-        if (const Deadline* const at_first = as_at_first(deadline, room); at_first != deadline) {
-          deadline = at_first;
-          end = P::due(*deadline);
-        }
+        if (as_at_first(deadline, room)) end = P::due(*deadline);
         continue;
       }
       if (demands || (deadline != nullptr && P::passed(*deadline))) break;
@@ -270,7 +263,6 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     attempt = EventualAttempt::again(attempt);
     return false;
   }
-  static constexpr Deadline kNever{CLOCK_MONOTONIC, kNoTime};
 
   // A writer, a reader, or a waiting reader leaves.
   [[gnu::noinline]] void leave(Value unit) noexcept {

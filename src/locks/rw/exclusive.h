@@ -120,10 +120,7 @@ class Exclusive {
         // acquire: pairs with both releases.
         if (word_.compare_exchange(v, hold | flag, acquire)) return true;
       }
-      if (const Deadline* const at_first = as_at_first(deadline, room); at_first != deadline) {
-        deadline = at_first;
-        point = P::due(*deadline);
-      }
+      if (as_at_first(deadline, room)) point = P::due(*deadline);
     }
     return false;
   }
