@@ -12,6 +12,8 @@
 
 #include <sys/wait.h>
 
+#include "../asleep.h"
+
 namespace conformance {
 
 namespace {
@@ -183,23 +185,11 @@ void Actor::wait_until_asleep() const {
     const timespec t = clocked ? now(clock) : timespec{};
     return t.tv_sec * 1'000'000'000 + t.tv_nsec;
   };
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid_.load());
-  const auto asleep = [&] {
-    char text[256] = "";
-    FILE* file = fopen(path, "re");
-    if (file == nullptr) return false;
-    const size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    const char* end_of_name = strrchr(text, ')');
-    return end_of_name != nullptr && end_of_name[1] == ' ' && end_of_name[2] == 'S';
-  };
   const std::int64_t start = used();
   int seen_asleep = 0;
   for (int waited = 0; waited < kPatience && !done(); ++waited) {
     const bool started = state_.load() == kRunning;
-    seen_asleep = started && asleep() ? seen_asleep + 1 : 0;
+    seen_asleep = started && is_asleep(tid_.load()) ? seen_asleep + 1 : 0;
     if (seen_asleep == 3 || (started && used() - start > kSpun)) return;
     pause_ms(1);
   }

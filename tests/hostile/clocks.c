@@ -12,12 +12,12 @@
 // a time of its own that runs on CLOCK_REALTIME lasts for an hour. Status 1: not in, or not out,
 // after half a minute.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include <sys/syscall.h>
 
+#include "../asleep.h"
 #include "common.h"
 
 enum { kHour = 3600, kPatience = 30 };
@@ -58,14 +58,9 @@ static void* read_once(void* want) {
 
 static pthread_t asleep(void* (*body)(void*), void* argument) {
   const pthread_t thread = start_thread(body, argument);
-  for (char text[512] = ""; text[0] == '\0' || strrchr(text, ')')[2] != 'S'; sleep_ms(1)) {
-    char name[64];
-    if (atomic_load(&waiting) == 0) continue;
-    snprintf(name, sizeof name, "/proc/self/task/%d/stat", atomic_load(&waiting));
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
-    NEED(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
-    close(fd);
-  }
+  int tid;
+  while ((tid = atomic_load(&waiting)) == 0 || !is_asleep(tid))
+    sleep_ms(1);
   atomic_store(&waiting, 0);
   return thread;
 }

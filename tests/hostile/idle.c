@@ -5,14 +5,14 @@
 //                                     read and as many to write behind the write hold, as many to
 //                                     write behind the read hold
 //
-// Prints a line for each of the four, once they have slept for the first time and so many
-// milliseconds have passed: how often they fell asleep in the seconds after that, all of them and
-// the one that did so most.
+// Prints a line for each of the four, SETTLE_ms milliseconds after they first slept: how often they
+// fell asleep in the SECONDS after that, all of them together and the one that did so most.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "../asleep.h"
 #include "common.h"
 
 enum { kKinds = 4, kMost = 1000 };
@@ -37,29 +37,20 @@ static void* wait_for_lock(void* p) {
   return NULL;
 }
 
-// Of the thread's status: the number after that word. The state is a letter.
-static long status_of(int tid, const char* word, char* state) {
+static long sleeps_of(int tid) {
   char name[64], text[4096] = "";
   snprintf(name, sizeof name, "/proc/self/task/%d/status", tid);
   const int fd = open(name, O_RDONLY | O_CLOEXEC);
   NEED(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
   close(fd);
-  const char* const is = strstr(text, "\nState:\t");
-  const char* const found = strstr(text, word);
-  NEED(is != NULL && found != NULL);
-  *state = is[8];
-  return strtol(found + strlen(word), NULL, 10);
-}
-static long sleeps_of(int tid) {
-  char state;
-  return status_of(tid, "\nvoluntary_ctxt_switches:\t", &state);
+  static const char kWord[] = "\nvoluntary_ctxt_switches:\t";
+  const char* const found = strstr(text, kWord);
+  NEED(found != NULL);
+  return strtol(found + sizeof kWord - 1, NULL, 10);
 }
 static void until_asleep(atomic_int* tid) {
-  for (char state = 'R';; sleep_ms(2)) {
-    if (atomic_load(tid) == 0) continue;
-    status_of(*tid, "\nvoluntary_ctxt_switches:\t", &state);
-    if (state == 'S') return;
-  }
+  while (atomic_load(tid) == 0 || !is_asleep(*tid))
+    sleep_ms(2);
 }
 
 int main(int argc, char** argv) {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../asleep.h"
+
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_int writer_tid;
 
@@ -18,18 +20,6 @@ static void* write_once(void* unused) {
   pthread_rwlock_wrlock(&lock);
   pthread_rwlock_unlock(&lock);
   return NULL;
-}
-
-// Asleep in the kernel, 'S'; a thread that was preempted is 'R'.
-static int sleeps(int tid) {
-  char path[64];
-  char state = 0;
-  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-  FILE* f = fopen(path, "r");
-  if (f == NULL) return 0;
-  if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1) state = 0;
-  fclose(f);
-  return state == 'S';
 }
 
 int main(int argc, char** argv) {
@@ -46,7 +36,7 @@ int main(int argc, char** argv) {
   pthread_create(&writer, NULL, write_once, NULL);
   for (int asleep = 0; asleep < 20; usleep(1000)) {
     const int tid = atomic_load(&writer_tid);
-    asleep = tid != 0 && sleeps(tid) ? asleep + 1 : 0;
+    asleep = tid != 0 && is_asleep(tid) ? asleep + 1 : 0;
   }
   const int result = pthread_rwlock_tryrdlock(&lock);
   if (result == 0) pthread_rwlock_unlock(&lock);

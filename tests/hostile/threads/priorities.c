@@ -7,7 +7,6 @@
 // policies are not allowed here.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../../asleep.h"
 
 #define EXPECT(value, call)                                               \
   do {                                                                    \
@@ -50,15 +51,6 @@ static void* get(void* number) {
   order[n++] = (int)(long)number;
   unlock();
   return NULL;
-}
-
-static int is_asleep(int tid) {
-  char name[64], text[512] = "";
-  snprintf(name, sizeof name, "/proc/self/task/%d/stat", tid);
-  const int fd = open(name, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || read(fd, text, sizeof text - 1) < 0) exit(1);
-  close(fd);
-  return strrchr(text, ')')[2] == 'S';
 }
 
 int main(int argc, char** argv) {
