@@ -36,7 +36,9 @@
 //   of level L + 1 begin p * 1.5^(L+1) after the first of these; so when each holds the lock for H
 //   at most, there is a moment without a guest as soon as p * 1.5^L > 2 H, and the writer gets in
 //   within 13 H + 5 p. A chain of k readers, of which each waits for the next, goes on after
-//   2 p * 1.5^k at most.
+//   2 p * 1.5^k at most. A reader that began to wait before an earlier writer got in counts as one
+//   of level 0, else each writer's level would begin where the last one's ended: readers that meet
+//   at a barrier inside, again and again, would wait for minutes.
 // BRAVO: revoking is such a drain. No guest switches the bias on.
 // Marked locks: readers go first anyway; one that has waited in the lock below since before the
 //   mark comes in as any other reader does (marked.h).
@@ -112,6 +114,14 @@ class Guests {
     std::uint64_t longer_ = 0;
   };
 
+  // The level that a guest leaves which waited at one and comes in at another. If that is the lower
+  // one, a writer has got in meanwhile, and the guest's wait says nothing of this drain.
+  static constexpr std::uint64_t level_after(std::uint64_t level,
+                                             std::uint64_t waited_at) noexcept {
+    const std::uint64_t reached = waited_at <= level ? waited_at + 1 : 1;
+    return std::min(std::max(level, reached), Word::kMostLevel);
+  }
+
   // For a reader that has waited for its patience at that level. True: it has an extra hold.
   static bool enter(Frame& f, std::uint64_t waited_at) noexcept {
     std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides
@@ -122,8 +132,7 @@ class Guests {
       if (!may || Word::flags_in(v) >= Word::kMostExtra) return false;
       next = v + Word::kExtra;
       if ((v & Word::kDraining) != 0) {
-        const std::uint64_t reached = std::min(waited_at + 1, Word::kMostLevel);
-        next = (next & ~Word::kLevel) | std::max(Word::level_in(v), reached) << Word::kLevelShift;
+        next = (next & ~Word::kLevel) | level_after(Word::level_in(v), waited_at) << Word::kLevelShift;
       }
       // acquire: pairs with begin, or with the release in RwWriter::open; all later values of the
       // word continue it.

@@ -20,6 +20,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../asleep.h"
+
 #define NOINLINE __attribute__((noinline, noclone))
 
 static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
@@ -366,40 +368,69 @@ static void* kept_from_mutex(void* rounds) {
   return rounds;
 }
 
-// --- a chain: the last one waits for the one in the middle, which waits for the first one
+// --- a chain: the last one waits for the one in the middle, which waits for the first one. The
+// first one lets go of its lock when both others sleep, so that on any machine each wait of the
+// last one is for a hold that waits itself.
 
-static NOINLINE void* first_of_chain(void* rounds) {
-  for (long i = 0; i < (long)rounds; ++i) {
+enum { chain_rounds = 40 };
+struct link {
+  atomic_int tid, may_begin, has_begun, is_done;  // the last three: rounds
+};
+static struct link middle, last;
+static atomic_int first_is_out;
+
+// Without a sleep: a link that sleeps waits for a lock.
+static int wait_for_round(struct link* link, int round) {
+  if (round > chain_rounds) return 0;
+  atomic_store(&link->tid, gettid());
+  while (atomic_load(&link->may_begin) < round)
+    sched_yield();
+  atomic_store(&link->has_begun, round);
+  return 1;
+}
+static void let_sleep(struct link* link, int round) {
+  atomic_store(&link->may_begin, round);
+  while (atomic_load(&link->has_begun) < round || !is_asleep(atomic_load(&link->tid)))
+    nap(100);
+}
+static NOINLINE void* first_of_chain(void* unused) {
+  for (int round = 1; round <= chain_rounds; ++round) {
     pthread_mutex_lock(&cold);
+    let_sleep(&middle, round);
+    let_sleep(&last, round);
     nap(5000);
     pthread_mutex_unlock(&cold);  // holder first
-    nap(300);
+    atomic_store(&first_is_out, round);
+    while (atomic_load(&last.is_done) < round)
+      nap(100);
   }
-  atomic_store(&over, 1);
-  return NULL;
+  return unused;
 }
 static NOINLINE void* middle_of_chain(void* unused) {
-  while (!atomic_load(&over)) {
+  for (int round = 1; wait_for_round(&middle, round); ++round) {
     pthread_mutex_lock(&hot);
     pthread_mutex_lock(&cold);  // waiter middle
+    // A thread finds out where it is after its release, and only then its waiters know for what
+    // they have waited.
+    while (atomic_load(&first_is_out) < round)
+      sched_yield();
     pthread_mutex_unlock(&cold);
     pthread_mutex_unlock(&hot);  // holder middle
-    nap(100);
   }
   return unused;
 }
 static NOINLINE void* last_of_chain(void* unused) {
-  while (!atomic_load(&over)) {
+  for (int round = 1; wait_for_round(&last, round); ++round) {
     pthread_mutex_lock(&hot);  // waiter last
     pthread_mutex_unlock(&hot);
-    nap(200);
+    atomic_store(&last.is_done, round);
   }
   return unused;
 }
 static void chain(void) {
   pthread_t t;
   pthread_create(&t, NULL, last_of_chain, NULL);
-  run(first_of_chain, middle_of_chain, 40);
+  run(first_of_chain, middle_of_chain, 0);
   pthread_join(t, NULL);
 }
 

@@ -265,9 +265,9 @@ def test_a_chain_leads_to_the_holder_at_the_root(profile):
     causes = [cause for one in pairs for cause in one["causes"]]
     assert sum(one["ns"] for one in causes if line_of("holder first") in one["holder"]) > 0
     assert all(one["lock"] == "cold" for one in causes)
-    # The middle one does nothing but wait, 5 ms each time for the first one. The last one may wait for several of its
-    # holds, of which the one that ended the wait is explained.
-    assert sum(one["ns"] for one in causes) > 0.5 * 5_000_000 * sum(one["waits"] for one in pairs) > 0
+    # The middle one does nothing but wait, 5 ms each time for the first one, and all the while the last one waits.
+    assert sum(one["ns"] for one in causes) > 0.9 * 5_000_000 * sum(one["waits"] for one in pairs)
+    assert sum(one["waits"] for one in pairs) == 40
     (root,) = (one for one in found["locks"] if one["name"] == "cold")
     assert not any(one["causes"] for one in root["pairs"])
     assert "the holder waits itself: for mutex cold, held until" in " ".join(found["text"].split())
