@@ -25,6 +25,7 @@
 //                    stoptake halttake: a signal handler may come that waits for event 9, before
 //                    the thread sleeps or when it has been woken. forktake: one that forks, as
 //                    `fork`, if it gets the mutex by a try
+//   stray            waits by the condition variable without having the mutex, which the mutex says
 //   fifo3            the thread has real-time priority 3 from now on
 //   lift2            thread 2 has real-time priority 1 from now on
 //   signal broadcast cdestroy   of the condition variable
