@@ -141,7 +141,8 @@ class Guests {
       if (!may || Word::flags_in(v) >= Word::kMostExtra) return false;
       next = v + Word::kExtra;
       if ((v & Word::kDraining) != 0) {
-        next = (next & ~Word::kLevel) | level_after(Word::level_in(v), waited_at) << Word::kLevelShift;
+        const std::uint64_t level = level_after(Word::level_in(v), waited_at);
+        next = (next & ~Word::kLevel) | level << Word::kLevelShift;
       }
       // acquire: pairs with begin, or with the release in RwWriter::open; all later values of the
       // word continue it.

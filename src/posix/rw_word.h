@@ -3,8 +3,8 @@
 //   bits 40..63  the lock's generation (generations.h); 0: fresh memory
 //   bits 31..39  the stamp of the process that adopted the lock (adoption.h)
 //   bits 11..30  n, the number of extra holds: read holds that are not in the lock below
-//   bit 10       kEnded: the lock was destroyed by a thread that held it. Releases that find nothing
-//                return 0 from then on, as glibc's do
+//   bit 10       kEnded: the lock was destroyed by a thread that held it. Releases that find
+//                nothing return 0 from then on, as glibc's do
 //   bit 9        kUrgent: the writer of kDraining has a real-time policy (guests.h). In a thread's
 //                record it is kGuest: its hold is an extra one
 //   bits  4..8   the level: how impatient readers have been in this drain (guests.h)
