@@ -230,6 +230,12 @@ const Scripts kPatience = {
     {"fork-beside-guest", {"R ?1 fork u tryW u tryR u", "R +1 u", "W u"}},
     {"fork-by-guest", {"R ?1 u | tryW u", "R +1 fork tryW! u R u u tryW u", "W u | tryR u"}},
 };
+// A reader that finds a waiting writer of its priority waits until that gives up; and passes the
+// next one, which has none.
+const Scripts kPriorities = {
+    {"behind-urgent", {"R ?1 u", "fifo1 nap timedR! +1", "fifo1 W u"}},
+    {"behind-urgent-then", {"R ?1 u", "fifo1 nap R +1 u", "fifo1 timedW u fifo0 W u"}},
+};
 const Scripts kPatienceMany = {
     {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},
     // The second writer meets guests of the first, and no reader of the lock below.

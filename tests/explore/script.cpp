@@ -65,6 +65,7 @@ enum class Do {
   signal,
   broadcast,
   destroy_cond,
+  nap,
   set_priority,
   lift,
   stand_alone,
@@ -182,6 +183,8 @@ Steps parse(const std::string& script) {
       s.what = Do::signal;
     } else if (w == "broadcast") {
       s.what = Do::broadcast;
+    } else if (w == "nap") {
+      s.what = Do::nap;
     } else if (w.size() == 5 && w.starts_with("fifo")) {
       s.what = Do::set_priority;
       s.number = w[4] - '0';
@@ -221,6 +224,7 @@ struct World {
   Overdue overdue;
   bool got_in = false;
   ExploredAtomic<std::uint32_t> events[10];
+  ExploredAtomic<std::uint32_t> nowhere;  // where naps sleep
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
 };
 
@@ -228,6 +232,15 @@ void access(Guarded& g, bool is_write) { is_write ? g.data.write() : g.data.read
 
 void wait_for_event(World& w, int number) {
   Explored::await(Pause::spin, w.events[number], acquire, [](std::uint32_t v) { return v != 0; });
+}
+
+// Nobody wakes the thread: its patience with that is over when no other one can go on.
+void nap(World& w) {
+  Deadline never = *machine.deadline(Machine::When::far);
+  never.patience = 1;
+  machine.note("naps ...");
+  while (Explored::park(w.nowhere, 0, kNobodysChannel, &never) != Parked::timed_out) {}
+  machine.note("... until nobody goes on");
 }
 
 void observe_fork(World& w) {
@@ -382,6 +395,9 @@ void run_steps(const Steps& steps, World& world) {
           machine.fail("a wait without the mutex does not say so");
         }
         machine.note("... and is told");
+        break;
+      case Do::nap:
+        nap(world);
         break;
       case Do::set_priority:
         Explored::set_priority(machine.current(), static_cast<std::uint32_t>(s.number));
