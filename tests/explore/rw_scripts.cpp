@@ -233,8 +233,8 @@ const Scripts kPatience = {
 // A reader that finds a waiting writer of its priority waits until that gives up; and passes the
 // next one, which has none.
 const Scripts kPriorities = {
-    {"behind-urgent", {"R ?1 u", "fifo1 nap timedR! +1", "fifo1 W u"}},
-    {"behind-urgent-then", {"R ?1 u", "fifo1 nap R +1 u", "fifo1 timedW u fifo0 W u"}},
+    {"behind-urgent", {"R +2 ?1 u", "fifo1 nap timedR! +1", "?2 fifo1 W u"}},
+    {"behind-urgent-then", {"R +2 ?1 u", "fifo1 nap R +1 u", "?2 fifo1 timedW u fifo0 W u"}},
 };
 const Scripts kPatienceMany = {
     {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},
