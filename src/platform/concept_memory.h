@@ -143,7 +143,7 @@ concept TypeStableBlocks = requires(Head& head, std::uint32_t i, std::uint64_t a
 
 template <class P>
 concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t word,
-                                  probe::Node<P>* object) {
+                                  probe::Node<P>* object, bool (*invariant)()) {
   requires TypeStableNodes<typename P::template nodes<probe::Node<P>>, probe::Node<P>>;
   requires TypeStableBlocks<typename P::template blocks<probe::Head<P>, probe::Part>,
                             probe::Head<P>, probe::Part>;
@@ -161,6 +161,9 @@ concept PlatformMemory = requires(std::size_t bytes, void* pages, std::uint64_t 
   // caller's. The explorer checks that; production does nothing.
   P::forbid(object);
   P::permit(object);
+  // An invariant, which holds whenever a thread comes there. The explorer ends the execution if it
+  // does not; loads in it are no steps, and see what is newest. Production does not ask.
+  P::check(invariant);
 };
 
 }  // namespace lockswap

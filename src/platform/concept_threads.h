@@ -19,6 +19,10 @@ concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is
   // another one, or the system does not say. A system call.
   { P::priority_of(tid) } -> std::same_as<std::uint32_t>;
+  // Of a writer that waits for a lock, for readers with such policies: noted by the writer, for it
+  // alone, or if no higher one is noted; and that priority, 0 if none is known. They order nothing.
+  P::note_waiting_priority(&tid, tid, true);
+  { P::waiting_priority(&tid) } -> std::same_as<std::uint32_t>;
   // The process has one thread, the caller, and has until that makes another one. False also where
   // the system does not say. Cheap; to be asked for each update.
   { P::is_alone() } -> std::same_as<bool>;

@@ -30,6 +30,7 @@
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
+#include "platform/waiting_priority.h"
 
 namespace lockswap {
 
@@ -54,6 +55,13 @@ struct Native {
   static std::uint32_t tid() noexcept { return thread_id(); }
   static std::uint32_t tid_if_known() noexcept { return thread_id_if_known(); }
   static std::uint32_t priority_of(std::uint32_t tid) noexcept { return real_time_priority(tid); }
+  static void note_waiting_priority(const void* lock, std::uint32_t priority,
+                                    bool keep_higher) noexcept {
+    WaitingPriority::note(lock, priority, keep_higher);
+  }
+  static std::uint32_t waiting_priority(const void* lock) noexcept {
+    return WaitingPriority::of(lock);
+  }
   [[gnu::always_inline]] static bool is_alone() noexcept { return Alone::is(); }
   static bool on_thread_exit(ThreadExit::Hook hook) noexcept {
     return ThreadExit::add(hook) && ThreadExit::arm();
@@ -242,6 +250,9 @@ struct Native {
   static void forbid(T*) noexcept {}
   template <class T>
   static void permit(T*) noexcept {}
+  // Invariants: exploration checks them, and nothing is left of them here.
+  template <class F>
+  [[gnu::always_inline]] static void check(const F&) noexcept {}
 
   // --- queue nodes, and memory beside locks
   template <class T>

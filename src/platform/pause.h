@@ -1,6 +1,8 @@
 // How a wait goes on between two looks, and how a sleep ends.
 #pragma once
 
+#include <cstdint>
+
 namespace lockswap {
 
 enum class Pause {
@@ -20,5 +22,8 @@ enum class Parked {
   changed,      // it did not sleep, since the word had changed: look again
   timed_out,    // the deadline has passed
 };
+
+// Where a thread naps: it sleeps until its deadline, and no thread is to wake it.
+inline constexpr std::uint32_t kNobodysChannel = 1u << 31;
 
 }  // namespace lockswap

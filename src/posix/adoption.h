@@ -24,7 +24,8 @@
 //                                                       and stores its stamp
 //
 // Invariants: the stores of "new" and of steps 1 to 3 (the claim) are compare-exchanges, so one
-//   thread wins, and the others look again. Only the claimant changes an object in repair.
+//   thread wins, and the others look again. Only the claimant changes an object in repair. When
+//   the object is adopted nothing is left of the parent's threads but holds.
 // Strange: a stamp that no ancestor has, or none in an object that is not new: glibc's locks leave
 //   such ones. By its stamp, which has 8 bits, a strange object may pass for an inherited one, and
 //   even for this process's own. So cores don't trust what they find there (SideBlock).
@@ -56,6 +57,8 @@ concept AdoptionOwner = requires(O o, std::uint64_t word) {
   { o.begin_anew() } -> std::same_as<std::uint64_t>;
   // In memory that processes share: drops what it has of another process's memory.
   o.forget_strange();
+  // For P::check, when either is done: nothing is left of threads that do not exist, but holds.
+  { o.is_at_rest() } -> std::same_as<bool>;
 };
 
 // What the word has of the process.
@@ -110,7 +113,9 @@ class Adoption {
       if (owner.is_new(v)) {
         if (word.compare_exchange(v, mine | kMark | owner.first_bits(), relaxed)) return;
       } else if (inherited && owner.needs_no_repair(v)) {
-        if (word.compare_exchange(v, with_stamp(v, mine), relaxed)) return;
+        if (!word.compare_exchange(v, with_stamp(v, mine), relaxed)) continue;
+        P::check([&owner] { return owner.is_at_rest(); });
+        return;
       } else if (stamp_in(v) != 0 && P::is_shared(&word)) {
         if (inherited) return;
         owner.forget_strange();
@@ -122,8 +127,10 @@ class Adoption {
         const typename P::NoSignals blocked;
         if (!word.compare_exchange(v, with_stamp(v, in_repair), relaxed)) continue;
         // release: the repaired object; pairs with is_done, and with the load above.
-        v = inherited ? owner.repair_after_fork(v) : kMark | owner.begin_anew();
-        word.store(with_stamp(v, mine), release);
+        const std::uint64_t rest =
+            inherited ? owner.repair_after_fork(v) : kMark | owner.begin_anew();
+        P::check([&] { return owner.is_at_rest() && stamp_in(word.load(relaxed)) == in_repair; });
+        word.store(with_stamp(rest, mine), release);
         return;
       }
     }

@@ -153,6 +153,7 @@ class Condvar {
       return 0;
     }
     static void forget_strange() noexcept {}
+    bool is_at_rest() const noexcept { return c.at_rest(); }
   };
   void adopt() noexcept {
     if (!Adopted::is_done(contract_)) [[unlikely]]

@@ -39,6 +39,10 @@
 //   2 p * 1.5^k at most. A reader that began to wait before an earlier writer got in counts as one
 //   of level 0, else each writer's level would begin where the last one's ended: readers that meet
 //   at a barrier inside, again and again, would wait for minutes.
+// Real-time policies: POSIX has a reader with such a policy wait for a writer of an equal or a
+//   higher priority, however long that waits. So such a writer sets kUrgent together with
+//   kDraining, and notes its priority (platform/waiting_priority.h); a reader that finds the flag
+//   compares that with its own. Without the flag nobody asks.
 // BRAVO: revoking is such a drain. No guest switches the bias on.
 // Marked locks: readers go first anyway; one that has waited in the lock below since before the
 //   mark comes in as any other reader does (marked.h).
@@ -56,10 +60,11 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/rw_word.h"
+#include "wait/concept.h"
 
 namespace lockswap {
 
-template <Platform P, class Frame, EventCounter Count>
+template <Platform P, WaitPolicy<P> W, class Frame, EventCounter Count>
 class Guests {
   using Word = RwWord<P>;
 
@@ -72,13 +77,17 @@ class Guests {
       // relaxed: only a writer in its turn changes kDraining, and what the writers before did came
       // with the turn.
       if (P::reader_patience() == 0 || (f.contract.load(relaxed) & Word::kDraining) != 0) return;
+      // The call goes beside a wait for readers. As a rule of all locks, priorities play a part
+      // where threads sleep.
+      const std::uint32_t priority = W::kParks ? P::priority_of(P::tid()) : 0;
+      if (priority != 0) P::note_waiting_priority(&f, priority, false);
       // release: hands on the writers before; pairs with enter.
-      f.contract.fetch_or(Word::kDraining, release);
+      f.contract.fetch_or(Word::kDraining | (priority != 0 ? Word::kUrgent : 0), release);
     }
     void gave_up() const noexcept {
       if ((f.contract.load(relaxed) & Word::kDraining) == 0) return;  // relaxed: as in begin
       // relaxed: it hands nothing on; the next writer gets it with the turn.
-      f.contract.fetch_and(~(Word::kDraining | Word::kLevel), relaxed);
+      f.contract.fetch_and(~Word::kOfDrain, relaxed);
     }
   };
 
@@ -127,19 +136,30 @@ class Guests {
     std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides
     std::uint64_t next;
     do {
-      const bool may =
-          (v & Word::kMarked) != 0 ? (v & Word::kActive) == 0 : (v & Word::kDraining) != 0;
+      const bool may = (v & Word::kMarked) != 0 ? (v & Word::kActive) == 0
+                                                : (v & Word::kDraining) != 0 && !is_behind(f, v);
       if (!may || Word::flags_in(v) >= Word::kMostExtra) return false;
       next = v + Word::kExtra;
       if ((v & Word::kDraining) != 0) {
-        next = (next & ~Word::kLevel) | level_after(Word::level_in(v), waited_at) << Word::kLevelShift;
+        const std::uint64_t level = level_after(Word::level_in(v), waited_at);
+        next = (next & ~Word::kLevel) | level << Word::kLevelShift;
       }
       // acquire: pairs with begin, or with the release in RwWriter::open; all later values of the
       // word continue it.
     } while (!f.contract.compare_exchange(v, next, acquire));
+    P::check(
+        [&f, next] { return Word::is_sound(next) && Word::is_sound(f.contract.load(relaxed)); });
     Count::on(&f, Event::read);
     Count::on(&f, Event::patience_read);
     return true;
+  }
+
+ private:
+  // Of a reader that finds that word: both have real-time policies, and the writer comes first.
+  static bool is_behind(const Frame& f, std::uint64_t v) noexcept {
+    if ((v & Word::kUrgent) == 0) return false;
+    const std::uint32_t priority = P::priority_of(P::tid());
+    return priority != 0 && P::waiting_priority(&f) >= priority;
   }
 };
 

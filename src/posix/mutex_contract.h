@@ -106,6 +106,7 @@ class MutexContract {
   // Of a plain mutex by any thread; of another one's last hold by its owner.
   [[gnu::always_inline]] static std::uint32_t fast_unlock(Frame& f) noexcept {
     f.owner.store(0, relaxed);  // nobody but the owner looks for a certain id
+    P::check([&f] { return !f.core.idle(); });
     if constexpr (FastMutexCore<Core>) {
       return f.core.fast_unlock();
     } else {
@@ -268,6 +269,7 @@ class MutexContract {
     }
   }
   static void own(Frame& f, std::uint32_t me) noexcept {
+    P::check([&f] { return f.owner.load(relaxed) == 0 && !f.core.idle(); });
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
     Count::on(&f, Event::mutex_lock);
     count_line<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
@@ -308,6 +310,8 @@ class MutexContract {
     void forget_strange() const noexcept {
       if constexpr (BlockCore<Core>) f.core.forget_strange();
     }
+
+    bool is_at_rest() const noexcept { return is_held() || f.core.idle(); }
 
    private:
     bool is_held() const noexcept { return f.owner.load(relaxed) != 0; }

@@ -119,6 +119,7 @@ class Relay {
     if (Nodes::at(first).users.fetch_sub(uses, acq_rel) != uses) return;
     Handle next;
     for (Handle h = first; h != 0; h = next) {
+      P::check([h, first] { return Nodes::at(h).relay.load(relaxed) == first; });
       next = Nodes::at(h).link.load(relaxed);
       Nodes::give(h);
     }

@@ -89,10 +89,16 @@ class RwAdoption {
       if constexpr (BlockCore<Core>) f.core.forget_strange();
     }
 
+    bool is_at_rest() const noexcept {
+      if constexpr (IdleCore<decltype(f.core)>) {
+        return f.writer.load(relaxed) != 0 || f.core.has_readers() || f.core.idle();
+      }
+      return true;
+    }
+
    private:
     // What says that somebody waits, and kActive, which says that a writer is in.
-    static constexpr std::uint64_t kOfWaiting =
-        Word::kActive | Word::kSleepers | Word::kDraining | Word::kLevel;
+    static constexpr std::uint64_t kOfWaiting = Word::kActive | Word::kSleepers | Word::kOfDrain;
 
     std::uint32_t owner_after_fork(std::uint64_t v) const noexcept {
       return P::survivor(f.writer.load(relaxed), Adopted::stamp_in(v));

@@ -75,7 +75,7 @@ class RwContract {
   using Word = RwWord<P>;
   using Adopted = RwAdoption<P, W, Lock, Count>;
   using Extra = ExtraHolds<P, W, typename Lock::Frame, Count>;
-  using Guest = Guests<P, typename Lock::Frame, Count>;
+  using Guest = Guests<P, W, typename Lock::Frame, Count>;
   using MarkedLock = Marked<P, W, Lock, Count>;
   using Writer = RwWriter<P, W, Lock, Count>;
 

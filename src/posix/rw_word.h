@@ -2,10 +2,11 @@
 //
 //   bits 40..63  the lock's generation (generations.h); 0: fresh memory
 //   bits 31..39  the stamp of the process that adopted the lock (adoption.h)
-//   bits 10..30  n, the number of extra holds: read holds that are not in the lock below
-//   bit 9        kGuest: in a thread's record, its hold is an extra one (guests.h)
-//                kEnded: here, the lock was destroyed by a thread that held it. Releases that find
+//   bits 11..30  n, the number of extra holds: read holds that are not in the lock below
+//   bit 10       kEnded: the lock was destroyed by a thread that held it. Releases that find
 //                nothing return 0 from then on, as glibc's do
+//   bit 9        kUrgent: the writer of kDraining has a real-time policy (guests.h). In a thread's
+//                record it is kGuest: its hold is an extra one
 //   bits  4..8   the level: how impatient readers have been in this drain (guests.h)
 //   bit 3        kDraining: a writer has its turn and waits for readers. It is not in, and will
 //                look at this word before it is
@@ -29,7 +30,8 @@
 // Invariants: the read holds of a lock are those in the lock below and the n extra ones. While the
 //   lock is not marked, an extra hold is a guest's, or belongs to a thread that also has another
 //   hold. A writer is in only when the lock below is its own and n is 0. kDraining is set and
-//   cleared only by a writer that has its turn in the lock below; without it the level is 0.
+//   cleared only by a writer that has its turn in the lock below; without it the level is 0, and
+//   kUrgent is clear.
 // Exclusion: mark, kDraining and n are in one word. So a recursive read comes before the mark, and
 //   is counted, or it comes after the mark, and does not trust its record. A guest comes before the
 //   writer has cleared kDraining, which it does while n is 0, or does not come in.
@@ -53,9 +55,12 @@ struct RwWord {
   static constexpr int kLevelShift = 4;
   static constexpr std::uint64_t kMostLevel = 31;
   static constexpr std::uint64_t kLevel = kMostLevel << kLevelShift;
-  static constexpr std::uint64_t kGuest = 1u << 9;
-  static constexpr std::uint64_t kEnded = kGuest;
-  static constexpr std::uint64_t kExtra = 1u << 10;  // one extra hold
+  static constexpr std::uint64_t kUrgent = 1u << 9;
+  static constexpr std::uint64_t kGuest = kUrgent;
+  static constexpr std::uint64_t kEnded = 1u << 10;
+  // What a writer leaves behind that no longer waits for readers.
+  static constexpr std::uint64_t kOfDrain = kDraining | kUrgent | kLevel;
+  static constexpr std::uint64_t kExtra = 1u << 11;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;
   static_assert((kFlags & P::kStampMask) == 0);
   static constexpr std::uint64_t kMostExtra = kFlags - kExtra;
@@ -74,6 +79,10 @@ struct RwWord {
   // Flags and extra holds.
   static std::uint64_t flags_in(std::uint64_t v) noexcept { return v & kFlags; }
   static std::uint64_t extra_in(std::uint64_t v) noexcept { return flags_in(v) / kExtra; }
+  // Those of the invariants that one look at the word can show; for P::check.
+  static bool is_sound(std::uint64_t v) noexcept {
+    return ((v & kDraining) != 0 || level_in(v) == 0) && ((v & kActive) == 0 || (v & kMarked) != 0);
+  }
   static std::uint64_t level_in(std::uint64_t v) noexcept { return (v & kLevel) >> kLevelShift; }
 
   // This process has adopted the lock, and its state is "plain".

@@ -29,7 +29,7 @@ template <Platform P, WaitPolicy<P> W, class Lock, EventCounter Count>
 class RwWriter {
   using Frame = typename Lock::Frame;
   using Word = RwWord<P>;
-  using Drain = typename Guests<P, Frame, Count>::Drain;
+  using Drain = typename Guests<P, W, Frame, Count>::Drain;
 
  public:
   static int write_lock(Frame& f) noexcept {
@@ -101,9 +101,20 @@ class RwWriter {
       }
     }
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
+    P::check([&f] { return owns_core(f) && is_shut(f.contract.load(relaxed)); });
     Count::on(&f, Event::write);
     count_line<P, Count>(&f);
     return 0;
+  }
+
+  // For P::check: the lock below is this writer's; the system's does not say.
+  static bool owns_core(const Frame& f) noexcept {
+    return Frame::kCoreNamesWriter || f.core.has_writer();
+  }
+  // For P::check: no reader has an extra hold, nor may one come by that.
+  static bool is_shut(std::uint64_t v) noexcept {
+    const bool active = (v & Word::kActive) != 0 || (v & Word::kMarked) == 0;
+    return Word::extra_in(v) == 0 && (v & Word::kDraining) == 0 && active && Word::is_sound(v);
   }
 
   // Waits for extra holds; shuts the word to new ones, but to recursive ones: their threads are in.
@@ -112,7 +123,7 @@ class RwWriter {
       std::uint64_t v = f.contract.load(relaxed);  // the compare-exchange decides, and acquires
       if (Word::extra_in(v) == 0) {
         const std::uint64_t active = (v & Word::kMarked) != 0 ? Word::kActive : 0;
-        const std::uint64_t next = (v & ~(Word::kDraining | Word::kLevel)) | active;
+        const std::uint64_t next = (v & ~Word::kOfDrain) | active;
         // acquire: pairs with ExtraHolds::release_one. Fails if a reader was faster.
         if (f.contract.compare_exchange(v, next, acquire)) return 0;
         continue;

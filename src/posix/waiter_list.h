@@ -129,6 +129,7 @@ class WaiterList {
 
   // True: the list was not empty.
   bool append(Handle me) noexcept {
+    P::check([this] { return is_latched() && has_waiters_alone(); });
     const Handle last = tail_.load(relaxed);
     Nodes::at(me).link.store(0, relaxed);
     Nodes::at(me).prev.store(last, relaxed);
@@ -186,6 +187,7 @@ class WaiterList {
   }
   // The nodes between these are no longer in the list.
   void join(Handle prev, Handle next) noexcept {
+    P::check([this] { return is_latched(); });
     if (next != 0) {
       Nodes::at(next).prev.store(prev, relaxed);
     } else {
@@ -207,6 +209,17 @@ class WaiterList {
   }
 
  private:
+  // For P::check.
+  bool is_latched() const noexcept { return (latch_.load(relaxed) & kLatched) != 0; }
+  bool has_waiters_alone() const noexcept {
+    Handle last = 0;
+    for (Handle h = head(); h != 0; last = h, h = Nodes::at(h).link.load(relaxed)) {
+      if ((Nodes::at(h).gate.load(relaxed) & (kQueued | kWithdrawing)) == 0) return false;
+      if (Nodes::at(h).prev.load(relaxed) != last) return false;
+    }
+    return tail_.load(relaxed) == last;
+  }
+
   static constexpr std::uint32_t kLatched = 1;
   static constexpr std::uint32_t kSleepers = 2;
   // The latch is held for some ten instructions.

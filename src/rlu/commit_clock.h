@@ -36,6 +36,8 @@ class CommitClock {
   void move_to(std::uint64_t time) noexcept {
     // acquire: pairs with the store of the commit before, which so is handed on.
     P::await(Pause::nap, now_, acquire, [time](std::uint64_t t) { return t == time - 1; });
+    P::check(
+        [this, time] { return time == now_.load(relaxed) + 1 && time <= next_.load(relaxed); });
     now_.store(time, release);  // pairs with ClockRows::begin
   }
   // Whether that time has come. Of a commit of a thread that does not exist any more.

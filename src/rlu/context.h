@@ -66,6 +66,12 @@ struct Context : ClockRow<P> {
   std::uint32_t deferred = 0;  // commits in log() that have not taken effect
   bool freeing = false;        // all of log() is written back and unlocked
 
+  // For P::check, of a context that no thread has: nothing is left of the thread before.
+  bool is_at_rest() const noexcept {
+    return depth == 0 && writer_locks == 0 && !in_callback && conflict == nullptr && !no_memory &&
+           deferred == 0 && user.load(relaxed) == kFree;
+  }
+
   Log& log() noexcept { return logs[active]; }
   Log& other_log() noexcept { return logs[1 - active]; }
 
@@ -82,7 +88,10 @@ struct Context : ClockRow<P> {
     // relaxed: try_use acquires.
     P::await(Pause::nap, user, relaxed, [](std::uint32_t u) { return u == kFree; });
   }
-  void leave() noexcept { user.store(kFree, release); }  // pairs with try_use
+  void leave() noexcept {
+    P::check([this] { return user.load(relaxed) != kFree; });
+    user.store(kFree, release);  // pairs with try_use
+  }
 };
 
 }  // namespace lockswap::rlu

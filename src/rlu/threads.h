@@ -73,6 +73,7 @@ class Threads {
       // Of a process that has forked, contexts are not free before they are in order.
       C* const c = new_context<P>();
       if (c == nullptr) return nullptr;
+      P::check([c] { return c->is_at_rest(); });
       mine.context = c;
       c->duties = 0;
       if (!P::on_thread_exit(&at_thread_exit)) c->duties = C::kLeased;
@@ -148,6 +149,8 @@ class Threads {
       if (!gone) return;
       c.depth = c.duties = c.writer_locks = 0;
       c.in_callback = false;
+      c.conflict = nullptr;
+      c.no_memory = false;
       ClockRows<P>::abandon(c);
     });
   }

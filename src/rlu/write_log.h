@@ -86,6 +86,8 @@ class WriteLog {
     }
     end_.last = e;
     end_.used += need;
+    P::check(
+        [this, e, &owner] { return is_in_first_chunk(e) && &owner_of(lock_word(e)) == &owner; });
     return e;
   }
 
@@ -133,6 +135,11 @@ class WriteLog {
   bool has_room(std::size_t need) const noexcept {
     if (end_.chunk == nullptr || end_.used + need > end_.chunk->bytes) return false;
     return end_.used + sizeof(Entry) + sizeof(Header<P>) < kChunk;
+  }
+  // For P::check: where owner_of looks for the head lies the head.
+  bool is_in_first_chunk(const Entry* e) const noexcept {
+    const auto head = reinterpret_cast<std::uintptr_t>(end_.chunk);
+    return (lock_word(e) & ~std::uint64_t{kChunk - 1}) == head;
   }
   // The chunk behind the last one that is used, if the entry fits; else a new one before it.
   bool next_chunk(Owner& owner, std::size_t need) noexcept {

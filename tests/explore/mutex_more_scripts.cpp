@@ -47,6 +47,9 @@ const MutexScripts kMoreFork = {
     {"fork-alone", {"alone W fork u W begin u", "| ?0 W u"}},
     {"fork-alone-not", {"alone W begin fork u W u", "?0 W u | ?0 W u"}},
     {"fork-alone-again", {"alone W begin fork alone u W u begin +1 tryW u", "?0 W u | ?1 W u"}},
+    // Between the places at which it waits, a thread is gone.
+    {"fork-on-the-way", {"W +1 ?2 u fork tryW u", "?1 +2 W u"}},
+    {"fork-on-the-way-held", {"W +1 ?2 fork ?3 u", "?1 +2 W u | +3 W u"}},
     {"fork-again-by", {"W fork u", "W u | W fork u W u", "W u | W u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u", "W u | W u"}, &kSequence},
 };
@@ -108,6 +111,12 @@ const MutexScripts kMoreCond = {
     {"far-beside", {"W farsee u", "W see u", "W put u broadcast"}, &kSequence},
     {"far-beside-timed", {"W farsee u", "W timedsee signal u", "W put u signal"}, &kSequence},
     {"far-2", {"W fartake u", "W take u", "W put signal u W put signal u"}, &kSequence},
+    // A waiter that does not have the mutex is given a signal before that shows.
+    {"stray", {"W see u", "stray", "W put u signal"}, &kNoStray},
+    {"stray-take", {"W take u", "stray stray", "W put signal u"}, &kNoStray},
+    {"stray-alone", {"stray", "signal W put signal u", "broadcast"}, &kNoStray},
+    {"stray-broadcast", {"W see u", "stray", "W put u broadcast"}, &kNoStray},
+    {"stray-relay", {"W +1 see u", "?1 W +2 see u", "stray", "?2 W put u broadcast"}, &kSequence},
     // Two condition variables and one mutex, as a queue with an end has them.
     {"two-in-turn", {"W take 2put 2signal u", "W put signal 2take u"}, &kSwitches},
     {"two", {"W take u", "W 2take u", "W put 2put signal u 2signal"}, &kSequence},

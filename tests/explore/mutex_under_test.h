@@ -125,7 +125,8 @@ class MutexWithCond : public MutexUnderTest {
   int cond_wait(int number, How how, const Interruption& interruption) override {
     ExploredSleep sleep(interruption);
     const auto o = cond(number).wait(
-        key(), sleep, deadline_for(how), [this] { return unlock(true); },
+        key(), sleep, deadline_for(how),
+        [&] { return interruption.has_mutex ? unlock(true) : EPERM; },
         [this] { return write(How::wait); });
     return o.cancelled ? ECANCELED : o.error;
   }

@@ -13,6 +13,7 @@
 //   abort    abort the open section
 //   s01      lock object 0 without a copy; if it is 0, lock object 1 and make it 1; again, if a
 //            lock fails
+//   k01      lock objects 0 and 1 without a copy; again, if a lock fails
 //   x        replace the item that the root points to, and free it
 //   p        read that item
 //   i        lock that item, and write into the copy what it was
@@ -188,6 +189,8 @@ class Thread {
       }
     } else if (word[0] == 's') {
       until_done([&] { return skew(rest[0] - '0', rest[1] - '0'); });
+    } else if (word[0] == 'k') {
+      until_done([&] { return keep(rest); });
     } else if (word == "p") {
       within([&] { read_item(); });
     } else if (word == "x") {
@@ -257,6 +260,11 @@ class Thread {
     if (mine == nullptr) return false;
     set(mine, 1);
     return true;
+  }
+  bool keep(const std::string& which) {
+    return std::ranges::all_of(which, [this](char c) {
+      return Section::try_lock_const(w_.objects.at(c - '0')) != nullptr;
+    });
   }
   void read_own(const std::string& which) {
     for (const char c : which) {
@@ -422,6 +430,10 @@ const Script kScripts[] = {
     {"abort-reuse", {"( t0 abort w12", "( r0 r12 )"}},
     {"abort", {"( t01 abort w01", "w01"}},
     {"two-chunks", {"w012345", "r012345"}},
+    // The room of a large object that was given up, filled with others and with records.
+    {"abort-large", {"( t6 abort w012345 r5"}},
+    {"abort-large-record", {"( t6 abort k0 w12345 w0 flush r0"}, kLater},
+    {"abort-large-records", {"( t6 abort k0 w1 k2 w345 w01 flush r3"}, kLater},
     {"behind-large", {"w601", "r0 w01"}, 1, kFew},
     // Locks without a copy.
     {"skew", {"s01", "s10"}},
@@ -461,6 +473,7 @@ const Script kScripts[] = {
     {"coarse-flushed", {"w01 +1 G c23 L", "?1 all"}, kLater},
     // Threads that end.
     {"exit", {"w01 exit r01 w01", "r01"}, kLater},
+    {"exit-coarse", {"G exit r01 w01", "r01"}, kLater},
     {"exit-in-section", {"( t01 exit w01", "w01"}},
     {"exit-others-context", {"w01 exit w01", "w01 exit r01"}, 1, kFew},
     // Forks at any moment of another thread's.

@@ -312,6 +312,11 @@ class RwBuilder {
     for (const Script& s : kPatience) {
       if (!is_left_out(s.name)) make_patient(add_one(name, s));
     }
+    // A writer of many locks waits for the readers of one after the other.
+    if (sleeps(name) && lock->claims().phase_fair && !is_large_) {
+      for (const Script& s : kPriorities)
+        make_patient(add_one(name, s));
+    }
     for (const Script& s : kPatienceMany) {
       Case& c = make_patient(add_one(name, s));
       c.bounds = kPatienceSmall;

@@ -82,6 +82,10 @@ const Scripts kMoreFork = {
      &kSwitchesInTime},
     // A thread of the child ends a write hold of one that is gone, beside which readers had come.
     {"fork-foreign-write", {"?1 fork free W u R u", "W +1", "R u"}, &kSequence},
+    // Between the places at which it waits, a thread is gone.
+    {"fork-on-the-way", {"W +1 ?2 u fork tryW u tryR u", "?1 +2 W u"}},
+    {"fork-on-the-way-w", {"W +1 ?2 fork ?3 u", "?1 +2 W u | +3 W u"}},
+    {"fork-on-the-way-r", {"W +1 ?2 fork ?3 u", "?1 +2 R u | +3 R u"}},
     {"fork-again-by", {"W fork u", "R u | R fork u W u", "R u | W u | R u"}, &kSequence},
     {"fork-again-by-w", {"R fork u", "W u | W fork u R u", "W u | R u | W u"}, &kSequence},
     {"fork-again-amid", {"W fork u W u", "W u | fork tryW u tryR u", "R u | R u"}, &kSequence},

@@ -63,6 +63,9 @@ const Scripts kTries = {
     {"late-2w", {"lateW u", "tryW u"}, nullptr, true},
     {"late-both", {"lateR u", "lateW u"}, nullptr, true},
     {"late-1r2w", {"tryR u", "lateW u", "tryW u"}, nullptr, true},
+    // What a try that fails leaves behind shows in those that come after it, in turn.
+    {"try-then", {"tryW u R u W u R u", "R u"}, &kFewerStale},
+    {"try-then-w", {"tryW u W u R u W u", "R u R u"}, &kSwitchesInTime},
     // A writer beside threads that try again and again.
     {"try-beside-w", {"farW u", "tryR u tryW u", "tryW u tryR u"}},
     // A lock that is only read. The one that tries to write cannot succeed, so the reader must.
@@ -210,14 +213,28 @@ const Scripts kPatience = {
     {"helper-after-w", {"W u R u R ?1 u", "R +1 u", "W u"}},
     // The writer gives up while the guest is in, and comes again.
     {"gives-up", {"R ?1 u", "R +1 x u", "timedW u W u"}},
+    // Two writers drain, and the first gives up; the second one drains still. It waits for a
+    // reader of the lock below, for a guest.
+    {"gives-up-before", {"R +3 ?1 u", "?3 timedW! R +1 u", "?3 W u"}},
+    {"gives-up-before-guest", {"R +3 ?1 u W u", "?3 R +1 ?2 u", "?3 timedW u R +2 u"}},
     {"helper-gives-up", {"R +3 ?1 u", "?3 R +1 ?2 u", "?3 timedW! +2"}},
     // The writer comes last: each reader waits for the other one.
     {"destroy-after-guest", {"R +3 ?1 u", "?3 R +1 u", "?3 W u destroy"}},
     // Another thread releases the guest's hold; the guest releases another thread's.
     {"foreign-of-guest", {"R ?1 u free", "R +1", "W u"}},
     {"foreign-by-guest", {"R +2 ?1", "?2 R +1 u free", "W u"}},
+    // The reader that is needed goes before the writer; or behind it, until that gives up.
+    {"helper-urgent", {"R ?1 u", "fifo2 R +1 u", "fifo1 W u"}},
+    {"urgent-gives-up", {"R ?1 u", "fifo1 R +1 u", "fifo1 timedW u"}},
+    {"fork-urgent", {"R fork u tryW u tryR u", "R u", "fifo1 W u"}},
     {"fork-beside-guest", {"R ?1 fork u tryW u tryR u", "R +1 u", "W u"}},
     {"fork-by-guest", {"R ?1 u | tryW u", "R +1 fork tryW! u R u u tryW u", "W u | tryR u"}},
+};
+// A reader that finds a waiting writer of its priority waits until that gives up; and passes the
+// next one, which has none.
+const Scripts kPriorities = {
+    {"behind-urgent", {"R +2 ?1 u", "fifo1 nap timedR! +1", "?2 fifo1 W u"}},
+    {"behind-urgent-then", {"R +2 ?1 u", "fifo1 nap R +1 u", "?2 fifo1 timedW u fifo0 W u"}},
 };
 const Scripts kPatienceMany = {
     {"chain", {"R ?1 u", "R +1 ?2 u", "R +2 u", "W u"}},

@@ -25,6 +25,7 @@ extern const Scripts kDestroy;
 extern const Scripts kContract;
 extern const Scripts kFork;
 extern const Scripts kPatience;
+extern const Scripts kPriorities;  // of phase-fair locks that sleep
 extern const Scripts kPatienceMany;
 extern const Scripts kManyContract;
 extern const Scripts kAfterTimeOut;

@@ -13,6 +13,7 @@
 
 #include "multicore/explore/platform.h"
 #include "observer.h"
+#include "overdue.h"
 #include "readers/readers_table.h"
 #include "wind.h"
 
@@ -20,12 +21,17 @@ namespace lockswap::explore {
 
 namespace {
 constexpr std::size_t kFixedBytes = 2 * kPlaces * kPlaceBytes;
-}
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uintptr_t kFixedAddress = 0x2000'0000'0000;  // beyond the sanitizer's own memory
+#else
+constexpr std::uintptr_t kFixedAddress = 0x10'0000'0000;
+#endif
+}  // namespace
 
 namespace {
 std::byte* fixed_memory() {
   static void* const memory = [] {
-    void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), kFixedBytes, PROT_READ | PROT_WRITE,
+    void* p = mmap(reinterpret_cast<void*>(kFixedAddress), kFixedBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (p == MAP_FAILED) {
       std::perror("lockswap-explore: cannot map memory at a fixed address");
@@ -55,9 +61,11 @@ enum class Do {
   fork,
   put,
   take,  // `see`, too
+  stray,
   signal,
   broadcast,
   destroy_cond,
+  nap,
   set_priority,
   lift,
   stand_alone,
@@ -169,10 +177,14 @@ Steps parse(const std::string& script) {
       s.lock = innermost;
       s.subtracts = w == "take";
       waits.push_back(static_cast<int>(steps.size()));
+    } else if (w == "stray") {
+      s.what = Do::stray;
     } else if (w == "signal") {
       s.what = Do::signal;
     } else if (w == "broadcast") {
       s.what = Do::broadcast;
+    } else if (w == "nap") {
+      s.what = Do::nap;
     } else if (w.size() == 5 && w.starts_with("fifo")) {
       s.what = Do::set_priority;
       s.number = w[4] - '0';
@@ -209,8 +221,10 @@ struct Guarded {
 };
 struct World {
   Guarded guarded[kPlaces];
+  Overdue overdue;
   bool got_in = false;
   ExploredAtomic<std::uint32_t> events[10];
+  ExploredAtomic<std::uint32_t> nowhere;  // where naps sleep
   ExploredAtomic<std::uint64_t> slots[kTableSlots];
 };
 
@@ -220,16 +234,30 @@ void wait_for_event(World& w, int number) {
   Explored::await(Pause::spin, w.events[number], acquire, [](std::uint32_t v) { return v != 0; });
 }
 
+// Nobody wakes the thread: its patience with that is over when no other one can go on.
+void nap(World& w) {
+  Deadline never = *machine.deadline(Machine::When::far);
+  never.patience = 1;
+  machine.note("naps ...");
+  while (Explored::park(w.nowhere, 0, kNobodysChannel, &never) != Parked::timed_out) {}
+  machine.note("... until nobody goes on");
+}
+
 void observe_fork(World& w) {
   for (Guarded& g : w.guarded)
     g.observer.forks();
+  w.overdue.forks();
 }
 
 Interruption interruption_of(const Step& s, LockUnderTest& lock, World& w) {
   constexpr int kLetGo = 9;
   Interruption i{.cancellable = s.cancellable};
   if (s.stops || s.halts) {
-    i.handler = [&w] { wait_for_event(w, kLetGo); };
+    i.handler = [&w] {
+      w.overdue.handler_begins();
+      wait_for_event(w, kLetGo);
+      w.overdue.handler_ends();
+    };
     i.before = s.stops;
     i.after = s.halts;
   }
@@ -260,6 +288,7 @@ void run_steps(const Steps& steps, World& world) {
                                             : "",
                      s.is_write ? "write" : "read");
         own.observer.begins(s.is_write, s.how);
+        world.overdue.begins(s.lock, s.is_write);
         const int error = s.is_write ? lock.write(s.how) : lock.read(s.how);
         machine.note("... %s", error == 0 ? "acquired" : "not acquired");
         const bool gives_up = s.how == How::timed || s.how == How::late;
@@ -270,6 +299,7 @@ void run_steps(const Steps& steps, World& world) {
         if (s.must == Step::fail && error == 0)
           machine.fail("an acquisition succeeded that must not");
         error != 0 ? own.observer.failed() : own.observer.acquired();
+        error != 0 ? world.overdue.failed() : world.overdue.acquired(s.lock, s.is_write);
         if (error != 0) {
           i = static_cast<std::size_t>(s.number);
         } else {
@@ -281,11 +311,20 @@ void run_steps(const Steps& steps, World& world) {
       case Do::release:
       case Do::release_foreign:
         machine.note("release%s ...", s.what == Do::release ? "" : " of another's hold");
-        s.what == Do::release ? own.observer.begins_release(s.is_write) : own.observer.lose_track();
+        if (s.what == Do::release) {
+          own.observer.begins_release(s.is_write);
+          world.overdue.begins_release(s.lock);
+        } else {
+          own.observer.lose_track();
+          world.overdue.lose_track(s.lock);
+        }
         if (const int error = lock.unlock(s.is_write); error != 0) {
           machine.fail("release returned errno %d", error);
         }
-        if (s.what == Do::release) own.observer.released();
+        if (s.what == Do::release) {
+          own.observer.released();
+          world.overdue.released(s.lock, s.is_write);
+        }
         machine.note("... released");
         break;
       case Do::access:
@@ -315,6 +354,7 @@ void run_steps(const Steps& steps, World& world) {
         machine.note("makes a new lock");
         lock.begin();
         own.observer.made_anew();
+        world.overdue.lose_track(s.lock);
         break;
       case Do::fork:
         machine.fork([&world] { observe_fork(world); });
@@ -328,7 +368,9 @@ void run_steps(const Steps& steps, World& world) {
         int error = 0;
         while (error == 0 && count == 0) {
           machine.note("waits on the condition variable ...");
+          world.overdue.begins_to_wait(s.lock, s.cond);
           error = lock.cond_wait(s.cond, s.how, interruption_of(s, lock, world));
+          world.overdue.comes_back(s.lock);
           machine.note("... %s", error == 0 ? "woken" : "gives up");
           own.data.write();
         }
@@ -347,6 +389,16 @@ void run_steps(const Steps& steps, World& world) {
         }
         break;
       }
+      case Do::stray:
+        machine.note("waits without the mutex ...");
+        if (lock.cond_wait(s.cond, How::wait, {.has_mutex = false}) != EPERM) {
+          machine.fail("a wait without the mutex does not say so");
+        }
+        machine.note("... and is told");
+        break;
+      case Do::nap:
+        nap(world);
+        break;
       case Do::set_priority:
         Explored::set_priority(machine.current(), static_cast<std::uint32_t>(s.number));
         break;
@@ -355,10 +407,12 @@ void run_steps(const Steps& steps, World& world) {
         break;
       case Do::signal:
         machine.note("signals");
+        world.overdue.signals(s.cond, false);
         lock.cond_signal(s.cond);
         break;
       case Do::broadcast:
         machine.note("broadcasts");
+        world.overdue.signals(s.cond, true);
         lock.cond_broadcast(s.cond);
         break;
       case Do::destroy_cond:
@@ -460,6 +514,7 @@ Scenario Case::scenario() const {
   s.threads = static_cast<int>(threads.size());
   s.setup = [this, world, some_give_up] {
     LockUnderTest* const both[kPlaces] = {lock, second};
+    std::array<bool, kPlaces> readers_exclude{};
     world->got_in = false;
     for (int i = 0; i < kPlaces; ++i) {
       Guarded& g = world->guarded[i];
@@ -474,7 +529,9 @@ Scenario Case::scenario() const {
       // Elsewhere the explorer does not know which readers have waited for their time.
       if (!at_once || takes_back || some_give_up) claims.sleeping_readers_next = false;
       g.observer.reset(claims);
+      readers_exclude[i] = g.lock != nullptr && g.lock->claims().readers_exclude;
     }
+    world->overdue.reset(readers_exclude);
     machine.what_is = [world](const void* atom) { return what_is(*world, atom); };
     machine.on_doorway = [world](int thread) {
       for (Guarded& g : world->guarded)
@@ -515,8 +572,10 @@ Scenario Case::scenario() const {
     const auto process = static_cast<std::size_t>(machine.process());
     if (process < (*steps)[i].size()) run_steps((*steps)[i][process], *world);
   };
+  s.overdue = [world] { return world->overdue.find(); };
   s.state = [world] {
-    return mix(world->guarded[0].observer.state(), world->guarded[1].observer.state());
+    const std::uint64_t h = mix(world->guarded[0].observer.state(), world->overdue.state());
+    return mix(h, world->guarded[1].observer.state());
   };
   if (!destroys) {
     s.finish = [this, world] {

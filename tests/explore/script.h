@@ -25,7 +25,9 @@
 //                    stoptake halttake: a signal handler may come that waits for event 9, before
 //                    the thread sleeps or when it has been woken. forktake: one that forks, as
 //                    `fork`, if it gets the mutex by a try
-//   fifo3            the thread has real-time priority 3 from now on
+//   stray            waits by the condition variable without having the mutex, which the mutex says
+//   nap              sleeps until no other thread can go on
+//   fifo3            the thread has real-time priority 3 from now on; fifo0: none
 //   lift2            thread 2 has real-time priority 1 from now on
 //   signal broadcast cdestroy   of the condition variable
 //   2W 2tryR 2free   ... of the second lock; `u` and `x` find out themselves. 2take 2signal ...: of

@@ -15,6 +15,7 @@ namespace lockswap::explore {
 // the first time or right after it wakes up.
 struct Interruption {
   bool cancellable = false;
+  bool has_mutex = true;  // false: the mutex is not the thread's, which it says (EPERM)
   // A signal handler, which runs once in an execution, and when.
   std::function<void()> handler = {};
   bool before = true, after = true;

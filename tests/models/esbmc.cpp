@@ -103,9 +103,12 @@ struct Unused {
   static void forbid(T*);
   template <class T>
   static void permit(T*);
+  template <class F>
+  static void check(const F&) {}
   static std::uint64_t self(), process(), process_mark(), seal(), now();
   static std::uint32_t tid(), tid_if_known();
-  static std::uint32_t priority_of(std::uint32_t);
+  static std::uint32_t priority_of(std::uint32_t), waiting_priority(const void*);
+  static void note_waiting_priority(const void*, std::uint32_t, bool);
   static bool is_alone();
   static bool on_thread_exit(void (*)());
   static constexpr std::uint64_t kStampMask = 0, kStampTop = 0;

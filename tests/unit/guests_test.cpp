@@ -8,6 +8,7 @@
 #include "locks/common/events.h"
 #include "platform/native.h"
 #include "posix/rw_word.h"
+#include "wait/park.h"
 
 namespace lockswap {
 namespace {
@@ -17,7 +18,7 @@ struct GuestsFrame {
   Native::atomic<std::uint64_t> contract{};
   Native::atomic<std::uint32_t> writer{};
 };
-using TheGuests = Guests<Native, GuestsFrame, CountNothing>;
+using TheGuests = Guests<Native, Park<Native>, GuestsFrame, CountNothing>;
 
 // The level after a guest that waited at one level came in at another.
 std::uint64_t level_after(std::uint64_t level, std::uint64_t waited_at) {
@@ -31,7 +32,8 @@ std::uint64_t level_after(std::uint64_t level, std::uint64_t waited_at) {
 TEST(Guests, RaiseTheLevelThatTheyWaitedAt) {
   EXPECT_EQ(level_after(0, 0), 1u);
   EXPECT_EQ(level_after(3, 3), 4u);
-  EXPECT_EQ(level_after(ContractWord::kMostLevel, ContractWord::kMostLevel), ContractWord::kMostLevel);
+  EXPECT_EQ(level_after(ContractWord::kMostLevel, ContractWord::kMostLevel),
+            ContractWord::kMostLevel);
 }
 TEST(Guests, OfALowerLevelLeaveItAsItIs) {
   EXPECT_EQ(level_after(1, 0), 1u);

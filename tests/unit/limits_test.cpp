@@ -36,8 +36,8 @@ struct Limits : testing::Test {
   using Frame = typename Contract::Frame;
   using Core = decltype(Frame::core);
 
-  static constexpr std::uint64_t kExtra = 1u << 10;  // one, in the contract word
-  static constexpr std::uint64_t kMostExtra = (1u << 21) - 1;
+  static constexpr std::uint64_t kExtra = 1u << 11;  // one, in the contract word
+  static constexpr std::uint64_t kMostExtra = (1u << 20) - 1;
 
   Limits() {
     static constinit ReadersTable<Native>::Slot slots[64] __attribute__((aligned(64)));

@@ -24,7 +24,6 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
-  static constexpr std::uint32_t kNobodysChannel = 2;
   static constexpr std::uint32_t kAgainChannel =
       4;  // of the line, of those that were called before
 
@@ -42,9 +41,11 @@ class EventualFront : protected EventualFlags<P, Layout> {
     unsigned looks = 0;
     Value leaves = 0;  // kUrgent, once it has slept as one of those: as in be_urgent
     for (;;) {
-      const Value urgent = is_urgent() ? kUrgent : 0;
+      check_word();
+      const std::uint32_t priority = own_priority();
+      const Value urgent = priority != 0 ? kUrgent : 0;
       asks |= urgent != 0;  // at once, as one that is not the front
-      if (arm(asks, urgent, leaves)) return true;
+      if (arm(asks, priority, leaves)) return true;
       leaves |= urgent;
       const auto may_go_on = [](Value v) {
         return is_fronts(v) || (W::kParks && (v & kFrontSleeps) == 0);
@@ -95,10 +96,22 @@ class EventualFront : protected EventualFlags<P, Layout> {
     return std::min(P::take_back() << 2 * fourfold, kLongestLook);
   }
 
-  // The calling thread has a real-time policy. Asked whenever it is about to sleep.
-  static bool is_urgent() noexcept {
-    if constexpr (W::kParks) return P::priority_of(P::tid()) != 0;
-    return false;
+  // The calling thread's real-time priority, 0 if it has no such policy. Asked whenever it is about
+  // to sleep.
+  static std::uint32_t own_priority() noexcept {
+    if constexpr (W::kParks) return P::priority_of(P::tid());
+    return 0;
+  }
+  static bool is_urgent() noexcept { return own_priority() != 0; }
+  // By a writer with such a policy which is about to sleep, and finds v.
+  void note(std::uint32_t priority, Value v) noexcept {
+    if constexpr (kHasReaders) {
+      if (priority != 0) P::note_waiting_priority(&word_, priority, (v & kUrgent) != 0);
+    }
+  }
+  // For a reader that finds v: it has such a policy, and a writer that sleeps comes first.
+  bool is_behind(Value v, std::uint32_t priority) const noexcept {
+    return priority != 0 && (v & kUrgent) != 0 && P::waiting_priority(&word_) >= priority;
   }
 
   // Of a thread with a real-time policy. True: it has the lock. False: the deadline has passed.
@@ -107,6 +120,7 @@ class EventualFront : protected EventualFlags<P, Layout> {
     Value leaves = 0;
     unsigned looks = 0;
     for (bool late = false;;) {
+      check_word();
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
         if (is_fronts(v)) {
@@ -118,8 +132,10 @@ class EventualFront : protected EventualFlags<P, Layout> {
         } else if ((v & kFront) == 0) {
           // relaxed: nothing is handed on. The lock is busy: its release finds the front.
           if (word_.compare_exchange(v, v | kFront | leaves, relaxed)) return be_front(deadline);
-        } else if ((v & kAsks) == kAsks || word_.compare_exchange(v, v | kAsks, relaxed)) {
-          break;  // relaxed: nothing is handed on
+        } else {
+          note(own_priority(), v);
+          // relaxed: nothing is handed on.
+          if ((v & kAsks) == kAsks || word_.compare_exchange(v, v | kAsks, relaxed)) break;
         }
       }
       const auto may_go_on = [](Value now) { return is_fronts(now) || (now & kUrgent) == 0; };
@@ -142,6 +158,12 @@ class EventualFront : protected EventualFlags<P, Layout> {
     calls_.fetch_add(1, release);
     v |= kCalled;
     return true;
+  }
+
+  void check_word() const noexcept {
+    P::check([this] {
+      return Flags::is_sound(word_.load(relaxed), kHasReaders && P::take_back() != 0);
+    });
   }
 
   // After call, which found somebody in line, and the release: the lock may be gone.
@@ -223,15 +245,18 @@ class EventualFront : protected EventualFlags<P, Layout> {
   }
 
   // The front is about to sleep. True: it has the lock.
-  bool arm(bool asks, Value urgent, Value leaves) noexcept {
-    const Value flags = (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0) | urgent;
+  bool arm(bool asks, std::uint32_t priority, Value leaves) noexcept {
+    const Value flags =
+        (asks ? kHandOff : 0) | (W::kParks ? kFrontSleeps : 0) | (priority != 0 ? kUrgent : 0);
     Value v = word_.load(relaxed);  // the compare-exchange decides
     for (;;) {
       if (is_fronts(v)) {
         if (take_as_front(leaves)) return true;
         v = word_.load(relaxed);
-      } else if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) {
-        return false;  // relaxed: nothing is handed on
+      } else {
+        note(priority, v);
+        // relaxed: nothing is handed on.
+        if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) return false;
       }
     }
   }

@@ -46,11 +46,12 @@
 //      readers stay in, it yields, now and then, the processor on which the one or the other may
 //      wait to run (platform/gives_way.h)
 //   After a hand-off the new holder does 1 at once.
-// Invariants: kFrontSleeps and kUrgent are not set while the front may take the lock; kHandOff is
-//   set only while there is a front. kCalled is set only while the line is not empty. At most one
-//   wake-up of the line and one of `word` is under way: kCalled until a thread of the line has
-//   looked, kSleeps until the thread that was woken has. While the lock is open and threads wait, a
-//   wake-up is under way or the front is awake or napping. A thread that loads `calls` before it
+// Invariants: kFrontSleeps and kUrgent are not set while the front may take the lock, but for a
+//   moment when the front itself has ended a phase. kHandOff is set only while there is a front.
+//   kCalled is set only while the line is not empty. At most one wake-up of the line and one of
+//   `word` is under way: kCalled until a thread of the line has looked, kSleeps until the thread
+//   that was woken has. While the lock is open and threads wait, a wake-up is under way or the
+//   front is awake or napping. A thread that loads `calls` before it
 //   counts itself, or before it looks, misses no call.
 // A hand-off to a thread that cannot run is taken back: a kept lock is nobody's until the front
 //   claims it. The front and urgent threads look by themselves after P::take_back(), since another
@@ -85,16 +86,18 @@ template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
 class EventualLine : protected EventualFront<P, W, Layout> {
  protected:
   using Front = EventualFront<P, W, Layout>;
-  using Front::be_front, Front::be_urgent, Front::is_urgent, Front::more_, Front::call,
-      Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy, Front::kCalled,
-      Front::kCounts, Front::kDoubt, Front::kDoubts, Front::kFront, Front::kFrontChannel,
-      Front::kHandOff, Front::kLineChannel, Front::kLocked, Front::kMostDoubts, Front::kSleeps,
-      Front::kWaiter, Front::kWaiters, Front::must_call, Front::word_;
+  using Front::be_front, Front::be_urgent, Front::check_word, Front::is_urgent, Front::more_,
+      Front::call, Front::calls_, Front::is_open, Front::kAgainChannel, Front::kBusy,
+      Front::kCalled, Front::kCounts, Front::kDoubt, Front::kDoubts, Front::kFront,
+      Front::kFrontChannel, Front::kHandOff, Front::kLineChannel, Front::kLocked,
+      Front::kMostDoubts, Front::kSleeps, Front::kWaiter, Front::kWaiters, Front::must_call,
+      Front::word_;
   using typename Front::Value;
 
   // --- taking
 
   [[gnu::always_inline]] bool take_open() noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while (is_open(v)) {
       // acquire: pairs with the releases: free, the lock's fast_unlock or write_unlock, and leave.
@@ -105,6 +108,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
   }
 
   bool try_take() noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & kBusy) == 0) {
       if (is_open(v)) {
@@ -203,6 +207,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
 
   // For a lock without readers: the caller has it.
   void free() noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     const Value rest = ~(kLocked | kSleeps | counting_ends(v));
     bool called = false;
@@ -272,6 +277,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
       calls = calls_.load(acquire);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
       for (;;) {
+        check_word();
         const Value out = (v - kWaiter) & ~kCalled;
         if (is_open(v)) {
           if (word_.compare_exchange(v, out | kLocked, acquire)) return true;  // as take_open
@@ -297,6 +303,7 @@ class EventualLine : protected EventualFront<P, W, Layout> {
     for (;;) {
       // The call may have been for this thread. If nobody else answers it, the next release calls
       // again: the lock is busy, or the front will have it.
+      check_word();
       const Value out = (v - kWaiter) & ~kCalled;
       const bool takes = is_open(v);
       // acquire: as take_open, if it takes the lock.

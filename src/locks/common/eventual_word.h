@@ -52,6 +52,24 @@ struct EventualFlags {
   static bool is_open(Value v) noexcept { return (v & kShut) == 0; }
   // The front may take it.
   static bool is_fronts(Value v) noexcept { return (v & (kBusy | Layout::kPhase)) == 0; }
+  // Those of the invariants that one look at the word can show; for P::check. ends_phases: the
+  // front, which is awake, may have ended a phase.
+  static bool is_sound(Value v, bool ends_phases) noexcept {
+    const bool sleeps_on = is_fronts(v) && (v & kSleeps) != 0 && !ends_phases;
+    const bool kept_for_nobody = (v & kHandOff) != 0 && (v & kFront) == 0;
+    const bool called_nobody = (v & kCalled) != 0 && (v & kWaiters) == 0;
+    const bool forgotten = is_open(v) && must_call(v);
+    return !(sleeps_on || kept_for_nobody || called_nobody || forgotten) && are_readers_sound(v);
+  }
+  static bool are_readers_sound([[maybe_unused]] Value v) noexcept {
+    if constexpr (Layout::kReaders != 0) {
+      const bool both_in = (v & kLocked) != 0 && (v & Layout::kReaders) != 0;
+      const bool in_phase = (v & kLocked) != 0 && (v & Layout::kPhase) != 0;
+      const bool for_nobody = (v & Layout::kWaitingReaders) == 0 && (v & Layout::kOfWaiting) != 0;
+      return !(both_in || in_phase || for_nobody);
+    }
+    return true;
+  }
   // Of a lock that is about to be free: somebody waits, and nobody is about to look.
   static bool must_call(Value v) noexcept {
     return (v & kWaiters) != 0 && (v & (kFront | kCalled)) == 0;

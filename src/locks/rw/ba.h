@@ -44,11 +44,12 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W>
 class Ba : public BaWriters<P, W> {
   using Base = BaWriters<P, W>;
-  using Base::all_left, Base::claim_next, Base::end_phase, Base::is_free, Base::is_over,
-      Base::kAnyChannel, Base::kArrived, Base::kDrain, Base::kLeft, Base::kOnePhase, Base::kPhase,
-      Base::kPresent, Base::kReader, Base::kRecorded, Base::kShut, Base::kSleepers, Base::open,
-      Base::pass_turn, Base::queue_up, Base::queue_up_until, Base::rout_, Base::target_of,
-      Base::try_queue_up, Base::wait_at, Base::wait_for_end, Base::whead_, Base::word_;
+  using Base::all_left, Base::claim_next, Base::counts_me, Base::end_phase, Base::is_at_head,
+      Base::is_free, Base::is_over, Base::kAnyChannel, Base::kArrived, Base::kDrain, Base::kLeft,
+      Base::kOnePhase, Base::kPhase, Base::kPresent, Base::kReader, Base::kRecorded, Base::kShut,
+      Base::kSleepers, Base::open, Base::pass_turn, Base::queue_up, Base::queue_up_until,
+      Base::rout_, Base::target_of, Base::try_queue_up, Base::wait_at, Base::wait_for_end,
+      Base::whead_, Base::word_;
   using typename Base::Handle, typename Base::Node, typename Base::Nodes;
 
  public:
@@ -116,6 +117,7 @@ class Ba : public BaWriters<P, W> {
   }
 
   [[gnu::always_inline]] void read_unlock() noexcept {
+    P::check([this] { return counts_me(); });
     // release: the reader's critical section; pairs with the acquires in drain. acquire: the last
     // reader passes on to the writer's gate what all readers before it released here.
     const std::uint32_t left = rout_.fetch_add(kLeft, acq_rel) + kLeft;
@@ -161,6 +163,7 @@ class Ba : public BaWriters<P, W> {
 
   void write_unlock() noexcept {
     const Handle me = whead_.load(relaxed);  // the owner's own; its lock() happened before
+    P::check([this, me] { return is_at_head(me, true); });
     const Handle next = claim_next(me);
     end_phase();
     pass_turn(me, next);
@@ -205,6 +208,7 @@ class Ba : public BaWriters<P, W> {
 
   // Returns what rout will be when the readers that had arrived have left.
   std::uint32_t enter_phase(Handle me) noexcept {
+    P::check([this, me] { return is_at_head(me, false); });
     // relaxed: the readers before are awaited at rout, the readers after it need no data, and what
     // the writers before did came with the queue.
     const std::uint64_t seen = word_.fetch_add(kPresent, relaxed);

@@ -85,6 +85,7 @@ class BaReaders : public BaState<P, W> {
       // with the loads of has_writer. The next writer gets it with the queue.
       if (word_.compare_exchange(v, next, release)) break;
     }
+    P::check([v, phase] { return (v & kPhase) == phase; });
     if constexpr (W::kParks) {
       if ((v & kSleepers) != 0) W::wake(&word_, kAnyChannel);
     }

@@ -104,6 +104,18 @@ class BaState : protected BaGates<P, W> {
   static std::uint32_t target_of(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>(v >> 32) * kLeft;
   }
+  // For P::check, by a reader that is in: fewer have left than have arrived. In drain mode fewer
+  // than the writer waits for.
+  bool counts_me() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
+    return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
+  }
+  // That writer is at the head of the queue, and is present or not.
+  bool is_at_head(Handle me, bool present) const noexcept {
+    return whead_.load(relaxed) == me && wtail_.load(relaxed) != 0 &&
+           is_free(word_.load(relaxed)) != present;
+  }
   bool all_left(std::uint64_t v) const noexcept {
     return rout_.load(acquire) == target_of(v);  // acquire: pairs with read_unlock
   }

@@ -5,8 +5,10 @@
 //   bit 2      kEnded: the bias has ended for good
 //   bits 3..5  inhibit shift: how many times in a row the bias did not pay, at most 7
 //   bit 6      kTrying: a writer that only tries looks for readers in slots
-//   bits 7..62 a time, P::now in steps of 128 ns: with kOn or kRevoked, since when it is on, or was
+//   bits 7..56 a time, P::now in steps of 128 ns: with kOn or kRevoked, since when it is on, or was
 //              (0: since the lock was first read); else InhibitUntil
+//   bits 57..62 of a bias that is revoked or inhibited: its last visitor (visited): 57..58 two bits
+//              of the thread's number, 59..60 which two, 61..62 how many visitors in turn
 //   bit 63     kRevoked: by a writer that met no reader and did not look at the clock
 //
 //   state      bits                 fast_read  consider_bias  suspend      revoke       end_bias
@@ -28,8 +30,12 @@
 //                                                                          -> ended     -> ended
 //   ended      kEnded               core       -              -            -            -
 //
+// Invariants: the word is always in one of these states; a reader that stays beside a try takes
+//   kTrying away as it sets kOn.
+//
 //   consider_bias  a reader that got the underlying lock, unless a writer waits for it; of a bias
-//                  that is revoked or inhibited, a reader that met another thread there
+//                  that is revoked or inhibited, a reader that met another thread there, or that
+//                  finds that threads take turns (is_shared)
 //   suspend        a writer that waits for readers of the underlying lock
 //   revoke         a writer that has the underlying lock; if it gives up: suspended -> on. A try:
 //                  whichever changes "trying" first is in, the writer or a reader with a slot
@@ -45,7 +51,8 @@ struct BiasWord {
   enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4, kTrying = 64 };
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t kTime = ~(kRevoked | std::uint64_t{127});
+  // What it cannot hold is after four years of uptime; then the bias is not inhibited.
+  static constexpr std::uint64_t kTime = (std::uint64_t{1} << 57) - 128;
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
   // If the bias never was on, slots that name this address are of an earlier lock.
@@ -80,7 +87,16 @@ struct BiasWord {
     const std::uint64_t shift =
         paid ? 0 : std::min(((bias & kInhibitShift) >> kInhibitShiftAt) + 1, kMostInhibitShift);
     const std::uint64_t inhibit_until = r.end + (r.cost() * guard << shift);
-    return (inhibit_until & kTime) | shift << kInhibitShiftAt;
+    return (std::min(inhibit_until, kTime - 128) & kTime) | shift << kInhibitShiftAt;
+  }
+
+  // It is one of the states above; for P::check.
+  static bool is_a_state(std::uint64_t bias) noexcept {
+    const std::uint64_t flags = bias & (kOn | kSlotsInUse | kEnded | kTrying);
+    if ((bias & kEnded) != 0) return (bias & ~std::uint64_t{kSlotsInUse}) == kEnded;
+    if ((bias & kRevoked) != 0) return flags == 0;
+    return flags == 0 || flags == kSlotsInUse || flags == (kSlotsInUse | kOn) ||
+           flags == (kSlotsInUse | kTrying);
   }
 
   static bool is_revoked(std::uint64_t bias) noexcept { return (bias & kRevoked) != 0; }
@@ -88,13 +104,43 @@ struct BiasWord {
   static std::uint64_t revoked(std::uint64_t bias) noexcept {
     return (bias & (kTime | kInhibitShift)) | kRevoked;
   }
-  // That word once a thread looks at the clock, as if the revocation had ended now.
+  // That word once a thread looks at the clock, as if the revocation had ended now. Visitors stay.
   static std::uint64_t inhibited(std::uint64_t bias, std::uint64_t now, std::uint64_t cost,
                                  std::uint64_t guard) noexcept {
-    return inhibited(bias, {now - cost, now - cost, now}, guard);
+    return inhibited(bias, {now - cost, now - cost, now}, guard) | (bias & kVisitors);
+  }
+
+  // Threads that take turns with a lock never meet inside. So the word of a bias that is revoked or
+  // inhibited says who was here last, and how often that changed: the lock is shared once a third
+  // visitor in turn is another thread than the one before it. A second alone may have inherited the
+  // lock from a thread that is through with it, as after a fork, and must do without the clock.
+  //
+  // Of the thread's number there is room for two bits. A visitor that finds its own there leaves
+  // the next two, so a difference in the lowest eight bits is found by the fourth visit, and
+  // a thread that is alone never finds anything else than its own.
+  static bool is_shared(std::uint64_t bias) noexcept {
+    return (bias >> kVisitsAt & 3) == kManyVisits;
+  }
+  // The word after a visit of thread `tid`.
+  static std::uint64_t visited(std::uint64_t bias, std::uint32_t tid) noexcept {
+    std::uint64_t visits = bias >> kVisitsAt & 3;  // 0: nobody has been here
+    std::uint64_t which = bias >> kWhichAt & 3;
+    const auto bits = [tid, &which] { return std::uint64_t{tid} >> 2 * which & 3; };
+    if (visits == kManyVisits) return bias;
+    if (visits != 0 && bits() == (bias >> kVisitorAt & 3)) {
+      which = (which + 1) & 3;
+    } else {
+      ++visits;
+    }
+    return (bias & ~kVisitors) | visits << kVisitsAt | which << kWhichAt | bits() << kVisitorAt;
   }
 
  private:
+  static constexpr int kVisitorAt = 57;  // two bits of its number
+  static constexpr int kWhichAt = 59;    // the place of those bits, in pairs
+  static constexpr int kVisitsAt = 61;
+  static constexpr std::uint64_t kManyVisits = 3;
+  static constexpr std::uint64_t kVisitors = std::uint64_t{63} << kVisitorAt;
   static constexpr int kInhibitShiftAt = 3;
   static constexpr std::uint64_t kMostInhibitShift = 7;
   // How much of the time to wait for readers counts, at most. The rest is for readers that were

@@ -18,8 +18,8 @@
 //   first. Readers that come after it wait behind it, if the underlying lock has them do so.
 // Space: 8 bytes a lock; one table a process, or a row a thread.
 // Deviations: the inhibited time grows while the bias does not pay: see BiasWord::inhibited.
-//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that has
-//   met another one reads it at all: see Look.
+//   Readers on the slow path do not each read the clock: see consider_bias. Only a thread that
+//   shares the lock with others reads it at all: see Look.
 //   A writer that has to wait for such readers suspends the bias before, not after: see write_lock.
 //   Try forms: readers try the slots first; a writer looks at the slots before it disturbs anybody.
 // Fork: in a child, slots stay, as holds do. While no slot may name the lock, those that do are of
@@ -51,9 +51,10 @@ template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
           ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
 class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   using Base = BravoBiasing<P, Core, Count, Slots>;
-  using Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn, Base::is_turn_next,
-      Base::kArrivesLater, Base::kEnded, Base::kOn, Base::kSlotsInUse, Base::kStarting, Base::kTry,
-      Base::kTrying, Base::kWait, Base::look_around, Base::pass_turn, Base::revoke;
+  using Base::check_bias, Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn,
+      Base::is_turn_next, Base::kArrivesLater, Base::kEnded, Base::kOn, Base::kSlotsInUse,
+      Base::kStarting, Base::kTry, Base::kTrying, Base::kWait, Base::look_around, Base::pass_turn,
+      Base::revoke;
   using typename Base::Look;
   template <DrainListener L>
   using Suspends = typename Base::template Suspends<L>;
@@ -202,6 +203,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
       f.core.write_lock();
     }
     if (may_have_fast_readers(f)) revoke(f, nullptr, kWait, listener);
+    check_off(f);
   }
   template <DrainListener L>
   static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
@@ -212,7 +214,10 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     } else {
       if (!f.core.write_lock_until(deadline)) return false;
     }
-    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait, listener)) return true;
+    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait, listener)) {
+      check_off(f);
+      return true;
+    }
     listener.gave_up();
     f.core.write_unlock();
     return false;
@@ -221,7 +226,10 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     // Look before disturbing: a reader in the table is reason enough to fail.
     if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
-    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry, NobodyListens{})) return true;
+    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry, NobodyListens{})) {
+      check_off(f);
+      return true;
+    }
     f.core.write_unlock();
     return false;
   }
@@ -271,6 +279,11 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     return token == 0 || (Reads::kHasTokens && token >= kCoreToken);
   }
 
+  // A writer owns: the bias is off.
+  static void check_off(const Frame& f) noexcept {
+    P::check([&f] { return (f.bias.load(relaxed) & (kOn | kTrying)) == 0; });
+  }
+
   // After publishing; 0: there was no place. An attempt.
   [[gnu::always_inline]] static Attempt recheck_bias(Frame& f, Attempt token) noexcept {
     if (token == 0) [[unlikely]]
@@ -291,6 +304,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // After kRaced: whether the reader is in nevertheless, by its slot. It is if the writer that took
   // the bias away only tries, and has not decided yet.
   [[gnu::noinline]] static bool stays(Frame& f) noexcept {
+    check_bias(f);
     std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias
     while ((bias & kOn) == 0) {
       if ((bias & kTrying) == 0) return false;

@@ -1,9 +1,8 @@
 // How BRAVO's bias (bravo.h) is switched on: by a reader that holds the underlying lock.
 //
 // Paper: the end of listing 1's Reader: a slow reader that finds the bias off, and the clock past
-//   InhibitUntil, switches it on. Here it first asks three more things: whether it has met another
-//   thread at this lock, whether a writer waits, and whether it is this thread's turn to read the
-//   clock (Look).
+//   InhibitUntil, switches it on. Here it first asks three more things: whether threads share this
+//   lock, whether a writer waits, and whether it is this thread's turn to read the clock (Look).
 #pragma once
 
 #include <cstdint>
@@ -27,13 +26,14 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
   using Frame = RwFrame<P, Core>;
 
  protected:
-  using Base::glance, Base::has_been_on, Base::kEnded, Base::kOn, Base::kSlotsInUse,
-      Base::kStarting, Base::kTrying, Base::suspend;
+  using Base::check_bias, Base::glance, Base::has_been_on, Base::kEnded, Base::kOn,
+      Base::kSlotsInUse, Base::kStarting, Base::kTrying, Base::suspend;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
   // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
-  // And it does so only if it has met another thread at this lock: a lock that nobody shares needs
-  // no bias, and where the clock is forbidden (PR_SET_TSC) a thread that is alone goes on.
+  // And it does so only if it has met another thread at this lock, or if threads take turns with it
+  // (is_shared): a lock that nobody shares needs no bias, and where the clock is forbidden
+  // (PR_SET_TSC) a thread that is alone goes on.
   enum class Look : std::uint8_t { none, alone, met };
   static bool is_turn() noexcept {
     return (++P::template local<SlowReads>().n & (P::reads_per_clock() - 1)) == 0;
@@ -61,9 +61,13 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     }
   }
 
+  // For P::check: a core that guesses only knows no better.
+  static bool is_read(const Frame& f) noexcept { return GuessesReaders<Core> || has_readers(f); }
+
   // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
+    check_bias(f);
     std::uint64_t bias = f.bias.load(relaxed);
     if ((bias & (kOn | kEnded)) != 0) return;
     std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
@@ -71,7 +75,7 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
       if (look == Look::none) return;
       std::uint64_t now = 0;  // of an unused lock: since ever
       if (bias != 0) {
-        if (look != Look::met) return;
+        if (look != Look::met && !is_shared(f, bias)) return;
         now = P::now();
         if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
       }
@@ -82,7 +86,19 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     if (bias == 0 && !start(f, bias)) return;
     // release: hands on the writers that the underlying lock showed to this reader; pairs with
     // recheck_bias. Fails if another reader was faster, or the bias has ended.
-    if (f.bias.compare_exchange(bias, on, release) && f.core.has_writer()) suspend(f);
+    if (!f.bias.compare_exchange(bias, on, release)) return;
+    P::check([&f] { return is_read(f); });
+    if (f.core.has_writer()) suspend(f);
+  }
+  // Notes in the word that this thread was here. Returns whether threads take turns; false also if
+  // another thread was faster, or empties slots (start).
+  static bool is_shared(Frame& f, std::uint64_t& bias) noexcept {
+    if (bias == kStarting) return false;
+    const std::uint64_t visited = BiasWord::visited(bias, P::tid());
+    // relaxed: a hint.
+    if (visited != bias && !f.bias.compare_exchange(bias, visited, relaxed)) return false;
+    bias = visited;
+    return BiasWord::is_shared(bias);
   }
   // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
   // another thread was faster.

@@ -32,6 +32,10 @@ class BravoRevocation {
   static constexpr std::uint64_t kTrying = BiasWord::kTrying;
   static bool has_been_on(std::uint64_t bias) noexcept { return BiasWord::has_been_on(bias); }
 
+  static void check_bias(const Frame& f) noexcept {
+    P::check([&f] { return BiasWord::is_a_state(f.bias.load(relaxed)); });
+  }
+
   static constexpr bool kTry = true;  // what revoke does
   static constexpr bool kWait = false;
 
@@ -60,6 +64,7 @@ class BravoRevocation {
   template <DrainListener L>
   [[gnu::noinline]] static bool revoke(Frame& f, const Deadline* deadline, bool only_try,
                                        const L& listener) noexcept {
+    check_bias(f);
     // Where the fence costs time, that time is taken. Else the clock is read only by a writer that
     // has to wait; 0: it did not.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
@@ -101,6 +106,7 @@ class BravoRevocation {
   // Ends the bias for good. False: it had ended, and no slot names the lock any more.
   static bool end_bias(Frame& f) noexcept {
     for (;;) {
+      check_bias(f);
       // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
       // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
       std::uint64_t bias = f.bias.load(acquire);

@@ -103,6 +103,7 @@ class CohortWriters {
   // Readers that wait have had their turn, and from now on new ones wait.
   static bool appear(Head& h, const Deadline* deadline) noexcept {
     // relaxed: what the writer before did comes with the mutex, so kPresent is as it left it.
+    P::check([&h] { return !h.global.idle(); });
     for (std::uint32_t v = h.state.load(relaxed); (v & kPresent) == 0; v = h.state.load(relaxed)) {
       if ((v & kTurn) != 0) {
         const auto over = [](std::uint32_t now) { return (now & kTurn) == 0; };
@@ -118,6 +119,7 @@ class CohortWriters {
 
   // With the mutex, for a writer that only tries.
   static bool try_to_appear(Head& h) noexcept {
+    P::check([&h] { return !h.global.idle(); });
     std::uint32_t v = h.state.load(relaxed);  // as in appear
     do {
       if ((v & (kPresent | kTurn)) != 0) return false;
@@ -155,6 +157,7 @@ class CohortWriters {
     const std::uint32_t node = h.node.load(relaxed);
     typename Mutex::Node* const local =
         node == kNoLocalLock ? nullptr : &Blocks::part(h, node).local;
+    P::check([&h] { return !h.global.idle(); });
     const bool wanted = Mutex::contended(h.global, local);
     std::uint32_t v = h.state.load(relaxed), next;
     do {

@@ -18,7 +18,8 @@
 //   1. counts itself, after a nap anew; sleeps on `gate`; called, it comes in unless a writer is in
 //   2. after its time it sets kDemand
 //   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
-//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped
+//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped. A
+//      reader with a real-time policy doesn't, if a writer of its priority or a higher one waits
 // Steps of a writer's release, beside the line's:
 //   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
 //   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
@@ -57,8 +58,8 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
   using Word = EventualRwWord;
   using Value = Word::Value;
   using Readers = EventualReaders<P>;
-  using Line::more_, Line::call, Line::is_fronts, Line::is_open, Line::kBusy, Line::kDoubt,
-      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
+  using Line::more_, Line::call, Line::check_word, Line::is_fronts, Line::is_open, Line::kBusy,
+      Line::kDoubt, Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
       Line::must_call, Line::word_;
 
  public:
@@ -83,6 +84,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     return read_if_open() ? 0 : arrive_slowly();
   }
   [[gnu::always_inline]] bool read_if_open() noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & (kLocked | kHandOff)) == 0) {
       // acquire: pairs with the releases in write_unlock and leave, of a writer.
@@ -213,13 +215,18 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
     }
   }
 
-  // Of a reader that is counted as waiting. An urgent one has a real-time policy, and waits for no
-  // front that has none. False: v is new.
-  bool come_in(Value& v, std::uint32_t attempt, bool urgent = false) noexcept {
+  // Of a reader that is counted as waiting. One with a real-time priority waits for no front that
+  // has a lower one, or none; but for another one, whatever its patience. False: v is new.
+  bool come_in(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
     for (;;) {
-      const bool may = Readers::may_come_in(v) || (urgent && (v & (kLocked | Line::kUrgent)) == 0);
+      check_word();
+      const bool is_urgent = priority != 0 && (v & kLocked) == 0 && !Line::is_behind(v, priority);
+      const bool may = Readers::may_come_in(v) || is_urgent;
       const bool joins = (v & Word::kReaders) != 0;
       if (!may && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins)))
+        return false;
+      // The caller may not know the priority.
+      if (!may && (v & Line::kUrgent) != 0 && Line::is_behind(v, Line::own_priority()))
         return false;
       // acquire: as in read_if_open.
       if (!word_.compare_exchange(v, Readers::without_waiting(v) + Word::kReader, acquire))
@@ -239,21 +246,23 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
       // Before the look: a call after the look changes it. acquire: pairs with leave.
       const std::uint32_t gate = more_.gate.load(acquire);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
+      bool is_late = false;
       if ((v & Word::kGateCalling) != 0) {
-        // A writer is about to free the lock. If it is stopped, the sleep below ends at once.
+        // A writer is about to free the lock, unless it is stopped.
         const auto is_called = [](Value now) { return (now & Word::kGateCalling) == 0; };
-        P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
+        is_late = !P::await(Pause::nap, word_, relaxed, is_called, demands ? &end : &first);
         v = word_.load(relaxed);
       }
-      const bool urgent = Line::is_urgent();
-      if (come_in(v, attempt, urgent)) return true;
-      const bool asks = demands || (urgent && (v & Line::kUrgent) == 0);
+      const std::uint32_t priority = Line::own_priority();
+      if (come_in(v, attempt, priority)) return true;
+      const bool asks = demands || (priority != 0 && (v & Line::kUrgent) == 0);
       const Value next = (v & ~Word::kGateCalled) | (asks ? Word::kDemand : 0);
       // relaxed: nothing is handed on.
       if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
       const auto was_called = [gate](std::uint32_t now) { return now != gate; };
       // relaxed: the load above acquires.
-      if (W::sleep(more_.gate, relaxed, 0, kGateChannel, demands ? &end : &first, was_called)) {
+      const Deadline* const until = demands ? &end : &first;
+      if (!is_late && W::sleep(more_.gate, relaxed, 0, kGateChannel, until, was_called)) {
         if (as_at_first(deadline, room)) end = P::due(*deadline);
         continue;
       }
@@ -266,6 +275,7 @@ class EventualRw : EventualLine<P, W, EventualRwWord> {
 
   // A writer, a reader, or a waiting reader leaves.
   [[gnu::noinline]] void leave(Value unit) noexcept {
+    check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     const Value ends = unit == Word::kWaitingReader ? 0 : Line::counting_ends(v);
     bool called = false, gate_called = false;

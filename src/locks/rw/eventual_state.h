@@ -24,6 +24,7 @@ struct EventualRwWord {
   static constexpr Value kReader = Value{1} << 41;
   static constexpr Value kWaitingReaders = kReader - kWaitingReader;
   static constexpr Value kReaders = ~(kReader - 1);
+  static constexpr Value kOfWaiting = kPhase | kDemand | kGateCalled;
   static constexpr bool kLeavesToOne = true;
   template <Platform P>
   struct More {
@@ -43,7 +44,7 @@ struct EventualReaders {
   }
   // One waiting reader less. It has looked, so the next release may call again.
   static Value without_waiting(Value v) noexcept {
-    constexpr Value kOfAll = Word::kPhase | Word::kDemand | Word::kGateCalled | Flags::kDoubts;
+    constexpr Value kOfAll = Word::kOfWaiting | Flags::kDoubts;
     v = (v - Word::kWaitingReader) & ~Word::kGateCalled;
     return (v & Word::kWaitingReaders) != 0 ? v : v & ~kOfAll;
   }

@@ -42,11 +42,11 @@ namespace lockswap {
 template <Platform P, WaitPolicy<P> W, PfTUser User>
 class PfTOver : public PfTState<P, W, User> {
   using Base = PfTState<P, W, User>;
-  using Base::all_left, Base::all_left_at, Base::arrived, Base::channel_of, Base::kArrivedMask,
-      Base::kDrain, Base::kDrainChannel, Base::kLeft, Base::kLeftShift, Base::kPhase, Base::kReader,
-      Base::kReadersChannel, Base::kReadersSleep, Base::kTicketMask, Base::kTimedWritersChannel,
-      Base::kTurnShift, Base::kWritersSleep, Base::record_arrivals, Base::rout_, Base::win_,
-      Base::word_;
+  using Base::all_left, Base::all_left_at, Base::arrived, Base::channel_of, Base::counts_me,
+      Base::kArrivedMask, Base::kDrain, Base::kDrainChannel, Base::kLeft, Base::kLeftShift,
+      Base::kPhase, Base::kReader, Base::kReadersChannel, Base::kReadersSleep, Base::kTicketMask,
+      Base::kTimedWritersChannel, Base::kTurnShift, Base::kWritersSleep, Base::may_open,
+      Base::record_arrivals, Base::rout_, Base::win_, Base::word_;
 
  public:
   using Base::kPresent, Base::kTrying, Base::turn;
@@ -102,6 +102,7 @@ class PfTOver : public PfTState<P, W, User> {
   }
 
   void read_unlock() noexcept {
+    P::check([this] { return counts_me(); });
     // release: the reader's critical section; pairs with the acquire in all_left_at, or in
     // wait_to_drain.
     const std::uint32_t left = rout_.fetch_add(kLeft, release) + kLeft;
@@ -198,6 +199,7 @@ class PfTOver : public PfTState<P, W, User> {
       // the readers did was acquired in all_left, what the writers did by the load of v.
       const std::uint64_t next = (v & ~from) | to;
       if (!word_.compare_exchange(v, next, User::kAnnounce)) continue;
+      P::check([this, v] { return turn(word_.load(relaxed)) == turn(v); });
       if (to == kPresent) record_arrivals(turn(v), arrived(v));
       v = next;
       return true;
@@ -215,6 +217,7 @@ class PfTOver : public PfTState<P, W, User> {
       if (((win_.load(relaxed) - ticket) & kTicketMask) != 1)
         word_.fetch_or(kWritersSleep, relaxed);
     }
+    P::check([this, ticket] { return may_open(ticket); });
     const std::uint64_t seen = word_.fetch_add(kPresent, User::kAnnounce);
     record_arrivals(ticket, arrived(seen));
     return arrived(seen) << kLeftShift;

@@ -112,6 +112,20 @@ class PfTState {
   }
 
  protected:
+  // For P::check, by a reader that is in: fewer have left than have arrived. In drain mode fewer
+  // than the writer waits for.
+  bool counts_me() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    const std::uint32_t all =
+        (left & kDrain) != 0 ? kDrain : arrived(word_.load(relaxed)) << kLeftShift;
+    return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
+  }
+  // The thread that has this ticket has its turn, and opens its phase.
+  bool may_open(std::uint32_t ticket) const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    return turn(v) == ticket && (v & kPresent) == 0 && (win_.load(relaxed) & kTicketMask) != ticket;
+  }
+
   static constexpr std::uint64_t kReadersSleep = 4;  // a reader sleeps until the phase is over
   static constexpr std::uint64_t kWritersSleep = 8;  // a writer sleeps until its turn
   static constexpr int kTurnShift = 8;

@@ -85,6 +85,8 @@ int Machine::choose_place(int location, Order order) {
 // --- loads and stores
 
 std::uint64_t Machine::load(int location, Order order, const Site& site) {
+  if (checking_) [[unlikely]]
+    return newest_for(current_, location);
   const Order declared = order;
   order = begin_access(Op::load, location, order, site);
   if (mutates(Mutation::force_value, Op::load, declared, site_of(Op::load, site))) {

@@ -76,7 +76,7 @@ void Machine::reset(const Scenario& scenario) {
   hand_offs_ = {};
   if (wakes_one_at_a_time) wakes_ = {};
   writes_ = 0;
-  one_thread_ = cut_short_ = false;
+  one_thread_ = cut_short_ = checking_ = false;
   failure_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];

@@ -25,6 +25,9 @@
 
 namespace lockswap::explore {
 
+// The place's file as an #include names it: "locks/rw/ba.h". Outside src and include: its name.
+const char* file_of(const Site& site);
+
 struct Bounds {
   int preemptions = 2;
   int stale = 2;     // c11: reads of a value that is not the newest, and stores placed before it;
@@ -41,6 +44,9 @@ struct Scenario {
   std::function<void(int)> body;        // thread i
   std::function<void(int)> after_fork;  // thread i, created in a forked child
   std::function<void()> finish;         // alone, after all have ended
+  // No thread can go on: a thread that should, since nothing that threads do keeps it waiting, and
+  // why; empty: there is none. Else a time-out of the code's own, as patience, would hide it.
+  std::function<std::string()> overdue;
   // A hash of what decides what may happen, or fail, and that no operation of the machine returns
   // (state.cpp). Without this, executions go on from states that were met before.
   std::function<std::uint64_t()> state;
@@ -112,6 +118,16 @@ class Machine {
   int most_patience = kMostPatience;
   static constexpr int kMostPatience = 8;
   [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  // What the code says of itself: the execution fails if it is not so. What `holds` loads is no
+  // step of the thread's, and is the newest that it could see.
+  template <class F>
+  void check(const F& holds, const Site& site) {
+    checking_ = true;
+    const bool so = holds();
+    checking_ = false;
+    if (!so) fail("an invariant does not hold, at %s:%u", file_of(site), site.line());
+  }
+  bool is_checking() const { return checking_; }
   // For the trace, if there is one. Arguments that take time are made only then (is_traced).
   bool is_traced() const { return trace != nullptr; }
   void note(const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -321,6 +337,7 @@ class Machine {
       me().results = mix(me().results, value);
   }
   bool let_time_pass();
+  bool let_naps_end();
   // Where each thread is that has not ended.
   std::string whereabouts() const;
 
@@ -374,6 +391,7 @@ class Machine {
   int process_ = 0;
   bool one_thread_ = false;
   bool cut_short_ = false;
+  bool checking_ = false;
   int survivor_ = kMain;  // of the newest fork
   Bounds left_;
   int steps_ = 0;
@@ -390,8 +408,5 @@ class Machine {
 };
 
 extern Machine machine;
-
-// The place's file as an #include names it: "locks/rw/ba.h". Outside src and include: its name.
-const char* file_of(const Site& site);
 
 }  // namespace lockswap::explore

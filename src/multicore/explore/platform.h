@@ -74,6 +74,19 @@ struct Explored {
     global<Priorities>().of[thread] = priority;
     global<Priorities>().any = true;
   }
+  // Of one lock in an execution.
+  static void note_waiting_priority(const void* lock, std::uint32_t priority, bool keep_higher) {
+    Waiting& w = global<Waiting>();
+    machine.visits(w.last);
+    if (keep_higher && w.lock == lock && w.priority > priority) return;
+    w.lock = lock;
+    w.priority = priority;
+  }
+  static std::uint32_t waiting_priority(const void* lock) {
+    Waiting& w = global<Waiting>();
+    machine.visits(w.last);
+    return w.lock == lock ? w.priority : 0;
+  }
   static bool on_thread_exit(void (*hook)()) {
     machine.expect_exit_hook(hook);
     return true;
@@ -266,6 +279,10 @@ struct Explored {
   static void permit(T* p) {
     machine.revive(p, sizeof *p);
   }
+  template <class F>
+  static void check(const F& holds, Site s = Site::current()) {
+    machine.check(holds, s);
+  }
 
   // As platform/scan.h promises, no more. Relaxed loads of different slots are not ordered by the
   // memory model, so going from the first to the last loses no outcome but stale reads beyond the
@@ -286,6 +303,11 @@ struct Explored {
   struct Priorities {
     std::uint32_t of[kMaxThreads] = {};
     bool any = false;
+  };
+  struct Waiting {
+    const void* lock = nullptr;
+    std::uint32_t priority = 0;
+    std::uint64_t last = 0;  // see Machine::visits
   };
   static constexpr std::uint32_t kThreadsInIds = 100;
   static std::uint32_t tid_of(int process, int thread) {

@@ -134,6 +134,26 @@ bool Machine::let_time_pass() {
            file_of(t.caller.site), t.caller.site.line());
     }
   }
+  if (let_naps_end()) return true;
+  // Busy loops make one more round, though nothing was written.
+  const auto go_round = [this] {
+    if (++idle_rounds_ > kMostIdleRounds) return false;
+    bool any = false;
+    for (int i = 0; i < count_; ++i) {
+      Thread& t = threads_[i];
+      if (t.finished || t.wait != Thread::Wait::aside) continue;
+      t.writes_seen = ~std::uint64_t{0};
+      any = true;
+    }
+    return any;
+  };
+  if (scenario_->overdue) {
+    if (const std::string who = scenario_->overdue(); !who.empty()) {
+      // A thread that goes round may have looked before the last write, or seen an older one.
+      if (go_round()) return true;
+      fail("lost wake-up: %s:%s", who.c_str(), whereabouts().c_str());
+    }
+  }
   bool changed = false;
   for (int i = 0; i < count_ && patience_rounds_ < most_patience; ++i) {
     Thread& t = threads_[i];
@@ -162,15 +182,19 @@ bool Machine::let_time_pass() {
     note("time passes: all deadlines are over");
     return true;
   }
-  if (++idle_rounds_ > kMostIdleRounds) return false;
+  return go_round();
+}
+
+// Of sleeps that nobody is to end.
+bool Machine::let_naps_end() {
+  bool any = false;
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
-    if (!t.finished && t.wait == Thread::Wait::aside) {
-      t.writes_seen = ~std::uint64_t{0};
-      changed = true;
-    }
+    const bool naps = t.wait == Thread::Wait::parked && t.channels == kNobodysChannel;
+    if (!t.finished && naps && t.patient) t.impatient = any = true;
   }
-  return changed;
+  if (any) note("time passes: naps are over");
+  return any;
 }
 
 std::string Machine::whereabouts() const {
