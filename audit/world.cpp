@@ -56,7 +56,8 @@ void forget_stacks(Me& m) noexcept {
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
   m.tid = thread_id();
-  m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
+  const bool is_watched = ThreadExit::arm();
+  m.record = ThreadExit::is_over() ? nullptr : w.threads.take(m, is_watched);
   m.process = w.number;
   if (m.tid_before != 0) forget_stacks(m);
   if (m.saved != nullptr) restore_holds(m);
@@ -85,7 +86,6 @@ void on_thread_exit() noexcept {
 World& world() noexcept { return *current; }
 
 void prepare_world() noexcept {
-  ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   void* p = map_pages(sizeof(World));
   if (p == nullptr) return;

@@ -34,17 +34,13 @@ class Waiter {
   pthread_mutex_t* m_;
 };
 
-void in_forked_child() noexcept {
-  Process::forked();
-  ThreadExit::forked();
-}
+void in_forked_child() noexcept { Process::forked(); }
 
 }  // namespace
 
 bool prepare_conds() noexcept {
   if (!learn_cond_layout()) return false;
   chosen_cond = cond_table<Waiter>();
-  ThreadExit::prepare();
   return NativeCond::prepare() && pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
 }
 

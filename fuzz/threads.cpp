@@ -8,6 +8,7 @@
 #include "interpose/exports.h"
 #include "interpose/real_symbols.h"
 #include "interpose/start.h"
+#include "interpose/thread_frame.h"
 #include "platform/memory.h"
 #include "registry/environment.h"
 
@@ -25,7 +26,7 @@ void* begin(void* p) {
   const Beginning b = *static_cast<Beginning*>(p);
   unmap_pages(p, sizeof(Beginning));
   begin_thread(b.name);
-  return b.routine(b.argument);
+  return call_in_frame(b.routine, b.argument);
 }
 
 }  // namespace

@@ -214,7 +214,6 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
-  ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   profile::forked();
   delayed::forked();
