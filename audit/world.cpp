@@ -56,8 +56,7 @@ void forget_stacks(Me& m) noexcept {
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
   m.tid = thread_id();
-  const bool is_watched = ThreadExit::arm();
-  m.record = ThreadExit::is_over() ? nullptr : w.threads.take(m, is_watched);
+  m.record = w.threads.take(m, ThreadExit::arm());
   m.process = w.number;
   if (m.tid_before != 0) forget_stacks(m);
   if (m.saved != nullptr) restore_holds(m);
@@ -86,6 +85,7 @@ void on_thread_exit() noexcept {
 World& world() noexcept { return *current; }
 
 void prepare_world() noexcept {
+  ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   void* p = map_pages(sizeof(World));
   if (p == nullptr) return;

@@ -41,6 +41,7 @@ void in_forked_child() noexcept { Process::forked(); }
 bool prepare_conds() noexcept {
   if (!learn_cond_layout()) return false;
   chosen_cond = cond_table<Waiter>();
+  ThreadExit::prepare();
   return NativeCond::prepare() && pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "platform/cancel.h"
 #include "platform/thread.h"
 
 namespace lockswap {
@@ -14,6 +15,8 @@ Result call_in_frame(Result (*routine)(void*), void* argument) {
   Result result;
   pthread_cleanup_push([](void*) { ThreadExit::end(); }, nullptr);
   result = routine(argument);
+  // An asynchronous cancellation would leave the hooks half-way.
+  const DeferredCancellation deferred;
   pthread_cleanup_pop(1);
   return result;
 }

@@ -16,6 +16,7 @@
 #include "interpose/start.h"
 #include "interpose/thread_frame.h"
 #include "platform/atomic.h"
+#include "platform/memory.h"
 #include "platform/process.h"
 
 namespace lockswap {
@@ -44,10 +45,10 @@ struct Beginning {
   void (*routine)();                    // Result (*)(void*)
   void* argument;
 };
-constexpr std::size_t kBeginnings = 256;
+constexpr std::size_t kBeginnings = 64;
 constinit Beginning beginnings[kBeginnings]{};
 
-// nullptr: that many threads have been made and have not begun.
+// In a page of its own if that many threads have been made and have not begun. nullptr: no memory.
 Beginning* take_beginning() noexcept {
   static constinit NativeAtomic<std::uint32_t> next{0};
   const std::uint32_t here = Process::worker(), first = next.fetch_add(1, relaxed);
@@ -57,9 +58,15 @@ Beginning* take_beginning() noexcept {
     // One that a parent's thread had taken is free. acquire: pairs with give_back.
     if (of != here && b.process.compare_exchange(of, here, acquire)) return &b;
   }
-  return nullptr;
+  return static_cast<Beginning*>(map_pages(sizeof(Beginning)));
 }
-void give_back(Beginning& b) noexcept { b.process.store(0, release); }  // pairs with take_beginning
+void give_back(Beginning& b) noexcept {
+  if (&b < beginnings || &b >= beginnings + kBeginnings) {
+    unmap_pages(&b, sizeof(Beginning));
+  } else {
+    b.process.store(0, release);  // pairs with take_beginning
+  }
+}
 
 template <class Result>
 Result begin(void* p) {

@@ -102,7 +102,7 @@ void on_thread_exit() noexcept {
   announce_end(*t);
   m.ready = false;
   m.thread = nullptr;
-  m.process = 0;
+  m.process = 0;  // locks that later destructors take make it known again
   leave_live(*t);
   t->pending = {};
   t->taken.store(0, release);  // pairs with take_thread
@@ -131,8 +131,7 @@ void empty_world_of_parent() noexcept {
   if (m.process == w.number) return m.thread;
   m.thread = nullptr;
   m.process = w.number;
-  // Locks that destructors of thread-specific data take are not recorded.
-  if (!w.records || ThreadExit::is_over()) return nullptr;
+  if (!w.records) return nullptr;
   const bool is_watched = ThreadExit::arm();
   w.guard.lock();
   Thread* const t = take_thread(w);

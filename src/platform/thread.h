@@ -107,7 +107,8 @@ inline bool has_thread(std::uint32_t tid) noexcept {
 // later, and may lock; then, and in a thread that began in no such frame, arm says no, and nothing
 // is kept. The main thread ends with the process, or by pthread_exit.
 class ThreadExit {
-  enum class Phase : std::uint8_t { unknown, kept, foreign, over };
+  // kept: the main thread, and those that libc watches.
+  enum class Phase : std::uint8_t { unknown, in_frame, kept, foreign, over };
   struct State {
     bool armed;
     Phase phase;
@@ -135,16 +136,15 @@ class ThreadExit {
       return true;
     if (s.phase == Phase::unknown) {
       s.phase = Phase::foreign;  // what follows may come here again
-      if (watch_ != nullptr ? watch_() : is_main()) s.phase = Phase::kept;
+      const bool is_seen = watch_ != nullptr ? watch_() : thread_id() == main_.load(relaxed);
+      if (is_seen) s.phase = Phase::kept;
     }
-    return s.armed = s.phase == Phase::kept;
+    return s.armed = s.phase == Phase::in_frame || s.phase == Phase::kept;
   }
   static bool is_armed() noexcept { return per_thread<State>.armed; }
-  // Its hooks have run.
-  static bool is_over() noexcept { return per_thread<State>.phase == Phase::over; }
 
   // The calling thread is in a frame of the library's from here on.
-  static void begin() noexcept { per_thread<State>.phase = Phase::kept; }
+  static void begin() noexcept { per_thread<State>.phase = Phase::in_frame; }
   // It leaves the frame.
   static void end() noexcept {
     per_thread<State> = {.armed = false, .phase = Phase::over};
@@ -152,21 +152,23 @@ class ThreadExit {
       if (const Hook hook = h.load(relaxed); hook != nullptr) hook();
     }
   }
-  // Before the calling thread unwinds its stack to end. In its frame it will leave that.
+  // Before the calling thread unwinds its stack to end. One in a frame leaves that yet.
   static void end_main() noexcept {
-    if (is_main()) end();
+    if (per_thread<State>.phase == Phase::kept) end();
   }
 
-  // At start-up: asks for a call of end in threads that began in no frame (libc_watch.h).
+  // At start-up: which thread is the main one. A filter of system calls may come later, and a fork,
+  // after which that thread has another id.
+  static void prepare() noexcept {
+    main_.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)), relaxed);
+    if (thread_id() == main_.load(relaxed)) per_thread<State>.phase = Phase::kept;
+  }
+  // Instead: asks for a call of end in threads that began in no frame (libc_watch.h).
   using Watch = bool (*)() noexcept;
   static void prepare(Watch watch) noexcept { watch_ = watch; }
 
  private:
-  // Where a filter refuses the question, no thread is.
-  static bool is_main() noexcept {
-    return raw_syscall(SYS_getpid) == static_cast<long>(thread_id());
-  }
-
+  static inline constinit NativeAtomic<std::uint32_t> main_{0};
   static inline constinit Watch watch_ = nullptr;
   static constexpr int kMostHooks = 32;  // 9 in the library, all of a test's templates in the test
   static inline constinit NativeAtomic<Hook> hooks_[kMostHooks] = {};
