@@ -82,7 +82,6 @@ void before_fork() noexcept {
 void after_fork_in_parent() noexcept { drop_saved(me()); }
 
 void after_fork_in_child() noexcept {
-  ThreadExit::forked();
   empty_world_of_parent();
   if (!me().busy) known_me();
 }

@@ -39,6 +39,7 @@ struct MutexOfThread {
 // Type-stable: a record is reused for another thread, and never unmapped.
 struct ThreadRecord {
   NativeAtomic<std::uint64_t> serial;  // of the thread that has it; 0 = free
+  bool is_watched;                     // it gives it back when it ends
   NativeAtomic<std::uint32_t> tid;
   NativeAtomic<std::uint64_t> handle;   // its pthread_t
   NativeAtomic<std::uint64_t> signals;  // bit n - 1: a thread of this process sent it signal n

@@ -17,10 +17,13 @@ void Threads::add_records() noexcept {
   }
 }
 
-// Those of threads that ended with a mutex come last: another thread may release it yet.
+// Those of threads that ended with a mutex come last: another thread may release it yet. The end of
+// some threads is not seen.
 ThreadRecord* Threads::free_record() noexcept {
   ThreadRecord* last = nullptr;
   for (ThreadRecord* r = all_; r != nullptr; r = r->next) {
+    if (r->serial.load(relaxed) != 0 && !r->is_watched && !has_thread(r->tid.load(relaxed)))
+      r->serial.store(0, relaxed);
     if (r->serial.load(relaxed) != 0) continue;
     const bool has_mutex = std::any_of(r->mutex, r->mutex + kMostHeld, [](const auto& one) {
       return one.address.load(relaxed) != 0;  // relaxed: a hint
@@ -31,7 +34,7 @@ ThreadRecord* Threads::free_record() noexcept {
   return last;
 }
 
-ThreadRecord* Threads::take(const Me& m) noexcept {
+ThreadRecord* Threads::take(const Me& m, bool is_watched) noexcept {
   const Section section(guard_);
   ThreadRecord* r = free_record();
   if (r == nullptr) {
@@ -51,6 +54,7 @@ ThreadRecord* Threads::take(const Me& m) noexcept {
   } else {
     r->unwinding = static_cast<Unwinding*>(map_pages(sizeof(Unwinding)));
   }
+  r->is_watched = is_watched;
   r->serial.store(m.serial, relaxed);
   return r;
 }

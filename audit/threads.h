@@ -18,7 +18,7 @@ struct TakenFrom {
 class Threads {
  public:
   // A record for the calling thread; nullptr: no memory.
-  ThreadRecord* take(const Me& m) noexcept;
+  ThreadRecord* take(const Me& m, bool is_watched) noexcept;
   void give(ThreadRecord* record) noexcept;
 
   // That thread holds one lock less, whichever thread released it. Nothing happens if it has ended.

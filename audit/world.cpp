@@ -56,7 +56,7 @@ void forget_stacks(Me& m) noexcept {
   if (m.serial == 0) m.serial = serials.fetch_add(1, relaxed) + 1;
   m.tid_before = m.tid;
   m.tid = thread_id();
-  m.record = ThreadExit::arm() ? w.threads.take(m) : nullptr;
+  m.record = w.threads.take(m, ThreadExit::arm());
   m.process = w.number;
   if (m.tid_before != 0) forget_stacks(m);
   if (m.saved != nullptr) restore_holds(m);

@@ -34,10 +34,7 @@ class Waiter {
   pthread_mutex_t* m_;
 };
 
-void in_forked_child() noexcept {
-  Process::forked();
-  ThreadExit::forked();
-}
+void in_forked_child() noexcept { Process::forked(); }
 
 }  // namespace
 

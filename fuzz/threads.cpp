@@ -6,10 +6,19 @@
 
 #include "fuzz/disturb.h"
 #include "interpose/exports.h"
-#include "interpose/real_symbols.h"
+#include "interpose/real_function.h"
 #include "interpose/start.h"
+#include "interpose/thread_frame.h"
 #include "platform/memory.h"
 #include "registry/environment.h"
+
+namespace lockswap {
+namespace {
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
+}
+void resolve_thread_functions() noexcept { create.get(); }
+}  // namespace lockswap
 
 namespace lockswap::fuzz {
 namespace {
@@ -25,7 +34,7 @@ void* begin(void* p) {
   const Beginning b = *static_cast<Beginning*>(p);
   unmap_pages(p, sizeof(Beginning));
   begin_thread(b.name);
-  return b.routine(b.argument);
+  return call_in_frame(b.routine, b.argument);
 }
 
 }  // namespace
@@ -38,13 +47,12 @@ LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* a
   using namespace lockswap;
   using namespace lockswap::fuzz;
   ensure_started();  // another library's constructor may create threads before this one's has run
-  static const auto create = reinterpret_cast<decltype(&pthread_create)>(
-      find_real_function("pthread_create", LOCKSWAP_OLDEST));
+  const auto real = create.get();
   void* const page =
       environment_value("LOCKSWAP_FUZZ") != nullptr ? map_pages(sizeof(Beginning)) : nullptr;
-  if (page == nullptr) return create(thread, attributes, routine, argument);
+  if (page == nullptr) return real(thread, attributes, routine, argument);
   *static_cast<Beginning*>(page) = {routine, argument, name_of_next_child()};
-  const int error = create(thread, attributes, begin, page);
+  const int error = real(thread, attributes, begin, page);
   if (error != 0) unmap_pages(page, sizeof(Beginning));
   return error;
 }

@@ -29,10 +29,6 @@ namespace {
 template <class F>
 using Real = lockswap::RealFunction<F>;
 
-constinit Real<int (*)(pthread_key_t)> key_delete("pthread_key_delete", LOCKSWAP_OLDEST);
-constinit Real<int (*)(pthread_key_t, const void*)> set_specific("pthread_setspecific",
-                                                                 LOCKSWAP_OLDEST);
-
 using OfBuffer = void (*)(__pthread_unwind_buf_t*);
 constinit Real<void (*)()> test_cancel("pthread_testcancel", LOCKSWAP_OLDEST);
 constinit Real<OfBuffer> register_cancel("__pthread_register_cancel", LOCKSWAP_SINCE_2_3_3);
@@ -58,8 +54,6 @@ int call(Real<F>& real, A... arguments) noexcept {
 namespace lockswap {
 
 void resolve_moved_functions() noexcept {
-  key_delete.get();
-  set_specific.get();
   test_cancel.get();
   register_cancel.get();
   unregister_cancel.get();
@@ -87,12 +81,6 @@ LOCKSWAP_HIDDEN void* dlvsym(void* __restrict handle, const char* __restrict nam
                              const char* __restrict version) noexcept {
   if (lockswap_system_dlvsym == nullptr) return nullptr;
   return lockswap_system_dlvsym(handle, name, version);
-}
-
-LOCKSWAP_HIDDEN int pthread_key_delete(pthread_key_t key) noexcept { return call(key_delete, key); }
-
-LOCKSWAP_HIDDEN int pthread_setspecific(pthread_key_t key, const void* pointer) noexcept {
-  return call(set_specific, key, pointer);
 }
 
 LOCKSWAP_HIDDEN int pthread_condattr_getclock(const pthread_condattr_t* __restrict attr,

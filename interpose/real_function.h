@@ -28,8 +28,8 @@ class RealFunction {
   NativeAtomic<F> found_{nullptr};
 };
 
-// At the start: all that moved_functions.cpp and keys.cpp look for.
+// At the start: all that moved_functions.cpp and threads.cpp look for.
 void resolve_moved_functions() noexcept;
-void resolve_key_functions() noexcept;
+void resolve_thread_functions() noexcept;
 
 }  // namespace lockswap

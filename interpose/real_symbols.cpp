@@ -173,7 +173,7 @@ const char* resolve_real_symbols() noexcept {
   resolve_libc_functions();
   find_thread_id();
   resolve_moved_functions();
-  resolve_key_functions();
+  resolve_thread_functions();
   return missing;
 }
 

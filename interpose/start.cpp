@@ -181,7 +181,7 @@ void choose() noexcept {
   find_in_libc = [](const char* name) { return find_symbol_from(first_object(), name, nullptr); };
   resolve_auto(config);
   if (!keep_glibcs_where_unknown(config, message, sizeof message)) refuse(message);
-  thread_id();  // glibc's mutexes show it, if their layout is known
+  ThreadExit::prepare();  // and the thread's id: glibc's mutexes show it, if their layout is known
   if (config.policy != nullptr) {
     prepare_modules();
     find_rule = first_rule_met;
@@ -214,7 +214,6 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
-  ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   profile::forked();
   delayed::forked();

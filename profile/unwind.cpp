@@ -58,11 +58,11 @@ std::uint64_t end_of_stack_above(std::uint64_t pointer) noexcept {
   capture(f);
   f.stack_end = end_of_stack_above(f.reg[kStackRegister]);
   Loaded at = modules.at(reinterpret_cast<const void*>(f.pc));
-  constexpr int kMostOfOurs = 16;  // frames of this library, which the stack begins with
+  constexpr int kMostOfOurs = 16;  // frames of this library: the first ones, and a thread's last
   for (int ours = 0; step(f, at);) {
     const std::uint64_t inside = f.interrupted ? f.pc : f.pc - 1;
     at = modules.at(reinterpret_cast<const void*>(inside));
-    if (at.object == modules.own && into.count == 0) {
+    if (at.object == modules.own) {
       if (++ours > kMostOfOurs) return;
       continue;
     }

@@ -49,33 +49,6 @@ Live* new_live() noexcept {
   return live;
 }
 
-// A record of a thread that has ended, or a new one. Under the guard.
-Thread* take_thread(World& w) noexcept {
-  for (std::uint32_t i = 0; i < kMostThreads; ++i) {
-    // relaxed, all: under the guard, but for what on_thread_exit gives back.
-    Thread* t = w.thread[i].load(relaxed);
-    if (t == nullptr) {
-      t = static_cast<Thread*>(map_pages(sizeof(Thread)));
-      if (t == nullptr) return nullptr;
-      t->place = i;
-      t->taken.store(1, relaxed);
-      w.thread[i].store(t, release);  // pairs with the load of a waiter that looks for a release
-      return t;
-    }
-    std::uint32_t free = 0;
-    // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
-    if (t->taken.compare_exchange(free, 1, acquire)) {
-      for (KnownStack& known : t->known)
-        known.count = 0;  // it has another stack
-      for (Recent& recent : t->recent)
-        recent.key = 0;  // each tally is to know the new thread
-      t->split = {};
-      return t;
-    }
-  }
-  return nullptr;
-}
-
 // relaxed, all: a reader in another process looks twice.
 void leave_live(Thread& t) noexcept {
   Live& live = *t.live;
@@ -89,6 +62,40 @@ void leave_live(Thread& t) noexcept {
   live.waiting.store(0, relaxed);
   live.held.store(0, relaxed);
   live.tid.store(0, relaxed);
+}
+
+// A record of a thread that has ended, or a new one. The end of some is not seen: their records are
+// looked at. Under the guard.
+Thread* take_thread(World& w) noexcept {
+  for (std::uint32_t i = 0; i < kMostThreads; ++i) {
+    // relaxed, all: under the guard, but for what on_thread_exit gives back.
+    Thread* t = w.thread[i].load(relaxed);
+    if (t == nullptr) {
+      t = static_cast<Thread*>(map_pages(sizeof(Thread)));
+      if (t == nullptr) return nullptr;
+      t->place = i;
+      t->taken.store(1, relaxed);
+      w.thread[i].store(t, release);  // pairs with the load of a waiter that looks for a release
+      return t;
+    }
+    // relaxed: a number; a thread that has it now may be another one, which costs a record.
+    if (!t->is_watched && t->live != nullptr && !has_thread(t->live->tid.load(relaxed))) {
+      leave_live(*t);
+      t->pending = {};
+      t->taken.store(0, relaxed);
+    }
+    std::uint32_t free = 0;
+    // acquire: pairs with on_thread_exit; what the last thread wrote is this one's now.
+    if (t->taken.compare_exchange(free, 1, acquire)) {
+      for (KnownStack& known : t->known)
+        known.count = 0;  // it has another stack
+      for (Recent& recent : t->recent)
+        recent.key = 0;  // each tally is to know the new thread
+      t->split = {};
+      return t;
+    }
+  }
+  return nullptr;
 }
 
 void on_thread_exit() noexcept {
@@ -108,7 +115,6 @@ void on_thread_exit() noexcept {
 }  // namespace
 
 bool prepare_world() noexcept {
-  ThreadExit::prepare();
   ThreadExit::add(&on_thread_exit);
   void* const p = map_pages(sizeof(World));
   if (p == nullptr) return false;
@@ -130,10 +136,10 @@ void empty_world_of_parent() noexcept {
   m.thread = nullptr;
   m.process = w.number;
   if (!w.records) return nullptr;
-  // Without a hook at its end the record stays taken: at most kMostThreads of them.
-  ThreadExit::arm();
+  const bool is_watched = ThreadExit::arm();
   w.guard.lock();
   Thread* const t = take_thread(w);
+  if (t != nullptr) t->is_watched = true;  // until its id is there
   if (t != nullptr && t->live == nullptr) t->live = new_live();
   w.guard.unlock();
   if (t == nullptr) return nullptr;
@@ -145,6 +151,9 @@ void empty_world_of_parent() noexcept {
   const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
   t->live->self.store(::pthread_self(), relaxed);
   t->live->tid.store(tid, relaxed);
+  w.guard.lock();
+  t->is_watched = is_watched;
+  w.guard.unlock();
   t->serial = w.serials.fetch_add(1, relaxed) + 1;  // relaxed: a number, no more
   t->random = static_cast<std::uint32_t>(t->serial * 2654435761u) | 1u;
   record().threads.fetch_add(1, relaxed);

@@ -110,6 +110,7 @@ struct Recent {
 
 struct Thread {
   NativeAtomic<std::uint32_t> taken;
+  bool is_watched;      // it gives this back when it ends
   std::uint32_t place;  // among all
   std::uint64_t serial;
   std::uint32_t random;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "interpose/first_call.h"
+#include "platform/libc_watch.h"
 #include "platform/process.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
@@ -30,6 +31,7 @@ void start() noexcept {
       pthread_rwlock_clockwrlock, pthread_rwlock_unlock};
   system_mutex.lock = pthread_mutex_lock;
   system_mutex.unlock = pthread_mutex_unlock;
+  ThreadExit::prepare(&watched_by_libc);
   Process::stamp();
   thread_id();
   if (const char* why = prepare_range(config); why != nullptr) {
@@ -40,7 +42,6 @@ void start() noexcept {
 
 void in_forked_child() noexcept {
   Process::forked();
-  ThreadExit::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
   rlu_forked();

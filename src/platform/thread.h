@@ -6,16 +6,13 @@
 // destructor finds its state zeroed or emptied, never gone.
 #pragma once
 
-#include <climits>  // PTHREAD_DESTRUCTOR_ITERATIONS
+#include <cerrno>
 #include <cstdint>
-#include <ctime>
-#include <pthread.h>
 
 #include "platform/atomic.h"
 #include "platform/identity.h"  // IWYU pragma: export
 #include "platform/process.h"
-#include "platform/sanitizer.h"
-#include "platform/step_aside.h"
+#include "platform/syscall.h"
 #include "platform/system_tid.h"
 
 namespace lockswap {
@@ -92,56 +89,33 @@ class Survivor {
   if (id != per_thread<NotedTid>.value) note_thread_id();
 }
 
+// Whether this process has a thread with that id; true where a filter refuses the question.
+inline bool has_thread(std::uint32_t tid) noexcept {
+  const long pid = raw_syscall(SYS_getpid);
+  return raw_syscall(SYS_tgkill, pid, static_cast<long>(tid), 0) != -ESRCH;
+}
+
 // Thread exit. Hooks are added once for the process; a thread that keeps something arms them.
 //
-// The destructors of thread-specific data run in rounds, and the application's may lock after ours.
-// So the hooks run in every round, and after the last one nothing is kept any more. (A thread that
-// arms them for the first time in such a destructor counts too few rounds: what it takes in the
-// very last one is lost.)
+// No key of thread-specific data does this: a program can name each, delete it, and have its number
+// for a key of its own. A thread begins in a frame of the library's instead (thread_frame.h), which
+// is left when its function returns, and when it exits or is cancelled. Or libc is asked, which
+// needs memory for each thread and the loader's lock: only where the program calls this library by
+// name.
 //
-// A process has 1024 keys of thread-specific data, and one of them is taken here, until the program
-// needs it (give_up_key). From then on no thread is armed any more, so none keeps anything that
-// must be given back. A thread that was armed before keeps what it had, which is a few nodes, a row
-// and a table of records; that is lost when it ends, and cannot grow.
+// The hooks run once. The program's destructors of thread-local and thread-specific data come
+// later, and may lock; then, and in a thread that began in no such frame, arm says no, and nothing
+// is kept. The main thread ends with the process, or by pthread_exit.
 class ThreadExit {
+  // kept: the main thread, and those that libc watches.
+  enum class Phase : std::uint8_t { unknown, in_frame, kept, foreign, over };
   struct State {
     bool armed;
-    std::uint8_t rounds;  // that have begun
-    std::uint8_t inside;  // how many uses of the key have begun: a signal handler's, too
+    Phase phase;
   };
 
  public:
   using Hook = void (*)();
-
-  // At start-up, by one thread. Idempotent.
-  static void prepare() noexcept {
-    if (state_.load(relaxed) != kNone || pthread_key_create(&key_, &run) != 0) return;
-    if (key_ < kKeysWithoutMalloc) {
-      state_.store(kUsable, relaxed);
-    } else {
-      pthread_key_delete(key_);
-    }
-  }
-
-  // Deletes the key, so that the program can create one more. False: there is none to be given up.
-  // A thread that uses the key at this moment is waited for, but not for ever: a signal handler may
-  // have stopped it there.
-  [[gnu::noinline]] static bool give_up_key() noexcept {
-    // seq_cst, here and in Use: a Dekker pair. Either the thread that is about to use the key sees
-    // that it may not, or it is seen here.
-    KeyState usable = kUsable;
-    if (!state_.compare_exchange(usable, kGivenUp, seq_cst)) return false;
-    for (int i = 0; users_.load(seq_cst) != 0; ++i) {
-      if (i == kMostNaps) {
-        state_.store(kUsable, relaxed);
-        return false;
-      }
-      nap(1'000'000);
-    }
-    return pthread_key_delete(key_) == 0;
-  }
-  // In a forked child: the other threads that used the key do not exist here.
-  static void forked() noexcept { users_.store(per_thread<State>.inside, relaxed); }
 
   // At any time, by any thread. Idempotent. False: there are too many hooks.
   static bool add(Hook hook) noexcept {
@@ -154,66 +128,48 @@ class ThreadExit {
     return false;
   }
 
-  // Asks that the hooks run when the calling thread exits. False: they will not (their last round
-  // has come, or no key was free, or the program has it now), so keep nothing that must be given
-  // back.
+  // Asks that the hooks run when the calling thread exits. False: they will not, so keep nothing
+  // that must be given back.
   static bool arm() noexcept {
     State& s = per_thread<State>;
-    if (is_armed()) [[likely]]
+    if (s.armed) [[likely]]
       return true;
-    // relaxed: Use looks again.
-    if (state_.load(relaxed) != kUsable || s.rounds == kRounds) return false;
-    s.armed = Use(s).set(&s);
-    return s.armed;
+    if (s.phase == Phase::unknown) {
+      s.phase = Phase::foreign;  // what follows may come here again
+      const bool is_seen = watch_ != nullptr ? watch_() : thread_id() == main_.load(relaxed);
+      if (is_seen) s.phase = Phase::kept;
+    }
+    return s.armed = s.phase == Phase::in_frame || s.phase == Phase::kept;
   }
-
   static bool is_armed() noexcept { return per_thread<State>.armed; }
 
- private:
-  enum KeyState : std::uint8_t { kNone, kUsable, kGivenUp };
-#if defined(LOCKSWAP_TSAN)
-  // ThreadSanitizer forgets the thread in the last round; gcc 14's crashes on accesses after that.
-  static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
-#else
-  static constexpr int kRounds = PTHREAD_DESTRUCTOR_ITERATIONS;
-#endif
-  // glibc keeps the values of the first 32 keys inside the thread; later ones need a calloc.
-  static constexpr pthread_key_t kKeysWithoutMalloc = 32;
-  static constexpr int kMostNaps = 20;  // of a millisecond
-
-  // While one exists, the key is not deleted.
-  class Use {
-   public:
-    explicit Use(State& s) noexcept : s_(s) {
-      ++s_.inside;
-      users_.fetch_add(1, seq_cst);  // the Dekker pair with give_up_key
-    }
-    ~Use() {
-      users_.fetch_sub(1, release);  // pairs with give_up_key: the key's use is over
-      --s_.inside;
-    }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    // False: the number is the program's by now, or may be soon.
-    bool set(const void* value) const noexcept {
-      return state_.load(seq_cst) == kUsable && pthread_setspecific(key_, value) == 0;
-    }
-
-   private:
-    State& s_;
-  };
-
-  static void run(void* p) {
-    auto* s = static_cast<State*>(p);
-    s->armed = ++s->rounds < kRounds && Use(*s).set(s);
+  // The calling thread is in a frame of the library's from here on.
+  static void begin() noexcept { per_thread<State>.phase = Phase::in_frame; }
+  // It leaves the frame.
+  static void end() noexcept {
+    per_thread<State> = {.armed = false, .phase = Phase::over};
     for (const auto& h : hooks_) {
       if (const Hook hook = h.load(relaxed); hook != nullptr) hook();
     }
   }
+  // Before the calling thread unwinds its stack to end. One in a frame leaves that yet.
+  static void end_main() noexcept {
+    if (per_thread<State>.phase == Phase::kept) end();
+  }
 
-  static inline constinit pthread_key_t key_ = 0;
-  static inline constinit NativeAtomic<KeyState> state_{kNone};
-  static inline constinit NativeAtomic<std::uint32_t> users_{0};  // that are inside a Use
+  // At start-up: which thread is the main one. A filter of system calls may come later, and a fork,
+  // after which that thread has another id.
+  static void prepare() noexcept {
+    main_.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)), relaxed);
+    if (thread_id() == main_.load(relaxed)) per_thread<State>.phase = Phase::kept;
+  }
+  // Instead: asks for a call of end in threads that began in no frame (libc_watch.h).
+  using Watch = bool (*)() noexcept;
+  static void prepare(Watch watch) noexcept { watch_ = watch; }
+
+ private:
+  static inline constinit NativeAtomic<std::uint32_t> main_{0};
+  static inline constinit Watch watch_ = nullptr;
   static constexpr int kMostHooks = 32;  // 9 in the library, all of a test's templates in the test
   static inline constinit NativeAtomic<Hook> hooks_[kMostHooks] = {};
 };

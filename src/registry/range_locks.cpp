@@ -138,7 +138,6 @@ std::uint32_t find_range_lock(const char* name) noexcept {
 }
 
 const char* prepare_range(const Config& config) noexcept {
-  ThreadExit::prepare();
   prepare_spins(config, false);  // after the locks that are swapped, if any
   Native::set_hand_off_after(std::uint64_t{config.handover_us} * 1000);
   active_range.ops = kOpsByWait[choose_wait(config.wait)]->data();

@@ -199,7 +199,6 @@ const RwOps* prepare_rwlock_of(const RwLockInfo& named, const Config& config, bo
 
 const RwOps* prepare_rwlock(const Config& config, const char*& why) noexcept {
   const bool count = config.stats != nullptr;
-  ThreadExit::prepare();
   if (count && !prepare_stats()) {
     why = "no memory for the counts of LOCKSWAP_STATS";
     return nullptr;

@@ -15,6 +15,7 @@
 #include "address_space/designs.h"
 #include "address_space/native.h"
 #include "model.h"
+#include "platform/libc_watch.h"
 #include "platform/sanitizer.h"
 #include "seen_ranges.h"
 
@@ -115,7 +116,8 @@ bool stress(const char* name, double seconds, Extra extra) {
 int main(int argc, char** argv) try {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
   bool good = true;
-  lockswap::ThreadExit::prepare();  // for the range locks that are built here
+  // For the range locks that are built here.
+  lockswap::ThreadExit::prepare(&lockswap::watched_by_libc);
 #define DESIGN(name, Class)                                  \
   good = stress<Class>(name, seconds, Extra::none) && good;  \
   good = stress<Class>(name, seconds, Extra::large) && good; \

@@ -18,6 +18,7 @@
 #include "audit/rwlock.h"
 #include "audit/waits.h"
 #include "audit/world.h"
+#include "platform/libc_watch.h"
 
 using lockswap::system_rwlock;
 using namespace lockswap::audit;
@@ -153,6 +154,7 @@ int main(int argc, char** argv) {
       pthread_rwlock_tryrdlock,   pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
       pthread_rwlock_wrlock,      pthread_rwlock_trywrlock,   pthread_rwlock_timedwrlock,
       pthread_rwlock_clockwrlock, pthread_rwlock_unlock};
+  lockswap::ThreadExit::prepare(&lockswap::watched_by_libc);
   prepare_world();
   std::vector<Shared> all(kLocks);
   std::vector<std::thread> threads;

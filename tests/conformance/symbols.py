@@ -22,8 +22,8 @@ import emulated
 # Those that are left to glibc are for mutexes that stay glibc's; see interpose/mutex.cpp. The last two lines are what
 # `lockswap profile` sees beside locks: interpose/waits.cpp.
 FUNCTION = re.compile(
-    r"(__)?pthread_(rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+|pthread_key_create"
-    r"|tss_create"
+    r"(__)?pthread_(rwlock_|cond_|mutex_(?!consistent(_np)?$|getprioceiling$|setprioceiling$))\w+"
+    r"|pthread_(create|exit)|thrd_(create|exit)"
     r"|pthread_(join|barrier_(init|wait|destroy))"
     r"|sem_(init|post|destroy|(try|timed|clock)?wait)"
 )

@@ -142,6 +142,26 @@ def test_a_moved_thread_may_run_where_it_might_before(tmp_path):
     traced(tmp_path, "1,percent=100,delay=1", [program])
 
 
+def test_the_trace_leaves_the_program_s_files_alone(tmp_path):
+    source = tmp_path / "files.c"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n"
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+        "static void use(void) { for (int i = 0; i < 100; ++i) pthread_mutex_lock(&m), pthread_mutex_unlock(&m); }\n"
+        "int main(int argc, char** argv) { use(); (void)argc;\n"
+        'printf("%d\\n", open(argv[1], O_RDWR | O_CREAT, 0600)); fflush(stdout);\n'
+        "close_range(3, ~0u, 0); const int fd = open(argv[1], O_RDWR);\n"
+        "while (dup(fd) >= 0) {} use(); return (int)lseek(fd, 0, SEEK_END); }\n"
+    )
+    program, mine, trace = tmp_path / "files", tmp_path / "mine", tmp_path / "trace"
+    subprocess.run(["gcc", source, "-o", program, "-lpthread"], check=True)
+    env = os.environ | {"LD_PRELOAD": str(LIBRARY), "LOCKSWAP_FUZZ": f"1,trace={trace}"}
+    done = subprocess.run([program, mine], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, "lines of the trace are in the program's file"
+    assert done.stdout == "3\n" and mine.read_text() == ""
+    assert "the trace is not complete" in done.stderr and len(trace.read_text().splitlines()) >= 200
+
+
 def test_options_come_to_the_library():
     words = ("--seed", 5, "--runs", 1, "--again", 0, "--percent", 7, "--delay", 9, "--spurious")
     status, found = fuzz(*words, "--", "/bin/sh", "-c", "echo $LOCKSWAP_FUZZ")

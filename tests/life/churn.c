@@ -9,6 +9,7 @@
 //                           mutexes  holds 12 mutexes at once, times out on a condition variable
 //                           queues   waits for a mutex, then on a condition variable, for the main
 //                                    thread
+//                           exits, cancelled, c11: another end, or another beginning
 //   churn keyless N HOW   the same in a program that has all keys of thread-specific data
 //   churn keys HOW        creates keys until it is refused, and prints how many there were; HOW
 //                         is pthread or tss
@@ -134,6 +135,26 @@ static void* waits(void* unused) {
   return unused;
 }
 
+static void* use_mutexes(void* unused);
+static void* exits(void* unused) {
+  use_many();
+  use_mutexes(NULL);
+  pthread_exit(unused);
+}
+static void* is_cancelled(void* unused) {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+  use_many();
+  use_mutexes(NULL);
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+  for (;;)
+    pause();
+  return unused;
+}
+static int in_c11(void* unused) {
+  use_many();
+  use_mutexes(NULL);
+  return unused == NULL;
+}
 static void time_out(pthread_cond_t* c, pthread_mutex_t* m) {
   const struct timespec past = {1, 0};
   EXPECT(ETIMEDOUT, pthread_cond_timedwait(c, m, &past));
@@ -173,7 +194,14 @@ static void run_thread(void* (*body)(void*)) {
   pthread_t thread;
   if (body == waits) EXPECT(0, pthread_rwlock_wrlock(&locks[0]));
   if (body == queues) EXPECT(0, pthread_mutex_lock(&mutexes[0]));
+  if (body == NULL) {
+    thrd_t of_c11;
+    EXPECT(thrd_success, thrd_create(&of_c11, in_c11, NULL));
+    EXPECT(thrd_success, thrd_join(of_c11, NULL));
+    return;
+  }
   EXPECT(0, pthread_create(&thread, &small, body, NULL));
+  if (body == is_cancelled) pthread_cancel(thread);
   if (body == waits) {
     pthread_barrier_wait(&meeting);
     sched_yield();
@@ -250,12 +278,16 @@ static int churn_threads(long n, const char* how, int has_all_keys) {
   const struct {
     const char* name;
     void* (*body)(void*);
-  } ways[] = {{"one", one},     {"many", many},           {"late", late},    {"leaves", leaves},
-              {"waits", waits}, {"mutexes", use_mutexes}, {"queues", queues}};
-  void* (*body)(void*) = NULL;
-  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i)
-    if (strcmp(how, ways[i].name) == 0) body = ways[i].body;
-  if (body == NULL) return 2;
+  } ways[] = {{"one", one},       {"many", many},   {"late", late},
+              {"leaves", leaves}, {"waits", waits}, {"mutexes", use_mutexes},
+              {"queues", queues}, {"exits", exits}, {"cancelled", is_cancelled},
+              {"c11", NULL}};
+  const size_t ways_are = sizeof ways / sizeof ways[0];
+  size_t way = 0;
+  while (way < ways_are && strcmp(how, ways[way].name) != 0)
+    ++way;
+  if (way == ways_are) return 2;
+  void* (*const body)(void*) = ways[way].body;
   EXPECT(0, pthread_key_create(&key, in_destructor));
   EXPECT(0, pthread_barrier_init(&meeting, NULL, 2));
   if (has_all_keys) take_all_keys();

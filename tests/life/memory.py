@@ -94,8 +94,12 @@ def test_threads_that_wait_for_mutexes_and_condition_variables() -> None:
     compare("threads", THREADS // 20, "queues", mutexes=True)
 
 
+def test_threads_that_end_in_other_ways() -> None:
+    for how in ("exits", "cancelled", "c11"):
+        compare("threads", THREADS // 10, how)
+
+
 def test_threads_of_a_program_that_has_all_keys() -> None:
-    # What their destructors of thread-specific data would have given back is nowhere.
     compare("keyless", THREADS // 4, "many")
     compare("keyless", THREADS // 20, "waits")
     compare("keyless", THREADS // 4, "mutexes", mutexes=True)

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "range/interval_tree.h"
 #include "range/list.h"
@@ -141,7 +142,7 @@ using Lists = testing::Types<RangeList<Native, AlwaysSomethingElse, false>,
 TYPED_TEST_SUITE(Deadlines, Lists);
 
 TYPED_TEST(Deadlines, AreLookedAtBetweenWaitsThatEndSoon) {
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   TypeParam lock{};
   const RangeOptions options{.fair = true, .writers_first = false};
   typename TypeParam::Node* held = nullptr;

@@ -9,6 +9,7 @@
 
 #include <sys/wait.h>
 
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 
 namespace lockswap {
@@ -28,7 +29,7 @@ using PoolsOf = Pools<Native, TestNode<kTest>, kN>;
 
 class PoolsTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { ThreadExit::prepare(); }
+  static void SetUpTestSuite() { ThreadExit::prepare(&watched_by_libc); }
 };
 
 // Another thread, which walks until end() is called and exists until this object ends.

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "range/stages.h"
 #include "registry/range_list_headers.h"  // written by src/lists.cmake
@@ -239,7 +240,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: range_stress [MILLISECONDS]\n");
     return 2;
   }
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   all<Park<Native>>("park", milliseconds);
   all<Yield<Native>>("yield", milliseconds);
   all<Spin<Native>>("spin", milliseconds);

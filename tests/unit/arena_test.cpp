@@ -10,6 +10,8 @@
 
 #include <sys/resource.h>
 
+#include "platform/libc_watch.h"
+
 namespace lockswap {
 namespace {
 
@@ -22,7 +24,7 @@ using Nodes = Arena<TestNode>;
 class ArenaTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     Nodes::prepare();
   }
 };

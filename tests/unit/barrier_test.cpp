@@ -23,6 +23,7 @@
 #include "locks/rw/bravo.h"
 #include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "readers/row_slots.h"
@@ -252,7 +253,7 @@ bool guards_its_data() {
 }
 
 TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   ASSERT_TRUE(OfRlu::prepare() && OfBravo::prepare());
   EXPECT_EQ(in_child(guards_its_data<OfRlu>), 0);
   EXPECT_EQ(in_child(guards_its_data<OfBravo>), 0);
@@ -260,7 +261,7 @@ TEST_F(BarrierTest, LocksSurviveAFilterThatComesLater) {
 
 // A fast reader of before the fork is still there after it, and leaves by its own thread's row.
 TEST_F(BarrierTest, AForkedChildKeepsAFastHold) {
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   ASSERT_TRUE(OfBravo::prepare());
   OfBravo::Frame lock;
   OfBravo::adopt(lock);

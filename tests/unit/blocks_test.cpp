@@ -20,6 +20,7 @@
 #include "locks/mutex/per-cpu.h"
 #include "locks/rw/per-cpu.h"
 #include "locks/rw/unbiased.h"
+#include "platform/libc_watch.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "posix/mutex_contract.h"
@@ -59,7 +60,7 @@ std::array<std::byte, sizeof(L)> bytes_of(const L& lock) {
 class BlocksTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     ASSERT_TRUE(Lock::Blocks::prepare(kParts));
   }
 };
@@ -334,7 +335,7 @@ using Contract =
 class PerCpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     ASSERT_TRUE(Contract::prepare());
   }
 };

@@ -11,6 +11,7 @@
 
 #include "locks/common/cohorting.h"
 #include "locks/mutex/ticket.h"
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "wait/park.h"
 #include "wait/yield.h"
@@ -131,7 +132,7 @@ TYPED_TEST_SUITE(CohortRwTest, WaitPolicies);
 // Writers that never rest keep kPresent set among themselves. If readers had no turn, this would
 // not end.
 TYPED_TEST(CohortRwTest, ReadersGetInBesideWritersThatNeverRest) {
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   Native::set_pretence({2, 4, 1});
   ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
   CohortRw<Native, TypeParam> lock;
@@ -216,7 +217,7 @@ bool loses_patience() {
 }
 
 TYPED_TEST(CohortRwTest, WhoGoesFirst) {
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   Native::set_pretence({2, 4, 1});
   ASSERT_TRUE((CohortRw<Native, TypeParam>::prepare()));
   // The writer has come, at the latest, when a read is not let in: that loop ends.

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/condvar.h"
 #include "posix/mutex_contract.h"
@@ -168,7 +169,7 @@ void each_wait(const std::string& name, int milliseconds) {
 
 int main(int argc, char** argv) {
   const int milliseconds = argc > 1 ? std::atoi(argv[1]) : 300;
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   // As in rw_stress: threads on two nodes, and more than a few CPUs.
   Native::set_pretence({2, 4, 1});
 #define MUTEX(name, Class, header, words) each_wait<Class>(name, milliseconds);

@@ -14,6 +14,7 @@
 #include "locks/common/events.h"
 #include "locks/rw/rlu.h"
 #include "locks/rw/unbiased.h"
+#include "platform/libc_watch.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "wait/park.h"
@@ -57,7 +58,7 @@ struct Lock {
 class RowsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    ThreadExit::prepare();
+    ThreadExit::prepare(&watched_by_libc);
     ASSERT_TRUE(Contract::prepare());
   }
 };

@@ -43,6 +43,7 @@ void stress(const char* prefix, const char* name, const Tested& tested, int mill
 }
 
 #define RW_LOCK(name, Class, header, words) void line_##Class(const char* wait, int milliseconds);
+#include "platform/libc_watch.h"
 #include "registry/rw_list.def"
 #undef RW_LOCK
 }  // namespace lockswap::stress
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   }
   static constinit Slot slots[64] __attribute__((aligned(64)));
   Native::global<ReadersTable<Native>>() = {slots, 63, 9};
-  ThreadExit::prepare();
+  ThreadExit::prepare(&watched_by_libc);
   prepare_scan();
   // Each thread has its own CPU, three to a node; otherwise the large locks would have few parts.
   Native::set_pretence({2, 4, 1});

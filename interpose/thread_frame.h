@@ -1,0 +1,24 @@
+// The frame in which the program's threads begin, so that their ends are seen.
+#pragma once
+
+#include <pthread.h>
+
+#include "platform/cancel.h"
+#include "platform/thread.h"
+
+namespace lockswap {
+
+// Calls it; ThreadExit's hooks run when it returns, or the thread exits or is cancelled in it.
+template <class Result>
+Result call_in_frame(Result (*routine)(void*), void* argument) {
+  ThreadExit::begin();
+  Result result;
+  pthread_cleanup_push([](void*) { ThreadExit::end(); }, nullptr);
+  result = routine(argument);
+  // An asynchronous cancellation would leave the hooks half-way.
+  const DeferredCancellation deferred;
+  pthread_cleanup_pop(1);
+  return result;
+}
+
+}  // namespace lockswap
