@@ -16,7 +16,7 @@ namespace lockswap {
 namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit RealFunction<Create> create("pthread_create", LOCKSWAP_OLDEST);
-}
+}  // namespace
 void resolve_thread_functions() noexcept { create.get(); }
 }  // namespace lockswap
 

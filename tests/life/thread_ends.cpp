@@ -162,7 +162,7 @@ void* is_asynchronous(void* p) {
   return p;
 }
 void asynchronous() {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 400; ++i) {
     std::atomic<bool> runs{false};
     pthread_t thread;
     need(pthread_create(&thread, nullptr, is_asynchronous, &runs) == 0, "create");
