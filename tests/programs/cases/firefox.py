@@ -46,7 +46,7 @@ SETTINGS = {
 }
 
 
-@case("firefox", packages=["firefox-esr"], acquisitions=30, mutexes=200)
+@case("firefox", packages=["firefox-esr"], acquisitions=30, mutexes=200, limit=600)
 def firefox(stage: Stage) -> None:
     """A page with frames, loaded in a new profile; the picture of it"""
     page = stage.write("page.html", PAGE)
