@@ -5,6 +5,7 @@
 
 #include "audit/report.h"
 #include "audit/world.h"
+#include "platform/call_mark.h"
 
 namespace lockswap::audit {
 
@@ -26,13 +27,12 @@ class Entry {
     }
     if (me_.inside != 0 && recorded_) [[unlikely]]
       inside_another(lock, site, __builtin_frame_address(0));
-    if (me_.inside++ == 0) me_.outer = {this, lock, site};
+    if (me_.inside++ == 0) me_.outer = {&mark_, lock, site};
     signal_fence();
   }
   ~Entry() {
     signal_fence();
     --me_.inside;
-    mark_ = 0;
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -41,16 +41,13 @@ class Entry {
   bool recorded() const noexcept { return recorded_; }
 
  private:
-  static constexpr std::uint32_t kMark = 0x1ea7ca11;
-
   // frame: of the exported function.
   [[gnu::noinline]] void inside_another(const void* lock, std::uint64_t site,
                                         const void* frame) noexcept;
-  bool has_left_outer(const void* frame) const noexcept;
 
   Me& me_;
   bool recorded_;
-  volatile std::uint32_t mark_ = kMark;  // while this call lasts
+  CallMark mark_;
 };
 
 // At the end of the thread: it may have been cancelled in a call.

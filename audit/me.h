@@ -5,6 +5,7 @@
 
 #include "audit/held.h"
 #include "platform/atomic.h"
+#include "platform/call_mark.h"
 #include "platform/thread.h"
 #include "profile/unwind.h"
 
@@ -52,7 +53,7 @@ struct SavedHolds;
 
 // The first audited call that a thread is in.
 struct OuterCall {
-  const void* entry;  // its Entry, on the thread's stack
+  const CallMark* mark;  // on the thread's stack
   const void* lock;
   std::uint64_t site;
 };

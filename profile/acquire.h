@@ -24,7 +24,8 @@ inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mod
 template <Kind kKind, bool kTimed, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
                                      const void* caller, Acquire acquire) noexcept {
-  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller, kTimed);
+  const CallMark mark;
+  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller, kTimed, mark);
   Thread& mine = *entry.thread();
   const std::uint32_t process = world().number;
   entry.leave();
@@ -56,6 +57,9 @@ template <Kind kKind, bool kTimed, class Try, class Acquire>
   Thread* const t = entry.thread();
   if (t == nullptr) [[unlikely]]
     return acquire();
+  // relaxed: this thread's own.
+  if (t->live->waiting.load(relaxed) != 0) [[unlikely]]
+    look_for_left(*t, __builtin_frame_address(0));
   const Seen seen = see<kKind>(*t, lock, caller);
   if (seen.object == nullptr) [[unlikely]] {
     entry.leave();

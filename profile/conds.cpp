@@ -13,7 +13,7 @@ constinit CondOps old_cond{};
 
 // What is to be done before a wait.
 std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* caller,
-                              bool has_deadline) noexcept {
+                              bool has_deadline, const CallMark& mark) noexcept {
   Entry entry;
   Thread* const t = entry.thread();
   if (t == nullptr) return 0;
@@ -24,6 +24,7 @@ std::uint64_t begin_cond_wait(const void* c, const void* mutex, const void* call
   if (t->pending.object != nullptr) charge_pending(*t, false);
   const Seen seen = see<Kind::cond>(*t, c, caller);
   const std::uint64_t now = Ticks::now();
+  enter_wait(*t, mark);
   t->live->begin_wait(c, mutex, now, caller, take_stack(*t, caller, now), seen.number, 0,
                       has_deadline);
   if (seen.object != nullptr) {
@@ -106,7 +107,8 @@ void end_cond_wait(const void* c, const void* mutex, const void* caller, std::ui
 template <class Wait>
 int wait_on_cond(const void* c, const void* mutex, const void* caller, bool has_deadline,
                  Wait wait) {
-  const std::uint64_t begin = begin_cond_wait(c, mutex, caller, has_deadline);
+  const CallMark mark;
+  const std::uint64_t begin = begin_cond_wait(c, mutex, caller, has_deadline, mark);
   const int error =
       unless_cancelled(wait, [=]() noexcept { end_cond_wait(c, mutex, caller, begin, ECANCELED); });
   end_cond_wait(c, mutex, caller, begin, error);

@@ -5,6 +5,7 @@
 // what is the same in two looks, with the same beginning of the wait, is true for the time between.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -55,8 +56,22 @@ struct Waiting {
   NativeAtomic<std::uint64_t> caller;
   NativeAtomic<std::uint32_t> stack;  // 0: it was not taken, `caller` is all there is
   NativeAtomic<std::uint32_t> number;
-  NativeAtomic<std::uint32_t> mode;
+  NativeAtomic<std::uint32_t> mode;          // kLeft: the thread left the call without coming back
   NativeAtomic<std::uint32_t> has_deadline;  // 1: the call ends at a point in time
+
+  static constexpr std::uint32_t kLeft = 4;
+
+  bool is_left() const noexcept { return (mode.load(relaxed) & kLeft) != 0; }
+  void copy(const Waiting& from) noexcept {
+    address.store(from.address.load(relaxed), relaxed);
+    mutex.store(from.mutex.load(relaxed), relaxed);
+    since.store(from.since.load(relaxed), relaxed);
+    caller.store(from.caller.load(relaxed), relaxed);
+    stack.store(from.stack.load(relaxed), relaxed);
+    number.store(from.number.load(relaxed), relaxed);
+    mode.store(from.mode.load(relaxed), relaxed);
+    has_deadline.store(from.has_deadline.load(relaxed), relaxed);
+  }
 };
 
 // The thread's last signal or broadcast of a condition variable; another one may take its place.
@@ -76,6 +91,7 @@ struct Live {
   NativeAtomic<std::uint32_t> held;
   NativeAtomic<std::uint32_t> waiting;
   NativeAtomic<std::uint64_t> self;  // what pthread_self says: a join waits for that
+  // The outermost first. The first one may be a wait that the thread left: the last such.
   Waiting wait[kMostWaits];
   Signalled signalled[kSignals];
   Hold hold[kMostHolds];
@@ -97,6 +113,21 @@ struct Live {
       w.has_deadline.store(has_deadline ? 1 : 0, relaxed);
     }
     waiting.store(n + 1, release);  // pairs with the reader's look
+  }
+  // Of the waits that are noted, those the thread is in begin here.
+  std::uint32_t first_wait() const noexcept {
+    return waiting.load(relaxed) != 0 && wait[0].is_left() ? 1 : 0;
+  }
+  // The thread isn't in the waits from the n-th on any more, and did not come back from them.
+  void leave_waits(std::uint32_t n) noexcept {
+    const std::uint32_t last = std::min(waiting.load(relaxed), kMostWaits) - 1;
+    if (n > first_wait()) {  // it is in another one, in which a handler runs
+      waiting.store(n, relaxed);
+      return;
+    }
+    if (last != 0) wait[0].copy(wait[last]);
+    wait[0].mode.store(wait[0].mode.load(relaxed) | Waiting::kLeft, relaxed);
+    waiting.store(1, release);  // as in begin_wait
   }
   void mark_holds_waited() noexcept {
     for (std::uint32_t i = held.load(relaxed); i-- != 0;)

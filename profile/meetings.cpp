@@ -16,7 +16,8 @@ constinit WaitOps waits{};
 constexpr std::uint64_t address_of(pthread_t thread) noexcept { return thread; }
 
 void begin_meeting(Thread& t, const Seen& seen, const void* what, std::uint64_t now,
-                   const void* caller, bool has_deadline) noexcept {
+                   const void* caller, bool has_deadline, const CallMark& mark) noexcept {
+  enter_wait(t, mark);
   t.live->begin_wait(what, nullptr, now, caller, take_stack(t, caller, now), seen.number, 0,
                      has_deadline);
   Object& o = *seen.object;
@@ -45,10 +46,11 @@ template <bool kTimed = false, class Wait, class EndOf>
 int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, EndOf end_of) {
   const std::uint32_t process = world().number;
   const std::uint64_t begin = Ticks::now();
+  const CallMark mark;
   Thread& mine = *entry.thread();
   // relaxed: an address, once there, stays.
   begin_meeting(mine, seen, reinterpret_cast<const void*>(seen.object->address.load(relaxed)),
-                begin, caller, kTimed);
+                begin, caller, kTimed, mark);
   entry.leave();
   const auto end_wait = [&]() noexcept {
     mine.live->end_wait();

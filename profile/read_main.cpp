@@ -273,7 +273,19 @@ class LiveThreads {
            a.what.load(relaxed) == b.what.load(relaxed) &&
            a.caller.load(relaxed) == b.caller.load(relaxed);
   }
-  static const char* mode(std::uint32_t m) { return m == 1 ? "shared" : "exclusive"; }
+  static const char* mode(std::uint32_t m) { return (m & 3) == 1 ? "shared" : "exclusive"; }
+
+  void wait(const Waiting& w) const {
+    std::printf("\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"",
+                number(w.address), number(w.mutex), w.number.load(relaxed),
+                mode(w.mode.load(relaxed)));
+    const std::uint64_t since = w.since.load(relaxed);
+    const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
+    std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
+                static_cast<Number>(after_start));
+    std::printf(",\"has_deadline\":%s", w.has_deadline.load(relaxed) != 0 ? "true" : "false");
+    std::printf(",\"caller\":%llu,\"stack\":%u}", number(w.caller), w.stack.load(relaxed));
+  }
 
   void thread(const Live& one, const Live& two) const {
     const bool same = one.tid.load(relaxed) == two.tid.load(relaxed);
@@ -295,20 +307,19 @@ class LiveThreads {
     separator = "";
     const std::uint32_t waits =
         in_both(one.waiting.load(acquire), two.waiting.load(acquire), kMostWaits);
-    for (std::uint32_t i = 0; i < waits; ++i) {
-      const Waiting& w = two.wait[i];
-      if (!is_same(one.wait[i], w)) continue;
-      std::printf("%s\n {\"address\":%llu,\"mutex\":%llu,\"class\":%u,\"mode\":\"%s\"", separator,
-                  number(w.address), number(w.mutex), w.number.load(relaxed),
-                  mode(w.mode.load(relaxed)));
-      const std::uint64_t since = w.since.load(relaxed);
-      const std::uint64_t after_start = Ticks::ns_between(second_.record().started_ticks, since);
-      std::printf(",\"age_ns\":%lld,\"after_start_ns\":%llu", age(since),
-                  static_cast<Number>(after_start));
-      std::printf(",\"has_deadline\":%s", w.has_deadline.load(relaxed) != 0 ? "true" : "false");
-      std::printf(",\"caller\":%llu,\"stack\":%u}", number(w.caller), w.stack.load(relaxed));
-      separator = ",";
-    }
+    const auto print_waits = [&](bool left) {
+      separator = "";
+      for (std::uint32_t i = 0; i < waits; ++i) {
+        const Waiting& w = two.wait[i];
+        if (!is_same(one.wait[i], w) || w.is_left() != left) continue;
+        std::printf("%s", separator);
+        wait(w);
+        separator = ",";
+      }
+    };
+    print_waits(false);
+    std::printf("],\"left\":[");
+    print_waits(true);
     std::printf("],\"signalled\":[");
     separator = "";
     for (const Signalled& s : two.signalled) {

@@ -232,9 +232,38 @@ void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now)
   r.stack.store(stack != 0 ? stack : stack_of(caller), release);
 }
 
+void leave_waits(Thread& t, std::uint32_t n) noexcept {
+  Live& live = *t.live;
+  const std::uint32_t known = std::min(live.waiting.load(relaxed), kMostWaits);
+  for (std::uint32_t i = n; i < known; ++i) {
+    Object* const o = find_object(live.wait[i].address.load(relaxed));
+    // relaxed, both: a count.
+    if (o != nullptr && (o->waiters.load(relaxed) & ~Object::kWoken) != 0)
+      o->waiters.fetch_sub(1, relaxed);
+  }
+  live.leave_waits(n);
+  t.in_wait[0] = nullptr;
+}
+
+void look_for_left(Thread& t, const void* frame) noexcept {
+  const std::uint32_t now = t.live->waiting.load(relaxed);  // this thread's own
+  std::uint32_t n = now;
+  while (n > t.live->first_wait() && n <= kMostWaits && t.in_wait[n - 1] != nullptr &&
+         CallMark::was_left(t.in_wait[n - 1], frame))
+    --n;
+  if (n != now) leave_waits(t, n);
+}
+
+void enter_wait(Thread& t, const CallMark& mark) noexcept {
+  look_for_left(t, &mark);
+  const std::uint32_t n = t.live->waiting.load(relaxed);  // this thread's own
+  if (n < kMostWaits) t.in_wait[n] = &mark;
+}
+
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
-                bool has_deadline) noexcept {
+                bool has_deadline, const CallMark& mark) noexcept {
   Object& o = *seen.object;
+  enter_wait(t, mark);
   Wait w{Ticks::now(), 0};
   // relaxed: a guess
   w.stack = take_stack(t, caller, o.has_long_waits.load(relaxed) != 0 ? 0 : w.begin);

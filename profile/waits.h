@@ -164,13 +164,21 @@ void locate_signal(Thread& t, Release& r, const void* caller, std::uint64_t now)
 
 // --- waits
 
+// Ends the waits that are noted in the thread's Live, but whose calls it has left; frame: of a call
+// that it makes now.
+void look_for_left(Thread& t, const void* frame) noexcept;
+// Before a wait is noted there; mark: in the frame of its call.
+void enter_wait(Thread& t, const CallMark& mark) noexcept;
+// The thread has left its waits from the n-th on without coming back.
+void leave_waits(Thread& t, std::uint32_t n) noexcept;
+
 // Of a thread that has to wait.
 struct Wait {
   std::uint64_t begin;
   std::uint32_t stack;
 };
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
-                bool has_deadline) noexcept;
+                bool has_deadline, const CallMark& mark) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
 inline bool holds_locks(const Thread& t) noexcept { return t.live->held.load(relaxed) != 0; }
 inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {

@@ -34,7 +34,8 @@ std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(raw_sysc
     nap(100'000);  // not a yield: the other thread may have a lower real-time priority
 }
 
-// Locks that a thread still held at its end are kept to be shown, but not those of ever more.
+// Locks that a thread still held at its end, or in whose call it ended, are kept to be shown, but
+// not those of ever more.
 constexpr std::uint32_t kMostLeftBehind = 256;
 constinit NativeAtomic<std::uint32_t> left_behind{0};
 
@@ -78,11 +79,14 @@ Thread* take_thread(World& w) noexcept {
 // relaxed, all: a reader in another process looks twice.
 void leave_live(Thread& t) noexcept {
   Live& live = *t.live;
-  live.waiting.store(0, relaxed);
-  if (live.held.load(relaxed) != 0 && left_behind.fetch_add(1, relaxed) < kMostLeftBehind) {
+  // It was cancelled in there, or ended in a signal handler.
+  if (live.waiting.load(relaxed) > live.first_wait()) leave_waits(t, live.first_wait());
+  const bool shows = live.held.load(relaxed) != 0 || live.waiting.load(relaxed) != 0;
+  if (shows && left_behind.fetch_add(1, relaxed) < kMostLeftBehind) {
     t.live = nullptr;
     return;
   }
+  live.waiting.store(0, relaxed);
   live.held.store(0, relaxed);
   live.tid.store(0, relaxed);
 }

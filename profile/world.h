@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/call_mark.h"
 #include "platform/guard.h"
 #include "platform/thread.h"
 #include "profile/record.h"
@@ -116,6 +117,7 @@ struct Thread {
   std::uint64_t unwound_at;  // ticks: when a stack was last unwound before a wait
   std::uint32_t root;        // the stack's outermost frames, of a thread that may be joined
   Live* live;                // never nullptr in a thread that is known
+  const CallMark* in_wait[kMostWaits];  // of the waits there; nullptr: not known
   Pending pending;
   Cause cause;
   Split split;

@@ -81,9 +81,8 @@ class Process {
   // In a child. Does nothing where the kernel has emptied the page: handlers that ran before this
   // one may have started threads, which use locks.
   static void forked() noexcept {
-    if (asked_kernel_.load(relaxed) != kDoesNot) return;
-    page_.seal.store(0, relaxed);
-    page_.stamp.store(0, relaxed);
+    if (asked_kernel_.load(relaxed) == kDoesNot) page_.seal.store(0, relaxed);
+    if (asked_kernel_.load(relaxed) == kDoesNot) page_.stamp.store(0, relaxed);
   }
 
  private:

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include <sys/wait.h>
+
+#include "../asleep.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -300,6 +304,57 @@ static void run(const char* one, void* (*f)(void*), const char* two, void* (*g)(
   pthread_join(t[0], NULL);
 }
 
+// --- a thread that leaves the call in which it waits, and one that waits behind it
+
+static atomic_int leaver_is, next_is;  // thread ids
+static sigjmp_buf before_the_call;
+
+static NOINLINE void* is_cancelled(void* unused) {
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  atomic_store(&leaver_is, gettid());
+  pthread_mutex_lock(&a);  // is cancelled
+  return unused;
+}
+static void jump(int number) { siglongjmp(before_the_call, number); }
+static NOINLINE void* jumps(void* unused) {
+  if (sigsetjmp(before_the_call, 1) == 0) {
+    atomic_store(&leaver_is, gettid());
+    pthread_mutex_lock(&a);  // jumps
+  }
+  pthread_mutex_lock(&b);
+  atomic_fetch_add(&stage, 1);
+  sleep_for_ever();
+  return unused;
+}
+static NOINLINE void* next(void* unused) {
+  atomic_store(&next_is, gettid());
+  pthread_mutex_lock(&a);  // is next
+  return unused;
+}
+static void until_asleep(atomic_int* thread) {
+  while (atomic_load(thread) == 0 || !is_asleep(atomic_load(thread)))
+    nap(500);
+}
+static void leave(void* (*leaver)(void*)) {
+  pthread_t left, behind;
+  signal(SIGUSR1, jump);
+  pthread_mutex_lock(&a);
+  start(&left, "leaver", leaver);
+  until_asleep(&leaver_is);
+  if (leaver == jumps) {
+    pthread_kill(left, SIGUSR1);
+    while (atomic_load(&stage) == 0)
+      nap(500);
+  } else {
+    pthread_cancel(left);
+    pthread_join(left, NULL);
+  }
+  start(&behind, "next", next);
+  until_asleep(&next_is);
+  pthread_mutex_unlock(&a);
+  pthread_join(behind, NULL);
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "deadlock") == 0) {
@@ -341,6 +396,10 @@ int main(int argc, char** argv) {
     run("later", later, "forgetful", forgetful, NULL, NULL);
   } else if (strcmp(name, "slow") == 0) {
     run("slow", slow, "kept-waiting", kept_waiting, "often", often);
+  } else if (strcmp(name, "left-cancelled") == 0) {
+    leave(is_cancelled);
+  } else if (strcmp(name, "left-jump") == 0) {
+    leave(jumps);
   } else if (strcmp(name, "busy") == 0) {
     run("busy", busy, "busy-too", busy, NULL, NULL);
   } else {

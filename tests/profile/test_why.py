@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_profile import FIRST, MUTEX, PRELOAD, ROOT, environment, line_of, lockswap
+from test_profile import FIRST, LISTED, MUTEX, PRELOAD, ROOT, environment, line_of, lockswap
 
 sys.path.insert(0, str(ROOT / "harness"))
 
@@ -129,6 +129,21 @@ def test_a_chain_ends_at_the_thread_that_all_wait_for(tmp_path):
     (first,) = (one for one in found["threads"] if one["waits"] and one["waits"]["kind"] == "join")
     assert first["tid"] == child.pid and first["blocked_by"] == [named(found, "middle")["tid"]]
     assert f"it is thread {named(found, 'middle')['tid']} (middle), which waits for mutex a" in said
+
+
+@pytest.mark.parametrize("how", ["cancelled", "jump"])
+def test_a_lock_that_is_handed_to_a_thread_that_left_its_call(tmp_path, how):
+    assert next(row for row in LISTED["mutexes"] if row["name"] == MUTEX)["hands_off"]
+    with started(tmp_path, f"left-{how}", LOCKSWAP_MUTEX=MUTEX) as child:
+        found = ask(child.pid, lambda found: waiting(1)(found) and named(found, "next")["blocked_by"])
+        said = text(child.pid)
+    (leaver,) = (one for one in found["threads"] if one["left"])
+    assert named(found, "next")["blocked_by"] == [leaver["tid"]] and leaver["waits"] is None
+    assert leaver["left"]["lock"] == "a"
+    assert at("is cancelled" if how == "cancelled" else "jumps") in leaver["left"]["place"]
+    assert (leaver["state"] == "has ended") == (how == "cancelled")
+    assert f"handed to thread {leaver['tid']} ({leaver['name']}), which left its call at " in said
+    assert f"Without thread {leaver['tid']} (" in said
 
 
 @pytest.mark.parametrize("choice", CHOICES)

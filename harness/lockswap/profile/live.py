@@ -69,6 +69,7 @@ class Thread:
     holds: list[Hold] = field(default_factory=list)
     own: int = 0  # what pthread_self says there
     wait: Wait | None = None
+    left: Wait | None = None  # the last call that it left without coming back
     stack: list[str] = field(default_factory=list)  # where it is now, if that was asked for
 
 
@@ -89,6 +90,10 @@ class State:
 
     def waiters(self, address: int) -> list[tuple[Thread, Wait]]:
         return [(one, one.wait) for one in self.threads.values() if one.wait and one.wait.lock.address == address]
+
+    def left(self, address: int) -> list[tuple[Thread, Wait]]:
+        """The threads that have left their calls for this lock: under a lock with a queue, their turns never end."""
+        return [(one, one.left) for one in self.threads.values() if one.left and one.left.lock.address == address]
 
     def is_signalled(self, wait: Wait) -> bool:
         """Whether its condition variable was signalled for it: one of several waiting threads may not be meant."""
@@ -112,6 +117,8 @@ class State:
         if not found and wait.mode == SHARED:
             # Readers hold it, so a writer before this reader keeps it out.
             found = [one for one, other in self.waiters(wait.lock.address) if other.mode == EXCLUSIVE]
+        if not holders:
+            found += [one for one, _ in self.left(wait.lock.address)]
         return list({one.tid: one for one in found}.values())
 
     def has_deadline(self, thread: Thread) -> bool:
@@ -172,7 +179,7 @@ def read(reader: Path, attached: Attached) -> State:
 def _state(attached: Attached, process: dict) -> State:
     now = process["threads_now"]
     classes = {one["class"]: one for one in process["locks"]}
-    entries = [entry for one in now for key in ("holds", "waits", "signalled") for entry in one[key]]
+    entries = [entry for one in now for key in ("holds", "waits", "left", "signalled") for entry in one[key]]
     wanted = {entry["stack"] for entry in entries if entry.get("stack")}
     used = [
         classes[number] for number in {entry["class"] for entry in entries if "class" in entry} if number in classes
@@ -202,6 +209,17 @@ def _state(attached: Attached, process: dict) -> State:
     def place(entry: dict) -> Function:
         return site(names.frame(known, callers[entry["caller"]])) or Function("(not known)")
 
+    def wait(entry: dict) -> Wait:
+        frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
+        return Wait(
+            lock(entry),
+            entry["mutex"],
+            entry["mode"],
+            entry["age_ns"],
+            entry["has_deadline"],
+            tuple(names.stack(known, frames)),
+        )
+
     tasks = attached.tasks()
     state = State(attached.pid, process["program"], {}, {}, 0)
     for one in now:
@@ -215,17 +233,10 @@ def _state(attached: Attached, process: dict) -> State:
         holds = [Hold(lock(entry), entry["mode"], entry["age_ns"], place(entry)) for entry in one["holds"]]
         thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", holds, one["self"])
         if one["waits"] and task is not None:
-            entry = one["waits"][-1]  # a signal handler's is the innermost
-            frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
-            thread.wait = Wait(
-                lock(entry),
-                entry["mutex"],
-                entry["mode"],
-                entry["age_ns"],
-                entry["has_deadline"],
-                tuple(names.stack(known, frames)),
-            )
-        if task is not None or holds:
+            thread.wait = wait(one["waits"][-1])  # a signal handler's is the innermost
+        if one["left"]:
+            thread.left = wait(one["left"][-1])
+        if task is not None or holds or thread.left:
             state.threads[thread.tid] = thread
     state.unseen = len(tasks.keys() - state.threads.keys())
     _ask_memory(attached, state, tasks)

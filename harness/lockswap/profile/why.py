@@ -93,6 +93,7 @@ def as_data(state: State) -> dict:
                 "name": one.name,
                 "state": one.state or "has ended",
                 "waits": wait(one.wait) if one.wait else None,
+                "left": wait(one.left) if one.left else None,
                 "blocked_by": [other.tid for other in state.blockers(one)],
                 "holds": [hold(each) for each in one.holds],
                 "stack_now": one.stack,
@@ -182,6 +183,12 @@ def _blockers(state: State, thread: Thread, wait: Wait) -> list[str]:
         lines.append(f"  held {'for reading ' if hold.mode == SHARED else ''}by {who} {_since(state, other, hold)}")
     writers = [one for one, each in state.waiters(wait.lock.address) if wait.mode == SHARED and each.mode != SHARED]
     lines += [f"  wanted for writing by thread {one.tid} ({one.name})" for one in writers]
+    if not lines:
+        lines = [
+            f"  handed to thread {one.tid} ({one.name}), which left its call at {left.place}: it was cancelled there,"
+            " or jumped out of a signal handler"
+            for one, left in state.left(wait.lock.address)
+        ]
     return lines or ["  held by no thread that is seen: by another process, or since before the recording began"]
 
 

@@ -1,0 +1,41 @@
+// Marks a call for its duration, so that a later call of the same thread can see whether that one
+// was left without coming back: the thread jumped out of a signal handler, by siglongjmp.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+
+#include "platform/futex.h"
+
+namespace lockswap {
+
+// In the frame of a call.
+class CallMark {
+ public:
+  CallMark() noexcept = default;
+  ~CallMark() { mark_ = 0; }
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+
+  // Of a call that was not seen to end, whose mark is or was at `outer`; `frame` is of a call that
+  // its thread makes now. A handler's frames lie deeper in the stack than the call that it
+  // interrupted, or on a stack of handlers. Where this call's frame does, too, the outer one is
+  // over if its mark was overwritten. The kernel looks at that, since a stack that was left may be
+  // gone: a system call or two.
+  static bool was_left(const CallMark* outer, const void* frame) noexcept {
+    stack_t of_handlers{};
+    const bool is_there =
+        sigaltstack(nullptr, &of_handlers) == 0 && (of_handlers.ss_flags & SS_ONSTACK) != 0;
+    const auto at = reinterpret_cast<std::uintptr_t>(outer);
+    return (!is_there && reinterpret_cast<std::uintptr_t>(frame) >= at) ||
+           !futex_word_is(at, kMark);
+  }
+
+ private:
+  static constexpr std::uint32_t kMark = 0x1ea7ca11;
+
+  volatile std::uint32_t mark_ = kMark;
+};
+static_assert(sizeof(CallMark) == sizeof(std::uint32_t));
+
+}  // namespace lockswap
