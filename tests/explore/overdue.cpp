@@ -40,7 +40,11 @@ void Overdue::forks() {
   signals_.clear();
   for (int i = 0; i < kMaxThreads; ++i) {
     Thread& t = threads_[i];
-    if (i == machine.current()) continue;
+    if (i == machine.current()) {
+      // Amid a wait, in a signal handler: it may have got a signal in the parent.
+      if (t.at == At::waits) held_[t.lock].unknown = true;
+      continue;
+    }
     // Whether it has the lock, or had it still, is not known. A waiter may have been on its way.
     if (t.at != At::elsewhere) held_[t.lock].unknown = true;
     t = Thread{};
