@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "platform/libc_watch.h"
+
 namespace lockswap::stress {
 
 constexpr int kThreads = 6;
@@ -43,7 +45,6 @@ void stress(const char* prefix, const char* name, const Tested& tested, int mill
 }
 
 #define RW_LOCK(name, Class, header, words) void line_##Class(const char* wait, int milliseconds);
-#include "platform/libc_watch.h"
 #include "registry/rw_list.def"
 #undef RW_LOCK
 }  // namespace lockswap::stress
