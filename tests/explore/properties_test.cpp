@@ -229,7 +229,7 @@ int main() {
   toy<Fault::overlap, Spin>("overlap", {"W u", "R x u"}, "data race: ");
   toy<Fault::order, Spin>("order", {"W u", "R u"}, "data race: ");
   toy<Fault::no_wake, Park>("no_wake", {"W u", "R u"}, "lost wake-up: ");
-  toy<Fault::stray, Park>("stray", {"W x u", "W x u"}, "data race: |deadlock: ");
+  toy<Fault::stray, Park>("stray", {"W x u", "W x u"}, "data race: |deadlock: |lost wake-up: ");
   toy<Fault::stays, Spin>("stays", {"W u", "R u"}, "deadlock: |lost wake-up: |at the end");
   toy<Fault::leaks, Spin>("leaks", {"R u", "R u"}, "at the end the lock is not at rest");
   toy<Fault::barges, Spin>("barges", {"W u", "W u", "R u"}, "not phase-fair: ");
