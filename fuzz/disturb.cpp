@@ -6,9 +6,8 @@
 #include <ctime>
 #include <fcntl.h>
 
-#include <sys/stat.h>
-
 #include "platform/atomic.h"
+#include "platform/kept_file.h"
 #include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
@@ -20,8 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMain = 1;
 constinit NativeAtomic<std::uint64_t> strangers{0};
-constinit long trace = -1;
-constinit struct stat trace_file {};
+constinit KeptFile trace;
 constinit NativeAtomic<bool> is_cut_off{false};
 
 Me& me() noexcept {
@@ -55,13 +53,6 @@ void migrate(std::uint32_t number) noexcept {
   }
 }
 
-// Programs close numbers that aren't theirs, and open files of their own, which must stay whole.
-bool is_trace_file() noexcept {
-  struct stat now {};
-  return raw_syscall(SYS_fstat, trace, reinterpret_cast<long>(&now)) == 0 &&
-         now.st_dev == trace_file.st_dev && now.st_ino == trace_file.st_ino;
-}
-
 void write_down(const Me& own, Point point, Decision d) noexcept {
   char line[128];
   Text text(line, sizeof line);
@@ -70,10 +61,7 @@ void write_down(const Me& own, Point point, Decision d) noexcept {
   std::size_t length = 0;
   while (line[length] != 0)
     ++length;
-  const auto all = static_cast<long>(length);
-  if (is_trace_file() && raw_syscall(SYS_write, trace, reinterpret_cast<long>(line), all) == all) {
-    return;
-  }
+  if (trace.write(line, length)) return;
   if (is_cut_off.exchange(true, relaxed)) return;
   say("lockswap fuzz: the trace is not complete, because its file cannot be written any more\n");
 }
@@ -82,16 +70,10 @@ void write_down(const Me& own, Point point, Decision d) noexcept {
 
 bool trace_to(const char* file) noexcept {
   // What this program starts writes to the same file.
-  trace = open_output_file(file, O_WRONLY | O_APPEND);
-  if (trace < 0) return false;
-  // The program's files get the numbers that they would have had.
-  constexpr long kHigh = 700;
-  const long high = raw_syscall(SYS_fcntl, trace, F_DUPFD_CLOEXEC, kHigh);
-  if (high >= 0) {
-    raw_syscall(SYS_close, trace);
-    trace = high;
-  }
-  return raw_syscall(SYS_fstat, trace, reinterpret_cast<long>(&trace_file)) == 0;
+  trace.take(open_output_file(file, O_WRONLY | O_APPEND));
+  if (!trace.is_open()) return false;
+  trace.move_up();  // the program's files get the numbers that they would have had
+  return true;
 }
 
 std::uint64_t name_of_next_child() noexcept {
@@ -112,7 +94,7 @@ std::uint64_t my_turn_number() noexcept {
 bool pass(Point point) noexcept {
   Me& own = me();
   const Decision d = decide(settings, own.name, own.count, point);
-  if (trace >= 0) write_down(own, point, d);
+  if (trace.is_open()) write_down(own, point, d);
   ++own.count;
   switch (d.act) {
     case Act::nothing:

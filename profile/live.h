@@ -114,7 +114,7 @@ struct Live {
     }
     waiting.store(n + 1, release);  // pairs with the reader's look
   }
-  // Of the waits that are noted, those the thread is in begin here.
+  // The index of the first wait that the thread is still in: 1 if the one before was left, else 0.
   std::uint32_t first_wait() const noexcept {
     return waiting.load(relaxed) != 0 && wait[0].is_left() ? 1 : 0;
   }

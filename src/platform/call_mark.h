@@ -17,11 +17,11 @@ class CallMark {
   CallMark(const CallMark&) = delete;
   CallMark& operator=(const CallMark&) = delete;
 
-  // Of a call that was not seen to end, whose mark is or was at `outer`; `frame` is of a call that
-  // its thread makes now. A handler's frames lie deeper in the stack than the call that it
-  // interrupted, or on a stack of handlers. Where this call's frame does, too, the outer one is
-  // over if its mark was overwritten. The kernel looks at that, since a stack that was left may be
-  // gone: a system call or two.
+  // Returns whether the thread has left an earlier call, which did not return. `outer` is where
+  // that call's mark is or was, `frame` belongs to the call that the thread makes now. If a signal
+  // handler makes this one while the earlier call still waits, its frame lies deeper in the stack,
+  // or on an alternate signal stack. In that case the earlier call is over if its mark was
+  // overwritten; the kernel reads the mark, since the stack may be gone. One or two system calls.
   static bool was_left(const CallMark* outer, const void* frame) noexcept {
     stack_t of_handlers{};
     const bool is_there =

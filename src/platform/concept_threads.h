@@ -19,8 +19,9 @@ concept PlatformThreads = requires(std::uint32_t tid, void (*hook)()) {
   // The priority of the thread with that id under a real-time policy, 1 to 100; 0: its policy is
   // another one, or the system does not say. A system call.
   { P::priority_of(tid) } -> std::same_as<std::uint32_t>;
-  // Of a writer that waits for a lock, for readers with such policies: noted by the writer, for it
-  // alone, or if no higher one is noted; and that priority, 0 if none is known. They order nothing.
+  // Notes the real-time priority of a writer that waits for a lock; the last argument says to keep
+  // a higher one that is noted there. Readers with such a priority ask for it; 0 if none is known.
+  // Neither imposes an order.
   P::note_waiting_priority(&tid, tid, true);
   { P::waiting_priority(&tid) } -> std::same_as<std::uint32_t>;
   // The process has one thread, the caller, and has until that makes another one. False also where

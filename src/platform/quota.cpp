@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <fcntl.h>
 
-#include <sys/stat.h>
-
 #include "platform/syscall.h"
 #include "platform/text.h"
 
@@ -163,43 +161,7 @@ Quota quota_of_line(char* line, const char* root, KeptQuota* keeps) noexcept {
   return smallest(folder, top, is_v2, keeps);
 }
 
-// Above the numbers that shells and scripts name, below what select() can have.
-constexpr long kFirstKept = 700;
-
 }  // namespace
-
-void KeptFile::close() noexcept {
-  if (fd_ >= 0) raw_syscall(SYS_close, fd_);
-  fd_ = -1;
-}
-
-bool KeptFile::find_out(std::uint64_t& device, std::uint64_t& inode) const noexcept {
-  struct stat found {};  // as the kernel has it, too, where we run
-  if (raw_syscall(SYS_fstat, fd_, reinterpret_cast<long>(&found)) != 0) return false;
-  device = found.st_dev;
-  inode = found.st_ino;
-  return true;
-}
-
-bool KeptFile::move_up() noexcept {
-  const long high = raw_syscall(SYS_fcntl, fd_, F_DUPFD_CLOEXEC, kFirstKept);
-  close();
-  if (high < 0) return false;
-  fd_ = high;
-  if (find_out(device_, inode_)) return true;
-  close();
-  return false;
-}
-
-bool KeptFile::read(char* text, std::size_t size) const noexcept {
-  std::uint64_t device = 0, inode = 0;
-  if (fd_ < 0 || !find_out(device, inode) || device != device_ || inode != inode_) return false;
-  const long n =
-      raw_syscall(SYS_pread64, fd_, reinterpret_cast<long>(text), static_cast<long>(size - 1), 0);
-  if (n <= 0) return false;
-  text[n] = 0;
-  return true;
-}
 
 bool QuotaFiles::read(std::uint64_t& value) const noexcept {
   char text[kLongestText] = {}, period_text[kLongestText] = {};

@@ -1,37 +1,19 @@
 // The quota of the process's cgroup, and the files by which it can be read again.
 //
 // To open a file in the midst of a program would take a number that the program counts on, and a
-// path that it may no longer reach. So the files of two groups stay open, under high numbers: of
-// the nearest one that has such files, and of the one that has the smallest quota. The numbers are
-// the process's, which may close them or use them for something else: then the files that are
-// open there are others, and nothing is read any more.
+// path that it may no longer reach. So the files of two groups stay open (kept_file.h): of the
+// nearest one that has such files, and of the one that has the smallest quota. Once the program has
+// closed one of them, nothing is read any more.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/kept_file.h"
+
 namespace lockswap {
 
 inline constexpr std::uint64_t kNoQuota = ~std::uint64_t{0};
-
-// A file that stays open, by its number and what makes sure that it is still the same.
-class KeptFile {
- public:
-  // Takes the descriptor; `fd` < 0: there is no file.
-  void take(long fd) noexcept { fd_ = fd; }
-  bool is_open() const noexcept { return fd_ >= 0; }
-  void close() noexcept;
-  // Gives it a high number, which ends at exec. False: it is closed.
-  bool move_up() noexcept;
-  // The first bytes of the file, as text. False: they can't be had, or it is another file.
-  bool read(char* text, std::size_t size) const noexcept;
-
- private:
-  bool find_out(std::uint64_t& device, std::uint64_t& inode) const noexcept;
-  long fd_ = -1;
-  std::uint64_t device_ = 0;
-  std::uint64_t inode_ = 0;
-};
 
 // The files of a group. Version 1 has a second one, of the period.
 struct QuotaFiles {

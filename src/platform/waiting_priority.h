@@ -1,11 +1,11 @@
-// The real-time priorities of writers that wait for readers: readers of such policies don't pass a
-// writer of an equal or a higher one (posix/guests.h, locks/rw/eventual.h). A reader-writer lock
-// has no room for a priority. It has a flag that says whether there is one to be found here, so
-// threads of other policies never come here.
+// The real-time priorities of writers that wait for readers: a reader with a real-time policy
+// doesn't pass a waiting writer of the same or a higher priority (posix/guests.h,
+// locks/rw/eventual_gate.h). A reader-writer lock has no room for a priority, only for a flag which
+// says that it is noted here. Threads without such a policy never look.
 //
-// A table by the lock's address. Two locks may share a cell, and then the later writer's priority
-// stands there. What two threads write at once may be lost. Either way a reader comes in after its
-// patience, as if the writer had no such policy.
+// The table is indexed by the lock's address. Two locks may share a cell, which then has the later
+// writer's priority, and of two threads that write at once one loses. In both cases a reader comes
+// in after its patience, as if the writer had no such policy.
 #pragma once
 
 #include <array>

@@ -77,8 +77,8 @@ class Guests {
       // relaxed: only a writer in its turn changes kDraining, and what the writers before did came
       // with the turn.
       if (P::reader_patience() == 0 || (f.contract.load(relaxed) & Word::kDraining) != 0) return;
-      // The call goes beside a wait for readers. As a rule of all locks, priorities play a part
-      // where threads sleep.
+      // The system call is cheap beside the wait for readers that follows. Priorities count only
+      // where threads sleep, as in all locks.
       const std::uint32_t priority = W::kParks ? P::priority_of(P::tid()) : 0;
       if (priority != 0) P::note_waiting_priority(&f, priority, false);
       // release: hands on the writers before; pairs with enter.
@@ -123,8 +123,9 @@ class Guests {
     std::uint64_t longer_ = 0;
   };
 
-  // The level that a guest leaves which waited at one and comes in at another. If that is the lower
-  // one, a writer has got in meanwhile, and the guest's wait says nothing of this drain.
+  // Returns the level after a guest that waited at one level has come in at another. If the present
+  // level is the lower one, a writer has got in meanwhile, and the guest's wait says nothing about
+  // this drain.
   static constexpr std::uint64_t level_after(std::uint64_t level,
                                              std::uint64_t waited_at) noexcept {
     const std::uint64_t reached = waited_at <= level ? waited_at + 1 : 1;
@@ -155,7 +156,8 @@ class Guests {
   }
 
  private:
-  // Of a reader that finds that word: both have real-time policies, and the writer comes first.
+  // Whether a reader that finds that word has to wait for its writer: both have real-time policies,
+  // and the writer's priority is not the lower one.
   static bool is_behind(const Frame& f, std::uint64_t v) noexcept {
     if ((v & Word::kUrgent) == 0) return false;
     const std::uint32_t priority = P::priority_of(P::tid());

@@ -58,7 +58,7 @@ struct RwWord {
   static constexpr std::uint64_t kUrgent = 1u << 9;
   static constexpr std::uint64_t kGuest = kUrgent;
   static constexpr std::uint64_t kEnded = 1u << 10;
-  // What a writer leaves behind that no longer waits for readers.
+  // The bits that a writer clears when it no longer waits for readers.
   static constexpr std::uint64_t kOfDrain = kDraining | kUrgent | kLevel;
   static constexpr std::uint64_t kExtra = 1u << 11;  // one extra hold
   static constexpr std::uint64_t kFlags = 0x7fffffff;

@@ -134,7 +134,7 @@ std::vector<SeededFault> seeded_faults() {
              "core/mutex/eventual/park-at-once/3w"),
       weak("eventual: a reader arrives with relaxed", "rw/eventual.h", "read_if_open",
            Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
-      weak("eventual: a reader that waited comes in with relaxed", "rw/eventual.h", "come_in",
+      weak("eventual: a reader that waited comes in with relaxed", "rw/eventual_gate.h", "come_in",
            Op::compare_exchange, acquire, relaxed, "core/eventual/spin/1w2r"),
       weak("eventual: a reader leaves with relaxed", "rw/eventual.h", "read_unlock",
            Op::compare_exchange, release, relaxed, "core/eventual/spin/1w2r"),

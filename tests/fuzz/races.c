@@ -8,6 +8,8 @@
 //   free      an object is freed while a thread that has just released its lock goes on using it
 //   right     none of these
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static void work(int rounds) {
 
 // --- update: the second thread begins when the first has long finished, as a rule.
 static void* update(void* late) {
-  if (late) work(3000000);
+  if (late) work(1000000);
   pthread_mutex_lock(&a);
   const int seen = value;
   pthread_mutex_unlock(&a);
@@ -37,7 +39,7 @@ static void* update(void* late) {
 // --- check
 static int items = 1, taken;
 static void* check(void* late) {
-  if (late) work(3000000);
+  if (late) work(1000000);
   pthread_rwlock_rdlock(&rw);
   const int there = items > 0;
   pthread_rwlock_unlock(&rw);
@@ -51,7 +53,7 @@ static void* check(void* late) {
 
 // --- order
 static void* order(void* late) {
-  if (late) work(3000000);
+  if (late) work(1000000);
   pthread_mutex_lock(late ? &b : &a);
   pthread_mutex_lock(late ? &a : &b);
   ++value;
@@ -61,8 +63,10 @@ static void* order(void* late) {
 }
 
 // --- wait: the signal is lost when it comes before the wait.
+static atomic_int is_about_to_wait;
 static void* waiter(void* unused) {
   (void)unused;
+  atomic_store(&is_about_to_wait, 1);
   pthread_mutex_lock(&a);
   pthread_cond_wait(&c, &a);
   pthread_mutex_unlock(&a);
@@ -70,7 +74,9 @@ static void* waiter(void* unused) {
 }
 static void* signaller(void* late) {
   (void)late;
-  work(3000000);
+  while (!atomic_load(&is_about_to_wait))
+    sched_yield();
+  work(300000);
   pthread_mutex_lock(&a);
   value = 1;
   pthread_cond_signal(&c);
@@ -87,7 +93,7 @@ struct object {
 static struct object* shared;
 static void* use(void* late) {
   struct object* o = shared;
-  if (late) work(3000000);
+  if (late) work(1000000);
   pthread_mutex_lock(&o->lock);
   const int last = --o->references == 0;
   pthread_mutex_unlock(&o->lock);

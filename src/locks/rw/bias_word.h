@@ -51,7 +51,7 @@ struct BiasWord {
   enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4, kTrying = 64 };
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
-  // What it cannot hold is after four years of uptime; then the bias is not inhibited.
+  // Times overflow after four and a half years of uptime; then the bias is not inhibited any more.
   static constexpr std::uint64_t kTime = (std::uint64_t{1} << 57) - 128;
   static constexpr std::uint64_t kStarting = kTime;  // inhibited for ever, until start() has ended
 
@@ -104,7 +104,8 @@ struct BiasWord {
   static std::uint64_t revoked(std::uint64_t bias) noexcept {
     return (bias & (kTime | kInhibitShift)) | kRevoked;
   }
-  // That word once a thread looks at the clock, as if the revocation had ended now. Visitors stay.
+  // Returns that word for the first thread that reads the clock, as if the revocation had ended
+  // now. Keeps the visitors.
   static std::uint64_t inhibited(std::uint64_t bias, std::uint64_t now, std::uint64_t cost,
                                  std::uint64_t guard) noexcept {
     return inhibited(bias, {now - cost, now - cost, now}, guard) | (bias & kVisitors);
@@ -112,12 +113,13 @@ struct BiasWord {
 
   // Threads that take turns with a lock never meet inside. So the word of a bias that is revoked or
   // inhibited says who was here last, and how often that changed: the lock is shared once a third
-  // visitor in turn is another thread than the one before it. A second alone may have inherited the
-  // lock from a thread that is through with it, as after a fork, and must do without the clock.
+  // visitor in turn is another thread than the one before it. Two visitors are not enough: the
+  // second may have inherited the lock from the first, as after a fork. It then uses the lock
+  // alone, and must not read the clock.
   //
-  // Of the thread's number there is room for two bits. A visitor that finds its own there leaves
-  // the next two, so a difference in the lowest eight bits is found by the fourth visit, and
-  // a thread that is alone never finds anything else than its own.
+  // The word has room for two bits of the visitor's thread number. A thread that finds its own two
+  // bits there stores the next two, so threads that differ in the lowest eight bits are
+  // distinguished by the fourth visit. A thread that is alone always finds its own bits.
   static bool is_shared(std::uint64_t bias) noexcept {
     return (bias >> kVisitsAt & 3) == kManyVisits;
   }

@@ -202,8 +202,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     } else {
       f.core.write_lock();
     }
-    if (may_have_fast_readers(f)) revoke(f, nullptr, kWait, listener);
-    check_off(f);
+    take_bias(f, nullptr, kWait, listener);
   }
   template <DrainListener L>
   static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
@@ -214,10 +213,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     } else {
       if (!f.core.write_lock_until(deadline)) return false;
     }
-    if (!may_have_fast_readers(f) || revoke(f, deadline, kWait, listener)) {
-      check_off(f);
-      return true;
-    }
+    if (take_bias(f, deadline, kWait, listener)) return true;
     listener.gave_up();
     f.core.write_unlock();
     return false;
@@ -226,10 +222,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     // Look before disturbing: a reader in the table is reason enough to fail.
     if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
-    if (!may_have_fast_readers(f) || revoke(f, nullptr, kTry, NobodyListens{})) {
-      check_off(f);
-      return true;
-    }
+    if (take_bias(f, nullptr, kTry, NobodyListens{})) return true;
     f.core.write_unlock();
     return false;
   }
@@ -279,9 +272,13 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     return token == 0 || (Reads::kHasTokens && token >= kCoreToken);
   }
 
-  // A writer owns: the bias is off.
-  static void check_off(const Frame& f) noexcept {
+  // Called by a writer that has the underlying lock. Returns whether it is in: no reader has a
+  // slot, and the bias is off.
+  template <DrainListener L>
+  static bool take_bias(Frame& f, const Deadline* deadline, bool only_try, const L& l) noexcept {
+    if (may_have_fast_readers(f) && !revoke(f, deadline, only_try, l)) return false;
     P::check([&f] { return (f.bias.load(relaxed) & (kOn | kTrying)) == 0; });
+    return true;
   }
 
   // After publishing; 0: there was no place. An attempt.

@@ -1,0 +1,73 @@
+// A file that the library keeps open. A program may close numbers that aren't its own, also all at
+// once, and open files of its own under them. So the number is a high one, which the program would
+// hardly have got, and before each use the file is compared with the one that was opened.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+
+#include <sys/stat.h>
+
+#include "platform/syscall.h"
+
+namespace lockswap {
+
+class KeptFile {
+ public:
+  // Takes the descriptor; `fd` < 0: there is no file.
+  void take(long fd) noexcept { fd_ = fd; }
+  bool is_open() const noexcept { return fd_ >= 0; }
+  void close() noexcept {
+    if (fd_ >= 0) raw_syscall(SYS_close, fd_);
+    fd_ = -1;
+  }
+  // Gives it a high number, which ends at exec, and remembers which file it is. Returns false if
+  // there is no such number, as under a small RLIMIT_NOFILE: then it keeps the one that it has.
+  bool move_up() noexcept {
+    const long high = raw_syscall(SYS_fcntl, fd_, F_DUPFD_CLOEXEC, kFirstKept);
+    if (high >= 0) {
+      close();
+      fd_ = high;
+    }
+    return find_out(device_, inode_) && high >= 0;
+  }
+
+  // The first bytes of the file, as text. Returns false if they can't be had, or if another file is
+  // open under its number.
+  bool read(char* text, std::size_t size) const noexcept {
+    if (!is_same()) return false;
+    const long n =
+        raw_syscall(SYS_pread64, fd_, reinterpret_cast<long>(text), static_cast<long>(size - 1), 0);
+    if (n <= 0) return false;
+    text[n] = 0;
+    return true;
+  }
+  // Writes all of it; false as above.
+  bool write(const char* bytes, std::size_t size) const noexcept {
+    const auto all = static_cast<long>(size);
+    return is_same() && raw_syscall(SYS_write, fd_, reinterpret_cast<long>(bytes), all) == all;
+  }
+
+ private:
+  // Above the numbers that shells and scripts name, below what select() can have.
+  static constexpr long kFirstKept = 700;
+
+  bool find_out(std::uint64_t& device, std::uint64_t& inode) const noexcept {
+    struct stat found {};  // as the kernel has it, too, where we run
+    if (raw_syscall(SYS_fstat, fd_, reinterpret_cast<long>(&found)) != 0) return false;
+    device = found.st_dev;
+    inode = found.st_ino;
+    return true;
+  }
+  bool is_same() const noexcept {
+    std::uint64_t device = 0, inode = 0;
+    return fd_ >= 0 && find_out(device, inode) && device == device_ && inode == inode_;
+  }
+
+  long fd_ = -1;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+};
+
+}  // namespace lockswap
