@@ -37,7 +37,6 @@
 #include "registry/policy_ops.h"
 #include "registry/profile_folder.h"
 #include "registry/range_locks.h"
-#include "registry/rlu_forked.h"
 #include "registry/rwlocks.h"
 #include "registry/say.h"
 #include "registry/stats.h"
@@ -218,7 +217,6 @@ void in_forked_child() noexcept {
   profile::forked();
   delayed::forked();
   range_forked();
-  rlu_forked();
   if (config.stats != nullptr) {
     reset_stats();
     reset_catches();

@@ -20,7 +20,6 @@ LAYERS = [
     "src/reclaim",
     "src/locks",
     "src/range",
-    "src/rlu",
     "src/posix",
     "src/registry",
 ]
@@ -35,21 +34,39 @@ ROOMS = {
 OTHERS = {
     # The profile of locks: a part of the preload library that knows no lock either.
     "profile": ["src/platform"],
-    "interpose": ["src/platform", "src/registry", "profile"],
+    "interpose": ["src/platform", "src/registry", "profile", "include/lockswap"],
     # A preload library of its own, made of the same symbols.
     "audit": ["src/platform", "src/registry", "interpose", "profile"],
     # Another one.
     "fuzz": ["src/platform", "src/wait", "src/posix", "src/registry", "interpose"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
-    # Run by its own tests and apps/address_space.
-    "src/address_space": ["src/platform", "include/lockswap"],
     # The second platform: it runs the locks, the locks do not know it.
     "src/multicore": LAYERS,
+    # Benchmarks: plain programs, some of which look into the library.
+    "apps": [*LAYERS, "include/lockswap"],
+    # What papers made beside locks: structures/README.md. Nothing of the above includes them.
+    "structures/include/lockswap": [],
+    "structures/src/rlu": ["src/platform", "src/wait", "src/readers", "src/locks"],
+    "structures/src/library": ["src/platform", "src/wait", "structures/src/rlu", "structures/include/lockswap"],
+    "structures/src/address_space": ["src/platform", "include/lockswap", "structures/include/lockswap"],
+    "structures/apps": [
+        *("src/platform", "src/wait", "src/reclaim", "src/range", "include/lockswap", "apps"),
+        *("structures/src/rlu", "structures/src/address_space", "structures/include/lockswap"),
+    ],
 }
+
+# Where an include may begin, beside the file's own folder and the root: in these of the root and of structures/.
+INCLUDED_FROM = ("src", "include", "apps")
+STRUCTURES = "structures"
 
 PLATFORM = "src/platform"
 
+# A second platform has a machine of its own, headers without a library are their own door, and programs are programs.
+OWN_MACHINE = (
+    *(PLATFORM, "src/multicore", "include/lockswap", "structures/include/lockswap"),
+    *("apps", "structures/apps", None),
+)
 # The platform is the only door to the machine: elsewhere under src/, profile/, interpose/ and audit/ these may not be.
 PLATFORM_ONLY = [
     (re.compile(r"#\s*include\s*<atomic>|\bstd::atomic\w*|\b(__atomic|__sync)_\w+"), "atomics"),
@@ -107,16 +124,27 @@ def without_comments(text: str) -> str:
     return COMMENT_OR_TEXT.sub(blank, text)
 
 
+def bases(root: Path, file: Path) -> list[Path]:
+    """Where an include of the file may begin, in order: its folder, the root, the folders of its own tree and of the
+    other one."""
+    trees = [root, root / STRUCTURES]
+    if file.is_relative_to(root / STRUCTURES):
+        trees.reverse()
+    return [file.parent, root, *(tree / folder for tree in trees for folder in INCLUDED_FROM)]
+
+
 def included_file(root: Path, file: Path, name: str) -> str | None:
-    """The file of a layer that an include leads to: spelt from the root, from src/, or from the file's folder."""
-    for base in (file.parent, root, root / "src"):
+    """The file of a layer that an include leads to; if none is there, the one that it would be below src/."""
+    if_none = None
+    for base in bases(root, file):
         target = (base / name).resolve()
-        in_its_folder = base == file.parent and not name.startswith(".")
-        if target.is_relative_to(root) and (target.exists() or not in_its_folder):
-            path = target.relative_to(root).as_posix()
-            if layer_of(path):
-                return path
-    return None
+        if not target.is_relative_to(root) or not layer_of(path := target.relative_to(root).as_posix()):
+            continue
+        if target.exists():
+            return path
+        if base.name == "src" or base == root or name.startswith("."):
+            if_none = if_none or path
+    return if_none
 
 
 def check_file(root: Path, file: Path) -> list[str]:
@@ -125,19 +153,20 @@ def check_file(root: Path, file: Path) -> list[str]:
     if layer is None:
         if path.startswith("src/"):
             return [f"{path}:1: belongs to no layer; src/ has {', '.join(LAYERS)} (see src/README.md)"]
-        return []
+        if path.startswith(f"{STRUCTURES}/"):
+            return []
     findings = []
-    may = allowed(layer)
+    may = allowed(layer) if layer else {one for one in (*LAYERS, *OTHERS) if not one.startswith(f"{STRUCTURES}/")}
     for number, line in enumerate(without_comments(file.read_text(encoding="utf-8")).splitlines(), 1):
         if match := INCLUDE.match(line):
             name = match[1] or match[2]
             target = included_file(root, file, name)
             if target and layer_of(target) not in may:
-                findings.append(f"{path}:{number}: {layer} may not include {layer_of(target)} ({name})")
+                here = layer or path.partition("/")[0]
+                findings.append(f"{path}:{number}: {here} may not include {layer_of(target)} ({name})")
             elif target and (wrong := wrong_room(path, target)):
                 findings.append(f"{path}:{number}: {wrong} ({name})")
-        # A second platform has a machine of its own; a header without a library is its own door.
-        if layer in (PLATFORM, "src/multicore", "include/lockswap"):
+        if layer in OWN_MACHINE:
             continue
         for pattern, what in PLATFORM_ONLY:
             if match := pattern.search(line):
@@ -155,7 +184,7 @@ def missing(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    tops = ("src", "profile", "interpose", "audit", "fuzz", "include")
+    tops = ("src", "profile", "interpose", "audit", "fuzz", "include", "apps", "harness", "tests", "tools", STRUCTURES)
     files = [f for top in tops for f in sorted((root / top).rglob("*")) if f.suffix in SOURCES]
     findings = missing(root) + [finding for file in files for finding in check_file(root, file)]
     print("\n".join(findings) if findings else f"layers: {len(files)} files, in order")

@@ -147,11 +147,11 @@ run_tests() {
   mkdir -p "$BUILD/tested"
   : >"$TEST_RECORD"
   goes_on lint run_lint --same
-  meanwhile exploration run_ctest tests/explore "${quick[@]}"
+  meanwhile exploration run_ctest . "${quick[@]}" -R '^explore'
   goes_on 'unit and conformance' run_ctest . "${quick[@]}" -E '^(explore|programs)'
   goes_on programs run_ctest . "${quick[@]}" -R '^programs'
   goes_on glibc test_glibc --quick
-  goes_on harness run_pytest -m 'not full and not alone' tests
+  goes_on harness run_pytest -m 'not full and not alone' tests structures/tests
   end_meanwhile
   tiers report
   end_parts
@@ -202,7 +202,7 @@ run_full_tests() {
   if [[ ${#files[@]} -gt 0 ]]; then goes_on harness run_pytest -m 'not alone' "${files[@]}"; fi
   full_part 'aarch64, emulated' aarch64_tests
   # What is measured by the clock.
-  full_part 'harness, alone' "$BUILD/venv/bin/python" -m pytest -q -m alone tests
+  full_part 'harness, alone' "$BUILD/venv/bin/python" -m pytest -q -m alone tests structures/tests
   end_parts
 }
 

@@ -31,7 +31,7 @@ def list_command(as_json: bool, name: str | None) -> None:
     \b
     lockswap list                locks and mutexes
     lockswap list cohort         all about one lock, mutex, range lock, variable or workload
-    lockswap list workloads      also: ranges, variables, waits
+    lockswap list workloads      also: ranges, variables, waits, structures
     """
     from lockswap.base.paths import Paths
     from lockswap.listing import show
@@ -439,8 +439,8 @@ def trace_vm_command(out: _Path, synthesise: bool, processes: bool, command: tup
     lockswap trace-vm -o sort.vmtrace -- sort --parallel=4 words
     build/apps/address_space --trace sort.vmtrace --design list-pages
 
-    A trace is of one address space: that of the process which is started, after its last exec. docs/vm-traces.md.
-    One with --processes is for `ldubench --trace`: docs/reverse-maps.md.
+    A trace is of one address space: that of the process which is started, after its last exec. One with --processes
+    is for `ldubench --trace`. See structures/docs/vm-traces.md and structures/docs/reverse-maps.md.
     """
     from lockswap.vm import trace_vm
 

@@ -24,11 +24,12 @@ class Listing:
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self.registry = Registry.load(paths)
-        self.workloads = reader.load_all(paths.recipes)
+        self.workloads = reader.load_all(paths.recipes, paths.structure_recipes)
         self.width = terminal_width()
         self.lists = {
             "ranges": self.ranges,
             "workloads": self.all_workloads,
+            "structures": self.structures,
             "variables": self.variables,
             "waits": self.waits,
         }
@@ -52,9 +53,10 @@ class Listing:
             *wrapped("'lockswap list NAME' says all about one lock, mutex, range lock or workload.", self.width),
             *wrapped(
                 f"'lockswap list ranges' ({len(registry.range_locks)} range locks), "
-                f"'list workloads' ({len(self.workloads)}), 'list waits', 'list variables'.",
+                f"'list workloads' ({len(self._about_locks())}), 'list waits', 'list variables'.",
                 self.width,
             ),
+            *self._elsewhere(),
         ]
         return lines
 
@@ -91,8 +93,30 @@ class Listing:
         return ["Variables of the library (compare --scan varies them)", *aligned([heads, *rows], self.width)]
 
     def all_workloads(self) -> list[str]:
-        if not self.workloads:
-            return ["There are no workloads: apps/recipes is empty."]
+        if not self._about_locks():
+            return ["There are no workloads: apps/recipes is empty.", *self._elsewhere()]
+        table = self._table_of(self._about_locks())
+        return ["Workloads (--workload; apps/recipes)", *table, *self._elsewhere()]
+
+    def structures(self) -> list[str]:
+        if not self._about_structures():
+            return ["There are no workloads of structures: structures/apps/recipes is not there."]
+        title = "Workloads of the structures beside the locks (--workload; structures/README.md)"
+        return [title, *self._table_of(self._about_structures())]
+
+    def _elsewhere(self) -> list[str]:
+        """That there is more than locks."""
+        count = len(self._about_structures())
+        text = f"What is no lock stands apart: 'lockswap list structures' ({plural(count, 'workload')})."
+        return wrapped(text, self.width) if count else []
+
+    def _about_locks(self) -> list[Recipe]:
+        return [recipe for recipe in self.workloads.values() if not recipe.of_structures]
+
+    def _about_structures(self) -> list[Recipe]:
+        return [recipe for recipe in self.workloads.values() if recipe.of_structures]
+
+    def _table_of(self, workloads: Iterable[Recipe]) -> list[str]:
         rows = [
             (
                 recipe.name,
@@ -101,10 +125,10 @@ class Listing:
                 self._built(recipe),
                 recipe.title,
             )
-            for recipe in self.workloads.values()
+            for recipe in workloads
         ]
         heads = ("workload", "takes", "campaign", "built", "what")
-        return ["Workloads (--workload; apps/recipes)", *aligned([heads, *rows], self.width)]
+        return aligned([heads, *rows], self.width)
 
     def _built(self, recipe: Recipe) -> str:
         return "yes" if recipe.program_present(self.paths.apps) else "not yet"
@@ -205,7 +229,7 @@ class Listing:
 
 def show(paths: Paths, name: str | None, as_json: bool) -> None:
     if as_json:
-        print(_json(paths, Registry.load(paths), reader.load_all(paths.recipes)))
+        print(_json(paths, Registry.load(paths), reader.load_all(paths.recipes, paths.structure_recipes)))
         return
     print("\n".join(Listing(paths).of(name)))
 

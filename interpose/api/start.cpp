@@ -13,7 +13,6 @@
 #include "platform/thread.h"
 #include "registry/config.h"
 #include "registry/range_locks.h"
-#include "registry/rlu_forked.h"
 #include "registry/say.h"
 
 namespace lockswap {
@@ -44,7 +43,6 @@ void in_forked_child() noexcept {
   Process::forked();
   thread_id();  // the survivor must be known before there are other threads
   range_forked();
-  rlu_forked();
 }
 
 __attribute__((constructor)) void on_load() {

@@ -4,7 +4,7 @@
 
 namespace lockswap::explore {
 
-// Those of the program: the explorer of everything has all, the explorer of a lock has that lock's.
+// Those of the program: the explorer of all locks has theirs, the explorer of one has that lock's.
 Cases all_cases();
 // Marks the cases whose quick executions are all among another case's.
 void mark_contained(Cases& cases);
@@ -12,9 +12,5 @@ Cases range_cases();
 // Condition variables beside a mutex like glibc's.
 void add_cond_cases(Cases& cases);
 void add_block_cases(Cases& cases);
-void add_address_space_cases(Cases& cases);
-void add_bonsai_cases(Cases& cases);
-void add_ldu_cases(Cases& cases);
-void add_rlu_cases(Cases& cases);
 
 }  // namespace lockswap::explore

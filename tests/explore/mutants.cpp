@@ -1,39 +1,8 @@
+// The seeded faults of the locks.
 #include "mutants.h"
 
 namespace lockswap::explore {
 namespace {
-
-SeededFault weak(const char* name, const char* file, const char* function, Op op, Order from,
-                 Order to, const char* found_by) {
-  return {.mutation = {.name = name,
-                       .file = file,
-                       .function = function,
-                       .op = op,
-                       .declared = from,
-                       .kind = Mutation::weaken,
-                       .order = to},
-          .found_by = found_by};
-}
-SeededFault blind(const char* name, const char* file, const char* function, Order order,
-                  std::uint64_t sees, const char* found_by) {
-  return {.mutation = {.name = name,
-                       .file = file,
-                       .function = function,
-                       .op = Op::load,
-                       .declared = order,
-                       .kind = Mutation::force_value,
-                       .value = sees},
-          .found_by = found_by};
-}
-SeededFault silent(const char* name, const char* file, const char* function, const char* found_by) {
-  return {.mutation = {.name = name,
-                       .file = file,
-                       .function = function,
-                       .op = Op::wake,
-                       .declared = relaxed,
-                       .kind = Mutation::drop},
-          .found_by = found_by};
-}
 
 constexpr std::uint64_t kBiasOn = 1;
 constexpr std::uint64_t kRowsOpen = 0x30;
@@ -74,18 +43,6 @@ std::vector<SeededFault> seeded_faults() {
            seq_cst, relaxed, "list-ex/spin/alone-again"),
       weak("epochs: a walk ends with relaxed", "epoch.h", "end", Op::store, release, relaxed,
            "list-ex/spin/recycle-try"),
-
-      // --- the RLU library: rows, clock, objects' words, logs
-      weak("rlu library: a section ends with relaxed", "clock_rows.h", "end", Op::store, release,
-           relaxed, "rlu-log/1w1r"),
-      weak("rlu library: a section begins with a relaxed look at the clock", "clock_rows.h",
-           "begin", Op::load, acquire, relaxed, "rlu-log/1w1r"),
-      weak("rlu library: the clock is moved by a relaxed store", "commit_clock.h", "move_to",
-           Op::store, release, relaxed, "rlu-log/1w1r"),
-      weak("rlu library: logs are handed on with relaxed", "context.h", "leave", Op::store, release,
-           relaxed, "rlu-log/help-reader"),
-      weak("rlu library: logs are taken with relaxed", "context.h", "try_use", Op::compare_exchange,
-           acquire, relaxed, "rlu-log/help-reader"),
 
       // --- BRAVO: the Dekker pair of publishing and revoking, and the scan
       blind("bravo: the bias is not looked at again", "bravo.h", "recheck_bias", seq_cst, kBiasOn,
@@ -268,40 +225,6 @@ std::vector<SeededFault> seeded_faults() {
       silent("rlu-asym: a reader that leaves wakes nobody", "asymmetric.h", "wake",
              "core/rlu-asym/park/twice"),
 
-      // --- the address-space engine
-      weak("address space: a new table is shown with relaxed", "page_table.h", "set", Op::store,
-           release, relaxed, "address-space/pure-rcu/fresh-table"),
-      weak("address space: a table is followed with relaxed", "page_table.h", "below", Op::load,
-           acquire, relaxed, "address-space/pure-rcu/fresh-table"),
-      weak("address space: a frame is left with relaxed", "page_table.h", "leave", Op::fetch_add,
-           acq_rel, relaxed, "address-space/rwlock/fork"),
-      weak("address space: the others' reads of a frame are ignored", "page_table.h", "is_alone",
-           Op::load, acquire, relaxed, "address-space/rwlock/fork"),
-      weak("per-vma: a fault holds its region with relaxed", "per_vma.h", "fault",
-           Op::compare_exchange, acquire, relaxed, "address-space/per-vma/fill"),
-      weak("per-vma: an operation shows its number in a region with relaxed", "per_vma.h", "hide",
-           Op::store, release, relaxed, "address-space/per-vma/fill"),
-      weak("per-vma: an operation ends with relaxed", "per_vma.h", "show", Op::store, release,
-           relaxed, "address-space/per-vma/fill"),
-      weak("per-vma: a fault reads the space's number with relaxed", "per_vma.h", "fault", Op::load,
-           acquire, relaxed, "address-space/per-vma/fill"),
-
-      // --- the Bonsai tree, and its domain: the Dekker pair of a section and a period
-      weak("bonsai: a root is shown with relaxed", "bonsai.hpp", "show_root", Op::store, release,
-           relaxed, "bonsai/path/insert"),
-      weak("bonsai: a root is loaded with relaxed", "bonsai.hpp", "root", Op::load, acquire,
-           relaxed, "bonsai/path/insert"),
-      weak("bonsai: a child is shown with relaxed", "update.hpp", "show_child", Op::store, release,
-           relaxed, "bonsai/rotations/insert"),
-      weak("bonsai: a child is loaded with relaxed", "node.hpp", "next", Op::load, acquire, relaxed,
-           "bonsai/rotations/insert"),
-      weak("quiescence: a section begins with an old clock", "quiescence.hpp", "begin", Op::load,
-           acquire, relaxed, "bonsai/path/again"),
-      weak("quiescence: a section ends with relaxed", "quiescence.hpp", "end", Op::store, release,
-           relaxed, "bonsai/path/again"),
-      weak("quiescence: times are looked at with relaxed", "quiescence.hpp", "is_over", Op::load,
-           acquire, relaxed, "bonsai/path/again"),
-
       // --- mutexes
       weak("ticket: comes with relaxed", "ticket_lock.h", "fast_lock", Op::load, acquire, relaxed,
            "core/mutex/ticket/spin/2w"),
@@ -359,29 +282,6 @@ std::vector<SeededFault> seeded_faults() {
       silent("guests: a guest that leaves wakes nobody", "extra_holds.h", "release_one",
              "pf-t/park/helper"),
   };
-}
-
-std::vector<Order> weaker(Op op, Order order) {
-  const bool reads_only = op == Op::load || op == Op::await;
-  const bool writes_only = op == Op::store;
-  switch (order) {
-    case seq_cst:
-      if (reads_only) return {relaxed, acquire};
-      if (writes_only) return {relaxed, release};
-      return {relaxed, acquire, release, acq_rel};
-    case acq_rel:
-      return {relaxed, acquire, release};
-    case acquire:
-    case release:
-      return {relaxed};
-    default:
-      return {};
-  }
-}
-
-bool implies(Order strong, Order weak) {
-  return weak == strong || weak == relaxed || strong == seq_cst ||
-         (strong == acq_rel && weak != seq_cst);
 }
 
 }  // namespace lockswap::explore

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "multicore/explore/mutation.h"
@@ -12,7 +13,15 @@ struct SeededFault {
   const char* found_by;
 };
 
+// Of the program: the explorers of locks have the locks' (mutants.cpp).
 std::vector<SeededFault> seeded_faults();
+
+// An order weakened, a load that sees the same value each time, a wake-up that is left out.
+SeededFault weak(const char* name, const char* file, const char* function, Op op, Order from,
+                 Order to, const char* found_by);
+SeededFault blind(const char* name, const char* file, const char* function, Order order,
+                  std::uint64_t sees, const char* found_by);
+SeededFault silent(const char* name, const char* file, const char* function, const char* found_by);
 
 // All that an order can be weakened to, the weakest first.
 std::vector<Order> weaker(Op op, Order order);

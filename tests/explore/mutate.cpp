@@ -20,11 +20,14 @@ namespace lockswap::explore {
 const char* const kMutateUsage =
     "lockswap-explore mutate --seeded [--quick] [NAME...]\n"
     "lockswap-explore mutate [--list] [--known FILE] [--quick] [--bounds P,S,W,T] [--seconds N]\n"
-    "                        [--slice K/N] [--jobs N] [--order TEXT]... [NAME...]\n"
+    "                        [--slice K/N] [--jobs N] [--header TEXT]... [--order TEXT]...\n"
+    "                        [NAME...]\n"
     "\n"
     "NAME is a part of a case's name, TEXT one of an order's, in which a file's name is whole:\n"
     "cohort.h is not node_cohort.h. --slice takes one of N parts of all orders;\n"
-    "--jobs shares the work among N processes.\n"
+    "--jobs shares the work among N processes. --header leaves out the orders of files whose "
+    "name,\n"
+    "as an #include has it, begins otherwise.\n"
     "--known: status 1 if others survive than FILE lists. It has one a line, as --list prints it,\n"
     "then \" -> \" and the weaker order; its file may lack folders, if it stays the only one of\n"
     "that name. With --quick those listed are not tried.\n"
@@ -43,13 +46,18 @@ struct Options {
   bool quick = false;
   bool own_bounds = false;
   Bounds bounds;
-  std::string known;                // a file that lists survivors
-  double seconds = 1e9;             // for one mutant
-  unsigned slice = 0, slices = 1;   // of all places, by their names
-  unsigned jobs = 1;                // processes
-  std::vector<std::string> orders;  // parts of places' names; beside the slice
-  std::vector<std::string> names;   // parts of cases' names
+  std::string known;                 // a file that lists survivors
+  double seconds = 1e9;              // for one mutant
+  unsigned slice = 0, slices = 1;    // of all places, by their names
+  unsigned jobs = 1;                 // processes
+  std::vector<std::string> headers;  // beginnings of the names of files; none: all
+  std::vector<std::string> orders;   // parts of places' names; beside the slice
+  std::vector<std::string> names;    // parts of cases' names
 
+  bool has(std::string_view file) const {
+    return headers.empty() || std::any_of(headers.begin(), headers.end(),
+                                          [&](const auto& h) { return file.starts_with(h); });
+  }
   bool takes(const Case& c) const {
     return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& n) {
              return n[0] == '=' ? c.name == n.substr(1) : c.name.find(n) != std::string::npos;
@@ -91,6 +99,8 @@ Options parse_options(int argc, char** argv) {
     } else if (a == "--jobs") {
       o.jobs = static_cast<unsigned>(std::atoi(value()));
       if (o.jobs < 1 || o.jobs > 1024) bad_usage("--jobs takes a number from 1 to 1024");
+    } else if (a == "--header") {
+      o.headers.emplace_back(value());
     } else if (a == "--order") {
       o.orders.emplace_back(value());
     } else if (a.starts_with("-")) {
@@ -308,8 +318,9 @@ int weaken_each(const Cases& cases, const Options& options) {
   for (const Case& c : cases) {
     if (options.takes(c) && !c.sampled) taken.push_back(&c);
   }
-  const std::vector<Place> places =
+  std::vector<Place> places =
       find_places(taken, options.own_bounds ? &options.bounds : nullptr, options.jobs);
+  std::erase_if(places, [&](const Place& p) { return !options.has(p.at.file); });
   KnownSurvivors known(options.known);
   std::vector<const Place*> tried;
   for (const Place& p : places) {

@@ -1,5 +1,5 @@
-"""Weakens the memory orders of the locks in turn. Exactly those that tests/explore/survivors.toml lists must survive,
-and every order in the sources must be tried or listed."""
+"""Weakens the memory orders of the locks, or of what another explorer has, in turn. Exactly those that survivors.toml
+lists must survive, and every order in the sources must be tried or listed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import survivors
-from patched import SOURCES, source_of
+from explorer import LOCKS, Explored, add_option
 
-FOLDERS = ("locks", "wait", "readers", "reclaim", "range", "posix", "rlu", "address_space")
-# What programs include, and is explored as it is.
-INCLUDED = (
-    "lockswap/bonsai.hpp",
-    "lockswap/bonsai",
-    "lockswap/ldu.hpp",
-    "lockswap/ldu_stamped.hpp",
-    "lockswap/ldu",
-    "lockswap/machine.hpp",
-    "lockswap/quiescence.hpp",
-)
 ORDER = re.compile(r"\b(?:memory_order_)?(acquire|release|acq_rel|seq_cst)\b")
 STRING = re.compile(r'"[^"]*"')
 PLACE = re.compile(r"^place    (?:.*  )?(\S+):(\d+)$", re.MULTILINE)
@@ -41,16 +30,9 @@ class Statement(NamedTuple):
     text: str
 
 
-def headers() -> list[Path]:
-    included = [source_of(name) for name in INCLUDED]
-    found = [p for folder in FOLDERS for p in (SOURCES / folder).rglob("*.h")]
-    found += [p for path in included for p in (path.rglob("*.hpp") if path.is_dir() else [path])]
-    return sorted(found)
-
-
-def statements_with_orders() -> list[Statement]:
+def statements_with_orders(explored: Explored = LOCKS) -> list[Statement]:
     found = []
-    for header in headers():
+    for header in explored.explored_headers():
         lines = header.read_text(encoding="utf-8").splitlines()
         code = [STRING.sub('""', survivors.without_comment(line)) for line in lines]
         for number, line in enumerate(code, 1):
@@ -61,7 +43,7 @@ def statements_with_orders() -> list[Statement]:
             while first > 1 and code[first - 2].strip() and not code[first - 2].endswith((";", "{", "}")):
                 first -= 1
             function = survivors.function_at(lines, number - 1)
-            found.append(Statement(survivors.path_of(header), first, number, function, order[1], line.strip()))
+            found.append(Statement(explored.name_of(header), first, number, function, order[1], line.strip()))
     return found
 
 
@@ -73,12 +55,12 @@ def is_listed(s: Statement, entry: dict) -> bool:
     )
 
 
-def never_tried(places: str, listed: list[dict]) -> list[str]:
+def never_tried(places: str, listed: list[dict], explored: Explored = LOCKS) -> list[str]:
     """What is wrong: orders that no case of the explorer comes to and that are not listed, and the reverse."""
     reached = {(name, int(line)) for name, line in PLACE.findall(places)}
     wrong = []
     stale = list(listed)
-    for s in statements_with_orders():
+    for s in statements_with_orders(explored):
         if any((s.file, line) in reached for line in range(s.first, s.last + 1)):
             continue
         entries = [entry for entry in listed if is_listed(s, entry)]
@@ -103,6 +85,7 @@ def parse() -> argparse.Namespace:
         help="tries each weakened order for N seconds at most (lockswap-explore mutate --seconds): one that has no "
         "verdict by then is reported as OPEN and counts as a survivor",
     )
+    add_option(parser)
     parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
     options = parser.parse_args()
     if options.seconds is not None and not options.seconds > 0:
@@ -112,7 +95,9 @@ def parse() -> argparse.Namespace:
 
 def command(options: argparse.Namespace, known: Path) -> list[str | Path]:
     """Two processes share the work: the tests have two processors."""
-    words = [options.build / "bin/lockswap-explore", "mutate", "--known", known, "--jobs", "2"]
+    words = [options.explorer.in_build(options.build), "mutate", "--known", known, "--jobs", "2"]
+    for beginning in options.explorer.only:
+        words += ["--header", beginning]
     if options.seconds is not None:
         words += ["--seconds", str(options.seconds)]
     if options.slice:
@@ -122,12 +107,12 @@ def command(options: argparse.Namespace, known: Path) -> list[str | Path]:
 
 def main() -> int:
     options = parse()
-    listed = survivors.read_list()
+    listed = survivors.read_list(options.explorer)
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as known:
         known.writelines(f"{line}\n" for line in survivors.survivors(listed))
         known.flush()
         ran = subprocess.run(command(options, Path(known.name)), capture_output=True, text=True, check=False)
-    wrong = never_tried(ran.stdout, listed["untried"])
+    wrong = never_tried(ran.stdout, listed["untried"], options.explorer)
     for line in wrong:
         print(line)
     print(re.sub(r"(?m)^place .*\n", "", ran.stdout) + ran.stderr, end="")

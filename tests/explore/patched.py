@@ -1,4 +1,4 @@
-"""Builds lockswap-explore from changed copies of the headers. The sources stay as they are."""
+"""Builds an explorer from changed copies of the headers. The sources stay as they are."""
 
 from __future__ import annotations
 
@@ -8,40 +8,22 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from explorer import LOCKS, ROOT, Explored
+
 SOURCES = ROOT / "src"
-# What instantiates the locks, each in a source of its own; the other objects of the explorer are used as they were
-# built.
-UNITS = (
-    "address_space_cases",
-    "block_cases",
-    "bonsai_cases",
-    "ldu_cases",
-    "rw_cases",
-    "mutex_cases",
-    "range_cases",
-    "range_script",
-    "rlu_cases",
-    "script",
-)
-TARGETS = ("lockswap-explore.dir", "lockswap_explore_", "lockswap_multicore_explore.dir")
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
-
-
-def source_of(name: str) -> Path:
-    """A header by the name that an #include has; those that programs include are explored, too."""
-    return ROOT / "include" / name if name.startswith("lockswap/") else SOURCES / name
 
 
 class Explorer:
     """The build tree's commands, with other headers before its own."""
 
-    def __init__(self, build: Path) -> None:
+    def __init__(self, build: Path, explored: Explored = LOCKS) -> None:
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         # A source may belong to other programs, too.
-        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *TARGETS))]
+        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *explored.targets))]
         self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in own}
-        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in TARGETS)]
+        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in explored.targets)]
+        self.explored = explored
 
     def object_of(self, source: Path) -> Path:
         """Where the build leaves the object of `source`."""
@@ -49,7 +31,7 @@ class Explorer:
         return directory / words[words.index("-o") + 1]
 
     def compile(self, source: Path, overlay: Path, output: Path, *options: str) -> None:
-        """Compiles `source` as the build does, but with `overlay` before src/. Raises CalledProcessError."""
+        """Compiles `source` as the build does, but with `overlay` before the sources. Raises CalledProcessError."""
         directory, words = self.commands[source]
         at = words.index("-o")
         command = [words[0], f"-I{overlay}", *words[1:at], *words[at + 2 :], *options, "-o", str(output)]
@@ -64,8 +46,8 @@ class Explorer:
         return outputs
 
     def build(self, overlay: Path, program: Path) -> Path:
-        """An explorer of the headers in `overlay`; those that are not there come from src/."""
-        units = [source for source in self.units if source.name.startswith(UNITS)]
+        """An explorer of the headers in `overlay`; those that are not there come from the sources."""
+        units = [source for source in self.units if source.name.startswith(self.explored.units)]
         changed = self.compile_all(units, overlay, program.parent)
         others = [source for source in self.units if source not in units]
         kept = [self.object_of(source) for source in others]
@@ -76,7 +58,7 @@ class Explorer:
 
 
 def write_overlay(overlay: Path, texts: dict[str, str]) -> None:
-    """Puts the changed headers where an #include finds them before src/."""
+    """Puts the changed headers where an #include finds them before the sources."""
     for name, text in texts.items():
         target = overlay / name
         target.parent.mkdir(parents=True, exist_ok=True)

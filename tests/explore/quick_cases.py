@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Explores the quick cases in two processes.
 
-quick_cases.py BUILD-DIRECTORY [--all | --memory MODEL NAME...]
+quick_cases.py BUILD-DIRECTORY [--explorer FILE] [--all | --memory MODEL NAME...]
 
 Explored to their end are the cases of exclusion and of lost wake-ups, and those that are the first to find a planted
 fault (structural_faults.toml, blind_faults.toml, finders.toml). Each other case has EXECUTIONS executions, in which
@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import survivors
+from explorer import LOCKS, Explored, add_option
 from orders import never_tried
 from structural_faults import read_tables
 
@@ -29,16 +30,16 @@ EACH_TIME = re.compile(r"/(1w2r|2w1r|2w|3w|signal|broadcast)$")
 PROCESSES = 2
 
 
-def finders() -> set[str]:
+def finders(explored: Explored = LOCKS) -> set[str]:
     """The cases that find a planted fault which no other case was tried for, or none cheaper."""
-    _, faults = read_tables()
-    orders = tomllib.loads(Path(__file__).with_name("finders.toml").read_text(encoding="utf-8"))["finder"]
+    _, faults = read_tables(explored)
+    orders = tomllib.loads((explored.folder / "finders.toml").read_text(encoding="utf-8"))["finder"]
     return {fault["found_by"] for fault in faults if "found_by" in fault} | {row["case"] for row in orders}
 
 
-def to_the_end(cases: list[str]) -> list[str]:
+def to_the_end(cases: list[str], explored: Explored = LOCKS) -> list[str]:
     """Those of `cases` that are always explored to their end."""
-    named = finders()
+    named = finders(explored)
     return [case for case in cases if case in named or EACH_TIME.search(case)]
 
 
@@ -53,9 +54,11 @@ def main() -> int:
     parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
     parser.add_argument("--all", action="store_true", help="explore every case to its end")
     parser.add_argument("--memory", choices=("c11", "tso", "sc"), help="explore under this memory model")
+    add_option(parser)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_intermixed_args()
-    explorer = str(options.build / "bin/lockswap-explore")
+    explored = options.explorer
+    explorer = str(explored.in_build(options.build))
     run = [explorer, "run", "--quick"]
     if options.memory:
         words = [*run, "--memory", options.memory]
@@ -64,7 +67,7 @@ def main() -> int:
         halves = [[[*run, "--places", "--slice", f"{i}/{PROCESSES}"]] for i in range(PROCESSES)]
     else:
         cases = subprocess.run([explorer, "list", "--quick"], check=True, capture_output=True, text=True).stdout.split()
-        whole = [f"={case}" for case in to_the_end(cases)]
+        whole = [f"={case}" for case in to_the_end(cases, explored)]
         print(f"{len(cases)} cases, {len(whole)} of them to their end in any case", flush=True)
         run.append("--places")
         halves = [
@@ -75,7 +78,7 @@ def main() -> int:
         outputs = list(pool.map(output_of, halves))
     text = "".join(out for out, _ in outputs)
     print(re.sub(r"(?m)^place .*\n", "", text), end="")
-    wrong = [] if options.memory else never_tried(text, survivors.read_list()["untried"])
+    wrong = [] if options.memory else never_tried(text, survivors.read_list(explored)["untried"], explored)
     for line in wrong:
         print(line)
     return 1 if wrong or not all(good for _, good in outputs) else 0

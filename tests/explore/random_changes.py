@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import survivors
-from patched import ROOT, SOURCES, Explorer, write_overlay
+from explorer import ROOT
+from patched import SOURCES, Explorer, write_overlay
 
 LINE = re.compile(r'^RW_LOCK\("([^"]+)", \w+, "([^"]+)", (.*)\)$', re.MULTILINE)
 
@@ -232,7 +233,7 @@ def main() -> int:
     for entry in listed:
         fitting = sum(is_explained(c, entry) for c in changes)
         if fitting != 1:
-            sys.exit(f"{survivors.LISTED.name}: {fitting} changes are this one, not one: {entry}")
+            sys.exit(f"{survivors.LISTED}: {fitting} changes are this one, not one: {entry}")
     places = list(dict.fromkeys((c.file, c.line) for c in changes))
     chance.shuffle(places)
     counted = missed = unexplained = by_unit = 0

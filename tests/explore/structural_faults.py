@@ -1,12 +1,13 @@
-"""Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
+"""Plants the faults of structural_faults.toml and the other tables of an explorer, each of which a case must find.
 
-structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
-All edits must fit in any case.
+structural_faults.py [--explorer FILE] BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits
+the source. All edits must fit in any case.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -18,9 +19,8 @@ from itertools import chain
 from pathlib import Path
 
 import survivors
-from patched import Explorer, source_of, write_overlay
-
-TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
+from explorer import LOCKS, Explored, add_option
+from patched import Explorer, write_overlay
 
 # Comes first in each edited header.
 SWITCH = """\
@@ -37,13 +37,13 @@ inline bool planted(const char* name) { return planted_fault && std::strcmp(plan
 """
 
 
-def read_tables() -> tuple[list[dict], list[dict]]:
+def read_tables(explored: Explored = LOCKS) -> tuple[list[dict], list[dict]]:
     """All edits and all faults."""
-    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in TABLES]
+    tables = [tomllib.loads((explored.folder / name).read_text(encoding="utf-8")) for name in explored.faults]
     return [e for t in tables for e in t.get("edit", ())], [f for t in tables for f in t.get("fault", ())]
 
 
-def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
+def edited(edits: list[dict], faults: list[dict], explored: Explored = LOCKS) -> dict[str, str]:
     """The headers with all edits in them; exits if one does not fit."""
     names = [f["name"] for f in faults]
     used: set[str] = set()
@@ -55,7 +55,7 @@ def edited(edits: list[dict], faults: list[dict]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for edit in edits:
         name, old, new = edit["file"], edit["old"].lstrip("\n"), edit["new"].lstrip("\n")
-        text = texts.get(name) or source_of(name).read_text(encoding="utf-8")
+        text = texts.get(name) or explored.source_of(name).read_text(encoding="utf-8")
         if text.count(old) != 1:
             sys.exit(f"planted faults: this occurs {text.count(old)} times in {name}, not once:\n{old}")
         texts[name] = text.replace(old, re.sub(r"FAULT\((\w+)\)", switch, new))
@@ -94,9 +94,9 @@ def search(program: Path, faults: list[dict]) -> int:
     return 0
 
 
-def check(program: Path, faults: list[dict]) -> int:
+def check(program: Path, faults: list[dict], explored: Explored) -> int:
     """Whether each fault is found by the case that it names."""
-    explained = {row["name"]: row["reason"] for row in survivors.read_list().get("planted", ())}
+    explained = {row["name"]: row["reason"] for row in survivors.read_list(explored).get("planted", ())}
 
     def judge(name: str, says: str, case: str, bounds: str | None, wanted: bool) -> tuple[bool, str]:
         ran = run(program, name, *(["--bounds", bounds] if bounds else []), f"={case}")
@@ -127,16 +127,22 @@ def check(program: Path, faults: list[dict]) -> int:
 
 
 def main() -> int:
-    words = sys.argv[1:]
-    searches = words[0] == "--search"
-    build, chosen = Path(words[searches]).resolve(), words[searches + 1 :]
-    edits, faults = read_tables()
+    parser = argparse.ArgumentParser(prog="structural_faults.py", description=__doc__)
+    add_option(parser)
+    parser.add_argument("--search", action="store_true", help="print the first case that finds each fault")
+    parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    build, explored = options.build.resolve(), options.explorer
+    edits, faults = read_tables(explored)
     with tempfile.TemporaryDirectory(dir=build) as work:
-        write_overlay(Path(work) / "src", edited(edits, faults))
-        program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
-        if chosen:
-            faults = [f for f in faults if f["name"] in chosen]
-        return search(program, [f for f in faults if "within" in f]) if searches else check(program, faults)
+        write_overlay(Path(work) / "src", edited(edits, faults, explored))
+        program = Explorer(build, explored).build(Path(work) / "src", Path(work) / "explore")
+        if options.names:
+            faults = [f for f in faults if f["name"] in options.names]
+        if options.search:
+            return search(program, [f for f in faults if "within" in f])
+        return check(program, faults, explored)
 
 
 if __name__ == "__main__":

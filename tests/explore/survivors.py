@@ -1,22 +1,21 @@
-"""What tests/explore/survivors.toml lists, and how it names places in the sources."""
+"""What survivors.toml lists, and how it names places in the sources."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
-from patched import ROOT, SOURCES
+from explorer import LOCKS, Explored
 
-LISTED = Path(__file__).with_name("survivors.toml")
+LISTED = "survivors.toml"
 HEAD = re.compile(r"\s*[\w:<>,&*\s]*\s[&*]*(\w+)\(")
 NO_HEAD = re.compile(r"\s*(if|for|while|switch|else|do|return|case|using|throw|new)\b")
 CONSTANT = re.compile(r"\s*(?:static |inline |constexpr )+[\w:<>]+ (\w+) =")
 
 
-def read_list(listed: Path = LISTED) -> dict[str, list[dict]]:
-    return tomllib.loads(listed.read_text(encoding="utf-8"))
+def read_list(explored: Explored = LOCKS) -> dict[str, list[dict]]:
+    return tomllib.loads((explored.folder / LISTED).read_text(encoding="utf-8"))
 
 
 def is_file(path: str, name: str) -> bool:
@@ -59,9 +58,3 @@ def survivors(listed: dict) -> Iterator[str]:
         for o in group["orders"]:
             number = f" #{o['number']}" if "number" in o else ""
             yield f"{o['file']} {o['function']}: {o['operation']} {o['from']}{number} -> {o['to']}"
-
-
-def path_of(header: Path) -> str:
-    """As the explorer names the file, and an #include does."""
-    folder = SOURCES if header.is_relative_to(SOURCES) else ROOT / "include"
-    return header.relative_to(folder).as_posix()

@@ -182,6 +182,38 @@ def test_variants_are_workloads(recipe, repo):
         reader.choose(found, ["man"], quick=False)
 
 
+def test_workloads_of_structures_are_only_found_by_their_names(recipe, repo):
+    recipe("a")
+    folder = repo / "structures/apps/recipes"
+    folder.mkdir(parents=True)
+    recipe("set", replace={"[[expect]]": '[[variant]]\nname = "2"\ntitle = "two"\n[[expect]]'}).rename(
+        folder / "set.toml"
+    )
+    found = reader.load_all(repo / "apps/recipes", folder)
+    assert [(one.name, one.of_structures) for one in found.values()] == [("a", False), ("set-2", True)]
+    for names in ([], [reader.ALL]):
+        for quick in (True, False):
+            assert [one.name for one in reader.choose(found, names, quick)] == ["a"]
+    assert [one.name for one in reader.choose(found, ["set"], quick=False)] == ["set-2"]
+    assert [one.name for one in reader.choose(found, ["set-2"], quick=False)] == ["set-2"]
+
+
+def test_list_speaks_of_locks_and_has_one_line_for_the_structures(lockswap, recipe, repo):
+    recipe("a")
+    assert "structures" not in lockswap("list").stdout, "there are none"
+    folder = repo / "structures/apps/recipes"
+    folder.mkdir(parents=True)
+    recipe("set").rename(folder / "set.toml")
+    for what in ([], ["workloads"]):
+        lines = lockswap("list", *what).stdout.splitlines()
+        said = "What is no lock stands apart: 'lockswap list structures' (1 workload)."
+        assert [line for line in lines if "structures" in line] == [said]
+        assert not any(line.split()[:1] == ["set"] for line in lines)
+    assert "'list workloads' (1)" in " ".join(lockswap("list").stdout.split())
+    assert any(line.split()[:1] == ["set"] for line in lockswap("list", "structures").stdout.splitlines())
+    assert lockswap("list", "set").stdout.startswith("set, a workload")
+
+
 def test_campaigns_that_name_nothing_look_at_mutexes_too():
     found = reader.load_all(ROOT / "apps/recipes")
 

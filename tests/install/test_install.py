@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = (ROOT / "build").resolve()
 CONSUMER = Path(__file__).parent / "consumer"
+STRUCTURES_CONSUMER = ROOT / "structures/tests/install/consumer"
 PREFIXES = ("plain", "moved", "spaced")
 WITH_COMMAND = ("moved", "spaced")
 
@@ -71,6 +72,7 @@ def trees(base: Path) -> dict[str, Path]:
     found = {"plain": base / "plain", "moved": base / "moved", "spaced": base / "with two spaces"}
     install(found["plain"], "--component", "development")
     install(found["plain"], "--component", "preload")
+    install(found["plain"], "--component", "structures")
     install(Path("/opt/lockswap"), destdir=base / "stage")
     (base / "stage/opt/lockswap").rename(found["moved"])
     install(found["spaced"])
@@ -97,21 +99,46 @@ def test_everything_is_there(trees: dict[str, Path]) -> None:
         "lib/liblockswap-fuzz.so",
         "lib/liblockswap_api.so",
         "lib/liblockswap_api.so.1",
+        "lib/liblockswap_structures.so",
+        "lib/liblockswap_structures.so.1",
     }
-    headers = {f"include/{path.relative_to(ROOT / 'include')}" for path in (ROOT / "include").rglob("*.h*")}
-    packages = {"lib/pkgconfig/lockswap.pc", "lib/cmake/lockswap/lockswapConfig.cmake"}
+    headers = {
+        f"include/{path.relative_to(ROOT / tree / 'include')}"
+        for tree in ("", "structures")
+        for path in (ROOT / tree / "include").rglob("*.h*")
+    }
+    packages = {f"lib/pkgconfig/{name}.pc" for name in ("lockswap", "lockswap-structures")}
+    packages |= {f"lib/cmake/{name}/{name}Config.cmake" for name in ("lockswap", "lockswap-structures")}
     for name in PREFIXES:
         assert libraries | headers | packages <= set(files_below(trees[name])), name
     for name in WITH_COMMAND:
         assert {"bin/lockswap", "lib/lockswap/bin/lockswap-registry"} <= set(files_below(trees[name])), name
         assert files_below(trees[name] / "lib/lockswap/apps/recipes") == files_below(ROOT / "apps/recipes")
         assert files_below(trees[name] / "lib/lockswap/probes") == files_below(ROOT / "tools/probes")
+    for name in PREFIXES:
+        there = files_below(trees[name] / "lib/lockswap/structures/apps/recipes")
+        assert there == files_below(ROOT / "structures/apps/recipes")
+        assert files_below(trees[name] / "lib/lockswap/apps/traces") == files_below(ROOT / "structures/apps/traces")
     assert not (trees["plain"] / "bin").exists(), "the command is a component of its own"
+
+
+def test_the_structures_are_a_component_of_their_own(tmp_path: Path) -> None:
+    install(tmp_path / "alone", "--component", "structures")
+    there = files_below(tmp_path / "alone")
+    assert {"lib/liblockswap_structures.so", "include/lockswap/rlu.h", "lib/lockswap/uninstall"} <= set(there)
+    assert not [file for file in there if "range_lock" in file or "liblockswap.so" in file or "liblockswap_api" in file]
+    uninstall(tmp_path / "alone")
+    assert not (tmp_path / "alone").exists()
+    install(tmp_path / "locks", "--component", "development")
+    install(tmp_path / "locks", "--component", "preload")
+    there = files_below(tmp_path / "locks/include")
+    assert there == ["lockswap", "lockswap/range_lock.h", "lockswap/range_lock.hpp"]
+    assert not [file for file in files_below(tmp_path / "locks/lib") if "structures" in file]
 
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_no_text_names_the_build_tree_or_the_prefix_of_the_installation(trees: dict[str, Path], name: str) -> None:
-    texts = [trees[name] / "lib/pkgconfig/lockswap.pc", *(trees[name] / "lib/cmake/lockswap").iterdir()]
+    texts = [*(trees[name] / "lib/pkgconfig").iterdir(), *(trees[name] / "lib/cmake").glob("*/*")]
     texts += [trees[name] / "lib/lockswap/uninstall", trees[name] / "lib/lockswap/manifest"]
     if name in WITH_COMMAND:
         texts.append(trees[name] / "bin/lockswap")
@@ -143,16 +170,36 @@ def test_consumer_by_find_package(trees: dict[str, Path], name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", PREFIXES)
+def test_consumer_of_structures_by_pkg_config(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
+    library = trees[name] / "lib"
+    env = {**os.environ, "PKG_CONFIG_PATH": str(library / "pkgconfig")}
+    flags = shlex.split(call("pkg-config", "--cflags", "--libs", "lockswap-structures", env=env))
+    call("cc", STRUCTURES_CONSUMER / "section.c", "-o", tmp_path / "prog", *flags)
+    assert alone(tmp_path / "prog", env={"LD_LIBRARY_PATH": str(library)}) == "read\n"
+    loaded = call("ldd", tmp_path / "prog", env={**os.environ, "LD_LIBRARY_PATH": str(library)})
+    assert str(library / "liblockswap_structures.so.1") in loaded and "liblockswap_api" not in loaded
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+def test_consumer_of_structures_by_find_package(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
+    call("cmake", "-G", "Ninja", "-S", STRUCTURES_CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={trees[name]}")
+    call("cmake", "--build", tmp_path)
+    assert alone(tmp_path / "section") == "read\n"
+
+
+@pytest.mark.parametrize("name", PREFIXES)
 def test_the_bonsai_tree_needs_its_headers_alone(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
     include = f"-I{trees[name] / 'include'}"
-    call("c++", "-std=c++20", "-pthread", include, ROOT / "tests/bonsai/tutorial.cpp", "-o", tmp_path / "prog")
+    call(
+        "c++", "-std=c++20", "-pthread", include, ROOT / "structures/tests/bonsai/tutorial.cpp", "-o", tmp_path / "prog"
+    )
     assert alone(tmp_path / "prog") == "found some, in order yes\n"
 
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_deferred_updates_need_their_headers_alone(trees: dict[str, Path], name: str, tmp_path: Path) -> None:
     include = f"-I{trees[name] / 'include'}"
-    call("c++", "-std=c++20", "-pthread", include, ROOT / "tests/ldu/tutorial.cpp", "-o", tmp_path / "prog")
+    call("c++", "-std=c++20", "-pthread", include, ROOT / "structures/tests/ldu/tutorial.cpp", "-o", tmp_path / "prog")
     assert alone(tmp_path / "prog") == "400 mappings\n"
 
 

@@ -28,7 +28,7 @@ def once(command: str) -> str:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder like a fresh clone that was built."""
-    for name in ("apps", "build", "docs", "harness", "packaging"):
+    for name in ("apps", "build", "docs", "harness", "packaging", "structures"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 

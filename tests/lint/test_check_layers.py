@@ -19,12 +19,24 @@ INCLUDES = [
     ("interpose/rwlock.cpp", '#include "locks/rw/ba.h"', "interpose may not include src/locks"),
     ("src/locks/rw/ba.h", '#include "interpose/errno.h"', "src/locks may not include interpose"),
     ("src/locks/rw/ba.h", '#include "multicore/platform.h"', "src/locks may not include src/multicore"),
-    ("include/lockswap/bonsai.hpp", '#include "reclaim/epoch.h"', "include/lockswap may not include src/reclaim"),
+    ("include/lockswap/range_lock.hpp", '#include "reclaim/epoch.h"', "include/lockswap may not include src/reclaim"),
     ("src/locks/rw/cohort.h", '#include "locks/mutex/ticket.h"', "src/locks/rw may not include src/locks/mutex"),
     ("src/locks/mutex/mcs.h", '#include "locks/rw/ba.h"', "src/locks/mutex may not include src/locks/rw"),
     ("src/locks/common/claims.h", '#include "../rw/ba.h"', "src/locks/common may not include src/locks/rw"),
     ("src/locks/concept.h", '#include "locks/mutex/mcs.h"', "src/locks/ may not include src/locks/mutex"),
+    ("structures/src/rlu/section.h", '#include "registry/config.h"', "structures/src/rlu may not include src/registry"),
+    ("structures/src/rlu/section.h", '#include "posix/condvar.h"', "structures/src/rlu may not include src/posix"),
+    (
+        "structures/include/lockswap/bonsai.hpp",
+        '#include "reclaim/epoch.h"',
+        "structures/include/lockswap may not include src/reclaim",
+    ),
 ]
+
+# Of the locks and all that belongs to them: what includes a structure, and how it may be spelt.
+PRODUCT = ("src/locks/rw/ba.h", "interpose/rwlock.cpp", "profile/start.cpp", "audit/start.cpp", "fuzz/start.cpp")
+PRODUCT += ("apps/rwbench.cpp", "harness/native/meter.c", "tests/unit/rows_test.cpp", "include/lockswap/range_lock.h")
+SPELT = ("rlu/section.h", "structures/src/rlu/section.h", "lockswap/rlu.h")
 
 MACHINE = [
     ("#include <atomic>", "atomics"),
@@ -54,8 +66,32 @@ def test_wrong_include(checkout, path, line, message):
     assert f"{path}:2: {message}" in result.stdout
 
 
+@pytest.mark.parametrize("name", SPELT)
+@pytest.mark.parametrize("path", PRODUCT)
+def test_nothing_of_the_locks_includes_a_structure(checkout, path, name):
+    checkout.write("structures/src/rlu/section.h", "int x;\n")
+    checkout.write("structures/include/lockswap/rlu.h", "int y;\n")
+    assert checkout.check("check_layers.py").returncode == 0
+    checkout.write(path, f'#include "{name}"\n')
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 1
+    assert f"{path}:1: " in result.stdout
+    assert " may not include structures/" in result.stdout
+
+
+def test_a_structure_may_use_the_locks_sources(checkout):
+    checkout.write("src/readers/rows.h", "int x;\n")
+    checkout.write("structures/include/lockswap/rlu.h", "int y;\n")
+    checkout.write("structures/src/rlu/section.h", '#include "readers/rows.h"\n')
+    checkout.write("structures/src/library/rlu.cpp", '#include "rlu/section.h"\n#include "lockswap/rlu.h"\n')
+    result = checkout.check("check_layers.py")
+    assert result.returncode == 0, result.stdout
+
+
 @pytest.mark.parametrize(("line", "what"), MACHINE)
-@pytest.mark.parametrize("path", ["src/locks/rw/ba.h", "src/registry/table.cpp", "interpose/rwlock.cpp"])
+@pytest.mark.parametrize(
+    "path", ["src/locks/rw/ba.h", "src/registry/table.cpp", "interpose/rwlock.cpp", "structures/src/rlu/section.h"]
+)
 def test_the_machine_belongs_to_the_platform(checkout, path, line, what):
     checkout.write(path, f"\n\n{line}\n")
     result = checkout.check("check_layers.py")

@@ -19,9 +19,9 @@ NOT_COUNTED = (
     "*.md",
     "*.def",
     "results/*",
-    "tests/explore/mutants.cpp",
-    "tests/explore/*faults.toml",
-    "tests/explore/survivors.toml",
+    "*tests/explore/mutants.cpp",
+    "*tests/explore/*faults.toml",
+    "*tests/explore/survivors.toml",
     "tests/power/faults.toml",
     "scripts/prose_allowed.toml",  # a list of files
     "tests/lint/*lock_names*",

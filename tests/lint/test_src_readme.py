@@ -1,12 +1,14 @@
-"""src/README.md says of each file of src what it is; of range locks, docs/range-locks.md does."""
+"""src/README.md says of each file of src what it is; of range locks, docs/range-locks.md does; of the files of
+structures/src, structures/README.md."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
+STRUCTURES = ROOT / "structures"
 LINE = re.compile(r'^\w+\("[^"]+", \w+, "([^"]+)"', re.MULTILINE)
-NAME = re.compile(r"[\w./-]+\.(?:h|cpp|def|cmake|in)\b")
+NAME = re.compile(r"[\w./-]+\.(?:h|cpp|def|cmake|in|map)\b")
 
 
 def names_in(document: Path) -> set[str]:
@@ -33,6 +35,10 @@ def unnamed(src: Path, readme: set[str], of_ranges: set[str], listed: set[str]) 
 
 def test_each_file_has_its_words() -> None:
     assert unnamed(SRC, names_in(SRC / "README.md"), names_in(ROOT / "docs/range-locks.md"), listed_headers()) == []
+
+
+def test_each_structure_has_its_words() -> None:
+    assert unnamed(STRUCTURES / "src", names_in(STRUCTURES / "README.md"), set(), set()) == []
 
 
 def test_a_file_without_words_is_found(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import costs
-from entries import ROOT, Entry
+from entries import ROOT, TESTS, Entry
 from graph import Graph, classes_of
 from imports import Modules, is_cpp
 from state import git
@@ -93,7 +93,9 @@ def outputs_of(entry: Entry, graph: Graph, modules: Modules) -> list[str]:
             targets.append(target)
         elif Path(word).is_dir() and Path(word).resolve().is_relative_to(graph.build):
             targets += graph.targets_in(word)
-    if entry.own_name.startswith("explore-"):
+    if entry.own_name.startswith("explore-structures/"):
+        targets.append("bin/lockswap-explore-structures")
+    elif entry.own_name.startswith("explore-"):
         targets.append("bin/lockswap-explore")
     return targets
 
@@ -105,6 +107,10 @@ def scripts_of(entry: Entry, root: Path) -> list[str]:
     return [word.relative_to(root).as_posix() for word in words if word.is_relative_to(root)]
 
 
+def is_below(folder: str, others: set[str]) -> bool:
+    return any(folder == other or folder.startswith(other + "/") for other in others)
+
+
 def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Modules, root: Path = ROOT) -> Reached:
     names, found, known = set(changed), Reached(), lock_names(root)
     absolute = {os.path.normpath(root / name) for name in changed}
@@ -113,7 +119,7 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
     folders = {
         Path(name).parent.as_posix()
         for name in changed
-        if name.startswith("tests/") and Path(name).name == "CMakeLists.txt"
+        if name.startswith((*TESTS, "structures/")) and Path(name).name == "CMakeLists.txt"
     }
     changed_parts = graph.changed_parts(absolute) if cpp else {}
     # What nearly all is run with is compiled in any case. What nobody has compiled yet must be, too.
@@ -129,7 +135,7 @@ def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Mod
             targets = [name for name in targets if not (graph.build / name).exists()]  # it takes what is there
         found.targets[entry.name] = targets
         found.units[entry.name] = {unit for unit in graph.objects_of(targets) - library if unit in dirty}
-        if everything or f"tests/{entry.folder}" in folders or any(modules.reaches(s, names) for s in scripts):
+        if everything or is_below(entry.folder, folders) or any(modules.reaches(s, names) for s in scripts):
             found.first.append(entry)
             continue
         if not parts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TESTS = ("tests", "structures/tests")
 # What `./run.sh test --full` runs besides: functions of scripts/test.sh, in their order there.
 PARTS = ("lint", "glibc", "aarch64, emulated", "harness, alone")
 MARKED = re.compile(r"pytest\.mark\.(full|alone)\b")
@@ -20,7 +21,7 @@ class Entry:
     name: str  # ctest:stress/ba/park, pytest:tests/harness/test_run.py, part:lint
     tier: str  # test: `./run.sh test` runs it; full: only --full does
     words: tuple[str, ...] = ()  # of its command, and the values of its environment
-    folder: str = ""  # below tests/
+    folder: str = ""  # of its tests, as tests/unit
     number: int = 0  # ctest's
     by_output: bool = False  # ctest judges it by its output
 
@@ -55,7 +56,7 @@ def of_ctest(listed: dict, build: Path) -> list[Entry]:
         # The measuring program and the test's name come before the command.
         if words and Path(words[0]).name == "measured":
             words = words[2:]
-        folder = properties.get("WORKING_DIRECTORY", "").removeprefix(f"{build}/tests").strip("/")
+        folder = properties.get("WORKING_DIRECTORY", "").removeprefix(f"{build}").strip("/")
         entries.append(
             Entry(
                 f"ctest:{test['name']}",
@@ -71,14 +72,14 @@ def of_ctest(listed: dict, build: Path) -> list[Entry]:
 
 def pytest_files(root: Path = ROOT) -> list[Entry]:
     entries = []
-    for file in sorted((root / "tests").rglob("test_*.py")):
+    for file in sorted(file for tests in TESTS for file in (root / tests).rglob("test_*.py")):
         # A file has tests of both tiers, unless its mark at the top puts all in one; those that run alone are a part.
         marks = set(MARKED.findall(" ".join(AT_THE_TOP.findall(file.read_text(encoding="utf-8")))))
         if "alone" in marks:
             continue
         tier = "full" if "full" in marks else "test"
         name = file.relative_to(root).as_posix()
-        entries.append(Entry(f"pytest:{name}", tier, folder=file.parent.relative_to(root / "tests").as_posix()))
+        entries.append(Entry(f"pytest:{name}", tier, folder=file.parent.relative_to(root).as_posix()))
     return entries
 
 

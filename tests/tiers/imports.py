@@ -8,13 +8,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-from entries import ROOT
+from entries import ROOT, TESTS
 
 PACKAGES = {"lockswap": "harness"}
 # What runs the command runs all of its package.
 COMMAND, MAIN = '"-m", "lockswap"', "harness/lockswap/__main__.py"
-TOPS = ("tests", "harness", "scripts", "tools", "packaging")
-FOLDERS = ("tests/life", "tests/harness", "tests/explore", "tests/tiers", "tests", "tools", "scripts")
+TOPS = ("tests", "harness", "scripts", "tools", "packaging", "structures")
+FOLDERS = ("tests/life", "tests/harness", "tests/explore", "tests/apps", "tests/tiers", "tests", "tools", "scripts")
 
 
 def named_modules(text: str) -> set[str]:
@@ -103,7 +103,7 @@ class Modules:
             return True
         # A script in another language, or data, that nobody names: those in its folder.
         return any(
-            Path(name).parent == Path(file).parent and name.startswith("tests/") for name in data if not is_cpp(name)
+            Path(name).parent == Path(file).parent and name.startswith(TESTS) for name in data if not is_cpp(name)
         )
 
 

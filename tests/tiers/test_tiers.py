@@ -41,7 +41,7 @@ def test_the_tests_of_ctest_are_what_is_behind_their_measuring():
     tests = [{"name": "x/slow", "command": command, "properties": [folder, label]}]
     listed = {"tests": [*tests, {"name": "x/quick", "properties": preloaded}]}
     slow, quick = entries.of_ctest(listed, Path("/b"))
-    assert (slow.tier, slow.words, slow.folder, slow.number) == ("full", ("/b/tests/x/slow", "--all"), "x", 1)
+    assert (slow.tier, slow.words, slow.folder, slow.number) == ("full", ("/b/tests/x/slow", "--all"), "tests/x", 1)
     assert (quick.tier, quick.words, quick.number) == ("test", ("/b/l.so",), 2)
 
 
@@ -209,14 +209,14 @@ def tree(tmp_path: Path) -> Path:
 def reached(tree: Path, *files: str) -> changed.Reached:
     library = str(tree / "build/liblockswap.so")
     some = [
-        entries.Entry("ctest:stress/ba/park", "test", (library,), "stress"),
-        entries.Entry("ctest:stress/ba/park/full", "full", (library,), "stress"),
-        entries.Entry("ctest:stress/pf-t/park", "test", ("/usr/bin/env", f"LD_PRELOAD={library}"), "stress"),
-        entries.Entry("ctest:life/loader", "test", (library,), "life"),
-        entries.Entry("ctest:x/own", "test", (str(tree / "build/own"),), "x"),
-        entries.Entry("ctest:x/script", "test", ("python3", str(tree / "tests/x/script.py")), "x"),
-        entries.Entry("pytest:tests/x/test_own.py", "test", folder="x"),
-        entries.Entry("pytest:tests/x/test_other.py", "test", folder="x"),
+        entries.Entry("ctest:stress/ba/park", "test", (library,), "tests/stress"),
+        entries.Entry("ctest:stress/ba/park/full", "full", (library,), "tests/stress"),
+        entries.Entry("ctest:stress/pf-t/park", "test", ("/usr/bin/env", f"LD_PRELOAD={library}"), "tests/stress"),
+        entries.Entry("ctest:life/loader", "test", (library,), "tests/life"),
+        entries.Entry("ctest:x/own", "test", (str(tree / "build/own"),), "tests/x"),
+        entries.Entry("ctest:x/script", "test", ("python3", str(tree / "tests/x/script.py")), "tests/x"),
+        entries.Entry("pytest:tests/x/test_own.py", "test", folder="tests/x"),
+        entries.Entry("pytest:tests/x/test_other.py", "test", folder="tests/x"),
         entries.Entry("part:lint", "full"),
     ]
     return changed.reached(some, list(files), FakeGraph(tree / "build"), imports.Modules(tree), tree)

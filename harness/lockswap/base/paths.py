@@ -1,7 +1,8 @@
 """Where things are.
 
-In a checkout the harness lives in <root>/harness and uses <root>/build and <root>/apps. An installation has the same
-folders in LIBDIR/lockswap, without `build` between, and the preload libraries one level above.
+In a checkout the harness lives in <root>/harness and uses <root>/build, <root>/apps and <root>/structures. An
+installation has the same folders in LIBDIR/lockswap, without `build` between, and the preload libraries one level
+above.
 """
 
 import os
@@ -46,6 +47,11 @@ class Paths:
     @property
     def recipes(self) -> Path:
         return self.root / "apps" / "recipes"
+
+    @property
+    def structure_recipes(self) -> Path:
+        """Those of workloads that are about no lock, but about the structures beside them."""
+        return self.root / "structures" / "apps" / "recipes"
 
     @property
     def policies(self) -> Path:

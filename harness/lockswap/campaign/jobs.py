@@ -75,7 +75,8 @@ def plan_jobs(paths: Paths, request: Request, choices: Choices) -> tuple[list[Jo
     if of_user:
         jobs, hints = of_user
         return [one for job in jobs for one in choices.given_to(job)], hints
-    chosen = reader.choose(reader.load_all(paths.recipes), request.workloads, request.quick, choices.kinds)
+    recipes = reader.load_all(paths.recipes, paths.structure_recipes)
+    chosen = reader.choose(recipes, request.workloads, request.quick, choices.kinds)
     if not chosen:
         raise UserError("no workload of a campaign takes such locks: name one with -w, or give a command after '--'")
     return [job for recipe in chosen for job in choices.given_to(_job(recipe, request))], []

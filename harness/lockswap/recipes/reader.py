@@ -28,11 +28,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _FACTOR = re.compile(r"\{(\w+)\}|([0-9]+(?:\.[0-9]+)?)")
 
 
-def load_all(folder: Path) -> dict[str, Recipe]:
-    """All workloads by name, quick ones first; variants stay in their recipe's order."""
-    recipes = [recipe for path in sorted(folder.glob("*.toml")) for recipe in expanded(load(path))]
-    recipes.sort(key=lambda recipe: (recipe.by_name, not recipe.quick, recipe.family or recipe.name))
+def load_all(folder: Path, of_structures: Path | None = None) -> dict[str, Recipe]:
+    """All workloads by name: those of `folder`, quick ones first, and then those of structures; variants stay in their
+    recipe's order."""
+    recipes = _in(folder)
+    if of_structures is not None:
+        recipes += [replace(recipe, of_structures=True) for recipe in _in(of_structures)]
+    recipes.sort(key=lambda r: (r.of_structures, r.by_name, not r.quick, r.family or r.name))
     return {recipe.name: recipe for recipe in recipes}
+
+
+def _in(folder: Path) -> list[Recipe]:
+    return [recipe for path in sorted(folder.glob("*.toml")) for recipe in expanded(load(path))]
 
 
 def expanded(recipe: Recipe) -> list[Recipe]:

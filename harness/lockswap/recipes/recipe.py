@@ -104,6 +104,7 @@ class Recipe:
     quick_params: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
     family: str = ""  # of a variant: the recipe that it comes from
+    of_structures: bool = False  # it is about a structure that stands beside the locks
     tags: tuple[str, ...] = ()
     timeout: float | None = None
     exit_status: int = 0
@@ -113,7 +114,7 @@ class Recipe:
     @property
     def by_name(self) -> bool:
         """Not part of a campaign that names no workloads."""
-        return "long" in self.tags or "extra" in self.tags
+        return self.of_structures or "long" in self.tags or "extra" in self.tags
 
     @property
     def quick(self) -> bool:

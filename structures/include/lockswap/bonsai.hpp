@@ -1,0 +1,251 @@
+// The Bonsai tree: an ordered map that any number of threads look into without a lock, while one at
+// a time changes it. C++20; needs no library.
+//
+//   lockswap::quiescence<> domain;                                   // one for the program
+//   lockswap::bonsai_map<std::uint64_t, region*> regions(domain);
+//   thread_local lockswap::quiescence<>::reader me(domain);          // one in each thread
+//
+//   { std::lock_guard lock(mutex); regions.insert(start, r); }       // writers exclude each other
+//   if (auto found = regions.find(me, start)) use(found->value);     // readers take no lock
+//   { const auto now = regions.snapshot_for(me);
+//     for (const auto& [key, value] : now) ... }                     // one state, in order
+//
+// Paper: A. Clements, F. Kaashoek, N. Zeldovich, "Scalable Address Spaces Using RCU Balanced
+//   Trees", ASPLOS 2012, section 3.
+// Idea: an update builds new nodes from the place of change up to the root (copies::path), and one
+//   store of the root shows them. copies::rotations is the paper's optimisation: a node whose
+//   subtree keeps its shape takes the new child in place, and only a rotation makes new nodes.
+// Balance: weights of subtrees, empty ones too, differ by a factor of 3 at most;
+//   structures/docs/bonsai.md has the proof, and each deviation from the paper.
+// Invariants: a node that readers can see changes in its child pointers alone, and not at all with
+//   copies::path or after it was taken out. One store of each update changes what is in the tree.
+// Order: that store is a release, and a reader's load of the same pointer an acquire.
+// Readers: find is linearizable in both forms. floor, ceiling and snapshots are, and exist, with
+//   copies::path alone: in place, a reader may see halves of two states.
+// Space: nodes that were taken out wait for a grace period of the domain. While a reader sleeps in
+//   its section they become more; with set_garbage_limit an update waits for readers instead.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+
+#include "lockswap/bonsai/memory.hpp"
+#include "lockswap/bonsai/node.hpp"
+#include "lockswap/bonsai/update.hpp"
+#include "lockswap/quiescence.hpp"
+
+namespace lockswap {
+
+// `section`: while one of a thread lives, what the thread meets is not freed. `period`: what was
+// taken out before close(). is_over never waits; wait does, and may not be called in a section.
+template <class D>
+concept rcu_domain = requires(D& d, typename D::reader& r, typename D::period& p) {
+  typename D::section;
+  requires std::constructible_from<typename D::section, typename D::reader&>;
+  { d.close() } -> std::same_as<typename D::period>;
+  { d.is_over(p) } -> std::same_as<bool>;
+  d.wait(p);
+};
+
+enum class copies : std::uint8_t { path, rotations };
+
+// Key and Value are copied, and never destroyed.
+template <class Key, class Value, rcu_domain Domain = quiescence<>, copies kCopies = copies::path,
+          class Less = std::less<Key>, class P = real_machine>
+class bonsai_map {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>);
+  static constexpr bool kInPlace = kCopies == copies::rotations;
+  using node = bonsai::node<Key, Value, Less, P, kInPlace>;
+  using memory = bonsai::memory<node, Domain, P>;
+  using update = bonsai::update<node, memory, kInPlace>;
+
+ public:
+  struct entry {
+    Key key;
+    Value value;
+  };
+  static constexpr copies kind = kCopies;
+  // Heights are below 2.41 * log2(size + 1).
+  static constexpr int most_levels = 160;
+  static constexpr int height_bound(std::uint64_t size) noexcept {
+    return 5 * static_cast<int>(std::bit_width(size + 1)) / 2;
+  }
+
+  explicit bonsai_map(Domain& of) noexcept : memory_(of) {}
+  // No thread uses it any more.
+  ~bonsai_map() { destroy(root()); }
+  bonsai_map(const bonsai_map&) = delete;
+  bonsai_map& operator=(const bonsai_map&) = delete;
+
+  // --- readers: any thread, at any time. They take no lock and never wait.
+  std::optional<entry> find(typename Domain::reader& r, const Key& key) const {
+    const typename Domain::section inside(r);
+    return entry_of(node::find(root(), key));
+  }
+
+  // What the tree was at one moment. As long as it lives nothing that it shows is freed, so it
+  // should not live long.
+  class view {
+   public:
+    std::optional<entry> find(const Key& key) const { return entry_of(node::find(root_, key)); }
+    // The greatest that is not above the key; the least that is not below it.
+    std::optional<entry> floor(const Key& key) const {
+      return entry_of(node::nearest(root_, key, 0));
+    }
+    std::optional<entry> ceiling(const Key& key) const {
+      return entry_of(node::nearest(root_, key, 1));
+    }
+
+    class iterator {
+     public:
+      using value_type = entry;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() noexcept = default;
+      entry operator*() const { return *entry_of(path_[depth_ - 1]); }
+      iterator& operator++() {
+        const node* n = path_[--depth_];
+        descend(n->next(1));
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      bool operator==(std::default_sentinel_t) const noexcept { return depth_ == 0; }
+
+     private:
+      friend class view;
+      void descend(const node* n) {
+        for (; n != nullptr; n = n->next(0))
+          path_[depth_++] = n;
+      }
+      std::array<const node*, most_levels> path_;  // those that follow, the next one last
+      int depth_ = 0;
+    };
+    iterator begin() const {
+      iterator i;
+      i.descend(root_);
+      return i;
+    }
+    // From the least that is not below the key.
+    iterator from(const Key& key) const {
+      iterator i;
+      for (const node* n = root_; n != nullptr;) {
+        const bool below = Less{}(n->key.get(), key);
+        if (!below) i.path_[i.depth_++] = n;
+        n = n->next(below ? 1 : 0);
+      }
+      return i;
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+   private:
+    friend class bonsai_map;
+    explicit view(const node* root) noexcept : root_(root) {}
+    const node* root_;
+  };
+
+  // In a section of its own.
+  class snapshot : Domain::section, public view {
+    using section = typename Domain::section;
+
+   private:
+    friend class bonsai_map;
+    snapshot(typename Domain::reader& r, const bonsai_map& map) : section(r), view(map.root()) {}
+  };
+  snapshot snapshot_for(typename Domain::reader& r) const requires(!kInPlace) {
+    return snapshot(r, *this);
+  }
+  std::optional<entry> floor(typename Domain::reader& r, const Key& key) const requires(!kInPlace) {
+    return snapshot_for(r).floor(key);
+  }
+  std::optional<entry> ceiling(typename Domain::reader& r, const Key& key) const
+      requires(!kInPlace) {
+    return snapshot_for(r).ceiling(key);
+  }
+
+  // --- writers: under a lock of the program, not in a section. If memory is refused they throw
+  // std::bad_alloc, and nothing has changed.
+  // False: the key is there, and stays as it is.
+  bool insert(const Key& key, const Value& value) {
+    if (node::find(root(), key) != nullptr) return false;
+    begin_update();
+    show_root(update(memory_).inserted(root(), key, value, Less{}));
+    return true;
+  }
+  // False: it is new.
+  bool insert_or_assign(const Key& key, const Value& value) {
+    if (insert(key, value)) return false;
+    begin_update();
+    show_root(update(memory_).assigned(root(), key, value, Less{}));
+    return true;
+  }
+  // False: it is not there.
+  bool erase(const Key& key) {
+    if (node::find(root(), key) == nullptr) return false;
+    begin_update();
+    show_root(update(memory_).erased(root(), key, Less{}));
+    return true;
+  }
+  std::uint64_t size() const noexcept { return bonsai::size_of(root()); }
+  // For the writer itself, with either form; until its next update.
+  view exclusive() const noexcept { return view(root()); }
+
+  // Gives back what no reader can look at any more; never waits.
+  void reclaim() { memory_.reclaim(); }
+  // Waits for the readers that are in a section now. No garbage is left then.
+  void synchronize() { memory_.synchronize(); }
+  // An update that leaves more nodes than that waiting waits for readers. 0: none does.
+  void set_garbage_limit(std::uint64_t nodes) noexcept { memory_.set_limit(nodes); }
+  // So many nodes wait for a grace period together; at least 1.
+  void set_batch(std::uint64_t nodes) noexcept { memory_.set_batch(nodes); }
+  bonsai_counts counts() const noexcept { return memory_.counts(); }
+  static constexpr std::size_t node_bytes() noexcept { return sizeof(node); }
+
+  // Whether each subtree is in order, in balance and as large as it says; and the tree's height.
+  bool is_whole(int& height) const {
+    const node* last = nullptr;
+    return bonsai::is_whole(static_cast<const node*>(root()), last, height, Less{}) &&
+           height <= height_bound(size());
+  }
+
+ private:
+  node* root() const noexcept {
+    // acquire: pairs with show_root; the new nodes.
+    return node::at(root_.load(std::memory_order_acquire));
+  }
+  static std::optional<entry> entry_of(const node* n) {
+    if (n == nullptr) return std::nullopt;
+    return entry{n->key.get(), n->value.get()};
+  }
+
+  // An update makes at most three nodes on each level, and one.
+  void begin_update() {
+    memory_.begin_update(3 * static_cast<std::uint64_t>(height_bound(size()) + 2));
+  }
+  void show_root(node* changed) {
+    if (changed != root()) {
+      // release: the new nodes; pairs with root.
+      root_.store(changed == nullptr ? 0 : changed->address(), std::memory_order_release);
+    }
+    memory_.end_update();
+  }
+  static void destroy(node* n) {
+    if (n == nullptr) return;
+    destroy(n->next(0));
+    destroy(n->next(1));
+    memory::destroy(n);
+  }
+
+  memory memory_;
+  // An address. In a line of its own: a lookup needs no other one of the map.
+  alignas(64) typename P::template atomic<std::uint64_t> root_{};
+};
+
+}  // namespace lockswap

@@ -1,0 +1,350 @@
+// Deferred updates for structures that are written more often than read. C++20; needs no library.
+//
+//   struct mapping { lockswap::ldu_hook hook; ... };
+//   struct mappings {                              // the structure behind it, for one thread
+//     using object = mapping;
+//     static lockswap::ldu_hook& hook(mapping& m) { return m.hook; }
+//     void insert(mapping& m);
+//     void remove(mapping& m);
+//     void free(mapping& m) { delete &m; }         // if objects are retired
+//   };
+//   lockswap::ldu_logs logs;                       // one for the program
+//   lockswap::ldu<mappings> of_file(logs);         // any number of structures
+//   thread_local lockswap::ldu_logs::thread me(logs);
+//
+//   of_file.insert(me, m);                         // takes no lock
+//   of_file.remove(me, m);
+//   of_file.read([](const mappings& all) { ... }); // sees every update that was finished before
+//
+// Paper: "A Lightweight Log-based Deferred Concurrent Updates for Linux Kernel Scalability" (LDU).
+// Idea: an update is marked on its object and logged, which is the logical update. One that undoes
+//   what is still marked just takes the mark away. A reader first takes the lock as a writer and
+//   does what the logs say, the physical update; then it reads as readers do.
+//   Given a thread, an update goes to that thread's log (PLDU); without one, to the structure's own
+//   log (GLDU).
+// State: each structure has a bit for each thread: its log may hold something (an announcement).
+// Order: a reader sees what was finished before it began. A Dekker pair, all of it seq_cst:
+//     an update   1. adds to an empty log      2. looks whether its thread is announced, or does it
+//     a reader    1. takes the announcements   2. looks whether those threads' logs are empty
+//   One of the two sees the other. A log that is not empty was announced before, and the reader
+//   that takes that announcement has yet to take the log.
+// The lock first, then the logs: a reader that finds nothing announced waits, by the lock, for the
+//   one that took the logs before it. (In the paper's figures 4 and 5 a log is taken before the
+//   lock, and such a reader misses what is on its way.)
+// Fairness: that of the lock. An update waits for it only where its log has twice `limit` objects.
+// Space: a structure's own log and that of each thread hold twice `limit` objects at most.
+// Contract: an object belongs to one structure. Its updates come one after the other, by turns, as
+//   with the structure itself. Between remove and insert it is changed or freed only after apply().
+//   No updates and reads of a structure within a read of it; insert, remove and free of the
+//   structure behind it make and end no structures and no threads' places.
+//   An exception of theirs ends the program (updates would be lost).
+// Deviations from the paper, and what LDU is not good for: structures/docs/ldu.md.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <shared_mutex>
+#include <utility>
+
+#include "lockswap/ldu/chain.hpp"
+#include "lockswap/ldu/hook.hpp"
+#include "lockswap/ldu/logs.hpp"
+
+namespace lockswap {
+
+template <class S, class P>
+concept ldu_structure = requires(S& s, typename S::object& o) {
+  { S::hook(o) } -> std::same_as<basic_ldu_hook<P>&>;
+  s.insert(o);
+  s.remove(o);
+};
+
+// `Lock` has lock, try_lock and unlock. If it has lock_shared and unlock_shared, readers use these.
+template <class Structure, class Lock = std::shared_mutex, class P = ldu_machine>
+class ldu final : ldu_parts::owner<P> {
+  static_assert(ldu_structure<Structure, P>);
+  using word = typename P::template atomic<std::uint64_t>;
+  using slot = ldu_parts::slot<P>;
+  using chain = ldu_parts::chain<Structure, P>;
+  using marked = ldu_parts::marked;
+  static constexpr bool kShares = requires(Lock & l) {
+    l.lock_shared();
+    l.unlock_shared();
+  };
+
+ public:
+  using object = typename Structure::object;
+  using logs = basic_ldu_logs<P>;
+  using thread = typename logs::thread;
+  static constexpr std::uint32_t default_limit = 64;
+
+  template <class... Args>
+  explicit ldu(logs& of, Args&&... structure)
+      : logs_(of), number_(of.next_number()), structure_(std::forward<Args>(structure)...) {
+    logs_.begin(*this);
+  }
+  // Nobody uses it any more. What pends is done first.
+  ~ldu() {
+    logs_.guard();  // no thread is at one of its logs
+    apply_all();
+    logs_.members_.drop(*this);
+    logs_.unguard();
+  }
+  ldu(const ldu&) = delete;
+  ldu& operator=(const ldu&) = delete;
+
+  // --- updates: any thread, at any time but in a read of this structure. They take no lock, but
+  // where the log has grown to the limit. The cost: an exchange, two more if it is logged.
+  void insert(thread& me, object& o) { update(&me, o, ldu_parts::kInsert, 0); }
+  void remove(thread& me, object& o) { update(&me, o, ldu_parts::kRemove, 0); }
+  // Removes it, and frees it as soon as nobody looks at it.
+  void retire(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(&me, o, ldu_parts::kRemove, ldu_parts::kDead);
+  }
+  // The same of an object that was removed, or never inserted.
+  void free(thread& me, object& o) requires ldu_parts::frees<Structure> {
+    update(&me, o, 0, ldu_parts::kDead);
+  }
+
+  // By the structure's own log, for threads without a place.
+  void insert(object& o) { update(nullptr, o, ldu_parts::kInsert, 0); }
+  void remove(object& o) { update(nullptr, o, ldu_parts::kRemove, 0); }
+  void retire(object& o) requires ldu_parts::frees<Structure> {
+    update(nullptr, o, ldu_parts::kRemove, ldu_parts::kDead);
+  }
+  void free(object& o) requires ldu_parts::frees<Structure> {
+    update(nullptr, o, 0, ldu_parts::kDead);
+  }
+
+  // --- readers. For each object: updates that were finished before are seen; of those that run at
+  // the same time some may be seen and others not.
+  template <class F>
+  decltype(auto) read(F&& look) {
+    if (may_pend()) {
+      const exclusive_hold hold(*this);
+      if constexpr (!kShares) return look(std::as_const(structure_));
+    }
+    const shared_hold hold(*this);
+    return look(std::as_const(structure_));
+  }
+  // With the lock as a writer, when everything has been applied.
+  template <class F>
+  decltype(auto) exclusive(F&& change) {
+    const exclusive_hold hold(*this);
+    return change(structure_);
+  }
+  // Afterwards objects that were removed before are in no log and not in the structure.
+  void apply() { const exclusive_hold hold(*this); }
+  // What was done with objects since they were logged: of all logs, up to the last time that each
+  // was applied. By any thread, with the lock as a writer.
+  ldu_counts counts() {
+    const exclusive_hold hold(*this);
+    return counts_.get();
+  }
+
+  // A log that has so many objects is applied at the next update, if the lock is free; with twice
+  // as many the update waits for the lock. At least 1. Before the structure is used.
+  void set_limit(std::uint32_t objects) noexcept { limit_ = objects; }
+
+ private:
+  class exclusive_hold {
+   public:
+    explicit exclusive_hold(ldu& of) : of_(of) {
+      of_.lock_.lock();
+      of_.apply_all();
+    }
+    ~exclusive_hold() { of_.lock_.unlock(); }
+    exclusive_hold(const exclusive_hold&) = delete;
+    exclusive_hold& operator=(const exclusive_hold&) = delete;
+
+   private:
+    ldu& of_;
+  };
+  class shared_hold {
+   public:
+    explicit shared_hold(ldu& of) : of_(of) {
+      if constexpr (kShares) {
+        of_.lock_.lock_shared();
+      } else {
+        of_.lock_.lock();
+      }
+    }
+    ~shared_hold() {
+      if constexpr (kShares) {
+        of_.lock_.unlock_shared();
+      } else {
+        of_.lock_.unlock();
+      }
+    }
+    shared_hold(const shared_hold&) = delete;
+    shared_hold& operator=(const shared_hold&) = delete;
+
+   private:
+    ldu& of_;
+  };
+
+  // --- logical updates
+  // The way into a log, for an object that stands in none.
+  class entry {
+   public:
+    entry(ldu& to, thread* me) noexcept : to_(to), me_(me) {}
+    // The log is found first: that may apply another structure's, which makes updates, too.
+    void begin() {
+      slot_ = me_ != nullptr && me_->has_logs() ? to_.slot_of(*me_) : nullptr;
+      if (slot_ != nullptr) {
+        to_.logs_.pass_gate(*me_->row_);
+      } else {
+        length_ = to_.pass_to_own();
+      }
+    }
+    void add(object& o) {
+      if (slot_ != nullptr) {
+        to_.add_to_slot(*me_, *slot_, o);
+      } else {
+        to_.add_to_own(o, length_);
+      }
+    }
+
+   private:
+    ldu& to_;
+    thread* const me_;
+    slot* slot_ = nullptr;
+    std::uint64_t length_ = 0;
+  };
+
+  void update(thread* me, object& o, std::uint64_t what, std::uint64_t last) {
+    entry to_log(*this, me);
+    const marked m = Structure::hook(o).mark(what, last, [&to_log] { to_log.begin(); });
+    if (me != nullptr && me->has_logs()) count(*me, m);
+    if (m == marked::log_it) to_log.add(o);
+  }
+  static void count(thread& me, marked m) noexcept {
+    ldu_counts c = me.row_->counts.get();
+    ++c.updates;
+    c.absorbed += m == marked::absorbed ? 1 : 0;
+    c.logged += m == marked::log_it ? 1 : 0;
+    me.row_->counts.set(c);
+  }
+
+  // This thread's slot. Null: it has another structure's log, which can't be applied now.
+  slot* slot_of(thread& me) {
+    slot& s = logs::slot_in(*me.row_, number_);
+    if (s.is_of(*this)) return &s;
+    // What applying it did may have put a third structure's log there.
+    const bool is_free = logs_.empty(s) && s.updates.is_empty_to_owner();
+    return is_free && s.give_to(*this) ? &s : nullptr;
+  }
+  void add_to_slot(thread& me, slot& s, object& o) {
+    const bool first = chain::add(s.updates, o);
+    if (first) announce(me.index_);
+    s.length.set(first ? 1 : s.length.get() + 1);
+    logs::leave_gate(*me.row_);
+    if (s.length.get() < limit_) return;
+    if (!try_apply(s) && s.length.get() >= 2 * limit_) {
+      lock_.lock();
+      apply(s.updates.take());
+      lock_.unlock();
+    }
+  }
+  void announce(std::size_t index) noexcept {
+    word& w = announced_[index / 64];
+    const std::uint64_t bit = std::uint64_t{1} << index % 64;
+    // seq_cst: the update's second step. release: what the log has; pairs with apply_all.
+    if ((w.load(std::memory_order_seq_cst) & bit) == 0) w.fetch_or(bit, std::memory_order_release);
+  }
+  // Counts an object before it can be taken; how many there are with it.
+  std::uint64_t pass_to_own() noexcept {
+    std::uint64_t length = 0;
+    // seq_cst: forks.hpp.
+    logs_.gate_.pass([&] { length = own_length_.fetch_add(1, std::memory_order_seq_cst) + 1; },
+                     [this] { withdraw(); });
+    return length;
+  }
+  // Relaxed: only the sum matters.
+  void withdraw() noexcept { own_length_.fetch_add(kMinusOne, std::memory_order_relaxed); }
+  void add_to_own(object& o, std::uint64_t length) {
+    chain::add(own_, o);
+    if (length < limit_) return;
+    if (!lock_.try_lock()) {
+      if (length < 2 * std::uint64_t{limit_}) return;
+      lock_.lock();
+    }
+    apply_own();
+    lock_.unlock();
+  }
+
+  // --- physical updates, under the lock
+  bool try_apply(slot& s) override {
+    if (!lock_.try_lock()) return false;
+    // Its thread is here, and no reader: nobody else takes from it.
+    apply(s.updates.take());
+    lock_.unlock();
+    return true;
+  }
+  void apply_all() {
+    for (std::size_t w = 0; w < announced_.size(); ++w) {
+      // Relaxed: as in may_pend.
+      if (announced_[w].load(std::memory_order_relaxed) == 0) continue;
+      // seq_cst: a reader's first step.
+      std::uint64_t threads = announced_[w].exchange(0, std::memory_order_seq_cst);
+      for (; threads != 0; threads &= threads - 1) {
+        const std::size_t index = w * 64 + static_cast<std::size_t>(std::countr_zero(threads));
+        apply(logs::slot_in(*logs_.row_at(index), number_).take(*this));
+      }
+    }
+    apply_own();
+  }
+  void apply_own() {
+    const std::uint64_t length = apply(own_.take());
+    if (length != 0) own_length_.fetch_add(~length + 1, std::memory_order_relaxed);
+  }
+  std::uint64_t apply(std::uint64_t head) noexcept {
+    if (head == 0) return 0;
+    ldu_counts counts = counts_.get();
+    const std::uint64_t length = chain::apply(structure_, head, counts);
+    counts_.set(counts);
+    return length;
+  }
+  bool may_pend() const noexcept {
+    // Relaxed: what was announced before this read began can't be overlooked. If it was taken
+    // since, the lock makes this reader wait for the one that took it.
+    for (const word& w : announced_) {
+      if (w.load(std::memory_order_relaxed) != 0) return true;
+    }
+    return !own_.is_empty();
+  }
+
+  // --- forks
+  bool try_hold() override { return lock_.try_lock(); }
+  void hold() override { lock_.lock(); }
+  void let_go() override { lock_.unlock(); }
+  bool is_whole() override {
+    const std::uint64_t added = chain::length(own_.head());
+    // seq_cst: the fork's second step. After the log, which grows only: nobody else takes from it.
+    return own_length_.load(std::memory_order_seq_cst) == added;
+  }
+  void renew() override {
+    // Relaxed: one thread. Others may have been turning back at the gate.
+    own_length_.store(chain::length(own_.head()), std::memory_order_relaxed);
+    new (&lock_) Lock{};
+  }
+
+  static constexpr std::uint64_t kMinusOne = ~std::uint64_t{0};
+
+  logs& logs_;
+  const std::uint64_t number_;
+  std::uint32_t limit_ = default_limit;
+  std::array<word, (P::kThreads + 63) / 64> announced_{};
+  ldu_parts::log<P> own_{};
+  word own_length_{};                              // with those that are on their way
+  typename P::template plain<ldu_counts> counts_;  // under the lock
+  Lock lock_{};
+  Structure structure_;
+};
+
+}  // namespace lockswap

@@ -1,0 +1,125 @@
+/* Read-Log-Update: sections that are entered and left without a call.
+ *
+ *   lockswap_rlu_enter();                      lockswap_rlu_reader_lock()
+ *   ... lockswap_rlu_leave();                  lockswap_rlu_reader_unlock()
+ *
+ * They do what the functions do, and mix with them freely. An outermost section that locks nothing
+ * makes no call; all else is the library's: a thread's first section, a nested one, a commit, the
+ * first section in a forked child. rlu.hpp uses them.
+ *
+ * What they share with the library ends in _1: size, offsets and meaning of those members stay as
+ * they are. A library with others has other names for them, and these as well: threads then find
+ * no context here, and so call the functions. So they do if a library that is preloaded is older.
+ *
+ * Order: the pair of rlu/clock_rows.h. A thread of a commit moves the clock on, has all
+ * processors run a fence, and looks at the words. */
+#ifndef LOCKSWAP_RLU_INLINE_H
+#define LOCKSWAP_RLU_INLINE_H
+
+/* Exploration has this text over its own platform (structures/tests/explore/rlu_inline.h). */
+#ifndef LOCKSWAP_RLU_EXPLORED
+#include "lockswap/rlu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a thread, while it has one; private, as all here. Others look at `word`. */
+struct lockswap_rlu_context_1 {
+  uint64_t word; /* 0: in no section; else 1 more than a time not later than `clock` */
+  uint64_t others[7];
+  uint64_t clock; /* that the section goes by */
+  /* How many sections are nested, and in the upper half what is to be done at the end. One word
+   * here: a load waits long for a store of one half. */
+  uint64_t state;
+};
+/* Of the calling thread. `mark` is never the process's mark if there is no context. */
+struct lockswap_rlu_here_1 {
+  struct lockswap_rlu_context_1* context;
+  uint64_t mark;
+};
+__attribute__((
+    visibility("default"))) extern __thread struct lockswap_rlu_here_1 lockswap_rlu_here_1;
+/* The clock and the process's mark, 64 bits each; and 32 that are 0 while the kernel has
+ * membarrier(2). */
+struct lockswap_rlu_process_1 {
+  const void* clock;
+  const void* mark;
+  const void* barrier;
+};
+__attribute__((
+    visibility("default"))) extern const struct lockswap_rlu_process_1 lockswap_rlu_process_1;
+
+#define LOCKSWAP_RLU_HERE (&lockswap_rlu_here_1)
+#define LOCKSWAP_RLU_CONTEXT struct lockswap_rlu_context_1
+#define LOCKSWAP_RLU_STATE(context) ((context)->state)
+#define LOCKSWAP_RLU_SET_STATE(context, value) ((context)->state = (value))
+#define LOCKSWAP_RLU_NOW(order) \
+  __atomic_load_n((const uint64_t*)lockswap_rlu_process_1.clock, __ATOMIC_##order)
+#define LOCKSWAP_RLU_MARK() \
+  __atomic_load_n((const uint64_t*)lockswap_rlu_process_1.mark, __ATOMIC_RELAXED)
+#define LOCKSWAP_RLU_SET_WORD(context, value) \
+  __atomic_store_n(&(context)->word, (value), __ATOMIC_RELEASE)
+/* platform/barrier.h: the word is looked at after the store. A thread that makes it another one has
+ * all threads switched out then. */
+static inline void lockswap_rlu_light_fence(void) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  if (__builtin_expect(
+          __atomic_load_n((const uint32_t*)lockswap_rlu_process_1.barrier, __ATOMIC_RELAXED) != 0,
+          0)) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  }
+}
+#define LOCKSWAP_RLU_LIGHT_FENCE() lockswap_rlu_light_fence()
+#endif
+
+static inline void lockswap_rlu_enter(void) {
+  LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
+  /* The mark first: without a context it is another one. */
+  if (__builtin_expect(
+          LOCKSWAP_RLU_HERE->mark != LOCKSWAP_RLU_MARK() || LOCKSWAP_RLU_STATE(me) != 0, 0)) {
+    lockswap_rlu_reader_lock();
+    return;
+  }
+  LOCKSWAP_RLU_SET_STATE(me, 1);
+  /* relaxed: an older time only makes a commit wait. */
+  const uint64_t before = LOCKSWAP_RLU_NOW(RELAXED);
+  /* release, both: a commit may find this word where it waits for the end of the section before. */
+  LOCKSWAP_RLU_SET_WORD(me, before + 1);
+  LOCKSWAP_RLU_LIGHT_FENCE();
+  /* acquire: pairs with the store that moved the clock. */
+  const uint64_t now = LOCKSWAP_RLU_NOW(ACQUIRE);
+  me->clock = now;
+  if (__builtin_expect(now != before, 0)) LOCKSWAP_RLU_SET_WORD(me, now + 1);
+}
+
+static inline void lockswap_rlu_leave(void) {
+  LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
+  /* Without a context here, the functions are those of another library. */
+  if (__builtin_expect(me == NULL || LOCKSWAP_RLU_STATE(me) != 1, 0)) {
+    (lockswap_rlu_reader_unlock)();
+    return;
+  }
+  LOCKSWAP_RLU_SET_STATE(me, 0);
+  LOCKSWAP_RLU_SET_WORD(me, 0); /* release: the reads of the section; pairs with the wait for it */
+}
+
+static inline unsigned lockswap_rlu_nested(void) {
+  const LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
+  return __builtin_expect(me != NULL, 1) ? (unsigned)LOCKSWAP_RLU_STATE(me) : lockswap_rlu_depth();
+}
+
+#ifndef LOCKSWAP_RLU_EXPLORED
+#undef LOCKSWAP_RLU_HERE
+#undef LOCKSWAP_RLU_CONTEXT
+#undef LOCKSWAP_RLU_STATE
+#undef LOCKSWAP_RLU_SET_STATE
+#undef LOCKSWAP_RLU_NOW
+#undef LOCKSWAP_RLU_MARK
+#undef LOCKSWAP_RLU_SET_WORD
+#undef LOCKSWAP_RLU_LIGHT_FENCE
+#ifdef __cplusplus
+}
+#endif
+#endif
+#endif

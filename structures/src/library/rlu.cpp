@@ -1,0 +1,236 @@
+// The exported functions of rlu.h: arguments are checked here, all else is in rlu/.
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "library/rlu_library.h"
+#include "lockswap/rlu_inline.h"
+#include "platform/native.h"
+#include "platform/syscall.h"
+#include "platform/text.h"
+
+#define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
+
+using lockswap::Native;
+using lockswap::RluLibrary;
+using lockswap::rlu::Result;
+using Context = RluLibrary::Context;
+using Section = RluLibrary::Section;
+
+static_assert(sizeof(lockswap_rlu_header) == sizeof(RluLibrary::Header));
+static_assert(offsetof(lockswap_rlu_header, copy) == 0);
+static_assert(sizeof(lockswap_rlu_writer_lock) == sizeof(RluLibrary::WriterLock));
+static_assert(sizeof(lockswap_rlu_callback) == sizeof(lockswap::rlu::Callback));
+
+// What rlu_inline.h knows of a thread.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // gcc and clang have it for such classes
+static_assert(offsetof(lockswap_rlu_context_1, word) == offsetof(Context, word));
+static_assert(offsetof(lockswap_rlu_context_1, clock) == offsetof(Context, clock));
+static_assert(offsetof(lockswap_rlu_context_1, state) == offsetof(Context, depth));
+static_assert(offsetof(lockswap_rlu_context_1, state) + 4 == offsetof(Context, duties));
+static_assert(std::endian::native == std::endian::little);
+using Here = lockswap::rlu::Local<Native>;
+static_assert(offsetof(struct lockswap_rlu_here_1, context) == offsetof(Here, context));
+static_assert(offsetof(struct lockswap_rlu_here_1, mark) == offsetof(Here, mark));
+static_assert(sizeof(struct lockswap_rlu_here_1) == sizeof(Here));
+#pragma GCC diagnostic pop
+
+namespace {
+
+RluLibrary::WriterLock& lock_of(lockswap_rlu_writer_lock* l) noexcept {
+  return *reinterpret_cast<RluLibrary::WriterLock*>(l);
+}
+void* unlocked(const void* p) noexcept { return const_cast<void*>(p); }
+
+// Calls f(context), or says that the thread is in a section.
+template <class F>
+int outside(const F& f) noexcept {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr) return EDEADLK;
+  f(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+const char* wrong(int what, void* object) noexcept {
+  using Checks = RluLibrary::Checks;
+  switch (what) {
+    case LOCKSWAP_RLU_AT_UNLOCK:
+      return Checks::end();
+    case LOCKSWAP_RLU_AT_ABORT:
+      return Checks::abort();
+    case LOCKSWAP_RLU_AT_DEREFERENCE:
+      return Checks::dereference();
+    case LOCKSWAP_RLU_AT_LOCK:
+      return Checks::lock(object);
+    case LOCKSWAP_RLU_AT_FREE:
+      return Checks::free(object);
+    case LOCKSWAP_RLU_AT_DISCARD:
+      return Checks::discard(object);
+    case LOCKSWAP_RLU_AT_WRITER_ACQUIRE:
+      return Checks::writer_acquire(*static_cast<RluLibrary::WriterLock*>(object));
+    case LOCKSWAP_RLU_AT_WRITER_RELEASE:
+      return Checks::writer_release(*static_cast<RluLibrary::WriterLock*>(object));
+    default:
+      return Checks::wait();
+  }
+}
+
+// There was no memory. A function of its own: the short way in needs no stack.
+[[gnu::noinline, gnu::cold]] void begin_at_last() noexcept {
+  unsigned round = 0;
+  do {
+    Native::step_aside(round++);
+  } while (!Section::begin());
+}
+
+}  // namespace
+
+extern "C" {
+
+constinit const struct lockswap_rlu_process_1 lockswap_rlu_process_1 = {
+    &lockswap::rlu::shared<Native>().clock.now(), lockswap::Process::mark_word(),
+    lockswap::Barrier::word()};
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*)) {
+  lockswap::ProgramHeap::use(give);
+  auto* const h = static_cast<lockswap_rlu_header*>(memory);
+  h->size = size;
+  return h + 1;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_free(void* object) {
+  if (object == nullptr) return 0;
+  if (!RluLibrary::in_section()) {
+    if (!Section::begin()) return ENOMEM;
+    const Result result = Section::free(object);
+    if (result == Result::done) {
+      Section::end();
+      return 0;
+    }
+    return Section::abort() == Result::no_memory ? ENOMEM : EBUSY;
+  }
+  const Result result = Section::free(object);
+  return result == Result::done ? 0 : result == Result::busy ? EBUSY : ENOMEM;
+}
+
+LOCKSWAP_EXPORTED void lockswap_rlu_discard(void* object) {
+  if (object != nullptr) lockswap::ProgramHeap::give(LOCKSWAP_RLU_HEADER(object));
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_register() {
+  return RluLibrary::Threads::attach() == nullptr ? ENOMEM : 0;
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_lock() {
+  if (!Section::begin()) [[unlikely]]
+    begin_at_last();
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_reader_unlock() { Section::end(); }
+LOCKSWAP_EXPORTED int lockswap_rlu_abort() {
+  return Section::abort() == Result::no_memory ? ENOMEM : 0;
+}
+LOCKSWAP_EXPORTED unsigned lockswap_rlu_depth() { return RluLibrary::depth(); }
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_steal(const void* object) {
+  return Section::steal(unlocked(object));
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_counted_dereference(const void* object) {
+  return Section::dereference(unlocked(object));
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock(void* object) { return Section::try_lock(object); }
+LOCKSWAP_EXPORTED void* lockswap_rlu_try_lock_const(void* object) {
+  return Section::try_lock_const(object);
+}
+LOCKSWAP_EXPORTED void* lockswap_rlu_actual_of_copy(const void* copy) {
+  return Section::actual(unlocked(copy));
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_set_deferral(unsigned commits) {
+  if (commits == 0) return EINVAL;
+  // relaxed: a setting.
+  lockswap::rlu::shared<Native>().limit.store(commits, lockswap::relaxed);
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_flush() {
+  return outside([](Context& c) { Section::flush(c); });
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_flush_all() {
+  return outside([](Context& c) { Section::flush_all(c); });
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock) {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr || lock_of(lock).is_of(*c)) return EDEADLK;
+  Section::before_writer_lock(*c);
+  lock_of(lock).acquire_by(*c);
+  return 0;
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock) {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr) return EDEADLK;
+  if (!lock_of(lock).is_of(*c)) return EPERM;
+  lock_of(lock).release_by(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_synchronize() {
+  return outside([](Context& c) { RluLibrary::Callbacks::run_all(c); });
+}
+LOCKSWAP_EXPORTED void lockswap_rlu_call(lockswap_rlu_callback* callback,
+                                         void (*function)(lockswap_rlu_callback*)) {
+  Context& c = RluLibrary::in_section() ? *RluLibrary::Threads::current() : RluLibrary::context();
+  callback->function = function;
+  RluLibrary::Callbacks::call(c, reinterpret_cast<lockswap::rlu::Callback*>(callback));
+  if (c.depth != 0) return;
+  RluLibrary::Callbacks::look_after(c);
+  RluLibrary::Threads::end_lease(c);
+}
+LOCKSWAP_EXPORTED int lockswap_rlu_barrier() {
+  Context* const c = RluLibrary::outside();
+  if (c == nullptr || c->in_callback) return EDEADLK;
+  RluLibrary::Callbacks::barrier(*c);
+  RluLibrary::Threads::end_lease(*c);
+  return 0;
+}
+
+LOCKSWAP_EXPORTED int lockswap_rlu_get_counts(lockswap_rlu_counts* counts) {
+  lockswap_rlu_counts sum{};
+  lockswap::rlu::each_context<Native>([&sum](const Context& c) {
+    const auto& t = c.tallies;
+    ++sum.threads;
+    sum.commits += t.commits.get();
+    sum.aborts += t.aborts.get();
+    sum.syncs += t.syncs.get();
+    sum.helps += t.helps.get();
+    sum.synchronizes += t.synchronizes.get();
+    sum.wait_loops += t.wait_loops.get();
+    sum.locks += t.locks.get();
+    sum.sync_requests += t.sync_requests.get();
+    sum.reads += t.reads.get();
+    sum.steals += t.steals.get();
+    sum.write_backs += t.write_backs.get();
+    sum.log_bytes += t.log_bytes.get();
+  });
+  *counts = sum;
+  return 0;
+}
+
+LOCKSWAP_EXPORTED void* lockswap_rlu_check(int what, const void* object, const char* file,
+                                           int line) {
+  const char* const why = wrong(what, unlocked(object));
+  if (why == nullptr) return unlocked(object);
+  char text[1024];
+  lockswap::Text(text, sizeof text) << "lockswap: " << file << ":"
+                                    << static_cast<std::uint64_t>(line) << ": rlu: " << why << "\n";
+  lockswap::raw_syscall(SYS_write, 2, reinterpret_cast<long>(text),
+                        static_cast<long>(std::strlen(text)));
+  std::abort();
+}
+
+}  // extern "C"

@@ -1,0 +1,68 @@
+// What all threads of the process share, and how a thread gets its context.
+//
+// Paper: Matveev and others, "Read-log-update" (SOSP 2015), section 3.4, "Global".
+// Threads: a thread has a context from its first call to its exit. Where no exit hook can be had,
+//   it has one for the length of a section (kLeased).
+// Fork: in a child, a thread finds by the process's mark that it has not been here yet.
+#pragma once
+
+#include <cstdint>
+#include <new>
+
+#include "platform/atomic.h"
+#include "platform/concept.h"
+#include "rlu/clock_rows.h"
+#include "rlu/commit_clock.h"
+#include "rlu/context.h"
+
+namespace lockswap::rlu {
+
+template <Platform P>
+struct Shared {
+  using Word = typename P::template atomic<std::uint64_t>;
+  CommitClock<P> clock{};
+  ClockRows<P> rows{};
+  typename P::template atomic<std::uint32_t> limit{};    // of deferral; 0: 1
+  Word callbacks{};                                      // the newest one that nobody looks after
+  typename P::template atomic<std::uint32_t> batches{};  // callbacks that a thread looks after
+  Word process{};  // the newest process that has repaired what its parent left; see forked.h
+};
+
+template <Platform P>
+struct Local {
+  Context<P>* context = nullptr;
+  // Of the process in which the thread was here last (P::process_mark(), which is never 1).
+  std::uint64_t mark = 1;
+};
+
+template <Platform P>
+constexpr Shared<P>& shared() noexcept {
+  return P::template global<Shared<P>>();
+}
+template <Platform P>
+Local<P>& local() noexcept {
+  return P::template local<Local<P>>();
+}
+
+// Calls f(context) for each context.
+template <Platform P, class F>
+void each_context(const F& f) noexcept {
+  for (ClockRow<P>* row = shared<P>().rows.first(); row != nullptr; row = row->next)
+    f(static_cast<Context<P>&>(*row));
+}
+
+// For a thread that has none; nullptr: no memory.
+template <Platform P>
+Context<P>* new_context() noexcept {
+  auto& all = shared<P>();
+  if (ClockRow<P>* row = all.rows.adopt(); row != nullptr) return static_cast<Context<P>*>(row);
+  void* const memory = P::map(sizeof(Context<P>));
+  if (memory == nullptr) return nullptr;
+  P::prepare_heavy_fence();  // if it cannot be had, the fence itself finds another way
+  auto* c = new (memory) Context<P>{};
+  c->process.store(P::process(), relaxed);  // relaxed: add publishes it
+  all.rows.add(*c);
+  return c;
+}
+
+}  // namespace lockswap::rlu
