@@ -35,7 +35,7 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // (posix/guests.h). In nanoseconds, at most a minute.
   { P::reader_patience() } -> std::same_as<std::uint64_t>;
   // How long the first of those that wait for a lock goes without it before the lock is kept for
-  // that thread (common/eventual_line.h); 0: not at all. In nanoseconds, at most a minute.
+  // that thread (common/eventual_head.h); 0: not at all. In nanoseconds, at most a minute.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
   // Of such a lock, for those that count or check: the calling thread has that lock, which was kept
   // for it; or it releases a lock to readers that wait, before any writer; or it leaves a taken

@@ -1,7 +1,7 @@
 // The real-time priorities of writers that wait for readers: a reader with a real-time policy
 // doesn't pass a waiting writer of the same or a higher priority (posix/guests.h,
-// locks/rw/eventual_gate.h). A reader-writer lock has no room for a priority, only for a flag which
-// says that it is noted here. Threads without such a policy never look.
+// locks/rw/eventual_readers.h). A reader-writer lock has no room for a priority, only for a flag
+// which says that it is noted here. Threads without such a policy never look.
 //
 // The table is indexed by the lock's address. Two locks may share a cell, which then has the later
 // writer's priority, and of two threads that write at once one loses. In both cases a reader comes
