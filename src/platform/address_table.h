@@ -1,14 +1,23 @@
-// A cell of a table for what is known of an address. Two addresses may share one.
+// A table with a cell for each address in memory. Addresses may share a cell.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace lockswap {
 
-inline std::size_t by_address(const void* at, std::size_t cells) noexcept {
-  const auto a = reinterpret_cast<std::uintptr_t>(at) >> 3;
-  return (a ^ a >> 10 ^ a >> 20) % cells;
-}
+template <class Cell, std::size_t kCells = 1024>
+class AddressTable {
+ public:
+  static std::size_t index_of(const void* address) noexcept {
+    const auto a = reinterpret_cast<std::uintptr_t>(address) >> 3;
+    return (a ^ a >> 10 ^ a >> 20) % kCells;
+  }
+  Cell& operator[](const void* address) noexcept { return cells_[index_of(address)]; }
+
+ private:
+  alignas(64) std::array<Cell, kCells> cells_{};
+};
 
 }  // namespace lockswap

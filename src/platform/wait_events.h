@@ -1,15 +1,15 @@
-// What a thread did at eventual locks and lanes, until the contract counts it
-// (posix/count_line.h). In slow stages alone.
+// What a thread did at eventual locks and at lanes, until the contract counts it
+// (posix/count_waits.h). Only slow paths do such things.
 #pragma once
 
 #include <cstdint>
 
 namespace lockswap {
 
-struct LineEvents {
-  std::uint32_t hand_offs;  // it got a lock that was kept for it
-  std::uint32_t phases;     // it released a lock to readers that wait, before any writer
-  std::uint32_t naps;       // it left a taken lock to a thread that runs alone
+struct WaitEvents {
+  std::uint32_t hand_offs;  // it got a lock that was reserved for it
+  std::uint32_t phases;     // its releases that began a phase of readers
+  std::uint32_t backoffs;   // it backed off, because contention is throttled
 };
 
 }  // namespace lockswap

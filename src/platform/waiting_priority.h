@@ -8,12 +8,10 @@
 // in after its patience, as if the writer had no such policy.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
+#include "platform/address_table.h"
 #include "platform/atomic.h"
-#include "platform/by_address.h"
 
 namespace lockswap {
 
@@ -23,24 +21,22 @@ class WaitingPriority {
   static void note(const void* lock, std::uint32_t priority, bool keep_higher) noexcept {
     if (keep_higher && of(lock) >= priority) return;
     // relaxed, here and below: it decides only in which order threads come in.
-    cell_of(lock).store(key_of(lock) | priority, relaxed);
+    cells_[lock].store(key_of(lock) | priority, relaxed);
   }
   // 0: none is known.
   static std::uint32_t of(const void* lock) noexcept {
-    const std::uint64_t v = cell_of(lock).load(relaxed);
+    const std::uint64_t v = cells_[lock].load(relaxed);
     return (v & ~kPriority) == key_of(lock) ? static_cast<std::uint32_t>(v & kPriority) : 0;
   }
 
  private:
   using Cell = NativeAtomic<std::uint64_t>;
-  static constexpr std::size_t kCells = 256;
   static constexpr std::uint64_t kPriority = 127;  // an address has less than 58 bits
   static std::uint64_t key_of(const void* lock) noexcept {
     return std::uint64_t{reinterpret_cast<std::uintptr_t>(lock)} << 7;
   }
-  static Cell& cell_of(const void* lock) noexcept { return cells_[by_address(lock, kCells)]; }
 
-  static inline constinit std::array<Cell, kCells> cells_{};
+  static inline constinit AddressTable<Cell, 256> cells_{};
 };
 
 }  // namespace lockswap

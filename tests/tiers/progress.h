@@ -1,5 +1,5 @@
-// How much processor time a process and all below it have used, and whether they would go on if they
-// had a processor: a test is ended by that, not by the clock, since others may have the
+// How much processor time a process and all below it have used, and whether they would go on if
+// they had a processor: a test is ended by that, not by the clock, since others may have the
 // processors. For C and C++.
 #pragma once
 

@@ -1,5 +1,5 @@
 // How often a releasing thread yields its processor.
-#include "platform/gives_way.h"
+#include "platform/adaptive/yield_policy.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -13,46 +13,47 @@ namespace {
 
 // Releases up to the next yield, each of which finds a called thread, or an awake front.
 std::uint32_t from_yield_to_yield(bool called) {
-  while (!GivesWay::is_time(called)) {}
+  while (!YieldPolicy::should_yield(called)) {}
   std::uint32_t releases = 1;
-  while (!GivesWay::is_time(called))
+  while (!YieldPolicy::should_yield(called))
     ++releases;
   return releases;
 }
 
-class GivesWayTest : public testing::Test {
+class YieldPolicyTest : public testing::Test {
  protected:
-  void TearDown() override { GivesWay::adapt({.allowed = 2}); }
+  void TearDown() override { YieldPolicy::adapt({.allowed = 2}); }
 };
 
-TEST_F(GivesWayTest, AnAwakeFrontCountsForLess) {
-  GivesWay::adapt({.allowed = 2});
-  EXPECT_EQ(from_yield_to_yield(true), GivesWay::kReleases);
-  EXPECT_EQ(from_yield_to_yield(false), GivesWay::kFrontReleases);
+TEST_F(YieldPolicyTest, AnAwakeFrontCountsForLess) {
+  YieldPolicy::adapt({.allowed = 2});
+  EXPECT_EQ(from_yield_to_yield(true), YieldPolicy::kReleases);
+  EXPECT_EQ(from_yield_to_yield(false), YieldPolicy::kHeadReleases);
 }
 
-TEST_F(GivesWayTest, ItIsRarerWithAQuotaOfOneProcessor) {
+TEST_F(YieldPolicyTest, ItIsRarerWithAQuotaOfOneProcessor) {
   for (const std::uint64_t percent : {1, 50, 100}) {
-    GivesWay::adapt({.allowed = 8, .quota_percent = percent});
-    EXPECT_EQ(from_yield_to_yield(true), GivesWay::kRarer * GivesWay::kReleases) << percent;
-    EXPECT_EQ(from_yield_to_yield(false), GivesWay::kRarer * GivesWay::kFrontReleases) << percent;
+    YieldPolicy::adapt({.allowed = 8, .quota_percent = percent});
+    EXPECT_EQ(from_yield_to_yield(true), YieldPolicy::kRarer * YieldPolicy::kReleases) << percent;
+    EXPECT_EQ(from_yield_to_yield(false), YieldPolicy::kRarer * YieldPolicy::kHeadReleases)
+        << percent;
   }
-  GivesWay::adapt({.allowed = 8, .quota_percent = 101});
-  EXPECT_EQ(from_yield_to_yield(true), GivesWay::kReleases);
+  YieldPolicy::adapt({.allowed = 8, .quota_percent = 101});
+  EXPECT_EQ(from_yield_to_yield(true), YieldPolicy::kReleases);
   // One processor by affinity is all theirs.
-  GivesWay::adapt({.allowed = 1});
-  EXPECT_EQ(from_yield_to_yield(true), GivesWay::kReleases);
+  YieldPolicy::adapt({.allowed = 1});
+  EXPECT_EQ(from_yield_to_yield(true), YieldPolicy::kReleases);
 }
 
-TEST_F(GivesWayTest, AQuotaThatComesLaterIsNoticed) {
+TEST_F(YieldPolicyTest, AQuotaThatComesLaterIsNoticed) {
   Processors (*again)(const Processors&) noexcept = [](const Processors& last) noexcept {
     return Processors{.allowed = last.allowed, .quota_percent = 50};
   };
-  GivesWay::adapt({.allowed = 2});
+  YieldPolicy::adapt({.allowed = 2});
   Rereading::prepare(again, {.allowed = 2});
   for (std::uint32_t sleeps = 0; sleeps < Rereading::kEvery; ++sleeps)
     Rereading::before_sleep();
-  EXPECT_EQ(from_yield_to_yield(true), GivesWay::kRarer * GivesWay::kReleases);
+  EXPECT_EQ(from_yield_to_yield(true), YieldPolicy::kRarer * YieldPolicy::kReleases);
   Rereading::prepare(nullptr, {});
   Spins::prepare(0, {.allowed = 2});
 }

@@ -4,8 +4,8 @@
 //
 // Steps of a waiter:
 //   0. it backs off where one running thread alone is faster than several
-//      (platform/one_at_a_time.h); and it backs off and looks again while another waiter is being
-//      woken, where the lock is seldom busy (platform/naps.h)
+//      (platform/adaptive/contention_throttle.h); and it backs off and looks again while another
+//      waiter is being woken, where the lock is seldom busy (platform/adaptive/backoff.h)
 //   1. without a head waiter and a queue it becomes the head waiter. Else it counts itself into the
 //      queue, and sleeps on `wakes`
 //   2. when it is woken it takes the lock if that is free, else it becomes the head waiter if there
@@ -20,7 +20,7 @@
 //      or a queued thread, if this release has set kWaking
 //   4. if a woken thread has not rechecked yet, or the head waiter of a lock with readers is awake
 //      and readers stay in, it yields now and then the processor on which that one may wait to run
-//      (platform/gives_way.h)
+//      (platform/adaptive/yield_policy.h)
 // Fairness: real-time waiters come first, in the order of their priorities, in which the kernel
 //   wakes them, one for each release. A running thread may be faster, as with any lock that admits
 //   barging. Queued threads become head waiters in the order in which they fell asleep, also those
@@ -78,7 +78,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
         if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
       } else if ((v & kFailedTries) < kMostFailedTries) {
         // relaxed: a failed try orders nothing.
-        if (!P::Doubts::counts(&word_) || word_.compare_exchange(v, v + kFailedTry, relaxed))
+        if (!P::FailedTries::should_count(&word_) ||
+            word_.compare_exchange(v, v + kFailedTry, relaxed))
           return false;
       } else if (take_reserved(v, v)) {
         return true;
@@ -121,31 +122,32 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
   std::uint64_t advised_backoff(const Deadline* deadline) noexcept {
     if (!W::kParks || !Layout::kThrottles || P::hand_off_after() == 0) return 0;
     if (deadline != nullptr && !has_no_time(*deadline)) return 0;
-    const auto advice = P::OneAtATime::advise(&word_);
+    const auto advice = P::ContentionThrottle::advise(&word_);
     if (advice.counts) {
       Value v = word_.load(relaxed);  // the compare-exchange decides
       // relaxed: it hands nothing on.
       while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
     }
-    if (advice.nap == 0 || is_real_time()) return 0;
-    return std::min<std::uint64_t>(advice.nap, kLongestAdvised * P::hand_off_after());
+    if (advice.sleep == 0 || is_real_time()) return 0;
+    return std::min<std::uint64_t>(advice.sleep, kLongestAdvised * P::hand_off_after());
   }
   void back_off(std::uint64_t nanoseconds) noexcept {
-    P::naps();
+    P::throttled();
     Head::back_off_until(within(nullptr, nanoseconds));
-    P::OneAtATime::napped(&word_);
+    P::ContentionThrottle::backed_off(&word_);
   }
 
   // Waking a thread may take a time slice, if the kernel has put it behind a running one, and
   // nobody else is woken meanwhile: if this thread slept, its processor would be idle for that
-  // long. So it backs off and looks again, where that pays (platform/naps.h). It isn't queued yet:
-  // to others it has not come.
+  // long. So it backs off and looks again, where that pays (platform/adaptive/backoff.h). It isn't
+  // queued yet: to others it has not come.
   bool take_after_backoff(const Deadline* deadline) noexcept {
     const Value v = word_.load(relaxed);  // it decides nothing but times
     const bool one_is_coming = (v & kWaking) != 0 || (v & (kHasHead | kHeadSleeps)) == kHasHead;
-    if (!one_is_coming || P::hand_off_after() == 0 || !P::Naps::are_worth(&word_)) return false;
+    if (!one_is_coming || P::hand_off_after() == 0 || !P::Backoff::should_sleep(&word_))
+      return false;
     Head::back_off_until(within(deadline, Head::first_backoff()));
-    P::Naps::learn(&word_, (word_.load(relaxed) & kBusy) != 0);  // relaxed: as above
+    P::Backoff::learn(&word_, (word_.load(relaxed) & kBusy) != 0);  // relaxed: as above
     return spin([this] { return take_free(); });
   }
 
@@ -160,7 +162,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       for (std::uint32_t i = pauses; i != 0 && more; --i, more = spins.more())
         P::relax();
       if (!take()) continue;
-      spins.won();
+      spins.succeeded();
       return true;
     }
     return false;
@@ -192,7 +194,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
 
   // Counts a release if that is asked for. Returns kCounts if it is the last one that is.
   Value stops_counting(Value v) noexcept {
-    return (v & kCounts) != 0 && !P::OneAtATime::counted(&word_) ? kCounts : 0;
+    return (v & kCounts) != 0 && !P::ContentionThrottle::counted(&word_) ? kCounts : 0;
   }
 
   // Wakes the next thread after a release that found v. `designated`: it has set kWaking. The lock
@@ -213,7 +215,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     const bool passes =
         (v & (kHasHead | kHeadSleeps)) == kHasHead && (next & Layout::kReaders) != 0;
     if (!is_waking && !passes) return;
-    if (P::GivesWay::is_time(is_waking) && !is_real_time()) P::GivesWay::yield();
+    if (P::YieldPolicy::should_yield(is_waking) && !is_real_time()) P::YieldPolicy::yield();
   }
 
  private:

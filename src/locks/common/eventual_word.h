@@ -68,7 +68,8 @@ concept EventualWord = requires {
   requires std::same_as<decltype(L::kReaders), const typename L::Value>;
   // Waiting readers come first: neither a writer nor the head waiter may take the lock.
   requires std::same_as<decltype(L::kPhase), const typename L::Value>;
-  // Whether contention may be throttled (platform/one_at_a_time.h), which counts releases.
+  // Whether contention may be throttled (platform/adaptive/contention_throttle.h), which counts
+  // releases.
   requires std::same_as<decltype(L::kThrottles), const bool>;
   // And a class template over the platform, `More`: state beside the word and `wakes`. With
   // readers it has `handed_off`, the time of the last hand-off (eventual_head.h), or 0.
@@ -86,7 +87,8 @@ struct EventualFlags {
   static constexpr Value kFailedTry = 32;  // a try has found the lock reserved
   static constexpr Value kFailedTries = 15 * kFailedTry;
   static constexpr Value kRealTime = 512;  // a waiter with a real-time policy sleeps on the word
-  static constexpr Value kCounts = 1024;   // releases are counted (platform/one_at_a_time.h)
+  // Releases are counted (platform/adaptive/contention_throttle.h).
+  static constexpr Value kCounts = 1024;
   static constexpr Value kQueueFlags = 0x7ff;
   static constexpr Value kMostFailedTries = std::min<Value>(15, P::kMostInARow) * kFailedTry;
   static constexpr Value kWaiter = Layout::kWaiter, kWaiters = Layout::kWaiters;

@@ -136,7 +136,7 @@ class EventualRw : EventualReaders<P, W> {
         // The lock is reserved. If readers are in, that is why the head waiter doesn't come.
         if ((v & kBusy) != 0) return false;
         enters = (v & kFailedTries) >= kMostFailedTries;
-        if (!enters && !P::Doubts::counts(&word_)) return false;
+        if (!enters && !P::FailedTries::should_count(&word_)) return false;
         next = enters ? (v & ~kFailedTries) + Word::kReader : v + kFailedTry;
       }
       // acquire: as in read_if_free; a failed try orders nothing.
