@@ -34,17 +34,16 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   // How long a reader waits for a writer that itself waits for readers; 0: for ever
   // (posix/guests.h). In nanoseconds, at most a minute.
   { P::reader_patience() } -> std::same_as<std::uint64_t>;
-  // How long the first of those that wait for a lock goes without it before the lock is kept for
-  // that thread (common/eventual_line.h); 0: not at all. In nanoseconds, at most a minute.
+  // How long the head waiter of a lock goes without it until it requests a hand-off
+  // (common/eventual_head.h), in nanoseconds, at most a minute. 0: it requests at once.
   { P::hand_off_after() } -> std::same_as<std::uint64_t>;
-  // Of such a lock, for those that count or check: the calling thread has that lock, which was kept
-  // for it; or it releases a lock to readers that wait, before any writer; or it leaves a taken
-  // lock to a thread that runs alone. They order nothing.
+  // Events at such a lock, for statistics and checks: the calling thread got that lock by a
+  // hand-off; its release begins a phase of readers; it backs off because contention is throttled.
+  // They impose no ordering.
   P::handed_off(&deadline);
   P::begins_phase();
-  P::naps();
-  // How long a lock that is kept for a thread waits for that thread, which may be stopped. 0: for
-  // ever. In nanoseconds.
+  P::throttled();
+  // How long a lock stays reserved for a thread, which may be stopped, in nanoseconds. 0: for ever.
   { P::take_back() } -> std::same_as<std::uint64_t>;
 };
 
@@ -63,28 +62,31 @@ concept PlatformWaiting = requires(const typename P::template atomic<std::uint32
   // Gives the processor away once; in later rounds, which count from 0, for longer. For loops
   // that wait for more than one atom.
   P::step_aside(0u);
-  // A thread's spin before it parks: while more() it pauses, by relax, and looks; won() says that
-  // what it waits for has come. How long that lasts is the platform's affair (platform/spins.h).
+  // A thread's spin before it parks: while more() it pauses, by relax, and polls. It calls
+  // succeeded() if what it waits for has come. The platform decides how long that lasts
+  // (platform/adaptive/spins.h).
   requires std::constructible_from<typename P::Spins, const void*>;
   requires requires(typename P::Spins & spins) {
     { spins.more() } -> std::same_as<bool>;
-    spins.won();
+    spins.succeeded();
   };
-  // Whether a thread naps before it lets itself be woken, and what it found then (platform/naps.h).
-  { P::Naps::are_worth(&word) } -> std::same_as<bool>;
-  P::Naps::learn(&word, true);
-  // Whether a thread leaves a lock to one that runs alone (platform/one_at_a_time.h). Asked by a
-  // thread that finds the lock taken; said by one that has napped; said by one that releases a lock
-  // whose releases are counted, and answered by whether they still are.
-  { P::OneAtATime::advise(&word).nap } -> std::convertible_to<std::uint64_t>;
-  { P::OneAtATime::advise(&word).counts } -> std::convertible_to<bool>;
-  P::OneAtATime::napped(&word);
-  { P::OneAtATime::counted(&word) } -> std::same_as<bool>;
-  // Whether a try that finds the lock kept for another thread counts (platform/doubts.h).
-  { P::Doubts::counts(&word) } -> std::same_as<bool>;
-  // Whether a releasing thread lets a thread run that was woken (platform/gives_way.h).
-  { P::GivesWay::is_time(true) } -> std::same_as<bool>;
-  P::GivesWay::yield();
+  // Whether a thread backs off before it queues, and whether it found the lock busy then
+  // (platform/adaptive/backoff.h).
+  { P::Backoff::should_sleep(&word) } -> std::same_as<bool>;
+  P::Backoff::learn(&word, true);
+  // Whether contention is throttled (platform/adaptive/contention_throttle.h). A thread that finds
+  // the lock taken asks for advice, and says when it has backed off. One that releases a lock whose
+  // releases are counted says so, and learns whether they still are.
+  { P::ContentionThrottle::advise(&word).sleep } -> std::convertible_to<std::uint64_t>;
+  { P::ContentionThrottle::advise(&word).counts } -> std::convertible_to<bool>;
+  P::ContentionThrottle::backed_off(&word);
+  { P::ContentionThrottle::counted(&word) } -> std::same_as<bool>;
+  // Whether a try that finds the lock reserved counts (platform/adaptive/failed_tries.h).
+  { P::FailedTries::should_count(&word) } -> std::same_as<bool>;
+  // Whether a releasing thread yields to a waiter that was woken
+  // (platform/adaptive/yield_policy.h).
+  { P::YieldPolicy::should_yield(true) } -> std::same_as<bool>;
+  P::YieldPolicy::yield();
   P::relax();
   // Sleeps on the atom's lower 32 bits while they are low_half, until a wake on one of the
   // channels (a set of bits, not 0) or the deadline. It may also return without a cause.

@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "platform/adaptive/backoff.h"
+#include "platform/adaptive/contention_throttle.h"
+#include "platform/adaptive/failed_tries.h"
+#include "platform/adaptive/spins.h"
+#include "platform/adaptive/yield_policy.h"
 #include "platform/alone.h"
 #include "platform/arena.h"
 #include "platform/atomic.h"
@@ -12,24 +17,19 @@
 #include "platform/blocks.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
-#include "platform/doubts.h"
 #include "platform/futex.h"
-#include "platform/gives_way.h"
-#include "platform/line_events.h"
 #include "platform/memory.h"
-#include "platform/naps.h"
-#include "platform/one_at_a_time.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/real_time.h"
 #include "platform/rereading.h"
 #include "platform/scan.h"
 #include "platform/signals.h"
-#include "platform/spins.h"
 #include "platform/step_aside.h"
 #include "platform/system_rwlock.h"
 #include "platform/thread.h"
 #include "platform/topology.h"
+#include "platform/wait_events.h"
 #include "platform/waiting_priority.h"
 
 namespace lockswap {
@@ -136,20 +136,20 @@ struct Native {
   static void set_reader_patience(std::uint64_t ns) noexcept { reader_patience_ = ns; }
   static std::uint64_t hand_off_after() noexcept { return hand_off_after_; }
   static void set_hand_off_after(std::uint64_t ns) noexcept { hand_off_after_ = ns; }
-  // The thread remembers it until the contract counts what it has done (posix/count_line.h).
-  static void handed_off(const void*) noexcept { ++per_thread<LineEvents>.hand_offs; }
-  static void begins_phase() noexcept { ++per_thread<LineEvents>.phases; }
-  static void naps() noexcept { ++per_thread<LineEvents>.naps; }
-  // Longer than threads wait in line for a busy lock, as a rule.
+  // The thread remembers it until the contract counts what it has done (posix/count_waits.h).
+  static void handed_off(const void*) noexcept { ++per_thread<WaitEvents>.hand_offs; }
+  static void begins_phase() noexcept { ++per_thread<WaitEvents>.phases; }
+  static void throttled() noexcept { ++per_thread<WaitEvents>.backoffs; }
+  // Longer than threads wait for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t reads_per_clock() noexcept { return 64; }
 
   // --- waiting
   using Spins = lockswap::Spins;
-  using Naps = lockswap::Naps;
-  using OneAtATime = lockswap::OneAtATime;
-  using Doubts = lockswap::Doubts;
-  using GivesWay = lockswap::GivesWay;
+  using Backoff = lockswap::Backoff;
+  using ContentionThrottle = lockswap::ContentionThrottle;
+  using FailedTries = lockswap::FailedTries;
+  using YieldPolicy = lockswap::YieldPolicy;
   // At start-up, by one thread: how long threads spin at most before they sleep, with how many
   // processors, and how to find that out again. Once that is known, further calls do nothing: other
   // locks are in use already when a lock inside of a range lock is made ready.
@@ -157,7 +157,7 @@ struct Native {
                               Rereading::Again again = nullptr) noexcept {
     if (Rereading::is_prepared()) return;
     Spins::prepare(pauses, p);
-    GivesWay::adapt(p);
+    YieldPolicy::adapt(p);
     Rereading::prepare(again, p);
   }
 

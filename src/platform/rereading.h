@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
+#include "platform/adaptive/spins.h"
+#include "platform/adaptive/yield_policy.h"
 #include "platform/atomic.h"
-#include "platform/gives_way.h"
 #include "platform/process.h"
 #include "platform/processors.h"
-#include "platform/spins.h"
 #include "platform/step_aside.h"
 
 namespace lockswap {
@@ -67,7 +67,7 @@ class Rereading {
     if (!begin()) return;
     now_ = again_(now_);
     Spins::adapt(now_);
-    GivesWay::adapt(now_);
+    YieldPolicy::adapt(now_);
     end();
   }
 

@@ -1,19 +1,17 @@
 // The real-time priorities of writers that wait for readers: a reader with a real-time policy
 // doesn't pass a waiting writer of the same or a higher priority (posix/guests.h,
-// locks/rw/eventual_gate.h). A reader-writer lock has no room for a priority, only for a flag which
-// says that it is noted here. Threads without such a policy never look.
+// locks/rw/eventual_readers.h). A reader-writer lock has no room for a priority, only for a flag
+// which says that it is noted here. Threads without such a policy never look.
 //
 // The table is indexed by the lock's address. Two locks may share a cell, which then has the later
 // writer's priority, and of two threads that write at once one loses. In both cases a reader comes
 // in after its patience, as if the writer had no such policy.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
+#include "platform/address_table.h"
 #include "platform/atomic.h"
-#include "platform/by_address.h"
 
 namespace lockswap {
 
@@ -23,24 +21,22 @@ class WaitingPriority {
   static void note(const void* lock, std::uint32_t priority, bool keep_higher) noexcept {
     if (keep_higher && of(lock) >= priority) return;
     // relaxed, here and below: it decides only in which order threads come in.
-    cell_of(lock).store(key_of(lock) | priority, relaxed);
+    cells_[lock].store(key_of(lock) | priority, relaxed);
   }
   // 0: none is known.
   static std::uint32_t of(const void* lock) noexcept {
-    const std::uint64_t v = cell_of(lock).load(relaxed);
+    const std::uint64_t v = cells_[lock].load(relaxed);
     return (v & ~kPriority) == key_of(lock) ? static_cast<std::uint32_t>(v & kPriority) : 0;
   }
 
  private:
   using Cell = NativeAtomic<std::uint64_t>;
-  static constexpr std::size_t kCells = 256;
   static constexpr std::uint64_t kPriority = 127;  // an address has less than 58 bits
   static std::uint64_t key_of(const void* lock) noexcept {
     return std::uint64_t{reinterpret_cast<std::uintptr_t>(lock)} << 7;
   }
-  static Cell& cell_of(const void* lock) noexcept { return cells_[by_address(lock, kCells)]; }
 
-  static inline constinit std::array<Cell, kCells> cells_{};
+  static inline constinit AddressTable<Cell, 256> cells_{};
 };
 
 }  // namespace lockswap

@@ -36,7 +36,7 @@
 #include "platform/clock.h"
 #include "platform/concept.h"
 #include "posix/adoption.h"
-#include "posix/count_line.h"
+#include "posix/count_waits.h"
 #include "posix/polling.h"
 
 namespace lockswap {
@@ -177,7 +177,7 @@ class MutexContract {
                                : poll_until<P>(*deadline, [&f] { return f.core.try_lock(); });
       if (!is_held) {
         Count::on(&f, Event::mutex_timeout);
-        count_line<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
+        count_waits<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
         return ETIMEDOUT;
       }
     }
@@ -272,7 +272,7 @@ class MutexContract {
     P::check([&f] { return f.owner.load(relaxed) == 0 && !f.core.idle(); });
     f.owner.store(me, relaxed);  // nobody but the owner looks for a certain id
     Count::on(&f, Event::mutex_lock);
-    count_line<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
+    count_waits<P, Count, Event::mutex_hand_off, Event::mutex_nap>(&f);
   }
   static bool is_mine(const Frame& f, std::uint32_t me) noexcept {
     return f.owner.load(relaxed) == me;  // only this thread can have stored its own id

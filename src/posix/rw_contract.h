@@ -55,7 +55,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
-#include "posix/count_line.h"
+#include "posix/count_waits.h"
 #include "posix/extra_holds.h"
 #include "posix/generations.h"
 #include "posix/guests.h"
@@ -309,7 +309,7 @@ class RwContract {
         return EDEADLK;
       }
       const Entry entry = wait(f, a, deadline);
-      count_line<P, Count>(&f);
+      count_waits<P, Count>(&f);
       if (entry == Entry::none) return timed_out<Count>(&f);
       if (entry == Entry::guest) {
         holds.add(f.key(), Word::stamp_of(f) | Word::kGuest, 0);
@@ -317,7 +317,7 @@ class RwContract {
       }
     }
     remember(f, holds, Lock::token_of(a));
-    count_line<P, Count>(&f);
+    count_waits<P, Count>(&f);
     return 0;
   }
 

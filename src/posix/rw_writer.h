@@ -17,7 +17,7 @@
 #include "locks/common/events.h"
 #include "platform/atomic.h"
 #include "platform/concept.h"
-#include "posix/count_line.h"
+#include "posix/count_waits.h"
 #include "posix/guests.h"
 #include "posix/patience.h"
 #include "posix/rw_word.h"
@@ -65,7 +65,7 @@ class RwWriter {
     if ((f.contract.load(relaxed) & Word::kActive) != 0) [[unlikely]]
       open(f);
     f.core.write_unlock();
-    count_line<P, Count>(&f);
+    count_waits<P, Count>(&f);
   }
 
   // Whether the hold that a thread without a record releases is a write hold. A core that names its
@@ -103,7 +103,7 @@ class RwWriter {
     if constexpr (!Frame::kCoreNamesWriter) f.writer.store(me, relaxed);
     P::check([&f] { return owns_core(f) && is_shut(f.contract.load(relaxed)); });
     Count::on(&f, Event::write);
-    count_line<P, Count>(&f);
+    count_waits<P, Count>(&f);
     return 0;
   }
 

@@ -29,7 +29,7 @@ struct Park {
   static bool spin(A& atom, Order order, Pred pred) noexcept {
     for (typename P::Spins spins(&atom); spins.more(); P::relax()) {
       if (!pred(atom.load(order))) continue;
-      spins.won();
+      spins.succeeded();
       return true;
     }
     return false;

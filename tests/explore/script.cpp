@@ -21,12 +21,17 @@ namespace lockswap::explore {
 
 namespace {
 constexpr std::size_t kFixedBytes = 2 * kPlaces * kPlaceBytes;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uintptr_t kFixedAddress = 0x2000'0000'0000;  // beyond the sanitizer's own memory
+#else
+constexpr std::uintptr_t kFixedAddress = 0x10'0000'0000;
+#endif
 }  // namespace
 
 namespace {
 std::byte* fixed_memory() {
   static void* const memory = [] {
-    void* p = mmap(reinterpret_cast<void*>(0x10'0000'0000), kFixedBytes, PROT_READ | PROT_WRITE,
+    void* p = mmap(reinterpret_cast<void*>(kFixedAddress), kFixedBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (p == MAP_FAILED) {
       std::perror("lockswap-explore: cannot map memory at a fixed address");

@@ -142,7 +142,7 @@ struct Unused {
   static std::uint64_t hand_off_after();
   static void handed_off(const void*);
   static void begins_phase();
-  static void naps();
+  static void throttled();
   static std::uint64_t take_back();
 };
 struct Checked : Unused {
@@ -152,26 +152,26 @@ struct Checked : Unused {
   struct Spins {
     explicit Spins(const void*) {}
     bool more() { return false; }
-    void won() {}
+    void succeeded() {}
   };
-  struct Naps {
-    static bool are_worth(const void*) { return false; }
+  struct Backoff {
+    static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
-  struct OneAtATime {
+  struct ContentionThrottle {
     struct Advice {
-      std::uint64_t nap = 0;
+      std::uint64_t sleep = 0;
       bool counts = false;
     };
     static Advice advise(const void*) { return {}; }
-    static void napped(const void*) {}
+    static void backed_off(const void*) {}
     static bool counted(const void*) { return false; }
   };
-  struct Doubts {
+  struct FailedTries {
     static bool counts(const void*) { return true; }
   };
-  struct GivesWay {
-    static bool is_time(bool) { return false; }
+  struct YieldPolicy {
+    static bool should_yield(bool) { return false; }
     static void yield() {}
   };
   static void relax() {}

@@ -1,5 +1,6 @@
-// How much processor time a process and all below it have used: a test is ended by that, not by the
-// clock, since others may have the processors. For C and C++.
+// How much processor time a process and all below it have used, and whether they would go on if
+// they had a processor: a test is ended by that, not by the clock, since others may have the
+// processors. For C and C++.
 #pragma once
 
 #include <ctype.h>
@@ -46,13 +47,39 @@ static inline int read_times(pid_t pid, struct ProcessTimes* times) {
   return 1;
 }
 
-// Returns the CPU seconds of `root` and all processes below it. Processes that were never waited
-// for are counted while they live.
-static inline double cpu_seconds_of_tree(pid_t root) {
+// Returns whether a thread of the process is running, or would if it had a processor.
+static inline int has_runnable_thread(pid_t pid) {
+  char path[300], text[1024];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR* const tasks = opendir(path);
+  if (tasks == NULL) return 0;
+  int found = 0;
+  for (struct dirent* entry; !found && (entry = readdir(tasks)) != NULL;) {
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)pid, entry->d_name);
+    FILE* const file = fopen(path, "re");
+    if (file == NULL) continue;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char* const rest = strrchr(text, ')');
+    found = rest != NULL && strncmp(rest, ") R", 3) == 0;
+  }
+  closedir(tasks);
+  return found;
+}
+
+struct Tree {
+  double cpu_seconds;  // processes that were never waited for are counted while they live
+  int is_runnable;
+};
+
+// Looks at `root` and all processes below it.
+static inline struct Tree look_at_tree(pid_t root) {
   static struct ProcessTimes all[kMostProcesses];
   int n = 0;
   DIR* const proc = opendir("/proc");
-  if (proc == NULL) return 0;
+  struct Tree tree = {0, 0};
+  if (proc == NULL) return tree;
   for (struct dirent* entry; n < kMostProcesses && (entry = readdir(proc)) != NULL;) {
     if (isdigit((unsigned char)entry->d_name[0]))
       n += read_times((pid_t)atoi(entry->d_name), &all[n]);
@@ -68,21 +95,24 @@ static inline double cpu_seconds_of_tree(pid_t root) {
       if (is_below && !all[i].is_below) {
         all[i].is_below = found = 1;
         ticks += all[i].ticks;
+        tree.is_runnable |= has_runnable_thread(all[i].pid);
       }
     }
   }
-  return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+  tree.cpu_seconds = (double)ticks / (double)sysconf(_SC_CLK_TCK);
+  return tree;
 }
 
 // Whether a process and those below it get on.
 struct Watch {
   pid_t root;
-  double
-      idle_seconds;    // a hang: this long by the clock with less than `least_share` of a processor
-  double least_share;  // what merely polls uses less; what runs beside twenty others uses more
+  // A hang: for so long by the clock it used less than `least_share` of a processor, and didn't
+  // wait for one either. What merely polls does less than that.
+  double idle_seconds, least_share;
   double cpu_seconds;  // a hang, too: more than that altogether
-  double used;         // so far
-  double mark_time, mark_used;
+  double used;         // CPU seconds so far
+  double busy;         // so far, also without a processor
+  double last_look, mark_time, mark_busy;
 };
 enum Hang { kGoesOn, kIsIdle, kGoesRound };
 
@@ -94,16 +124,21 @@ static inline double clock_seconds(void) {
 
 static inline struct Watch watch(pid_t root, double idle_seconds, double least_share,
                                  double cpu_seconds) {
-  const struct Watch w = {root, idle_seconds, least_share, cpu_seconds, 0, clock_seconds(), 0};
+  const double now = clock_seconds();
+  const struct Watch w = {root, idle_seconds, least_share, cpu_seconds, 0, 0, now, now, 0};
   return w;
 }
 
 // To be called now and then.
 static inline enum Hang look_at(struct Watch* w) {
-  const double cpu = cpu_seconds_of_tree(w->root), now = clock_seconds();
-  if (cpu > w->used) w->used = cpu;
-  if (w->used - w->mark_used >= w->least_share * w->idle_seconds) {
-    w->mark_used = w->used;
+  const struct Tree tree = look_at_tree(w->root);
+  const double now = clock_seconds();
+  const double used = tree.cpu_seconds > w->used ? tree.cpu_seconds - w->used : 0;
+  w->used += used;
+  w->busy += tree.is_runnable ? now - w->last_look : used;
+  w->last_look = now;
+  if (w->busy - w->mark_busy >= w->least_share * w->idle_seconds) {
+    w->mark_busy = w->busy;
     w->mark_time = now;
   }
   if (now - w->mark_time > w->idle_seconds) return kIsIdle;

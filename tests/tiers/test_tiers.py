@@ -1,5 +1,6 @@
 """The tiers' selections: what an edit reaches, how slices are cut, and what is known to have passed in which tree."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -309,3 +310,18 @@ def test_a_test_is_ended_by_its_processor_time(measured, tmp_path, script, limit
     assert (said, name) == (result, "ctest:a/test")
     if "TEST_CPU_SECONDS" in limits:
         assert float(cpu) >= float(limits["TEST_CPU_SECONDS"])
+
+
+def test_a_test_that_gets_no_processor_is_no_hang(measured, tmp_path):
+    """Others have nearly all of it, so it uses less than one in a hundred for longer than the limit."""
+    processor = str(min(os.sched_getaffinity(0)))
+    starved = "chrt --idle 0 sh -c 'i=0; while [ $i -lt 6000 ]; do i=$((i + 1)); done'"
+    with subprocess.Popen(["taskset", "-c", processor, "sh", "-c", "while :; do :; done"]) as other:
+        try:
+            ran = subprocess.run(
+                [measured, "a/test", "taskset", "-c", processor, "sh", "-c", starved],
+                env={"PATH": "/usr/bin:/bin", "TEST_IDLE_SECONDS": "1"}, capture_output=True, text=True,
+            )  # fmt: skip
+        finally:
+            other.kill()
+    assert ran.returncode == 0, ran.stderr

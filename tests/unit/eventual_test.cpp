@@ -18,10 +18,10 @@
 #include "locks/common/events.h"
 #include "locks/rw/eventual.h"
 #include "locks/rw/unbiased.h"
-#include "platform/gives_way.h"
-#include "platform/line_events.h"
+#include "platform/adaptive/yield_policy.h"
+#include "platform/wait_events.h"
 #include "platform/native.h"
-#include "platform/spins.h"
+#include "platform/adaptive/spins.h"
 #include "platform/thread.h"
 #include "posix/mutex_contract.h"
 #include "posix/rw_contract.h"
@@ -140,11 +140,11 @@ void wait_for_turns() {
 
 // Of a thread that has called another one, and goes on taking and releasing the lock on the only
 // processor that both may use: the other one runs before the next tick.
-TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
+TEST(EventualYields, ACalledThreadRunsBesideOneThatGoesOn) {
   const OneProcessor here;
   Spins::prepare(0, {.allowed = 2});  // nobody naps, whatever locks at this address have learned
   constexpr int kRounds = 30;
-  constexpr unsigned kTurns = 4 * GivesWay::kReleases;  // far less than a tick
+  constexpr unsigned kTurns = 4 * YieldPolicy::kReleases;  // far less than a tick
   int came = 0;
   for (int round = 0; round < kRounds; ++round) {
     EventualRw<Native, Park<Native>> lock;
@@ -176,13 +176,13 @@ TEST(EventualGivesWay, ACalledThreadRunsBesideOneThatGoesOn) {
   EXPECT_GE(came, kRounds / 2);
 }
 // The same of a writer that a reader has woken, and that readers go on past.
-TEST(EventualGivesWay, AWokenWriterRunsBesideReadersThatGoOn) {
+TEST(EventualYields, AWokenWriterRunsBesideReadersThatGoOn) {
   const OneProcessor here;
   // So that it demands the lock after the round, however long the machine lets that take.
   Native::set_hand_off_after(60'000'000'000);
   Spins::prepare(0, {.allowed = 2});  // as above
   constexpr int kRounds = 30;
-  constexpr unsigned kTurns = 2 * GivesWay::kFrontReleases;  // far less than a tick
+  constexpr unsigned kTurns = 2 * YieldPolicy::kHeadReleases;  // far less than a tick
   int ran = 0;
   for (int round = 0; round < kRounds; ++round) {
     EventualRw<Native, Park<Native>> lock;
@@ -311,7 +311,7 @@ TEST(EventualMutexTest, AFrontThatNobodyPassesAsksForNoHandOff) {
   std::thread waiter([&] {
     l.acquire();
     l.release();
-    hand_offs = per_thread<LineEvents>.hand_offs;
+    hand_offs = per_thread<WaitEvents>.hand_offs;
   });
   std::this_thread::sleep_for(milliseconds(300));
   l.release();

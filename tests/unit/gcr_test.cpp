@@ -14,7 +14,7 @@
 
 #include "locks/rw/gcr.h"
 #include "platform/clock.h"
-#include "platform/line_events.h"
+#include "platform/wait_events.h"
 #include "platform/native.h"
 #include "platform/thread.h"
 #include "wait/park.h"
@@ -162,7 +162,7 @@ TEST_F(Gcr, LanesAreHandedToThoseThatSleep) {
       const std::uint64_t leave = monotonic_ns() + 5'000;
       while (monotonic_ns() < leave) {}
       lock.unlock();
-      hand_offs += std::exchange(per_thread<LineEvents>.hand_offs, 0);
+      hand_offs += std::exchange(per_thread<WaitEvents>.hand_offs, 0);
     }
   });
   join();

@@ -14,7 +14,7 @@
 #include "platform/native.h"
 #include "platform/process.h"
 #include "platform/processors.h"
-#include "platform/spins.h"
+#include "platform/adaptive/spins.h"
 #include "wait/park.h"
 
 namespace lockswap {

@@ -1,5 +1,5 @@
 // How long threads spin: by what it has brought at that word, and by the processors that are left.
-#include "platform/spins.h"
+#include "platform/adaptive/spins.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class SpinsTest : public testing::Test {
     std::uint32_t n = 0;
     while (spins.more()) {
       if (++n < needs) continue;
-      spins.won();
+      spins.succeeded();
       break;
     }
     return n;

@@ -1,12 +1,12 @@
-// A lock that is an eventual line and nothing else: the mutex `eventual` (mutex/eventual.h), and
-// the lanes of concurrency restriction (lanes.h).
+// A lock that is an eventual wait queue and nothing else: the mutex `eventual` (mutex/eventual.h),
+// and the lanes of concurrency restriction (lanes.h).
 //
-// State, invariants, fairness, destroy: eventual_line.h; a word of 32 bits.
+// State and invariants: eventual_word.h, with a word of 32 bits. Fairness: eventual_queue.h.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/common/eventual_line.h"
+#include "locks/common/eventual_queue.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -20,20 +20,20 @@ struct EventualLockWord {
   static constexpr Value kWaiters = ~(kWaiter - 1);
   static constexpr Value kReaders = 0;
   static constexpr Value kPhase = 0;
-  static constexpr bool kLeavesToOne = true;
+  static constexpr bool kThrottles = true;
   template <Platform P>
   struct More {};
 };
 
 // Releases of a lane are those of threads that waited: what others do is not seen there.
 struct EventualLaneWord : EventualLockWord {
-  static constexpr bool kLeavesToOne = false;
+  static constexpr bool kThrottles = false;
 };
 
 template <Platform P, LineWaitPolicy<P> W, EventualWord Word = EventualLockWord>
-class EventualLock : EventualLine<P, W, Word> {
-  using Line = EventualLine<P, W, Word>;
-  using Line::free, Line::kCounts, Line::kLocked, Line::word_;
+class EventualLock : EventualQueue<P, W, Word> {
+  using Queue = EventualQueue<P, W, Word>;
+  using Queue::kCounts, Queue::kLocked, Queue::release_mutex, Queue::word_;
 
  public:
   void lock() noexcept {
@@ -45,14 +45,14 @@ class EventualLock : EventualLine<P, W, Word> {
     std::uint32_t v = 0;
     if (P::is_alone() && word_.compare_exchange_alone(v, kLocked)) [[unlikely]]
       return 0;
-    return Line::take_open() ? 0 : 1;
+    return Queue::take_free() ? 0 : 1;
   }
-  void slow_lock(std::uint64_t) noexcept { Line::take_slowly(nullptr); }
+  void slow_lock(std::uint64_t) noexcept { Queue::take_slowly(nullptr); }
 
   bool lock_until(const Deadline* deadline) noexcept {
-    return Line::take_open() || Line::take_slowly(deadline);
+    return Queue::take_free() || Queue::take_slowly(deadline);
   }
-  bool try_lock() noexcept { return Line::try_take(); }
+  bool try_lock() noexcept { return Queue::try_take(); }
 
   // Of a lock that nobody holds: nothing, as glibc's mutex.
   void unlock() noexcept {
@@ -68,12 +68,12 @@ class EventualLock : EventualLine<P, W, Word> {
     if (P::is_alone() && word_.compare_exchange_alone(v, 0)) [[unlikely]]
       return 0;
     v = kLocked;
-    // release: the critical section; pairs with the acquires in the line.
+    // release: the critical section; pairs with the acquires in the queue.
     if (word_.compare_exchange(v, 0, release)) [[likely]]
       return 0;
     return v & kLocked;
   }
-  void slow_unlock(std::uint32_t) noexcept { free(); }
+  void slow_unlock(std::uint32_t) noexcept { release_mutex(); }
 
   bool idle() const noexcept {
     // acquire: pairs with the release; a thread that sees the lock free may use its memory for

@@ -18,7 +18,7 @@
 // Invariants: a thread has at most one lane of a lock, and holds none when it has that lock, or has
 //   given up. So no thread waits for a lane while it keeps others from the lock, unless it holds
 //   the lock already.
-// Fairness: in the line that of the lock below; before it, eventual_line.h's, for each lane. A
+// Fairness: in the line that of the lock below; before it, eventual_queue.h's, for each lane. A
 //   thread that finds the lock below free takes it past those that are passive.
 // Liveness: a thread that has waited for P::take_back() in a lane goes on without it. So a thread
 //   that was stopped on its way from the lane into the line keeps others for that long at most; and

@@ -1,11 +1,10 @@
 // eventual: a running thread takes a free lock, and threads that wait get it by rationed hand-offs.
 //
-// Sources, idea, steps, fairness: common/eventual_line.h, which has all of what waits.
-// State (8 bytes, zero = free): the line's word (32 bits: its flags, 21 bits for the number of
-//   those that wait in the line), `calls`.
-// Invariants: the line's.
+// Sources, idea, states, invariants: common/eventual_word.h. Steps, fairness: eventual_queue.h and
+//   eventual_head.h, which have all of the waiting.
+// State (8 bytes, zero = free): the word (32 bits: the flags, and 21 bits for the number of queued
+//   threads), `wakes`.
 // Space: 2^21 waiting threads; more of them yield.
-// Deviations: none from the line.
 // Destroy is safe: the last access is the compare-exchange of the release; what may follow is a
 //   wake of the address.
 #pragma once

@@ -1,40 +1,50 @@
 // eventual: a running thread takes a free lock, and threads that wait get it by rationed hand-offs.
 //
-// Sources: common/eventual_line.h, of which this lock's writers are; phases as in B. Brandenburg,
-//   J. Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time systems",
+// Sources: common/eventual_word.h; writers wait in its queue. Phases as in B. Brandenburg, J.
+//   Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time systems",
 //   Real-Time Systems 46 (2010).
-// Idea: writers are the line's threads. Readers come in whenever no writer is in and the lock is
-//   not kept for the front. A reader that waits is counted, and sleeps on `gate`; a writer's
-//   release calls all of them at once. A reader that has waited for LOCKSWAP_HANDOVER_US demands a
-//   phase: then the next release of a writer keeps writers out until all readers that wait are in.
+// Idea: writers are the threads of eventual_queue.h. Readers come in whenever no writer is in and
+//   the lock isn't reserved for the head waiter. A reader that has to wait is counted, and sleeps
+//   on `reader_wakes`; a writer's release wakes all of them at once. A reader that has waited for
+//   LOCKSWAP_HANDOVER_US requests a phase: then the next release of a writer keeps writers out
+//   until all waiting readers are in.
 // State (24 bytes, zero = free):
-//   word   64 bits: readers that are in (23) | waiting readers (14) | the line: waiters (12), the
-//          four flags below, the line's flags
-//   calls  32 bits: the line's
-//   gate   32 bits: changes when waiting readers are called
-//   level  32 bits: how impatient readers have been since the front was in
-//   handed_off  32 bits: when it last was handed off
-// Steps of a reader that waits (eventual_gate.h):
-//   1. counts itself, after a nap anew; sleeps on `gate`; called, it comes in unless a writer is in
-//   2. after its time it sets kDemand
-//   3. when it has waited for a reader's patience (LOCKSWAP_READER_PATIENCE_US) it comes in though
-//      the lock is kept: the front may wait for a reader that waits for this one, or be stopped. A
-//      reader with a real-time policy doesn't, if a writer of its priority or a higher one waits
-// Steps of a writer's release, beside the line's:
-//   1. with kDemand, or if the lock will be open: sets kGateCalling, then changes `gate`
-//   2. frees the lock; the same update clears kGateCalling, and sets kPhase, or kGateCalled
-//   3. wakes all waiting readers
-//   A reader that finds `gate` changed and kGateCalling waits for the moment until step 2.
-// Invariants: a writer is in, or readers. While kPhase, no writer comes in; it ends when no
-//   reader waits, or when the front has waited long enough (P::take_back()). kDemand, kPhase and
-//   kGateCalled are set only while readers wait. While the lock is open and readers wait, they are
-//   called.
-// Fairness: barging; the front is in after LOCKSWAP_HANDOVER_US and the sections under way, waiting
-//   readers after as long and the writer's section under way, all of them together. Where both ask,
-//   phases of readers and single writers alternate. Impatient readers delay a writer by less each
-//   time: one that began to wait at level L comes in after 2^L patiences, and raises the level to
-//   L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
-// Space: 2^22 readers at once, 16383 waiting readers, 4095 waiting writers; more that wait yield.
+//   word          64 bits: readers that are in (23) | waiting readers (14) | queued writers (12) |
+//                 the four flags below | the flags of eventual_word.h
+//   wakes         32 bits: the writers' (eventual_queue.h)
+//   reader_wakes  32 bits: changes when waiting readers are woken
+//   level         32 bits: how often impatient readers have bypassed the present head waiter
+//   handed_off    32 bits: when the lock was handed off last
+// States that readers add to those of eventual_word.h, while some of them wait:
+//
+//      state                 flag              who leaves it, and how
+//   a  they wait             -                 a writer's release that leaves the lock free: b
+//   b  they were woken       kReadersWoken     the first that rechecks: out, or back to a
+//   c  a phase is requested  kPhaseRequested   a writer's release: d
+//   d  in a phase            kPhase            the last of them that comes in or gives up; the head
+//                                              waiter, after the hand-off timeout: a
+//   In between (kWakesReaders) the writer that is in has changed `reader_wakes`, and is about to
+//   release the lock; a reader that finds that waits for the moment.
+// Steps of a waiting reader (eventual_readers.h):
+//   1. it counts itself, after backing off once more; sleeps on `reader_wakes`; woken, it comes in
+//      unless a writer is in
+//   2. after LOCKSWAP_HANDOVER_US it sets kPhaseRequested
+//   3. when its patience (LOCKSWAP_READER_PATIENCE_US) has run out it comes in even if the lock is
+//      reserved: the head waiter may wait for a reader that waits for this one, or be stopped. A
+//      reader with a real-time policy doesn't, if a writer of the same or a higher priority waits
+// Steps of a writer's release, beside those of eventual_queue.h:
+//   1. if a phase is requested, or the lock will be free and readers wait, it sets kWakesReaders,
+//      then changes `reader_wakes`
+//   2. the update that frees the lock clears kWakesReaders, and sets kPhase or kReadersWoken
+//   3. it wakes all waiting readers
+// Invariants: a writer is in, or readers. During a phase no writer comes in. The flags of the table
+//   are set only while readers wait. While the lock is free and readers wait, they are being woken.
+// Fairness: barging; the head waiter is in after LOCKSWAP_HANDOVER_US and the sections under way,
+//   waiting readers after as long and the writer's section under way, all of them together. Where
+//   both ask, phases of readers and single writers alternate. Impatient readers delay a writer by
+//   less each time: one that began to wait at level L comes in after 2^L patiences, and raises the
+//   level to L + 1, so that readers which hold the lock for H leave a gap within some 8 H.
+// Space: 2^22 readers at once, 16383 waiting readers, 4095 queued writers; more that wait yield.
 // Deviations: this is no published lock.
 // Destroy is safe: a release's last access is one compare-exchange; wakes of addresses may follow.
 #pragma once
@@ -43,7 +53,7 @@
 
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
-#include "locks/rw/eventual_gate.h"
+#include "locks/rw/eventual_readers.h"
 #include "locks/rw/eventual_state.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -53,16 +63,15 @@
 namespace lockswap {
 
 template <Platform P, LineWaitPolicy<P> W>
-class EventualRw : EventualGate<P, W> {
-  using Gate = EventualGate<P, W>;
-  using Line = typename Gate::Line;
+class EventualRw : EventualReaders<P, W> {
+  using Readers = EventualReaders<P, W>;
+  using Queue = typename Readers::Queue;
   using Word = EventualRwWord;
   using Value = Word::Value;
-  using Readers = EventualReaders<P>;
-  using Gate::arrive_slowly, Gate::come_in, Gate::kGateChannel, Gate::sleep_at_gate;
-  using Line::more_, Line::call, Line::check_word, Line::is_fronts, Line::kBusy, Line::kDoubt,
-      Line::kDoubts, Line::kFront, Line::kHandOff, Line::kLocked, Line::kMostDoubts,
-      Line::must_call, Line::word_;
+  using RwFlags = EventualRwFlags<P>;
+  using Queue::check_word, Queue::designate_waker, Queue::head_may_take, Queue::kBusy,
+      Queue::kFailedTries, Queue::kFailedTry, Queue::kHandOff, Queue::kLocked,
+      Queue::kMostFailedTries, Queue::kSleepers, Queue::more_, Queue::needs_waker, Queue::word_;
 
  public:
   static constexpr Claims kClaims{.sleepers_in_order = true, .sleeping_readers_next = true};
@@ -83,13 +92,13 @@ class EventualRw : EventualGate<P, W> {
   // --- reading; 0, or an attempt (eventual_state.h)
 
   [[gnu::always_inline]] std::uint32_t read_arrive() noexcept {
-    return read_if_open() ? 0 : arrive_slowly();
+    return read_if_free() ? 0 : Readers::arrive_slowly();
   }
-  [[gnu::always_inline]] bool read_if_open() noexcept {
+  [[gnu::always_inline]] bool read_if_free() noexcept {
     check_word();
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & (kLocked | kHandOff)) == 0) {
-      // acquire: pairs with the releases in write_unlock and leave, of a writer.
+      // acquire: pairs with the releases in write_unlock and release_writer.
       if (word_.compare_exchange(v, v + Word::kReader, acquire)) [[likely]]
         return true;
     }
@@ -98,34 +107,39 @@ class EventualRw : EventualGate<P, W> {
 
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
     const bool is_new = EventualAttempt::periods(attempt) == 0;
-    if (const std::uint64_t time = is_new ? Line::advised_nap(deadline) : 0; time != 0) {
-      leave(Word::kWaitingReader);
-      Line::nap(time);
+    if (const std::uint64_t time = is_new ? Queue::advised_backoff(deadline) : 0; time != 0) {
+      cancel_reader();
+      Queue::back_off(time);
       attempt = read_arrive();
       if (attempt == 0) return true;
     }
-    const bool is_in = Line::look_for_a_while([this, attempt] {
-      Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
-      return come_in(v, attempt);
+    const bool is_in = Queue::spin([this, attempt] {
+      Value v = word_.load(relaxed);  // the compare-exchange in enter decides
+      return Readers::enter(v, attempt);
     });
-    return is_in || sleep_at_gate(attempt, deadline);
+    return is_in || Readers::wait_to_enter(attempt, deadline);
   }
 
   bool read_withdraw(std::uint32_t attempt) noexcept {
-    Value v = word_.load(relaxed);  // the compare-exchange in come_in decides
-    if (come_in(v, attempt)) return false;
-    leave(Word::kWaitingReader);
+    Value v = word_.load(relaxed);  // the compare-exchange in enter decides
+    if (Readers::enter(v, attempt)) return false;
+    cancel_reader();
     return true;
   }
 
   bool try_read_lock() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchanges decide
     while ((v & kLocked) == 0) {
-      const bool may = Readers::may_come_in(v), enters = may || (v & kDoubts) >= kMostDoubts;
-      // A front that waits for readers is not in doubt.
-      if (!may && ((v & kBusy) != 0 || !(enters || P::Doubts::counts(&word_)))) return false;
-      const Value next = enters ? (may ? v : v & ~kDoubts) + Word::kReader : v + kDoubt;
-      // acquire: as in read_if_open; a doubt orders nothing.
+      Value next = v + Word::kReader;
+      bool enters = true;
+      if (!RwFlags::can_enter(v)) {
+        // The lock is reserved. If readers are in, that is why the head waiter doesn't come.
+        if ((v & kBusy) != 0) return false;
+        enters = (v & kFailedTries) >= kMostFailedTries;
+        if (!enters && !P::FailedTries::should_count(&word_)) return false;
+        next = enters ? (v & ~kFailedTries) + Word::kReader : v + kFailedTry;
+      }
+      // acquire: as in read_if_free; a failed try orders nothing.
       if (word_.compare_exchange(v, next, acquire)) return enters;
     }
     return false;
@@ -134,41 +148,41 @@ class EventualRw : EventualGate<P, W> {
   [[gnu::always_inline]] void read_unlock() noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
     while ((v & ~Word::kReaders) == 0) {
-      // release: the reader's section; pairs with the acquires of writers in the line.
+      // release: the reader's section; pairs with the acquires of writers in the queue.
       if (word_.compare_exchange(v, v - Word::kReader, release)) [[likely]]
         return;
     }
-    leave(Word::kReader);
+    release_reader();
   }
 
   // --- writing
 
   void write_lock() noexcept {
-    if (Line::take_open()) return;
-    Line::take_slowly(nullptr);
+    if (Queue::take_free()) return;
+    Queue::take_slowly(nullptr);
     forget_impatience();
   }
   bool write_lock_until(const Deadline* deadline) noexcept {
-    if (Line::take_open()) return true;
-    const bool has_it = Line::take_slowly(deadline);
+    if (Queue::take_free()) return true;
+    const bool has_it = Queue::take_slowly(deadline);
     forget_impatience();
     if (has_it) return true;
-    // Readers may have waited because the lock was kept for this thread.
+    // Readers may have waited because the lock was reserved for this thread.
     if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
-      more_.gate.fetch_add(1,
-                           release);  // pairs with sleep_at_gate: the lock is seen as it is now
-      if constexpr (W::kParks) W::wake(&more_.gate, kGateChannel);
+      // release: pairs with wait_to_enter, so that the lock is seen as it is now.
+      more_.reader_wakes.fetch_add(1, release);
+      wake_readers();
     }
     return false;
   }
-  bool try_write_lock() noexcept { return Line::try_take(); }
+  bool try_write_lock() noexcept { return Queue::try_take(); }
   void write_unlock() noexcept {
     // A look first: while others sleep, an update that must fail would cost as much as a release.
     Value v = word_.load(relaxed);  // the compare-exchange decides
-    // release: the critical section; pairs with the acquires of readers and of the line.
+    // release: the critical section; pairs with the acquires of readers and in the queue.
     if (v == kLocked && word_.compare_exchange(v, 0, release)) [[likely]]
       return;
-    leave(kLocked);
+    release_writer();
   }
 
   // --- glimpses
@@ -177,7 +191,7 @@ class EventualRw : EventualGate<P, W> {
   bool has_writer() const noexcept { return (word_.load(acquire) & kLocked) != 0; }
   // Half of the range is in use.
   bool too_many_readers() const noexcept { return (word_.load(acquire) & kManyReaders) != 0; }
-  bool idle() const noexcept { return (word_.load(acquire) & ~Line::kCounts) == 0; }
+  bool idle() const noexcept { return (word_.load(acquire) & ~Queue::kCounts) == 0; }
 
   // --- in a forked child (LockCore). relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool held) const noexcept {
@@ -194,59 +208,93 @@ class EventualRw : EventualGate<P, W> {
  private:
   static constexpr Value kManyReaders = Value{1} << 63;
 
-  // Of a writer that waited, and is in or gives up. An open lock's readers wait for nobody.
+  // For a writer that waited, and is in or gives up. Readers of a free lock wait for nobody.
   void forget_impatience() noexcept {
     // relaxed, both: it decides nothing but times.
     if (more_.level.load(relaxed) != 0) more_.level.store(0, relaxed);
   }
-  // A writer, a reader, or a waiting reader leaves.
-  [[gnu::noinline]] void leave(Value unit) noexcept {
+  void wake_readers() noexcept {
+    if constexpr (W::kParks) W::wake(&more_.reader_wakes, Readers::kReadersChannel);
+  }
+
+  [[gnu::noinline]] void release_writer() noexcept {
     check_word();
-    Value v = word_.load(relaxed);  // the compare-exchange decides
-    const Value ends = unit == Word::kWaitingReader ? 0 : Line::counting_ends(v);
-    bool called = false, gate_called = false;
+    Value v = word_.load(relaxed);  // the compare-exchanges decide
+    const Value clears = kLocked | Word::kWakesReaders | Queue::stops_counting(v);
+    Leaving leaving;
+    bool wakes_readers = false;
     for (;;) {
-      Value next = unit == Word::kWaitingReader ? Readers::without_waiting(v) : (v - unit) & ~ends;
-      bool wakes = false;
-      if (unit == kLocked && (v & Word::kWaitingReaders) != 0) {
-        const bool demand = (v & Word::kDemand) != 0;
-        if (demand || (v & (kHandOff | Word::kGateCalled)) == 0) {
-          if (!gate_called) {
-            // relaxed: the next line hands it on.
-            if (!word_.compare_exchange(v, v | Word::kGateCalling, relaxed)) continue;
-            // release: a reader that finds it changed finds kGateCalling; pairs with sleep_at_gate.
-            more_.gate.fetch_add(1, release);
-            v |= Word::kGateCalling;
-            gate_called = true;
-            continue;
-          }
-          next |= demand ? Word::kPhase : Word::kGateCalled;
-          if (demand) next &= ~Word::kDemand;
-        }
-      }
-      if (unit == kLocked)
-        next &= ~Word::kGateCalling;  // a reader that gives up leaves it to its writer
-      if (is_fronts(next)) {
-        if (must_call(v)) {
-          called |= call(v);
+      Value next = v & ~clears;
+      if (RwFlags::must_wake_readers(v)) {
+        if (!wakes_readers) {
+          wakes_readers = begin_to_wake_readers(v);
           continue;
         }
-        wakes = true;
-        next &= ~Line::kSleeps;
-        if ((next & kFront) == 0) next &= ~kDoubts;  // as in the line's free
+        next = RwFlags::with_readers_woken(next);
       }
-      // release: the section; pairs with the acquires in the line, in read_if_open and in come_in.
-      if (!word_.compare_exchange(v, next, release)) continue;
-      // Of a writer's release; the lock may be gone.
+      if (!try_to_leave(v, next, leaving)) continue;
       if ((next & ~v & Word::kPhase) != 0) P::begins_phase();
-      // A demand may have come after the call.
-      if (wakes || called) Line::wake_next(wakes ? v : v & ~Line::kSleeps, called);
-      if constexpr (W::kParks) {
-        if (gate_called) W::wake(&more_.gate, kGateChannel);
-        if (!called) Line::give_way(v, next);
-      }
+      wake_after(leaving, v);
+      if (wakes_readers) wake_readers();
+      if (W::kParks && !leaving.designated) Queue::yield_to_woken(v, next);
       return;
     }
+  }
+  [[gnu::noinline]] void release_reader() noexcept {
+    const Value v = word_.load(relaxed);  // the compare-exchanges in leave decide
+    const Value clears = Queue::stops_counting(v);
+    leave(v, [clears](Value now) { return (now - Word::kReader) & ~clears; });
+  }
+  // For a reader that is counted as waiting, and gives up.
+  [[gnu::noinline]] void cancel_reader() noexcept {
+    leave(word_.load(relaxed), RwFlags::without_waiting);  // as in release_reader
+  }
+
+  // What both do: the word, which was v just now, becomes next_of of what it is.
+  template <class NextOf>
+  void leave(Value v, const NextOf& next_of) noexcept {
+    check_word();
+    Leaving leaving;
+    Value next = next_of(v);
+    while (!try_to_leave(v, next, leaving))
+      next = next_of(v);
+    wake_after(leaving, v);
+    if (W::kParks && !leaving.designated) Queue::yield_to_woken(v, next);
+  }
+
+  // By the writer that is in. Returns false if the word has changed, which v then shows.
+  bool begin_to_wake_readers(Value& v) noexcept {
+    // relaxed: the next line hands it on.
+    if (!word_.compare_exchange(v, v | Word::kWakesReaders, relaxed)) return false;
+    // release: a reader that finds it changed finds kWakesReaders; pairs with wait_to_enter.
+    more_.reader_wakes.fetch_add(1, release);
+    v |= Word::kWakesReaders;
+    return true;
+  }
+
+  struct Leaving {
+    bool designated = false;  // a queued thread is to be woken
+    bool frees = false;       // the head waiter, at least, may take the lock
+  };
+  // Changes the word from v to `next` as a thread leaves, and sees to it that those who may take
+  // the lock then will be woken. Returns false if it has to be tried again with a new v.
+  bool try_to_leave(Value& v, Value next, Leaving& leaving) noexcept {
+    leaving.frees = head_may_take(next);
+    if (leaving.frees) {
+      if (needs_waker(v)) {
+        leaving.designated |= designate_waker(v);
+        return false;
+      }
+      next = Queue::without_old_tries(next & ~kSleepers);
+    }
+    // release: the section; pairs with the acquires in the queue, in read_if_free and in enter.
+    return word_.compare_exchange(v, next, release);
+  }
+  // After try_to_leave, which found v. The lock may be gone.
+  void wake_after(const Leaving& leaving, Value v) noexcept {
+    // A request may have come after the queued thread was designated.
+    if (leaving.frees || leaving.designated)
+      Queue::wake_next(leaving.frees ? v : v & ~kSleepers, leaving.designated);
   }
 };
 

@@ -12,46 +12,59 @@ namespace lockswap {
 
 struct EventualRwWord {
   using Value = std::uint64_t;
-  static constexpr Value kPhase = 1u << 11;        // the readers that wait come before any writer
-  static constexpr Value kDemand = 1u << 12;       // one of them has waited for its time
-  static constexpr Value kGateCalled = 1u << 13;   // they were called, and none has looked
-  static constexpr Value kGateCalling = 1u << 14;  // the writer that is in is calling them
+  static constexpr Value kPhase = 1u << 11;           // waiting readers come before any writer
+  static constexpr Value kPhaseRequested = 1u << 12;  // by one that has waited for long enough
+  static constexpr Value kReadersWoken = 1u << 13;    // they were woken, and none has rechecked
+  static constexpr Value kWakesReaders = 1u << 14;    // the writer that is in is about to wake them
   static constexpr Value kWaiter = 1u << 15;
   static constexpr Value kWaitingReader = 1u << 27;
   static constexpr Value kWaiters = kWaitingReader - kWaiter;
-  // Above the half that the front sleeps on: readers that come and go are no change there. Many
-  // bits, since a program may acquire read holds in one thread and release them in another, later.
+  // Above the half that the head waiter sleeps on, so that readers which come and go don't change
+  // that. Many bits, since a program may acquire read holds in one thread and release them in
+  // another, later.
   static constexpr Value kReader = Value{1} << 41;
   static constexpr Value kWaitingReaders = kReader - kWaitingReader;
   static constexpr Value kReaders = ~(kReader - 1);
-  static constexpr Value kOfWaiting = kPhase | kDemand | kGateCalled;
-  static constexpr bool kLeavesToOne = true;
+  static constexpr Value kOfWaitingReaders = kPhase | kPhaseRequested | kReadersWoken;
+  static constexpr bool kThrottles = true;
   template <Platform P>
   struct More {
-    typename P::template atomic<std::uint32_t> handed_off{}, gate{}, level{};
+    typename P::template atomic<std::uint32_t> handed_off{}, reader_wakes{}, level{};
   };
 };
 
-// What readers find in a word.
+// What a value of the word means for readers.
 template <Platform P>
-struct EventualReaders {
+struct EventualRwFlags {
   using Flags = EventualFlags<P, EventualRwWord>;
   using Word = EventualRwWord;
   using Value = Word::Value;
 
-  static bool may_come_in(Value v) noexcept {
+  static bool can_enter(Value v) noexcept {
     return (v & Flags::kLocked) == 0 && ((v & Flags::kHandOff) == 0 || (v & Word::kPhase) != 0);
   }
-  // One waiting reader less. It has looked, so the next release may call again.
+  // The word with one waiting reader less. That one has rechecked, so the next release may wake
+  // readers again.
   static Value without_waiting(Value v) noexcept {
-    constexpr Value kOfAll = Word::kOfWaiting | Flags::kDoubts;
-    v = (v - Word::kWaitingReader) & ~Word::kGateCalled;
+    constexpr Value kOfAll = Word::kOfWaitingReaders | Flags::kFailedTries;
+    v = (v - Word::kWaitingReader) & ~Word::kReadersWoken;
     return (v & Word::kWaitingReaders) != 0 ? v : v & ~kOfAll;
+  }
+  // Whether a writer that releases the lock has to wake the waiting readers: for a phase that was
+  // requested, or because the lock will be free.
+  static bool must_wake_readers(Value v) noexcept {
+    if ((v & Word::kWaitingReaders) == 0) return false;
+    return (v & Word::kPhaseRequested) != 0 || (v & (Flags::kHandOff | Word::kReadersWoken)) == 0;
+  }
+  // The word once they are being woken.
+  static Value with_readers_woken(Value v) noexcept {
+    const bool begins_phase = (v & Word::kPhaseRequested) != 0;
+    return begins_phase ? (v & ~Word::kPhaseRequested) | Word::kPhase : v | Word::kReadersWoken;
   }
 };
 
-// The attempt of a reader that waits: how often its patience has passed, and one; above that the
-// level at which it began to wait.
+// What a waiting reader remembers, as a number: how often its patience has run out, plus one; above
+// that the level at which it began to wait.
 struct EventualAttempt {
   static std::uint32_t begin(std::uint32_t level) noexcept { return level << kLevelShift | 1; }
   static std::uint32_t again(std::uint32_t attempt) noexcept {
@@ -60,7 +73,7 @@ struct EventualAttempt {
   static std::uint32_t periods(std::uint32_t attempt) noexcept {
     return (attempt & ((1u << kLevelShift) - 1)) - 1;
   }
-  // Where no reader is in, the front may be stopped: no level counts then.
+  // Without a reader inside the head waiter may be stopped, and then levels don't count.
   static bool is_impatient(std::uint32_t attempt, bool beside_readers) noexcept {
     return periods(attempt) >= 1u << (beside_readers ? attempt >> kLevelShift : 0);
   }

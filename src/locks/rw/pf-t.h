@@ -230,7 +230,7 @@ class PfTOver : public PfTState<P, W, User> {
     }
     for (typename P::Spins spins(&rout_); spins.more(); P::relax()) {
       if (rout_.load(acquire) != target) continue;
-      spins.won();
+      spins.succeeded();
       return true;
     }
     // From here on rout counts from (left - target) up to 0.

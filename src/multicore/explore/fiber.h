@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <memory>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace lockswap::explore {
 
 extern "C" void lockswap_fiber_switch(void** save_stack, void* to_stack);
@@ -20,6 +24,10 @@ class Fiber {
   // The next switch to this fiber starts `entry` on an empty stack; what ran there is dropped.
   void reset(Entry entry) {
     if (!stack_) stack_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+#if defined(__SANITIZE_ADDRESS__)
+    // The frames of what ran there will never be left.
+    __asan_unpoison_memory_region(stack_.get(), kBytes);
+#endif
     auto top = reinterpret_cast<std::uintptr_t>(stack_.get() + kBytes) & ~std::uintptr_t{15};
     auto* frame = reinterpret_cast<void**>(top);
     *--frame = nullptr;                         // a return address for entry: there is none

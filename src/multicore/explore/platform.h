@@ -156,7 +156,7 @@ struct Explored {
     if (hand_off_time != 0 && !global<Priorities>().any) machine.handed_off(lock);
   }
   static void begins_phase() {}
-  static void naps() {}
+  static void throttled() {}
   static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
   static inline std::uint32_t slow_reads_per_clock = 1;
@@ -166,33 +166,33 @@ struct Explored {
   struct Spins {
     explicit Spins(const void*) {}
     bool more() { return false; }
-    void won() {}
+    void succeeded() {}
   };
-  // So is a nap before a thread is counted.
-  struct Naps {
-    static bool are_worth(const void*) { return false; }
+  // So is backing off before a thread is counted.
+  struct Backoff {
+    static bool should_sleep(const void*) { return false; }
     static void learn(const void*, bool) {}
   };
-  // Whether one thread alone is faster is a matter of time, so all naps are there, or none.
+  // Whether one thread alone is faster is a matter of time, so all threads back off, or none.
   static inline bool leaves_locks_to_one = false;
-  struct OneAtATime {
+  struct ContentionThrottle {
     struct Advice {
-      std::uint64_t nap = 0;
+      std::uint64_t sleep = 0;
       bool counts = false;
     };
     static Advice advise(const void*) {
-      return {.nap = leaves_locks_to_one ? 1u : 0, .counts = leaves_locks_to_one};
+      return {.sleep = leaves_locks_to_one ? 1u : 0, .counts = leaves_locks_to_one};
     }
-    static void napped(const void*) {}
+    static void backed_off(const void*) {}
     static bool counted(const void*) { return false; }
   };
   // Any time may have passed since the last one.
-  struct Doubts {
+  struct FailedTries {
     static bool counts(const void*) { return true; }
   };
   // Another thread may run at any step.
-  struct GivesWay {
-    static bool is_time(bool) { return false; }
+  struct YieldPolicy {
+    static bool should_yield(bool) { return false; }
     static void yield() {}
   };
   static void relax(Site s = Site::current()) { machine.step_aside(s); }

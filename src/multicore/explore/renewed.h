@@ -19,7 +19,7 @@ class Renewed {
   static T& at(int i) {
     static Renewed copies;
     if (!kRenewsItself && copies.run_ != machine.run_number()) copies.renew();
-    return *std::launder(reinterpret_cast<T*>(copies.bytes_[i]));
+    return *std::launder(reinterpret_cast<T*>(copies.places_[i].bytes));
   }
 
  private:
@@ -27,22 +27,24 @@ class Renewed {
   static constexpr bool kRenewsItself = sizeof(T) > 4096;
 
   Renewed() {
-    bytes_ = std::make_unique<Bytes[]>(kCopies);
+    places_ = std::make_unique<Place[]>(kCopies);
     static Renewed* self = this;
     renew();
     if (kCopies != kMaxThreads) return;
     machine.on_new_thread(+[](int i) {
-      if (self->run_ == machine.run_number()) new (self->bytes_[i]) T{};
+      if (self->run_ == machine.run_number()) new (self->places_[i].bytes) T{};
     });
   }
   void renew() {
     run_ = machine.run_number();
     for (int i = 0; i < kCopies; ++i)
-      new (bytes_[i]) T{};
+      new (places_[i].bytes) T{};
   }
 
-  using Bytes = std::byte[sizeof(T)];
-  std::unique_ptr<Bytes[]> bytes_;
+  struct Place {
+    alignas(T) std::byte bytes[sizeof(T)];
+  };
+  std::unique_ptr<Place[]> places_;
   std::uint32_t run_ = 0;
 };
 

@@ -1,37 +1,36 @@
-// How long a thread that waits spins before it sleeps: by what spinning has brought at that word
-// lately, and only while a processor is left for it.
+// How long a waiting thread spins before it sleeps: by how often spinning has succeeded at that
+// word lately, and only while a processor is left for it.
 //
-// What is learned stands in a table by the word's address: which part of the spins there brought
-// something, and after how many pauses. Where one in eight does, a thread spins for kUsual pauses,
-// or for twice the mean of those that brought something, up to LOCKSWAP_SPIN. So long holds and
-// slow hand-offs teach long spins. Where fewer do, it spins for kFewest, and now and then for the
-// whole budget, since times change. Nobody spins on one processor.
+// Learned by the word's address: the share of spins that succeeded, and after how many pauses they
+// did. Where at least one in eight does, a thread spins for kUsual pauses, or for twice the mean of
+// those that succeeded, up to LOCKSWAP_SPIN. So long holds and slow hand-offs teach long spins.
+// Where fewer do, it spins for kFewest, and now and then for the whole budget, because times
+// change. Nobody spins on one processor.
 //
 // The processors may change while the program runs: rereading.h.
 //
 // A spin that lasts is counted: not more threads of the process spin than the processors that are
 // left beside a holder. Short ones are not, as the count is a word that all of them write to.
 //
-// What two threads write at once may be lost: it decides nothing but times.
+// Updates that two threads make at once may be lost: they decide nothing but times.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
+#include "platform/address_table.h"
 #include "platform/atomic.h"
-#include "platform/by_address.h"
 #include "platform/process.h"
 #include "platform/processors.h"
 
 namespace lockswap {
 
-// A thread's spin at a word: while more(), it pauses and looks, and says won() if that was enough.
+// A thread's spin at a word: while more(), it pauses and polls. It calls succeeded() if that was
+// enough.
 class Spins {
  public:
-  static constexpr std::uint32_t kFewest = 10;    // pauses where spinning brings nothing
-  static constexpr std::uint32_t kUsual = 50;     // where it brings something, at least
+  static constexpr std::uint32_t kFewest = 10;    // pauses where spinning fails
+  static constexpr std::uint32_t kUsual = 50;     // where it succeeds, at least
   static constexpr std::uint32_t kShort = 50;     // pauses that are not counted
   static constexpr std::uint32_t kTriesAll = 32;  // one spin in so many takes the whole budget
 
@@ -47,7 +46,7 @@ class Spins {
   }
   static std::uint32_t most() noexcept { return most_.load(relaxed); }
 
-  explicit Spins(const void* at) noexcept : cell_(cell_of(at)), may_(most()) {
+  explicit Spins(const void* at) noexcept : cell_(cells_[at]), may_(most()) {
     if (may_ == 0) return;
     const std::uint32_t v = cell_.load(relaxed);  // relaxed, here and below: see the head
     tries_all_ = turn_in(v) == 0;
@@ -72,12 +71,12 @@ class Spins {
     ++done_;
     return true;
   }
-  void won() noexcept { won_ = true; }
+  void succeeded() noexcept { succeeded_ = true; }
 
-  // For tests: of a word, the mean of the spins that brought something.
-  static std::uint32_t mean(const void* at) noexcept { return mean_in(cell_of(at).load(relaxed)); }
+  // For tests: of a word, the mean of the spins that succeeded.
+  static std::uint32_t mean(const void* at) noexcept { return mean_in(cells_[at].load(relaxed)); }
   // What was learned at a word, which may be another's that has the same cell, is forgotten.
-  static void forget(const void* at) noexcept { cell_of(at).store(0, relaxed); }
+  static void forget(const void* at) noexcept { cells_[at].store(0, relaxed); }
   // How many threads spin and are counted.
   static std::uint32_t spinning() noexcept {
     return count_in(spinning_.load(relaxed), Process::mark() & ~kCount);
@@ -93,7 +92,6 @@ class Spins {
   static constexpr std::uint32_t kLeastRate = 32;
   static constexpr std::uint32_t kMostMean = (1u << kRateShift) - 1;
   static_assert(1u << (32 - kTurnShift) == kTriesAll);
-  static constexpr std::size_t kCells = 1024;
   static std::uint32_t turn_in(std::uint32_t v) noexcept { return v >> kTurnShift; }
   static std::uint32_t rate_in(std::uint32_t v) noexcept { return v >> kRateShift & kMostRate; }
   static std::uint32_t mean_in(std::uint32_t v) noexcept { return v & kMostMean; }
@@ -101,14 +99,13 @@ class Spins {
     return one > mean ? mean + (one - mean + 7) / 8 : mean - (mean - one + 7) / 8;
   }
 
-  static Cell& cell_of(const void* at) noexcept { return cells_[by_address(at, kCells)]; }
-
   void learn() noexcept {
     const std::uint32_t v = cell_.load(relaxed);
-    const std::uint32_t rate = follow(rate_in(v), won_ ? kMostRate : 0);
-    const std::uint32_t mean = won_ ? follow(mean_in(v), std::min(done_, kMostMean)) : mean_in(v);
+    const std::uint32_t rate = follow(rate_in(v), succeeded_ ? kMostRate : 0);
+    const std::uint32_t mean =
+        succeeded_ ? follow(mean_in(v), std::min(done_, kMostMean)) : mean_in(v);
     // Where short spins do there is nothing to learn, and the line stays shared.
-    if (won_ && rate_in(v) == kMostRate && mean <= kUsual / 2) return;
+    if (succeeded_ && rate_in(v) == kMostRate && mean <= kUsual / 2) return;
     cell_.store((turn_in(v) + 1) % kTriesAll << kTurnShift | rate << kRateShift | mean, relaxed);
   }
 
@@ -135,7 +132,7 @@ class Spins {
   static inline constinit std::uint32_t asked_ = 0;             // LOCKSWAP_SPIN
   static inline constinit NativeAtomic<std::uint32_t> most_{};  // of that, with these processors
   static inline constinit NativeAtomic<std::uint32_t> beside_{1};
-  alignas(64) static inline constinit std::array<Cell, kCells> cells_{};
+  static inline constinit AddressTable<Cell> cells_{};
   alignas(64) static inline constinit NativeAtomic<std::uint64_t> spinning_{};
 
   Cell& cell_;
@@ -144,7 +141,7 @@ class Spins {
   std::uint32_t done_ = 0;
   bool tries_all_ = false;
   bool counted_ = false;
-  bool won_ = false;
+  bool succeeded_ = false;
 };
 
 }  // namespace lockswap

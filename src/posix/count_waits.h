@@ -1,4 +1,4 @@
-// Counts what the calling thread did at an eventual lock, or a lane.
+// Counts what the calling thread did at an eventual lock or a lane (platform/wait_events.h).
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 #include "locks/common/events.h"
 #include "platform/concept.h"
-#include "platform/line_events.h"
+#include "platform/wait_events.h"
 
 namespace lockswap {
 
 // At the end of a stage that may have been a slow one. The lock may be gone: its address alone is
 // used. A signal handler that comes before it, and counts, has these events for its own lock.
 template <Platform P, EventCounter Count, Event kHandOff = Event::hand_off, Event kNap = Event::nap>
-void count_line([[maybe_unused]] const void* lock) noexcept {
+void count_waits([[maybe_unused]] const void* lock) noexcept {
   if constexpr (!std::is_same_v<Count, CountNothing>) {
-    LineEvents& events = P::template local<LineEvents>();
+    WaitEvents& events = P::template local<WaitEvents>();
     if (const std::uint32_t n = std::exchange(events.hand_offs, 0); n != 0)
       Count::on(lock, kHandOff, n);
     if (const std::uint32_t n = std::exchange(events.phases, 0); n != 0)
       Count::on(lock, Event::phase, n);
-    if (const std::uint32_t n = std::exchange(events.naps, 0); n != 0) Count::on(lock, kNap, n);
+    if (const std::uint32_t n = std::exchange(events.backoffs, 0); n != 0) Count::on(lock, kNap, n);
   }
 }
 

@@ -1,6 +1,6 @@
 // Whether threads leave a lock to one of them: the rates that trials have found decide, lock by
 // lock.
-#include "platform/one_at_a_time.h"
+#include "platform/adaptive/contention_throttle.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,9 +14,9 @@
 #include "locks/mutex/eventual.h"
 #include "locks/rw/eventual.h"
 #include "platform/clock.h"
-#include "platform/line_events.h"
 #include "platform/native.h"
 #include "platform/thread.h"
+#include "platform/wait_events.h"
 #include "wait/park.h"
 
 namespace lockswap {
@@ -27,9 +27,9 @@ struct TestClock {
   static std::uint64_t now() { return ns; }
   static std::uint64_t nearly_now() { return ns; }
 };
-using Tries = TriesOneAtATime<TestClock>;
+using Tries = TriesThrottling<TestClock>;
 
-class OneAtATimeTest : public testing::Test {
+class ContentionThrottleTest : public testing::Test {
  protected:
   void SetUp() override {
     Spins::prepare(1000, {.allowed = 2});
@@ -57,27 +57,27 @@ class OneAtATimeTest : public testing::Test {
     until_trial(&at_);
     EXPECT_FALSE(naps()) << "threads nap while others have yet to come back";
     if (is_on) {
-      TestClock::ns += Tries::kSettle + Tries::kPhase;
+      TestClock::ns += Tries::kRecovery + Tries::kPhase;
       EXPECT_FALSE(naps()) << "threads nap while all take part";
     }
     pass_phase(together, &at_);
-    EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+    EXPECT_EQ(Tries::advise(&at_).sleep, Tries::kPhase);
     pass_phase(alone, &at_);
-    Tries::napped(&at_);
+    Tries::backed_off(&at_);
     EXPECT_FALSE(Tries::counted(&at_)) << "the trial is over";
   }
-  bool naps() { return Tries::advise(&at_).nap != 0; }
+  bool naps() { return Tries::advise(&at_).sleep != 0; }
 
   static constexpr int kFew = 16 * 20, kMany = 16 * 200;
   std::uint64_t at_ = 0;
 };
 
-TEST_F(OneAtATimeTest, WhereNothingIsKnownNobodyNaps) {
+TEST_F(ContentionThrottleTest, WhereNothingIsKnownNobodyNaps) {
   for (std::uint32_t i = 0; i < Tries::kHot / 2; ++i)
     EXPECT_FALSE(naps());
 }
 
-TEST_F(OneAtATimeTest, WhereNobodySpinsNothingIsTried) {
+TEST_F(ContentionThrottleTest, WhereNobodySpinsNothingIsTried) {
   Spins::prepare(1000, {.allowed = 1});
   for (std::uint32_t i = 0; i < 10 * Tries::kHot; ++i) {
     EXPECT_FALSE(Tries::advise(&at_).counts);
@@ -85,21 +85,21 @@ TEST_F(OneAtATimeTest, WhereNobodySpinsNothingIsTried) {
   }
 }
 
-TEST_F(OneAtATimeTest, TwoTrialsDecide) {
+TEST_F(ContentionThrottleTest, TwoTrialsDecide) {
   try_both(kFew, kMany);
   EXPECT_FALSE(naps());
   try_both(kFew, kMany);
   EXPECT_TRUE(naps());
 }
 
-TEST_F(OneAtATimeTest, WhereOneAloneIsSlowerNobodyNaps) {
+TEST_F(ContentionThrottleTest, WhereOneAloneIsSlowerNobodyNaps) {
   for (int i = 0; i < 3; ++i) {
     try_both(kMany, kFew);
     EXPECT_FALSE(naps());
   }
 }
 
-TEST_F(OneAtATimeTest, WhatWasLearnedChangesWithTheLock) {
+TEST_F(ContentionThrottleTest, WhatWasLearnedChangesWithTheLock) {
   for (int i = 0; i < 3; ++i)
     try_both(kFew, kMany);
   EXPECT_TRUE(naps());
@@ -110,29 +110,29 @@ TEST_F(OneAtATimeTest, WhatWasLearnedChangesWithTheLock) {
 }
 
 // So one that is seldom taken costs nothing.
-TEST_F(OneAtATimeTest, ALockThatIsSeldomTakenIsNotTried) {
+TEST_F(ContentionThrottleTest, ALockThatIsSeldomTakenIsNotTried) {
   for (std::uint32_t i = 0; i < 100 * Tries::kHot; ++i) {
     EXPECT_FALSE(Tries::advise(&at_).counts);
     TestClock::ns += 2 * Tries::kPeriod / Tries::kHot;
   }
 }
 
-TEST_F(OneAtATimeTest, ATrialAtALockThatNobodyTakesAnyMoreSaysNothing) {
+TEST_F(ContentionThrottleTest, ATrialAtALockThatNobodyTakesAnyMoreSaysNothing) {
   for (int i = 0; i < 4; ++i) {
     until_trial(&at_);
     EXPECT_FALSE(naps());
     pass_phase(kFew, &at_);
-    EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+    EXPECT_EQ(Tries::advise(&at_).sleep, Tries::kPhase);
     pass_phase(kMany, &at_);
     TestClock::ns += 3 * Tries::kPhase;
-    Tries::napped(&at_);
+    Tries::backed_off(&at_);
     EXPECT_FALSE(Tries::counted(&at_)) << "the trial is over";
   }
   EXPECT_FALSE(naps());
 }
 
 // Releases alone end it, which look at no clock; the next trial counts from the beginning.
-TEST_F(OneAtATimeTest, ATrialAtALockThatOneThreadAloneTakesIsOver) {
+TEST_F(ContentionThrottleTest, ATrialAtALockThatOneThreadAloneTakesIsOver) {
   until_trial(&at_);
   const std::uint64_t begin = TestClock::ns;
   std::uint64_t releases = 1;
@@ -145,7 +145,7 @@ TEST_F(OneAtATimeTest, ATrialAtALockThatOneThreadAloneTakesIsOver) {
   try_both(kFew, kMany);
 }
 
-TEST_F(OneAtATimeTest, OneLockIsTriedAtATime) {
+TEST_F(ContentionThrottleTest, OneLockIsTriedAtATime) {
   std::uint64_t other = 0;
   until_trial(&at_);
   until_trial(&other);
@@ -154,7 +154,7 @@ TEST_F(OneAtATimeTest, OneLockIsTriedAtATime) {
 }
 
 // Chance decides between few, and what is done in the lock.
-TEST_F(OneAtATimeTest, FewReleasesSayNo) {
+TEST_F(ContentionThrottleTest, FewReleasesSayNo) {
   for (int i = 0; i < 3; ++i) {
     try_both(2 * 16, 8 * 16);
     EXPECT_FALSE(naps());
@@ -162,7 +162,7 @@ TEST_F(OneAtATimeTest, FewReleasesSayNo) {
 }
 
 // Two processors' clocks differ by a little, or another thread has just begun the phase.
-TEST_F(OneAtATimeTest, AClockThatGoesBackEndsNoPhase) {
+TEST_F(ContentionThrottleTest, AClockThatGoesBackEndsNoPhase) {
   try_both(kFew, kMany);
   until_trial(&at_);
   EXPECT_FALSE(naps());
@@ -172,16 +172,16 @@ TEST_F(OneAtATimeTest, AClockThatGoesBackEndsNoPhase) {
   EXPECT_FALSE(naps());
   TestClock::ns += 1;
   pass_phase(0, &at_);
-  EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+  EXPECT_EQ(Tries::advise(&at_).sleep, Tries::kPhase);
   TestClock::ns -= 1;
-  EXPECT_EQ(Tries::advise(&at_).nap, Tries::kPhase);
+  EXPECT_EQ(Tries::advise(&at_).sleep, Tries::kPhase);
   TestClock::ns += 1;
   pass_phase(kMany, &at_);
-  Tries::napped(&at_);
+  Tries::backed_off(&at_);
   EXPECT_TRUE(naps());
 }
 
-TEST_F(OneAtATimeTest, WhereThreadsSeldomFindTheLockTakenNapsEnd) {
+TEST_F(ContentionThrottleTest, WhereThreadsSeldomFindTheLockTakenNapsEnd) {
   for (int i = 0; i < 3; ++i)
     try_both(kFew, kMany);
   EXPECT_TRUE(naps());
@@ -191,7 +191,7 @@ TEST_F(OneAtATimeTest, WhereThreadsSeldomFindTheLockTakenNapsEnd) {
   }
   EXPECT_FALSE(naps());
 }
-TEST_F(OneAtATimeTest, AfterALongTimeNothingIsKnown) {
+TEST_F(ContentionThrottleTest, AfterALongTimeNothingIsKnown) {
   for (int i = 0; i < 3; ++i)
     try_both(kFew, kMany);
   EXPECT_TRUE(naps());
@@ -200,7 +200,7 @@ TEST_F(OneAtATimeTest, AfterALongTimeNothingIsKnown) {
 }
 
 // Naps come to last longer where many threads nap, as they come back more often; and shorter again.
-TEST_F(OneAtATimeTest, ManyThreadsNapForLonger) {
+TEST_F(ContentionThrottleTest, ManyThreadsNapForLonger) {
   for (int i = 0; i < 3; ++i)
     try_both(kFew, kMany);
   const auto longest_nap = [this](int a_period) {
@@ -209,13 +209,13 @@ TEST_F(OneAtATimeTest, ManyThreadsNapForLonger) {
       TestClock::ns += Tries::kPeriod / static_cast<std::uint64_t>(a_period);
       const auto advice = Tries::advise(&at_);
       if (advice.counts) Tries::forget_trial();
-      if (i > 10 * a_period) longest = std::max(longest, advice.nap);
+      if (i > 10 * a_period) longest = std::max(longest, advice.sleep);
     }
     return longest;
   };
-  EXPECT_EQ(longest_nap(400), Tries::kNap);
-  EXPECT_EQ(longest_nap(2000), Tries::kNap << 6);
-  EXPECT_EQ(longest_nap(12), Tries::kNap);
+  EXPECT_EQ(longest_nap(400), Tries::kSleep);
+  EXPECT_EQ(longest_nap(2000), Tries::kSleep << 6);
+  EXPECT_EQ(longest_nap(12), Tries::kSleep);
 }
 
 // Threads that find it taken, until its releases are counted; then all of them are through.
@@ -238,7 +238,7 @@ void a_free_lock_is_idle(Take take, Leave leave, IsIdle is_idle) {
   EXPECT_TRUE(is_idle());
   Spins::prepare(0, {.allowed = 2});
 }
-TEST(OneAtATimeLocks, AFreeMutexIsIdle) {
+TEST(ContentionThrottleLocks, AFreeMutexIsIdle) {
   for (int i = 0; i < 20; ++i) {
     EventualMutex<Native, Park<Native>> lock;
     a_free_lock_is_idle([&] { lock.lock(); }, [&] { lock.unlock(); }, [&] { return lock.idle(); });
@@ -251,20 +251,20 @@ long switches_by_force() {
   return used.ru_nivcsw;
 }
 // In trials, at least: whether one alone is faster is the machine's affair.
-TEST(OneAtATimeLocks, ThreadsNapAtABusyLock) {
+TEST(ContentionThrottleLocks, ThreadsNapAtABusyLock) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "two threads never meet there";
   Spins::prepare(1000, {.allowed = 2});
   EventualMutex<Native, Park<Native>> lock;
   std::atomic<std::uint32_t> naps = 0;
   const std::uint64_t end = monotonic_ns() + 30'000'000'000;
   const auto work = [&] {
-    per_thread<LineEvents>.naps = 0;
+    per_thread<WaitEvents>.backoffs = 0;
     while (naps == 0 && monotonic_ns() < end) {
       for (int i = 0; i < 10'000; ++i) {
         lock.lock();
         lock.unlock();
       }
-      naps += std::exchange(per_thread<LineEvents>.naps, 0);
+      naps += std::exchange(per_thread<WaitEvents>.backoffs, 0);
     }
   };
   const long before = switches_by_force();
@@ -278,7 +278,7 @@ TEST(OneAtATimeLocks, ThreadsNapAtABusyLock) {
     GTEST_SKIP() << "others had the processors";
   EXPECT_GT(naps, 0u);
 }
-TEST(OneAtATimeLocks, AFreeReaderWriterLockIsIdle) {
+TEST(ContentionThrottleLocks, AFreeReaderWriterLockIsIdle) {
   for (int i = 0; i < 20; ++i) {
     EventualRw<Native, Park<Native>> lock;
     a_free_lock_is_idle([&] { lock.write_lock(); }, [&] { lock.write_unlock(); },

@@ -1,35 +1,33 @@
-// Whether one running thread alone gets more done at a lock than several: where threads do next to
-// nothing but lock and release, each update waits for a cache line that another processor has just
-// had, and a thread that has the line to itself does several times what all of them do.
+// Whether one running thread alone gets more done at a lock than several do. Where threads do next
+// to nothing but lock and release, each update waits for a cache line that another processor has
+// just had, and a thread that has the line to itself does several times what all of them do.
 //
-// So both are tried at locks that threads often find taken, now and then: for kPhase as ever, and
-// for kPhase in which each thread that finds the lock taken naps, so that those that run become
-// fewer until none is in another's way. Releases are counted meanwhile. A trial in which one alone
-// made an eighth more raises the lock's score, another one lowers it. Threads nap where the score
-// is kFaster or more. It needs to know nothing of what threads do in the lock and outside.
+// So both are tried now and then, at locks that threads often find taken: for kPhase as usual, and
+// for kPhase in which each thread that finds the lock taken backs off, so that the running ones
+// become fewer until none is in another's way. Releases are counted meanwhile. A trial in which one
+// thread alone made an eighth more raises the lock's score, any other one lowers it. While the
+// score is kFaster or more, contention is throttled: threads that find the lock taken back off.
+// Nothing has to be known about what threads do inside and outside of the lock.
 //
-// A nap lasts for kNap, and for longer where that many threads nap that they come back too often.
-// Where threads have become rare the score falls by itself.
+// They sleep for kSleep, and for longer if so many do that they would come back too often. The
+// score decays when contention does.
 //
 // One trial is under way in the process, and begins kPeriod after the last one at the earliest; at
 // a lock whose score is the lowest or the highest, in one of kSeldom periods. The lock's word has a
 // bit that says that releases are to be counted, which takes them through the slow path; the first
-// one that is not counted takes it away. Nobody naps where nobody spins (spins.h): on one processor
-// one thread is alone anyway.
+// one that is not counted clears it. Nobody backs off where nobody spins (spins.h): on one
+// processor one thread is alone anyway.
 //
-// What is learned stands in a table by the word's address. What two threads write at once may be
-// lost: it decides nothing but times.
+// Updates that two threads make at once may be lost: they decide nothing but times.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
+#include "platform/adaptive/spins.h"
+#include "platform/address_table.h"
 #include "platform/atomic.h"
-#include "platform/by_address.h"
 #include "platform/clock.h"
-#include "platform/spins.h"
 #include "platform/thread.h"
 
 namespace lockswap {
@@ -40,16 +38,16 @@ struct TrialClock {
 };
 
 template <class Clock>
-class TriesOneAtATime {
+class TriesThrottling {
  public:
-  static constexpr std::uint64_t kNap = 30'000;     // nanoseconds; the kernel adds some 50 us
+  static constexpr std::uint64_t kSleep = 30'000;   // nanoseconds; the kernel adds some 50 us
   static constexpr std::uint64_t kPhase = 250'000;  // nanoseconds
-  // Before a trial where threads nap: they come back, and learn again how long to spin.
-  static constexpr std::uint64_t kSettle = 1'000'000;
+  // Before a trial where threads back off: they come back, and learn again how long to spin.
+  static constexpr std::uint64_t kRecovery = 1'000'000;
   static constexpr std::uint64_t kPeriod = 1u << 25;  // nanoseconds: 34 ms
   static constexpr std::uint32_t kSeldom = 8;
-  // How often threads find a lock taken in a period for which a trial is worth while; and where
-  // they nap.
+  // How often threads must find a lock taken in a period for a trial to be worth while; the second
+  // number, while contention is throttled.
   static constexpr std::uint32_t kHot = 64, kWarm = 8;
   static constexpr std::uint32_t kBatch = 16;  // releases that a thread counts at once
   // Releases in a phase: with fewer, chance would decide, and what is done in the lock.
@@ -58,33 +56,35 @@ class TriesOneAtATime {
   static constexpr std::uint64_t kMostCounted = 1 << 21;
 
   struct Advice {
-    std::uint64_t nap = 0;  // nanoseconds
-    bool counts = false;    // releases are to be counted from now on
+    std::uint64_t sleep = 0;  // nanoseconds
+    bool counts = false;      // releases are to be counted from now on
   };
 
-  // Of a thread that has found the lock taken.
+  // Asked by a thread that has found the lock taken.
   static Advice advise(const void* word) noexcept {
     if (Spins::most() == 0) return {};
-    Cell& cell = cell_of(word);
+    Cell& cell = cells_[word];
     Known known(cell.load(relaxed));  // relaxed, here and below: see the head
-    if (word_.load(relaxed) == word) return {.nap = go_on(word, cell)};
+    if (word_.load(relaxed) == word) return {.sleep = go_on(word, cell)};
     const std::uint32_t now = period();
     if (known.period != now) known.begin(now);
-    const std::uint32_t enough = known.nap() != 0 ? kWarm : kHot;
-    if (known.found > enough && known.nap() == 0) return {};
+    const std::uint32_t enough = known.sleep() != 0 ? kWarm : kHot;
+    if (known.found > enough && known.sleep() == 0) return {};
     known.found = std::min(known.found + 1, kMostFound);
     cell.store(known.value(), relaxed);
-    const bool is_due = !known.is_sure() || (now + by_address(word, kCells)) % kSeldom == 0;
-    if (known.found != enough || !is_due || !begin(word)) return {.nap = known.nap()};
+    const bool is_due =
+        !known.is_sure() || (now + AddressTable<Cell>::index_of(word)) % kSeldom == 0;
+    if (known.found != enough || !is_due || !begin(word)) return {.sleep = known.sleep()};
     return {.counts = true};
   }
 
-  // Of a thread that has napped: a phase may be over.
-  static void napped(const void* word) noexcept {
-    if (word_.load(relaxed) == word) go_on(word, cell_of(word));
+  // Called by a thread that has backed off: a phase may be over.
+  static void backed_off(const void* word) noexcept {
+    if (word_.load(relaxed) == word) go_on(word, cells_[word]);
   }
 
-  // Of a thread that releases a lock whose releases are counted. False: they are no longer.
+  // Called by a thread that releases a lock whose releases are counted. Returns whether they still
+  // are.
   static bool counted(const void* word) noexcept {
     if (word_.load(relaxed) != word) return false;
     if (++per_thread<Batch>.releases % kBatch != 0) return true;
@@ -96,9 +96,9 @@ class TriesOneAtATime {
   }
 
   static void forget_trial() noexcept { word_.store(nullptr, relaxed); }
-  // For tests: what was learned at a word, which may be another's that has the same cell.
+  // For tests: forgets what was learned about a word, which may be about another one's as well.
   static void forget(const void* word) noexcept {
-    cell_of(word).store(0, relaxed);
+    cells_[word].store(0, relaxed);
     state_.store(0, relaxed);
     forget_trial();
   }
@@ -108,11 +108,10 @@ class TriesOneAtATime {
     std::uint32_t releases;
   };
   using Cell = NativeAtomic<std::uint64_t>;
-  static constexpr std::size_t kCells = 1024;
   static constexpr std::uint32_t kMostFound = 0xffff;
   // A cell: the period (32 bits), how many threads found the lock taken in it (16), how often the
-  // nap is doubled (8), the score (8): up by one for each trial that says that one alone is faster,
-  // else down.
+  // sleep is doubled (8), the score (8): up by one for each trial that says that one alone is
+  // faster, else down.
   struct Known {
     explicit Known(std::uint64_t v) noexcept
         : period(v >> 32),
@@ -122,13 +121,13 @@ class TriesOneAtATime {
     std::uint64_t value() const noexcept {
       return std::uint64_t{period} << 32 | found << 16 | doubled << 8 | (score ^ kFirst);
     }
-    std::uint64_t nap() const noexcept { return score >= kFaster ? kNap << doubled : 0; }
+    std::uint64_t sleep() const noexcept { return score >= kFaster ? kSleep << doubled : 0; }
     bool is_sure() const noexcept { return score == 0 || score == kSurely; }
     void begin(std::uint32_t now) noexcept {
       const std::uint32_t many = kMany >> doubled / 2;
       if (found > many && doubled < kMostDoubled) ++doubled;
       if (found < many / 2 && doubled > 0) --doubled;
-      // Where threads seldom find the lock taken no trial would end their naps.
+      // If threads seldom find the lock taken, no trial would end the throttling.
       if ((found < kWarm || now - period > 1) && score > kFirst) --score;
       if (now - period > kLong) score = kFirst;
       period = now;
@@ -148,13 +147,12 @@ class TriesOneAtATime {
     static constexpr std::uint32_t kLong = 64;  // periods: 2 s
     static constexpr std::uint32_t kMany = 600, kMostDoubled = 6;
   };
-  static Cell& cell_of(const void* word) noexcept { return cells_[by_address(word, kCells)]; }
   static std::uint32_t period() noexcept {
     return static_cast<std::uint32_t>(Clock::nearly_now() / kPeriod);
   }
 
   // --- the trial. Its state: since when it has been in the phase, and which that is.
-  static constexpr std::uint64_t kSettling = 0, kTogether = 1, kAlone = 2;
+  static constexpr std::uint64_t kRecovering = 0, kTogether = 1, kAlone = 2;
   static std::uint64_t since_in(std::uint64_t state) noexcept { return state >> 2; }
   static std::uint64_t phase_in(std::uint64_t state) noexcept { return state & 3; }
 
@@ -163,27 +161,28 @@ class TriesOneAtATime {
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now();
     if (now < since_in(state) + kPeriod) return false;
-    if (!state_.compare_exchange(state, now << 2 | kSettling, relaxed)) return false;
+    if (!state_.compare_exchange(state, now << 2 | kRecovering, relaxed)) return false;
     count_.store(0, relaxed);
     word_.store(word, relaxed);
     return true;
   }
-  // How long the calling thread naps. It begins the next phase, or ends the trial, if it is time.
+  // Returns how long the calling thread sleeps. It begins the next phase, or ends the trial, if it
+  // is time.
   static std::uint64_t go_on(const void* word, Cell& cell) noexcept {
     // Before the clock: a phase begins before now, or the compare-exchange fails.
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now(), since = since_in(state), phase = phase_in(state);
     const std::uint64_t passed = now > since ? now - since : 0;  // clocks may differ a little
     Known known(cell.load(relaxed));
-    const std::uint64_t comes_back = known.nap() != 0 ? 2 * known.nap() + kSettle : 0;
-    const std::uint64_t lasts = phase == kSettling ? comes_back : kPhase;
+    const std::uint64_t comes_back = known.sleep() != 0 ? 2 * known.sleep() + kRecovery : 0;
+    const std::uint64_t lasts = phase == kRecovering ? comes_back : kPhase;
     if (passed < lasts) return phase == kAlone ? lasts - passed : 0;
     if (phase > kAlone) return 0;  // it is over
     // One thread does what follows.
     if (!state_.compare_exchange(state, now << 2 | (phase + 1), relaxed)) return 0;
     const std::uint64_t count = count_.exchange(0, relaxed);
     if (word_.load(relaxed) != word) return 0;  // another lock's trial
-    if (phase == kSettling) return 0;
+    if (phase == kRecovering) return 0;
     // Where nobody came for that long the lock is no longer contended.
     const bool says_nothing = passed > 3 * kPhase;
     if (!says_nothing && phase == kTogether) {
@@ -203,9 +202,9 @@ class TriesOneAtATime {
   static inline constinit NativeAtomic<std::uint64_t> state_{};
   static inline constinit NativeAtomic<std::uint64_t> together_{};  // releases in that phase
   alignas(64) static inline constinit NativeAtomic<std::uint64_t> count_{};
-  alignas(64) static inline constinit std::array<Cell, kCells> cells_{};
+  static inline constinit AddressTable<Cell> cells_{};
 };
 
-using OneAtATime = TriesOneAtATime<TrialClock>;
+using ContentionThrottle = TriesThrottling<TrialClock>;
 
 }  // namespace lockswap

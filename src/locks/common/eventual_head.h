@@ -1,0 +1,334 @@
+// The head waiter of an eventual lock, and real-time waiters, which don't queue. eventual_word.h
+// has the idea, the states and the invariants.
+//
+// Steps of the head waiter:
+//   1. it sets kHeadSleeps and sleeps on the word. A release that finds kHeadSleeps clears it and
+//      wakes the head waiter, which takes the lock if that isn't busy
+//   2. if it is woken and another thread was faster, it backs off before it asks to be woken again:
+//      the lock is hot
+//   3. after LOCKSWAP_HANDOVER_US it requests a hand-off: it sets kHandOff, and sleeps again
+//   No thread can have bypassed the head waiter of a mutex that no release has woken yet, so that
+//   one sleeps for longer first, because short timers are expensive (kUnpassed). A lock with
+//   readers knows when it was handed off last: a head waiter that waits for readers requests a
+//   hand-off at once if that is long enough ago.
+// Steps of a thread with a real-time policy: it takes the lock whenever that isn't busy, even if it
+//   is reserved for the head waiter. Else it becomes the head waiter if there is none, or sets
+//   kRealTime and kHandOff and sleeps on the word. Policies may change, so a thread asks for its
+//   own whenever it is about to sleep. Having been woken it sets kRealTime again as it takes the
+//   lock or gives up, since others may sleep on, the head waiter among them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "locks/common/eventual_word.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
+class EventualHead : protected EventualFlags<P, Layout> {
+ protected:
+  using Flags = EventualFlags<P, Layout>;
+  using Flags::head_may_take, Flags::kFailedTries, Flags::kHandOff, Flags::kHasHead,
+      Flags::kHeadSleeps, Flags::kLocked, Flags::kOfHead, Flags::kRealTime, Flags::kSleepers,
+      Flags::kWaking, Flags::needs_waker;
+  using typename Flags::Value;
+
+  static constexpr std::uint32_t kWordChannel = 1;   // on the word: the head, real-time waiters
+  static constexpr std::uint32_t kQueueChannel = 1;  // on `wakes`: queued threads
+  static constexpr std::uint32_t kAgainChannel = 4;  // the same, of those that were woken and lost
+
+  // For the thread that has set kHasHead. Returns true if it has the lock, false if the deadline
+  // has passed.
+  bool wait_as_head(const Deadline* deadline) noexcept {
+    Request request(*this, deadline);
+    Value keeps = 0;  // kRealTime, once it has slept as a real-time waiter
+    for (;;) {
+      check_word();
+      const std::uint32_t priority = own_priority();
+      if (priority != 0) request.make();  // at once, as a real-time waiter that isn't the head
+      if (prepare_to_sleep(request.is_made(), priority, keeps)) return true;
+      if (priority != 0) keeps = kRealTime;
+      const auto may_go_on = [](Value v) {
+        return head_may_take(v) || (W::kParks && (v & kHeadSleeps) == 0);
+      };
+      const Deadline until = request.sleeps_until(deadline);
+      // relaxed: take_as_head acquires.
+      const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+      if (take_as_head(keeps)) return true;
+      if (woken) {
+        request.lost();
+        // A real-time waiter doesn't back off: others may sleep on, and it says so as it sleeps.
+        if (W::kParks && !request.is_made() && keeps == 0) back_off_until(request.backs_off());
+        continue;
+      }
+      if (deadline != nullptr && P::passed(*deadline)) return give_up(keeps);
+      if (request.timed_out()) end_phase();
+    }
+  }
+
+  // For a thread with a real-time policy. Returns as wait_as_head does.
+  [[gnu::noinline]] bool wait_as_real_time(const Deadline* deadline) noexcept {
+    Value keeps = 0;  // kRealTime, once it has slept
+    unsigned rechecks = 0;
+    for (bool late = false;;) {
+      check_word();
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      for (;;) {
+        if (head_may_take(v)) {
+          // Even past the head waiter, which requests again. acquire: as in take_as_head.
+          const Value next = (v & ~(kHandOff | kFailedTries)) | kLocked | keeps;
+          if (word_.compare_exchange(v, next, acquire)) return true;
+        } else if (late) {
+          return false;
+        } else if ((v & kHasHead) == 0) {
+          // relaxed: nothing is handed on. The lock is busy, so its release finds the head waiter.
+          if (word_.compare_exchange(v, v | kHasHead | keeps, relaxed))
+            return wait_as_head(deadline);
+        } else {
+          note_priority(own_priority(), v);
+          // relaxed: nothing is handed on.
+          if ((v & kRequests) == kRequests || word_.compare_exchange(v, v | kRequests, relaxed))
+            break;
+        }
+      }
+      const auto may_go_on = [](Value now) { return head_may_take(now) || (now & kRealTime) == 0; };
+      // Like queued threads it rechecks: another waiter that was woken may have been stopped.
+      const Deadline until = within(deadline, recheck_after(rechecks));
+      // relaxed: the compare-exchange that takes the lock acquires.
+      const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+      late = !woken && deadline != nullptr && P::passed(*deadline);
+      rechecks = woken ? 0 : rechecks + 1;
+      keeps = kRealTime;
+    }
+  }
+
+  // The calling thread's real-time priority, or 0 if it has no such policy.
+  static std::uint32_t own_priority() noexcept {
+    if constexpr (W::kParks) return P::priority_of(P::tid());
+    return 0;
+  }
+  static bool is_real_time() noexcept { return own_priority() != 0; }
+  // Whether a reader of that priority has to wait, because a sleeping writer's is as high.
+  bool is_behind(Value v, std::uint32_t priority) const noexcept {
+    return priority != 0 && (v & kRealTime) != 0 && P::waiting_priority(&word_) >= priority;
+  }
+
+  // How long a thread sleeps until it rechecks whether the lock is reserved for a thread that
+  // doesn't come. While the holder stays in, rechecks find nothing, so each sleep after the second
+  // one is four times as long as the one before, up to kLongestRecheck. A stopped thread therefore
+  // delays the others for at most a few times as long as they have waited already.
+  static std::uint64_t recheck_after(unsigned rechecks) noexcept {
+    constexpr unsigned kMostFourfold = 3;
+    const unsigned fourfold = rechecks == 0 ? 0 : std::min(rechecks - 1, kMostFourfold);
+    return std::min(P::take_back() << 2 * fourfold, kLongestRecheck);
+  }
+
+  static std::uint64_t first_backoff() noexcept {
+    return std::clamp<std::uint64_t>(P::hand_off_after() / 16, 1, kLongestFirstBackoff);
+  }
+  // Sleeps; nothing ends that earlier.
+  void back_off_until(const Deadline& end) noexcept {
+    // relaxed: it hands nothing on.
+    W::sleep(wakes_, relaxed, 0, kNobodysChannel, &end, [](std::uint32_t) { return false; });
+  }
+
+  // Must be called by a thread that has the lock. Returns true if a queued thread has to be woken
+  // after the release, false if the word has changed, which v then shows.
+  bool designate_waker(Value& v) noexcept {
+    // acquire: pairs with the update in take_slowly that counted a waiter. A thread that was
+    // counted has loaded `wakes` before the next line.
+    if (!word_.compare_exchange(v, v | kWaking, acquire)) return false;
+    // release: a thread that finds it changed finds kWaking, too; pairs with wait_in_queue.
+    wakes_.fetch_add(1, release);
+    v |= kWaking;
+    return true;
+  }
+  // Wakes the oldest queued thread, after designate_waker and the release: the lock may be gone.
+  void wake_queued() noexcept {
+    if constexpr (W::kParks) {
+      if (W::wake_one(&wakes_, kAgainChannel) == 0) W::wake_one(&wakes_, kQueueChannel);
+    }
+  }
+
+  void check_word() const noexcept {
+    P::check([this] {
+      return Flags::is_sound(word_.load(relaxed), kHasReaders && P::take_back() != 0);
+    });
+  }
+
+  typename P::template atomic<Value> word_{};
+  typename P::template atomic<std::uint32_t> wakes_{};
+  [[no_unique_address]] typename Layout::template More<P> more_{};
+
+ private:
+  static constexpr bool kHasReaders = Layout::kReaders != 0;
+  static constexpr bool kRechecks = W::kParks || Layout::kPhase != 0;
+  // Nanoseconds, all three.
+  static constexpr std::uint64_t kLongestFirstBackoff = 30'000, kLongestBackoff = 250'000;
+  static constexpr std::uint64_t kLongestRecheck = 10'000'000'000;
+  // How many times LOCKSWAP_HANDOVER_US the head waiter of a mutex sleeps for before it requests a
+  // hand-off, if no thread has bypassed it. On a virtual machine a sleep whose timer is due before
+  // the next tick was measured to cost 5 us more.
+  static constexpr std::uint64_t kUnpassed = 8;
+  static constexpr Value kRequests = kRealTime | kHandOff;  // of a real-time waiter
+  static constexpr int kStampShift = 10;  // stamps count in 1024 ns, and wrap after an hour
+
+  // The head waiter's request of a hand-off: when it is due, and what follows when it was made.
+  class Request {
+   public:
+    Request(const EventualHead& head, const Deadline* deadline) noexcept {
+      const std::uint64_t rest = head.rest_of_ration();
+      const std::uint64_t time = rest != 0 ? rest : P::hand_off_after();
+      is_made_ = rest == 0 && (P::hand_off_after() == 0 || head.waits_for_readers());
+      due_ = P::due(within(deadline, time));
+      unpassed_ = was_passed_ ? due_ : P::due(within(deadline, kUnpassed * time));
+    }
+
+    void make() noexcept { is_made_ = true; }
+    bool is_made() const noexcept { return is_made_; }
+    // When a sleep ends that nobody ends earlier.
+    Deadline sleeps_until(const Deadline* deadline) const noexcept {
+      if (!is_made_) return was_passed_ ? due_ : unpassed_;
+      // Queued threads recheck: a woken real-time waiter may have been stopped, and so may a reader
+      // for whose phase this one waits.
+      return within(deadline, kRechecks ? recheck_after(rechecks_) : 0);
+    }
+    // It was woken, and another thread was faster.
+    void lost() noexcept {
+      was_passed_ = true;
+      in_same_phase_ = false;
+      rechecks_ = 0;
+    }
+    // Until when it backs off then. The time until its request goes on.
+    Deadline backs_off() noexcept {
+      const Deadline end = within(&due_, backoff_);
+      backoff_ = std::min(2 * backoff_, kLongestBackoff);
+      return end;
+    }
+    // A sleep has ended by itself. Returns true if a phase of readers has to end: there were two
+    // such sleeps in a row, as the phase may have begun just before the first one ended.
+    bool timed_out() noexcept {
+      const bool ends_phase = is_made_ && in_same_phase_;
+      in_same_phase_ = is_made_;
+      if (is_made_) ++rechecks_;
+      is_made_ = true;
+      return ends_phase;
+    }
+
+   private:
+    // Nobody takes a mutex past a head waiter that sleeps until a release wakes it. Readers may
+    // come in past one.
+    bool was_passed_ = !W::kParks || kHasReaders;
+    bool is_made_;
+    bool in_same_phase_ = false;
+    unsigned rechecks_ = 0;
+    std::uint64_t backoff_ = first_backoff();
+    Deadline due_, unpassed_;
+  };
+
+  // How long it is until the lock may be handed off again. Where it has no room for the time of the
+  // last hand-off, each head waiter waits for the whole time.
+  std::uint64_t rest_of_ration() const noexcept {
+    if constexpr (kHasReaders) {
+      // relaxed: the update that set kHasHead has acquired (take_slowly, wait_in_queue). The one in
+      // wait_as_real_time has not: that thread requests at once.
+      const std::uint32_t last = more_.handed_off.load(relaxed);
+      if (last == 0) return 0;
+      const std::uint64_t since = std::uint64_t{stamp() - last} << kStampShift;
+      return since < P::hand_off_after() ? P::hand_off_after() - since : 0;
+    } else {
+      return P::hand_off_after();
+    }
+  }
+  static std::uint32_t stamp() noexcept {
+    return std::max<std::uint32_t>(static_cast<std::uint32_t>(P::now() >> kStampShift), 1);
+  }
+  // Readers come in past the head waiter until it requests a hand-off, and one of those that are in
+  // may not be running. A writer's release wakes the head waiter.
+  bool waits_for_readers() const noexcept {
+    const Value v = word_.load(relaxed);  // it decides nothing but times
+    return (v & kLocked) == 0 && (v & Layout::kReaders) != 0;
+  }
+  // For a writer with a real-time policy that is about to sleep, and finds v.
+  void note_priority(std::uint32_t priority, Value v) noexcept {
+    if constexpr (kHasReaders) {
+      if (priority != 0) P::note_waiting_priority(&word_, priority, (v & kRealTime) != 0);
+    }
+  }
+
+  // Takes the lock if the head waiter may. `keeps`: flags that it sets beside.
+  bool take_as_head(Value keeps) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while (head_may_take(v)) {
+      const bool handed_off = (v & kHandOff) != 0;
+      if constexpr (kHasReaders) {
+        // Before the update, right after which there may be a new head waiter. relaxed: the update
+        // is a release for it.
+        if (handed_off) more_.handed_off.store(stamp(), relaxed);
+      }
+      // acquire: pairs with the releases of those that had the lock. release: pairs with the
+      // acquire of the next head waiter (take_slowly, wait_in_queue), for the time above.
+      const Value next = (v & ~kOfHead) | kLocked | keeps;
+      if (!word_.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
+      if (handed_off) {
+        P::handed_off(&word_);
+        wake_early();
+      }
+      return true;
+    }
+    return false;
+  }
+  // After a hand-off the next queued thread becomes the head waiter while this one has the lock:
+  // where so many wait, the time that a thread takes to wake up should not be added to each turn.
+  [[gnu::noinline]] void wake_early() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange in designate_waker decides
+    while (needs_waker(v)) {
+      if (designate_waker(v)) wake_queued();
+    }
+  }
+
+  // Sets the flags of a head waiter that sleeps. Returns true if it has the lock instead.
+  bool prepare_to_sleep(bool requests, std::uint32_t priority, Value keeps) noexcept {
+    const Value flags =
+        (requests ? kHandOff : 0) | (W::kParks ? kHeadSleeps : 0) | (priority != 0 ? kRealTime : 0);
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      if (head_may_take(v)) {
+        if (take_as_head(keeps)) return true;
+        v = word_.load(relaxed);
+      } else {
+        note_priority(priority, v);
+        // relaxed: nothing is handed on.
+        if ((v & flags) == flags || word_.compare_exchange(v, v | flags, relaxed)) return false;
+      }
+    }
+  }
+  // Ends a phase of readers, which still come in for as long as it lasts.
+  void end_phase() noexcept {
+    if constexpr (Layout::kPhase != 0) {
+      Value v = word_.load(relaxed);  // the compare-exchange decides
+      // relaxed: the phase hands nothing on.
+      while ((v & Layout::kPhase) != 0 &&
+             !word_.compare_exchange(v, v & ~Layout::kPhase, relaxed)) {}
+    }
+  }
+  // The deadline has passed. Returns true if the lock was free, and is held now.
+  bool give_up(Value keeps) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      if (head_may_take(v)) {
+        if (take_as_head(keeps)) return true;
+        v = word_.load(relaxed);
+      } else if (word_.compare_exchange(v, v & ~kOfHead, relaxed)) {
+        return false;  // relaxed: the lock is busy, and its release wakes a queued thread
+      }
+    }
+  }
+};
+
+}  // namespace lockswap

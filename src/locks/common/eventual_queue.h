@@ -1,0 +1,287 @@
+// The wait queue of an eventual lock, and what a release does for those that wait: the mutex
+// `eventual` (mutex/eventual.h), and the writers of the rwlock `eventual` (rw/eventual.h).
+// eventual_word.h has the idea, the states and the invariants.
+//
+// Steps of a waiter:
+//   0. it backs off where one running thread alone is faster than several
+//      (platform/adaptive/contention_throttle.h); and it backs off and looks again while another
+//      waiter is being woken, where the lock is seldom busy (platform/adaptive/backoff.h)
+//   1. without a head waiter and a queue it becomes the head waiter. Else it counts itself into the
+//      queue, and sleeps on `wakes`
+//   2. when it is woken it takes the lock if that is free, else it becomes the head waiter if there
+//      is none, else it sleeps again, on a channel of its own (kAgainChannel) that is woken first:
+//      so it keeps its place
+// Steps of a release:
+//   1. if threads are queued, there is no head waiter and nobody is being woken, it sets kWaking,
+//      then changes `wakes`; both before the lock is free, since afterwards the object may be gone
+//   2. it frees the lock by one update, which also clears kHeadSleeps and kRealTime. With kCounts
+//      it counts itself first, or clears kCounts
+//   3. it wakes one sleeper on the word, the one with the highest priority, if a flag in 2 was set;
+//      or a queued thread, if this release has set kWaking
+//   4. if a woken thread has not rechecked yet, or the head waiter of a lock with readers is awake
+//      and readers stay in, it yields now and then the processor on which that one may wait to run
+//      (platform/adaptive/yield_policy.h)
+// Fairness: real-time waiters come first, in the order of their priorities, in which the kernel
+//   wakes them, one for each release. A running thread may be faster, as with any lock that admits
+//   barging. Queued threads become head waiters in the order in which they fell asleep, also those
+//   that were woken and lost. A thread that is woken as it is about to fall asleep may go before a
+//   sleeper that the same release woke, once. Each is the head waiter for LOCKSWAP_HANDOVER_US at
+//   most, and then has the lock next. A signal handler, or a recheck, puts a sleeper at the end of
+//   the kernel's queue. Under spin and yield nobody sleeps, and no thread is a real-time waiter:
+//   the head waiter is the first that looks, and then has the lock next.
+// Space: no nodes. Where the count is full, a thread yields instead of joining the queue.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "locks/common/eventual_head.h"
+#include "locks/common/eventual_word.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "platform/pause.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W, EventualWord Layout>
+class EventualQueue : protected EventualHead<P, W, Layout> {
+ protected:
+  using Head = EventualHead<P, W, Layout>;
+  using Head::check_word, Head::designate_waker, Head::is_free, Head::is_real_time,
+      Head::kAgainChannel, Head::kBusy, Head::kCounts, Head::kFailedTries, Head::kFailedTry,
+      Head::kHandOff, Head::kHasHead, Head::kHeadSleeps, Head::kLocked, Head::kMostFailedTries,
+      Head::kQueueChannel, Head::kSleepers, Head::kWaiter, Head::kWaiters, Head::kWaking,
+      Head::kWordChannel, Head::more_, Head::needs_waker, Head::wait_as_head,
+      Head::wait_as_real_time, Head::wakes_, Head::word_;
+  using typename Head::Value;
+
+  // --- acquiring
+
+  [[gnu::always_inline]] bool take_free() noexcept {
+    check_word();
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while (is_free(v)) {
+      // acquire: pairs with the releases: release here, the mutex's fast_unlock, and the rwlock's.
+      if (word_.compare_exchange(v, v | kLocked, acquire)) [[likely]]
+        return true;
+    }
+    return false;
+  }
+
+  bool try_take() noexcept {
+    check_word();
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    while ((v & kBusy) == 0) {
+      if (is_free(v)) {
+        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
+      } else if ((v & kFailedTries) < kMostFailedTries) {
+        // relaxed: a failed try orders nothing.
+        if (!P::FailedTries::should_count(&word_) ||
+            word_.compare_exchange(v, v + kFailedTry, relaxed))
+          return false;
+      } else if (take_reserved(v, v)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Returns true if the lock is held, false if the deadline (nullptr: none) has passed.
+  [[gnu::noinline]] bool take_slowly(const Deadline* deadline) noexcept {
+    if (const std::uint64_t time = advised_backoff(deadline); time != 0) back_off(time);
+    if (spin([this] { return take_free(); })) return true;
+    if (is_real_time()) return wait_as_real_time(deadline);
+    if (W::kParks && take_after_backoff(deadline)) return true;
+    for (unsigned round = 0;;) {
+      // Before the update that counts this thread: see wait_in_queue.
+      // relaxed: that update keeps this load before it.
+      const std::uint32_t wakes = wakes_.load(relaxed);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      if (is_free(v)) {
+        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
+      } else if ((v & (kHasHead | kWaiters)) == 0) {
+        // The lock is busy: its release finds the head waiter. acquire: pairs with take_as_head, so
+        // that the time of the last hand-off is seen (rest_of_ration).
+        if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
+      } else if ((v & kWaiters) == kWaiters) {
+        if (deadline != nullptr && P::passed(*deadline)) return false;
+        P::step_aside(round++);
+      } else {
+        // release: pairs with the acquire in designate_waker, so that `wakes` was loaded before it
+        // changes.
+        if (word_.compare_exchange(v, v + kWaiter, release)) return wait_in_queue(wakes, deadline);
+      }
+    }
+  }
+
+  // Returns for how many nanoseconds a thread that has found the lock taken should back off before
+  // it goes on, because one running thread alone gets more done than several; 0: not at all. A call
+  // with a deadline never does. The thread must not wait here yet: to others it has not come.
+  std::uint64_t advised_backoff(const Deadline* deadline) noexcept {
+    if (!W::kParks || !Layout::kThrottles || P::hand_off_after() == 0) return 0;
+    if (deadline != nullptr && !has_no_time(*deadline)) return 0;
+    const auto advice = P::ContentionThrottle::advise(&word_);
+    if (advice.counts) {
+      Value v = word_.load(relaxed);  // the compare-exchange decides
+      // relaxed: it hands nothing on.
+      while (!word_.compare_exchange(v, v | kCounts, relaxed)) {}
+    }
+    if (advice.sleep == 0 || is_real_time()) return 0;
+    return std::min<std::uint64_t>(advice.sleep, kLongestAdvised * P::hand_off_after());
+  }
+  void back_off(std::uint64_t nanoseconds) noexcept {
+    P::throttled();
+    Head::back_off_until(within(nullptr, nanoseconds));
+    P::ContentionThrottle::backed_off(&word_);
+  }
+
+  // Waking a thread may take a time slice, if the kernel has put it behind a running one, and
+  // nobody else is woken meanwhile: if this thread slept, its processor would be idle for that
+  // long. So it backs off and looks again, where that pays (platform/adaptive/backoff.h). It isn't
+  // queued yet: to others it has not come.
+  bool take_after_backoff(const Deadline* deadline) noexcept {
+    const Value v = word_.load(relaxed);  // it decides nothing but times
+    const bool one_is_coming = (v & kWaking) != 0 || (v & (kHasHead | kHeadSleeps)) == kHasHead;
+    if (!one_is_coming || P::hand_off_after() == 0 || !P::Backoff::should_sleep(&word_))
+      return false;
+    Head::back_off_until(within(deadline, Head::first_backoff()));
+    P::Backoff::learn(&word_, (word_.load(relaxed) & kBusy) != 0);  // relaxed: as above
+    return spin([this] { return take_free(); });
+  }
+
+  // Calls `take` now and then for as long as a thread spins before it sleeps. It polls seldom,
+  // since that takes the word from the processor of the thread that has the lock. Returns false if
+  // the thread has to sleep.
+  template <class Take>
+  bool spin(const Take& take) noexcept {
+    typename P::Spins spins(&word_);
+    bool more = spins.more();
+    for (std::uint32_t pauses = 1; more; pauses *= 2) {
+      for (std::uint32_t i = pauses; i != 0 && more; --i, more = spins.more())
+        P::relax();
+      if (!take()) continue;
+      spins.succeeded();
+      return true;
+    }
+    return false;
+  }
+
+  // --- releasing
+
+  // Releases a lock without readers. Must be called by a thread that has it.
+  void release_mutex() noexcept {
+    check_word();
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    const Value stays = ~(kLocked | kSleepers | stops_counting(v));
+    bool designated = false;
+    for (;;) {
+      if (needs_waker(v)) {
+        designated |= designate_waker(v);
+        continue;
+      }
+      // release: the critical section; pairs with take_free and the like.
+      if (word_.compare_exchange(v, without_old_tries(v & stays), release)) break;
+    }
+    wake_next(v, designated);
+  }
+
+  // Without a head waiter failed tries are of one that has had the lock since.
+  static Value without_old_tries(Value v) noexcept {
+    return (v & kHasHead) != 0 ? v : v & ~kFailedTries;
+  }
+
+  // Counts a release if that is asked for. Returns kCounts if it is the last one that is.
+  Value stops_counting(Value v) noexcept {
+    return (v & kCounts) != 0 && !P::ContentionThrottle::counted(&word_) ? kCounts : 0;
+  }
+
+  // Wakes the next thread after a release that found v. `designated`: it has set kWaking. The lock
+  // may be gone.
+  void wake_next(Value v, bool designated) noexcept {
+    if constexpr (W::kParks) {
+      // The one with the highest real-time priority, as the kernel orders them.
+      if ((v & kSleepers) != 0) W::wake_one(&word_, kWordChannel);
+      // Without kWaking some thread has rechecked meanwhile.
+      if (designated && (v & kWaking) != 0) Head::wake_queued();
+    }
+  }
+
+  // Ends a release that found v, left `next` and woke no queued thread. The lock may be gone.
+  static void yield_to_woken(Value v, Value next) noexcept {
+    const bool is_waking = (v & kWaking) != 0;
+    // Readers are in, and came past a head waiter that is awake.
+    const bool passes =
+        (v & (kHasHead | kHeadSleeps)) == kHasHead && (next & Layout::kReaders) != 0;
+    if (!is_waking && !passes) return;
+    if (P::YieldPolicy::should_yield(is_waking) && !is_real_time()) P::YieldPolicy::yield();
+  }
+
+ private:
+  static constexpr std::uint64_t kLongestAdvised = 4;  // times LOCKSWAP_HANDOVER_US
+
+  // Takes a lock that is reserved for another thread, and not busy. The word becomes `from`, but
+  // locked.
+  bool take_reserved(Value& v, Value from) noexcept {
+    const Value next = (from & ~(kHandOff | kFailedTries | Layout::kPhase)) | kLocked;
+    return word_.compare_exchange(v, next, acquire);  // as take_free
+  }
+
+  // For a thread that has counted itself, and had loaded `wakes` before.
+  bool wait_in_queue(std::uint32_t wakes, const Deadline* deadline) noexcept {
+    bool was_reserved = false;  // at the last recheck
+    std::uint32_t channel = kQueueChannel;
+    for (unsigned rechecks = 0;;) {
+      const std::uint64_t recheck = Head::recheck_after(was_reserved ? 0 : rechecks);
+      const Deadline soon = P::due(within(deadline, recheck));
+      Parked parked;
+      do {
+        // relaxed: the load below acquires.
+        parked = W::wait_once(wakes_, relaxed, wakes, channel, &soon);
+      } while (parked == Parked::interrupted);  // that is no wake-up
+      const bool was_woken = parked != Parked::timed_out;
+      if (parked == Parked::woken) channel = kAgainChannel;
+      if (!was_woken && deadline != nullptr && P::passed(*deadline)) return leave_queue();
+      rechecks = was_woken ? 0 : rechecks + 1;
+      // Before the word: a wake-up that comes later changes it, so that the next sleep does not
+      // begin. acquire: pairs with designate_waker.
+      wakes = wakes_.load(acquire);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      for (;;) {
+        check_word();
+        const Value out = (v - kWaiter) & ~kWaking;
+        if (is_free(v)) {
+          if (word_.compare_exchange(v, out | kLocked, acquire)) return true;  // as take_free
+        } else if ((v & kHasHead) == 0) {
+          // acquire: as in take_slowly.
+          if (word_.compare_exchange(v, out | kHasHead, acquire)) return wait_as_head(deadline);
+        } else if (was_reserved && !was_woken && (v & kBusy) == 0) {
+          if (take_reserved(v, out)) return true;
+        } else if (is_real_time()) {
+          // relaxed: nothing is handed on; as in leave_queue.
+          if (word_.compare_exchange(v, out, relaxed)) return wait_as_real_time(deadline);
+        } else if ((v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed)) {
+          break;  // relaxed: the head waiter is there, so that nobody else has to be woken
+        }
+      }
+      was_reserved = !was_woken && (v & kBusy) == 0;
+    }
+  }
+
+  // The deadline has passed. Returns true if the lock was free, and is held now.
+  bool leave_queue() noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchange decides
+    for (;;) {
+      // This thread may be the one that is being woken. If no other comes instead, the next release
+      // wakes one: the lock is busy, or the head waiter will have it.
+      check_word();
+      const Value out = (v - kWaiter) & ~kWaking;
+      const bool takes = is_free(v);
+      // acquire: as take_free, if it takes the lock.
+      if (word_.compare_exchange(v, takes ? out | kLocked : out, acquire)) return takes;
+    }
+  }
+};
+
+}  // namespace lockswap

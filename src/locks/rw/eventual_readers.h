@@ -1,0 +1,109 @@
+// Waiting readers of the rwlock `eventual` (eventual.h, which has the states, the steps and the
+// invariants): how they are counted, sleep, and come in.
+#pragma once
+
+#include <cstdint>
+
+#include "locks/common/eventual_queue.h"
+#include "locks/rw/eventual_state.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/concept.h"
+#include "platform/pause.h"
+#include "wait/concept.h"
+
+namespace lockswap {
+
+template <Platform P, LineWaitPolicy<P> W>
+class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
+ protected:
+  using Queue = EventualQueue<P, W, EventualRwWord>;
+  using Word = EventualRwWord;
+  using Value = Word::Value;
+  using RwFlags = EventualRwFlags<P>;
+  using Queue::check_word, Queue::kLocked, Queue::more_, Queue::word_;
+
+  static constexpr std::uint32_t kReadersChannel = 1;
+
+  // Returns 0 if the reader is in, else its attempt, and then it is counted as waiting.
+  [[gnu::noinline]] std::uint32_t arrive_slowly() noexcept {
+    const std::uint32_t level = more_.level.load(relaxed);  // it decides nothing but times
+    Value v = word_.load(relaxed);                          // the compare-exchanges decide
+    for (unsigned round = 0;;) {
+      if (RwFlags::can_enter(v)) {
+        if (word_.compare_exchange(v, v + Word::kReader, acquire)) return 0;  // as in read_if_free
+      } else if ((v & Word::kWaitingReaders) == Word::kWaitingReaders) {
+        P::step_aside(round++);
+        v = word_.load(relaxed);
+        // relaxed: nothing is handed on. A release that does not find this reader comes before it
+        // looks in read_wait.
+      } else if (word_.compare_exchange(v, v + Word::kWaitingReader, relaxed)) {
+        return EventualAttempt::begin(level);
+      }
+    }
+  }
+
+  // Lets a reader in that is counted as waiting, if it can enter. `priority` is its real-time
+  // priority: then it doesn't wait for a head waiter of a lower one, or of none, but waits for any
+  // other, whatever its patience. Returns false if it has to wait; v is new then.
+  bool enter(Value& v, std::uint32_t attempt, std::uint32_t priority = 0) noexcept {
+    for (;;) {
+      check_word();
+      const bool goes_first = priority != 0 && (v & kLocked) == 0 && !Queue::is_behind(v, priority);
+      const bool can = RwFlags::can_enter(v) || goes_first;
+      const bool joins_others = (v & Word::kReaders) != 0;
+      if (!can && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)))
+        return false;
+      // A caller that has not slept yet doesn't know the priority.
+      if (!can && (v & Queue::kRealTime) != 0 && Queue::is_behind(v, Queue::own_priority()))
+        return false;
+      // acquire: as in read_if_free.
+      if (!word_.compare_exchange(v, RwFlags::without_waiting(v) + Word::kReader, acquire))
+        continue;
+      const std::uint32_t next = EventualAttempt::next_level(attempt);
+      // relaxed, both: it decides nothing but times, and may be lost.
+      if (!can && joins_others && more_.level.load(relaxed) < next)
+        more_.level.store(next, relaxed);
+      return true;
+    }
+  }
+
+  // Sleeps until the reader is in, and returns true; or until its patience has run out, or the
+  // deadline has passed.
+  [[gnu::noinline]] bool wait_to_enter(std::uint32_t& attempt, const Deadline* deadline) noexcept {
+    Deadline end = P::due(within(deadline, 0)), room{};
+    bool requests = EventualAttempt::periods(attempt) != 0 || P::hand_off_after() == 0;
+    const Deadline first = requests ? end : P::due(within(&end, P::hand_off_after()));
+    for (;;) {
+      // Before the word: a wake-up that comes later changes it. acquire: pairs with release_writer.
+      const std::uint32_t wakes = more_.reader_wakes.load(acquire);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      bool is_late = false;
+      if ((v & Word::kWakesReaders) != 0) {
+        // A writer is about to free the lock, unless it is stopped.
+        const auto is_over = [](Value now) { return (now & Word::kWakesReaders) == 0; };
+        is_late = !P::await(Pause::nap, word_, relaxed, is_over, requests ? &end : &first);
+        v = word_.load(relaxed);
+      }
+      const std::uint32_t priority = Queue::own_priority();
+      if (enter(v, attempt, priority)) return true;
+      const bool asks = requests || (priority != 0 && (v & Queue::kRealTime) == 0);
+      const Value next = (v & ~Word::kReadersWoken) | (asks ? Word::kPhaseRequested : 0);
+      // relaxed: nothing is handed on.
+      if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
+      const auto was_woken = [wakes](std::uint32_t now) { return now != wakes; };
+      // relaxed: the load above acquires.
+      const Deadline* const until = requests ? &end : &first;
+      if (!is_late && W::sleep(more_.reader_wakes, relaxed, 0, kReadersChannel, until, was_woken)) {
+        if (as_at_first(deadline, room)) end = P::due(*deadline);
+        continue;
+      }
+      if (requests || (deadline != nullptr && P::passed(*deadline))) break;
+      requests = true;
+    }
+    attempt = EventualAttempt::again(attempt);
+    return false;
+  }
+};
+
+}  // namespace lockswap
