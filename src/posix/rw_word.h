@@ -81,7 +81,8 @@ struct RwWord {
   static std::uint64_t extra_in(std::uint64_t v) noexcept { return flags_in(v) / kExtra; }
   // Those of the invariants that one look at the word can show; for P::check.
   static bool is_sound(std::uint64_t v) noexcept {
-    return ((v & kDraining) != 0 || level_in(v) == 0) && ((v & kActive) == 0 || (v & kMarked) != 0);
+    return ((v & kDraining) != 0 || (v & kOfDrain) == 0) &&
+           ((v & kActive) == 0 || (v & kMarked) != 0);
   }
   static std::uint64_t level_in(std::uint64_t v) noexcept { return (v & kLevel) >> kLevelShift; }
 

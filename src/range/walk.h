@@ -67,6 +67,7 @@ class RangeWalk {
   // Finds the node's place and puts it there, instead of released nodes that are there.
   Step insert(Node* n, const RangeRequest& r, Node*& other) noexcept {
     Link* at = &head_;
+    [[maybe_unused]] const Node* before = nullptr;  // whose link that is
     std::uint64_t w = look(*at);
     Node* next = node(w);  // the first from there on that is not known to be released
     for (;;) {
@@ -90,6 +91,7 @@ class RangeWalk {
             other = next;
             return Step::blocked;
           }
+          before = next;
           at = &next->next;
           w = after;
           next = node(w);
@@ -101,6 +103,7 @@ class RangeWalk {
       n->next.store(word(next) | flags_of(r) | (alone ? link::kHeld : link::kNone), relaxed);
       const std::uint64_t mine = flags(w) | word(n) | (alone ? link::kAlone : link::kNone);
       if (at->compare_exchange(w, mine, seq_cst)) {
+        P::check([before, n, next] { return may_follow(before, n) && may_follow(n, next); });
         retire(me_, node(w), next);
         return alone ? Step::alone : Step::in;
       }
@@ -165,6 +168,14 @@ class RangeWalk {
  private:
   static std::uint64_t word(const Node* n) noexcept { return link::of(n); }
   static std::uint64_t flags(std::uint64_t w) noexcept { return w & link::kFlags; }
+  // Whether the second may come next in the list (list.h, Invariants), when one of them has just
+  // been put in. relaxed: nothing goes with it.
+  static bool may_follow(const Node* first, const Node* second) noexcept {
+    if (first == nullptr || second == nullptr) return true;
+    const bool both_shared =
+        (first->next.load(relaxed) & second->next.load(relaxed) & link::kShared) != 0;
+    return (both_shared ? first->start : first->end).get() <= second->start.get();
+  }
 
   // A link, after kAlone is cleared: from here on its node is released by a flag.
   static std::uint64_t look(Link& at) noexcept {
@@ -180,6 +191,7 @@ class RangeWalk {
   // Takes out the released nodes from the one that `at` leads to up to `until`, if `at` still is w,
   // and makes w what it is then.
   static bool take_out(Supply& me, Link& at, std::uint64_t& w, Node* until) noexcept {
+    P::check([w] { return (w & link::kReleased) == 0; });
     std::uint64_t seen = w;
     const std::uint64_t without = flags(w) | word(until);
     if (!at.compare_exchange(seen, without, seq_cst)) return false;

@@ -37,6 +37,7 @@ concept CohortLock = requires(Lock& lock, const Lock& glimpse) {
   lock.unlock();
   // For the holder: whether another thread waits. If so, that thread will not go away.
   { glimpse.contended() } -> std::same_as<bool>;
+  { glimpse.idle() } -> std::same_as<bool>;  // whether nobody has it
 };
 
 template <Platform P, CohortLock Global, CohortLock Local, std::uint32_t kMost>
@@ -57,10 +58,12 @@ class Cohorting {
     node.lock.lock();
     // relaxed, all of `kept`: it comes with the local lock.
     if (node.kept.load(relaxed) == 0) global.lock();
+    P::check([&global] { return !global.idle(); });
   }
   // For the holder, here and below; its node, or nullptr if it has the global lock alone.
   static void unlock(Global& global, Node* node) noexcept {
     if (node != nullptr) {
+      P::check([node] { return !node->lock.idle(); });
       const std::uint32_t kept = node->kept.load(relaxed);
       const bool hands_on = kept < kMost && node->lock.contended();
       node->kept.store(hands_on ? kept + 1 : 0, relaxed);

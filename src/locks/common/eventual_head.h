@@ -53,12 +53,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
       if (priority != 0) request.make();  // at once, as a real-time waiter that isn't the head
       if (prepare_to_sleep(request.is_made(), priority, keeps)) return true;
       if (priority != 0) keeps = kRealTime;
-      const auto may_go_on = [](Value v) {
-        return head_may_take(v) || (W::kParks && (v & kHeadSleeps) == 0);
-      };
-      const Deadline until = request.sleeps_until(deadline);
-      // relaxed: take_as_head acquires.
-      const bool woken = W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+      const bool woken = sleep_as_head(request.sleeps_until(deadline));
       if (take_as_head(keeps)) return true;
       if (woken) {
         request.lost();
@@ -140,7 +135,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // Must be called by a thread that has the lock. Returns true if a queued thread has to be woken
   // after the release, false if the word has changed, which v then shows.
   bool designate_waker(Value& v) noexcept {
-    // acquire: pairs with the update in take_slowly that counted a waiter. A thread that was
+    // acquire: pairs with the update in take_place that counted a waiter. A thread that was
     // counted has loaded `wakes` before the next line.
     if (!word_.compare_exchange(v, v | kWaking, acquire)) return false;
     // release: a thread that finds it changed finds kWaking, too; pairs with wait_in_queue.
@@ -235,7 +230,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
   // last hand-off, each head waiter waits for the whole time.
   std::uint64_t rest_of_ration() const noexcept {
     if constexpr (kHasReaders) {
-      // relaxed: the update that set kHasHead has acquired (take_slowly, wait_in_queue). The one in
+      // relaxed: the update that set kHasHead has acquired (take_place, recheck). The one in
       // wait_as_real_time has not: that thread requests at once.
       const std::uint32_t last = more_.handed_off.load(relaxed);
       if (last == 0) return 0;
@@ -261,6 +256,14 @@ class EventualHead : protected EventualFlags<P, Layout> {
     }
   }
 
+  // Returns false if nobody has woken it until then.
+  bool sleep_as_head(const Deadline& until) noexcept {
+    const auto may_go_on = [](Value v) {
+      return head_may_take(v) || (W::kParks && (v & kHeadSleeps) == 0);
+    };
+    // relaxed: take_as_head acquires.
+    return W::sleep(word_, relaxed, 0, kWordChannel, &until, may_go_on);
+  }
   // Takes the lock if the head waiter may. `keeps`: flags that it sets beside.
   bool take_as_head(Value keeps) noexcept {
     Value v = word_.load(relaxed);  // the compare-exchange decides
@@ -272,7 +275,7 @@ class EventualHead : protected EventualFlags<P, Layout> {
         if (handed_off) more_.handed_off.store(stamp(), relaxed);
       }
       // acquire: pairs with the releases of those that had the lock. release: pairs with the
-      // acquire of the next head waiter (take_slowly, wait_in_queue), for the time above.
+      // acquire of the next head waiter (take_place, recheck), for the time above.
       const Value next = (v & ~kOfHead) | kLocked | keeps;
       if (!word_.compare_exchange(v, next, kHasReaders ? acq_rel : acquire)) continue;
       if (handed_off) {

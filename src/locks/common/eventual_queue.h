@@ -94,26 +94,7 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     if (spin([this] { return take_free(); })) return true;
     if (is_real_time()) return wait_as_real_time(deadline);
     if (W::kParks && take_after_backoff(deadline)) return true;
-    for (unsigned round = 0;;) {
-      // Before the update that counts this thread: see wait_in_queue.
-      // relaxed: that update keeps this load before it.
-      const std::uint32_t wakes = wakes_.load(relaxed);
-      Value v = word_.load(relaxed);  // the compare-exchanges decide
-      if (is_free(v)) {
-        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
-      } else if ((v & (kHasHead | kWaiters)) == 0) {
-        // The lock is busy: its release finds the head waiter. acquire: pairs with take_as_head, so
-        // that the time of the last hand-off is seen (rest_of_ration).
-        if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
-      } else if ((v & kWaiters) == kWaiters) {
-        if (deadline != nullptr && P::passed(*deadline)) return false;
-        P::step_aside(round++);
-      } else {
-        // release: pairs with the acquire in designate_waker, so that `wakes` was loaded before it
-        // changes.
-        if (word_.compare_exchange(v, v + kWaiter, release)) return wait_in_queue(wakes, deadline);
-      }
-    }
+    return take_place(deadline);
   }
 
   // Returns for how many nanoseconds a thread that has found the lock taken should back off before
@@ -221,6 +202,30 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
  private:
   static constexpr std::uint64_t kLongestAdvised = 4;  // times LOCKSWAP_HANDOVER_US
 
+  // Takes the lock, or a place among the waiters. Returns as take_slowly does.
+  bool take_place(const Deadline* deadline) noexcept {
+    for (unsigned round = 0;;) {
+      // Before the update that counts this thread: see wait_in_queue.
+      // relaxed: that update keeps this load before it.
+      const std::uint32_t wakes = wakes_.load(relaxed);
+      Value v = word_.load(relaxed);  // the compare-exchanges decide
+      if (is_free(v)) {
+        if (word_.compare_exchange(v, v | kLocked, acquire)) return true;  // as take_free
+      } else if ((v & (kHasHead | kWaiters)) == 0) {
+        // The lock is busy: its release finds the head waiter. acquire: pairs with take_as_head, so
+        // that the time of the last hand-off is seen (rest_of_ration).
+        if (word_.compare_exchange(v, v | kHasHead, acquire)) return wait_as_head(deadline);
+      } else if ((v & kWaiters) == kWaiters) {
+        if (deadline != nullptr && P::passed(*deadline)) return false;
+        P::step_aside(round++);
+      } else {
+        // release: pairs with the acquire in designate_waker, so that `wakes` was loaded before it
+        // changes.
+        if (word_.compare_exchange(v, v + kWaiter, release)) return wait_in_queue(wakes, deadline);
+      }
+    }
+  }
+
   // Takes a lock that is reserved for another thread, and not busy. The word becomes `from`, but
   // locked.
   bool take_reserved(Value& v, Value from) noexcept {
@@ -233,13 +238,8 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
     bool was_reserved = false;  // at the last recheck
     std::uint32_t channel = kQueueChannel;
     for (unsigned rechecks = 0;;) {
-      const std::uint64_t recheck = Head::recheck_after(was_reserved ? 0 : rechecks);
-      const Deadline soon = P::due(within(deadline, recheck));
-      Parked parked;
-      do {
-        // relaxed: the load below acquires.
-        parked = W::wait_once(wakes_, relaxed, wakes, channel, &soon);
-      } while (parked == Parked::interrupted);  // that is no wake-up
+      const std::uint64_t recheck_in = Head::recheck_after(was_reserved ? 0 : rechecks);
+      const Parked parked = sleep_in_queue(wakes, channel, within(deadline, recheck_in));
       const bool was_woken = parked != Parked::timed_out;
       if (parked == Parked::woken) channel = kAgainChannel;
       if (!was_woken && deadline != nullptr && P::passed(*deadline)) return leave_queue();
@@ -247,25 +247,49 @@ class EventualQueue : protected EventualHead<P, W, Layout> {
       // Before the word: a wake-up that comes later changes it, so that the next sleep does not
       // begin. acquire: pairs with designate_waker.
       wakes = wakes_.load(acquire);
-      Value v = word_.load(relaxed);  // the compare-exchanges decide
-      for (;;) {
-        check_word();
-        const Value out = (v - kWaiter) & ~kWaking;
-        if (is_free(v)) {
-          if (word_.compare_exchange(v, out | kLocked, acquire)) return true;  // as take_free
-        } else if ((v & kHasHead) == 0) {
-          // acquire: as in take_slowly.
-          if (word_.compare_exchange(v, out | kHasHead, acquire)) return wait_as_head(deadline);
-        } else if (was_reserved && !was_woken && (v & kBusy) == 0) {
-          if (take_reserved(v, out)) return true;
-        } else if (is_real_time()) {
-          // relaxed: nothing is handed on; as in leave_queue.
-          if (word_.compare_exchange(v, out, relaxed)) return wait_as_real_time(deadline);
-        } else if ((v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed)) {
-          break;  // relaxed: the head waiter is there, so that nobody else has to be woken
-        }
+      switch (recheck(was_reserved && !was_woken, was_reserved)) {
+        case Next::holder:
+          return true;
+        case Next::head:
+          return wait_as_head(deadline);
+        case Next::real_time_waiter:
+          return wait_as_real_time(deadline);
+        case Next::sleeper:
+          break;
       }
-      was_reserved = !was_woken && (v & kBusy) == 0;
+      if (was_woken) was_reserved = false;
+    }
+  }
+  Parked sleep_in_queue(std::uint32_t wakes, std::uint32_t channel, const Deadline& end) noexcept {
+    const Deadline due = P::due(end);
+    for (;;) {
+      // relaxed: the load that follows acquires.
+      const Parked parked = W::wait_once(wakes_, relaxed, wakes, channel, &due);
+      if (parked != Parked::interrupted) return parked;  // that is no wake-up
+    }
+  }
+  // What a queued thread is after it has rechecked.
+  enum class Next : std::uint8_t { holder, head, real_time_waiter, sleeper };
+  Next recheck(bool takes_reserved, bool& is_reserved) noexcept {
+    Value v = word_.load(relaxed);  // the compare-exchanges decide
+    for (;;) {
+      check_word();
+      const Value out = (v - kWaiter) & ~kWaking;
+      if (is_free(v)) {
+        if (word_.compare_exchange(v, out | kLocked, acquire)) return Next::holder;  // as take_free
+      } else if ((v & kHasHead) == 0) {
+        // acquire: as in take_place.
+        if (word_.compare_exchange(v, out | kHasHead, acquire)) return Next::head;
+      } else if (takes_reserved && (v & kBusy) == 0) {
+        if (take_reserved(v, out)) return Next::holder;
+      } else if (is_real_time()) {
+        // relaxed: nothing is handed on; as in leave_queue.
+        if (word_.compare_exchange(v, out, relaxed)) return Next::real_time_waiter;
+      } else if ((v & kWaking) == 0 || word_.compare_exchange(v, v & ~kWaking, relaxed)) {
+        // relaxed: the head waiter is there, so that nobody else has to be woken.
+        is_reserved = (v & kBusy) == 0;
+        return Next::sleeper;
+      }
     }
   }
 

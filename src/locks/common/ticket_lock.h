@@ -147,6 +147,7 @@ class TicketLock {
   // sleeper is seen here: it lay down (release, in the wait policy) before this turn was given
   // (acquire, in fast_lock or slow_lock). A thread that lies down later sets the flag itself.
   void rearm_sleepers(std::uint32_t mine) noexcept {
+    P::check([this, mine] { return number(shown_.load(relaxed)) == mine; });
     if constexpr (W::kParks) {
       if (((next_.load(relaxed) - mine) & kNumber) != 1) [[unlikely]]
         shown_.fetch_or(kSleepers, relaxed);

@@ -52,11 +52,7 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
       const bool goes_first = priority != 0 && (v & kLocked) == 0 && !Queue::is_behind(v, priority);
       const bool can = RwFlags::can_enter(v) || goes_first;
       const bool joins_others = (v & Word::kReaders) != 0;
-      if (!can && ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)))
-        return false;
-      // A caller that has not slept yet doesn't know the priority.
-      if (!can && (v & Queue::kRealTime) != 0 && Queue::is_behind(v, Queue::own_priority()))
-        return false;
+      if (!can && !may_bypass(v, attempt, joins_others)) return false;
       // acquire: as in read_if_free.
       if (!word_.compare_exchange(v, RwFlags::without_waiting(v) + Word::kReader, acquire))
         continue;
@@ -68,6 +64,13 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
     }
   }
 
+  // Whether the reader may come in although the lock is reserved.
+  bool may_bypass(Value v, std::uint32_t attempt, bool joins_others) const noexcept {
+    if ((v & kLocked) != 0 || !EventualAttempt::is_impatient(attempt, joins_others)) return false;
+    // A caller that has not slept yet doesn't know its priority.
+    return (v & Queue::kRealTime) == 0 || !Queue::is_behind(v, Queue::own_priority());
+  }
+
   // Sleeps until the reader is in, and returns true; or until its patience has run out, or the
   // deadline has passed.
   [[gnu::noinline]] bool wait_to_enter(std::uint32_t& attempt, const Deadline* deadline) noexcept {
@@ -77,23 +80,14 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
     for (;;) {
       // Before the word: a wake-up that comes later changes it. acquire: pairs with release_writer.
       const std::uint32_t wakes = more_.reader_wakes.load(acquire);
+      const Deadline* const until = requests ? &end : &first;
+      const bool is_late = !await_release(until);
       Value v = word_.load(relaxed);  // the compare-exchanges decide
-      bool is_late = false;
-      if ((v & Word::kWakesReaders) != 0) {
-        // A writer is about to free the lock, unless it is stopped.
-        const auto is_over = [](Value now) { return (now & Word::kWakesReaders) == 0; };
-        is_late = !P::await(Pause::nap, word_, relaxed, is_over, requests ? &end : &first);
-        v = word_.load(relaxed);
-      }
       const std::uint32_t priority = Queue::own_priority();
       if (enter(v, attempt, priority)) return true;
-      const bool asks = requests || (priority != 0 && (v & Queue::kRealTime) == 0);
-      const Value next = (v & ~Word::kReadersWoken) | (asks ? Word::kPhaseRequested : 0);
-      // relaxed: nothing is handed on.
-      if (next != v && !word_.compare_exchange(v, next, relaxed)) continue;
+      if (!set_sleep_flags(v, requests, priority)) continue;
       const auto was_woken = [wakes](std::uint32_t now) { return now != wakes; };
       // relaxed: the load above acquires.
-      const Deadline* const until = requests ? &end : &first;
       if (!is_late && W::sleep(more_.reader_wakes, relaxed, 0, kReadersChannel, until, was_woken)) {
         if (as_at_first(deadline, room)) end = P::due(*deadline);
         continue;
@@ -103,6 +97,22 @@ class EventualReaders : protected EventualQueue<P, W, EventualRwWord> {
     }
     attempt = EventualAttempt::again(attempt);
     return false;
+  }
+
+ private:
+  // If a writer is about to free the lock and wake the readers, waits for that. Returns false if it
+  // has not come until then: the writer may be stopped.
+  bool await_release(const Deadline* until) noexcept {
+    const auto is_over = [](Value now) { return (now & Word::kWakesReaders) == 0; };
+    if (is_over(word_.load(relaxed))) return true;  // relaxed, both: it hands nothing on
+    return P::await(Pause::nap, word_, relaxed, is_over, until);
+  }
+  // Sets the flags of a reader that sleeps. Returns false if the word isn't v any more.
+  bool set_sleep_flags(Value v, bool requests, std::uint32_t priority) noexcept {
+    const bool asks = requests || (priority != 0 && (v & Queue::kRealTime) == 0);
+    const Value next = (v & ~Word::kReadersWoken) | (asks ? Word::kPhaseRequested : 0);
+    // relaxed: nothing is handed on.
+    return next == v || word_.compare_exchange(v, next, relaxed);
   }
 };
 
