@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,6 +27,7 @@ UNITS = (
     "script",
 )
 TARGETS = ("lockswap-explore.dir", "lockswap_explore_", "lockswap_multicore_explore.dir")
+COMMON_TARGETS = ("lockswap_explore_parts.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
 OTHERS = ("lockswap_core.dir", "unit_tests.dir")  # the preload library's objects; the tests of parts
 
 
@@ -33,15 +36,27 @@ def source_of(name: str) -> Path:
     return ROOT / "include" / name if name.startswith("lockswap/") else SOURCES / name
 
 
+def targets_of(lock: str) -> tuple[str, ...]:
+    """What the explorer of that lock alone is made of; `lock` is rw/NAME or mutex/NAME."""
+    kind, _, name = lock.partition("/")
+    listed = SOURCES / f"registry/{kind}_list.def"
+    lines = listed.read_text(encoding="utf-8") if listed.exists() else ""
+    line = re.search(rf'^(RW_LOCK|MUTEX)\("{name}", (\w+),', lines, re.MULTILINE)
+    if line is None:
+        sys.exit(f"{lock} is not in the lists of locks: give rw/NAME or mutex/NAME")
+    return f"lockswap-explore-{kind}-{name}.dir", f"lockswap_explore_{kind}_{line[2]}.dir", *COMMON_TARGETS
+
+
 class Explorer:
     """The build tree's commands, with other headers before its own."""
 
-    def __init__(self, build: Path) -> None:
+    def __init__(self, build: Path, lock: str | None = None) -> None:
+        targets = targets_of(lock) if lock else TARGETS
         entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
         # A source may belong to other programs, too.
-        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *TARGETS))]
+        own = [e for e in entries if any(target in e["command"] for target in (*OTHERS, *targets))]
         self.commands = {Path(e["file"]): (Path(e["directory"]), shlex.split(e["command"])) for e in own}
-        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in TARGETS)]
+        self.units = [Path(e["file"]) for e in own if any(target in e["command"] for target in targets)]
 
     def object_of(self, source: Path) -> Path:
         """Where the build leaves the object of `source`."""

@@ -1,12 +1,17 @@
-"""Plants the faults of structural_faults.toml and blind_faults.toml, each of which a case of the explorer must find.
+#!/usr/bin/env python3
+"""Plants the faults of structural_faults.toml, blind_faults.toml and faults/*.toml: a case of the explorer must find
+each of them.
 
 structural_faults.py BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits the source.
 All edits must fit in any case.
+structural_faults.py --lock KIND/LOCK BUILD-DIRECTORY [NAME...]: only those of faults/KIND-LOCK.toml, by the explorer of
+that lock alone, which `./run.sh try` builds; KIND is rw or mutex.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -20,7 +25,9 @@ from pathlib import Path
 import survivors
 from patched import Explorer, source_of, write_overlay
 
-TABLES = tuple(Path(__file__).with_name(name) for name in ("structural_faults.toml", "blind_faults.toml"))
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE / "faults"  # one file a lock
+TABLES = (HERE / "structural_faults.toml", HERE / "blind_faults.toml", *sorted(FOLDER.glob("*.toml")))
 
 # Comes first in each edited header.
 SWITCH = """\
@@ -37,9 +44,9 @@ inline bool planted(const char* name) { return planted_fault && std::strcmp(plan
 """
 
 
-def read_tables() -> tuple[list[dict], list[dict]]:
+def read_tables(paths: tuple[Path, ...] = TABLES) -> tuple[list[dict], list[dict]]:
     """All edits and all faults."""
-    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in TABLES]
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
     return [e for t in tables for e in t.get("edit", ())], [f for t in tables for f in t.get("fault", ())]
 
 
@@ -126,14 +133,27 @@ def check(program: Path, faults: list[dict]) -> int:
     return 1 if failed else 0
 
 
+def faults_of(lock: str) -> tuple[Path, ...]:
+    path = FOLDER / f"{lock.replace('/', '-')}.toml"
+    if not path.exists():
+        sys.exit(f"structural_faults.py: {lock} has no planted faults of its own: {path} is missing")
+    return (path,)
+
+
 def main() -> int:
-    words = sys.argv[1:]
-    searches = words[0] == "--search"
-    build, chosen = Path(words[searches]).resolve(), words[searches + 1 :]
-    edits, faults = read_tables()
+    parser = argparse.ArgumentParser(prog="structural_faults.py", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--search", action="store_true", help="print the first case that finds each fault")
+    parser.add_argument("--lock", metavar="KIND/LOCK", help="only this lock's own faults, in its own explorer")
+    parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
+    parser.add_argument("chosen", nargs="*", metavar="NAME", help="only these faults")
+    options = parser.parse_intermixed_args()
+    build, chosen, searches = options.build.resolve(), options.chosen, options.search
+    edits, faults = read_tables(faults_of(options.lock)) if options.lock else read_tables()
+    if not faults:
+        sys.exit(f"structural_faults.py: {options.lock} has no planted faults yet")
     with tempfile.TemporaryDirectory(dir=build) as work:
         write_overlay(Path(work) / "src", edited(edits, faults))
-        program = Explorer(build).build(Path(work) / "src", Path(work) / "explore")
+        program = Explorer(build, options.lock).build(Path(work) / "src", Path(work) / "explore")
         if chosen:
             faults = [f for f in faults if f["name"] in chosen]
         return search(program, [f for f in faults if "within" in f]) if searches else check(program, faults)
