@@ -45,7 +45,7 @@ class TriesOneAtATime {
   static constexpr std::uint64_t kNap = 30'000;     // nanoseconds; the kernel adds some 50 us
   static constexpr std::uint64_t kPhase = 250'000;  // nanoseconds
   // Before a trial where threads nap: they come back, and learn again how long to spin.
-  static constexpr std::uint64_t kSettle = 1'000'000;
+  static constexpr std::uint64_t kReturn = 1'000'000;
   static constexpr std::uint64_t kPeriod = 1u << 25;  // nanoseconds: 34 ms
   static constexpr std::uint32_t kSeldom = 8;
   // How often threads find a lock taken in a period for which a trial is worth while; and where
@@ -154,7 +154,7 @@ class TriesOneAtATime {
   }
 
   // --- the trial. Its state: since when it has been in the phase, and which that is.
-  static constexpr std::uint64_t kSettling = 0, kTogether = 1, kAlone = 2;
+  static constexpr std::uint64_t kReturning = 0, kTogether = 1, kAlone = 2;
   static std::uint64_t since_in(std::uint64_t state) noexcept { return state >> 2; }
   static std::uint64_t phase_in(std::uint64_t state) noexcept { return state & 3; }
 
@@ -163,7 +163,7 @@ class TriesOneAtATime {
     std::uint64_t state = state_.load(relaxed);
     const std::uint64_t now = Clock::now();
     if (now < since_in(state) + kPeriod) return false;
-    if (!state_.compare_exchange(state, now << 2 | kSettling, relaxed)) return false;
+    if (!state_.compare_exchange(state, now << 2 | kReturning, relaxed)) return false;
     count_.store(0, relaxed);
     word_.store(word, relaxed);
     return true;
@@ -175,15 +175,15 @@ class TriesOneAtATime {
     const std::uint64_t now = Clock::now(), since = since_in(state), phase = phase_in(state);
     const std::uint64_t passed = now > since ? now - since : 0;  // clocks may differ a little
     Known known(cell.load(relaxed));
-    const std::uint64_t comes_back = known.nap() != 0 ? 2 * known.nap() + kSettle : 0;
-    const std::uint64_t lasts = phase == kSettling ? comes_back : kPhase;
+    const std::uint64_t comes_back = known.nap() != 0 ? 2 * known.nap() + kReturn : 0;
+    const std::uint64_t lasts = phase == kReturning ? comes_back : kPhase;
     if (passed < lasts) return phase == kAlone ? lasts - passed : 0;
     if (phase > kAlone) return 0;  // it is over
     // One thread does what follows.
     if (!state_.compare_exchange(state, now << 2 | (phase + 1), relaxed)) return 0;
     const std::uint64_t count = count_.exchange(0, relaxed);
     if (word_.load(relaxed) != word) return 0;  // another lock's trial
-    if (phase == kSettling) return 0;
+    if (phase == kReturning) return 0;
     // Where nobody came for that long the lock is no longer contended.
     const bool says_nothing = passed > 3 * kPhase;
     if (!says_nothing && phase == kTogether) {

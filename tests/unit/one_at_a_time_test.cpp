@@ -57,7 +57,7 @@ class OneAtATimeTest : public testing::Test {
     until_trial(&at_);
     EXPECT_FALSE(naps()) << "threads nap while others have yet to come back";
     if (is_on) {
-      TestClock::ns += Tries::kSettle + Tries::kPhase;
+      TestClock::ns += Tries::kReturn + Tries::kPhase;
       EXPECT_FALSE(naps()) << "threads nap while all take part";
     }
     pass_phase(together, &at_);

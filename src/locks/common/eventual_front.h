@@ -24,8 +24,8 @@ class EventualFront : protected EventualFlags<P, Layout> {
 
   static constexpr std::uint32_t kFrontChannel = 1;
   static constexpr std::uint32_t kLineChannel = 1;
-  static constexpr std::uint32_t kAgainChannel =
-      4;  // of the line, of those that were called before
+  // Of the line, of those that were called before.
+  static constexpr std::uint32_t kAgainChannel = 4;
 
   // Of the thread that has set kFront. True: it has the lock.
   bool be_front(const Deadline* deadline) noexcept {

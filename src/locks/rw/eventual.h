@@ -155,8 +155,8 @@ class EventualRw : EventualGate<P, W> {
     if (has_it) return true;
     // Readers may have waited because the lock was kept for this thread.
     if ((word_.load(relaxed) & Word::kWaitingReaders) != 0) {
-      more_.gate.fetch_add(1,
-                           release);  // pairs with sleep_at_gate: the lock is seen as it is now
+      // release: pairs with sleep_at_gate, so the lock is seen as it is now.
+      more_.gate.fetch_add(1, release);
       if constexpr (W::kParks) W::wake(&more_.gate, kGateChannel);
     }
     return false;
