@@ -326,100 +326,118 @@ class Interpreter {
     }
   }
 
+  // The instructions that are no two bits and an operand; DWARF 5, table 7.29, has their names.
   bool extended(std::uint8_t code, Stream& in, Row& row) noexcept {
-    std::uint64_t reg = 0;
     switch (code) {
       case 0x00:  // nop
-        return true;
-      case 0x01:  // set_loc
-        at_ = in.pointer(d_.encoding, 0, d_.tables);
-        return true;
-      case 0x02:
-        advance(in.get<std::uint8_t>());
-        return true;
-      case 0x03:
-        advance(in.get<std::uint16_t>());
-        return true;
-      case 0x04:
-        advance(in.get<std::uint32_t>());
-        return true;
-      case 0x05:  // offset_extended
-        reg = in.uleb();
-        set(row, reg, Rule::at_offset, unit(in.uleb()));
-        return true;
-      case 0x06:  // restore_extended
-        reg = in.uleb();
-        if (reg < kRegisters) row.rule[reg] = initial_.rule[reg];
-        return true;
-      case 0x07:
-        set(row, in.uleb(), Rule::undefined, 0);
-        return true;
-      case 0x08:
-        set(row, in.uleb(), Rule::same, 0);
-        return true;
-      case 0x09:
-        reg = in.uleb();
-        set(row, reg, Rule::in_register, static_cast<std::int64_t>(in.uleb()));
         return true;
       case 0x0a:  // remember_state
         if (depth_ == kMostRemembered) return false;
         remembered_[depth_++] = row;
         return true;
-      case 0x0b:
+      case 0x0b:  // restore_state
         if (depth_ == 0) return false;
         row = remembered_[--depth_];
         return true;
-      case 0x0c:  // def_cfa
-        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
-        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
-        row.cfa_expression = 0;
-        return true;
-      case 0x0d:
-        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
-        row.cfa_expression = 0;
-        return true;
-      case 0x0e:
-        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
-        return true;
-      case 0x0f:
-        row.cfa_expression = static_cast<std::uint64_t>(block(in));
-        return true;
-      case 0x10:
-        reg = in.uleb();
-        set(row, reg, Rule::at_expression, block(in));
-        return true;
-      case 0x11:
-        reg = in.uleb();
-        set(row, reg, Rule::at_offset, signed_unit(in));
-        return true;
-      case 0x12:
-        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
-        row.cfa_offset = signed_unit(in);
-        row.cfa_expression = 0;
-        return true;
-      case 0x13:
-        row.cfa_offset = signed_unit(in);
-        return true;
-      case 0x14:
-        reg = in.uleb();
-        set(row, reg, Rule::offset, unit(in.uleb()));
-        return true;
-      case 0x15:
-        reg = in.uleb();
-        set(row, reg, Rule::offset, signed_unit(in));
-        return true;
-      case 0x16:
-        reg = in.uleb();
-        set(row, reg, Rule::expression, block(in));
-        return true;
-      case 0x2d:  // of Arm: the return address is signed from here on, or no more
+      case 0x2d:  // AARCH64_negate_ra_state: the return address is signed from here on, or no more
         row.signed_return = !row.signed_return;
         return true;
       case 0x2e:  // GNU_args_size
         in.uleb();
         return true;
-      case 0x2f:
-        reg = in.uleb();
+      default:
+        return moves(code, in) || defines_cfa(code, in, row) || sets_rule(code, in, row);
+    }
+  }
+
+  // Each of these three returns false for instructions that are not of its kind.
+
+  // Those that say where the rows that follow begin.
+  bool moves(std::uint8_t code, Stream& in) noexcept {
+    switch (code) {
+      case 0x01:  // set_loc
+        at_ = in.pointer(d_.encoding, 0, d_.tables);
+        return true;
+      case 0x02:  // advance_loc1
+        advance(in.get<std::uint8_t>());
+        return true;
+      case 0x03:  // advance_loc2
+        advance(in.get<std::uint16_t>());
+        return true;
+      case 0x04:  // advance_loc4
+        advance(in.get<std::uint32_t>());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Those that say how the frame's own address is computed.
+  bool defines_cfa(std::uint8_t code, Stream& in, Row& row) const noexcept {
+    switch (code) {
+      case 0x0c:  // def_cfa
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
+        row.cfa_expression = 0;
+        return true;
+      case 0x0d:  // def_cfa_register
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_expression = 0;
+        return true;
+      case 0x0e:  // def_cfa_offset
+        row.cfa_offset = static_cast<std::int64_t>(in.uleb());
+        return true;
+      case 0x0f:  // def_cfa_expression
+        row.cfa_expression = static_cast<std::uint64_t>(block(in));
+        return true;
+      case 0x12:  // def_cfa_sf
+        row.cfa_register = static_cast<std::uint32_t>(in.uleb());
+        row.cfa_offset = signed_unit(in);
+        row.cfa_expression = 0;
+        return true;
+      case 0x13:  // def_cfa_offset_sf
+        row.cfa_offset = signed_unit(in);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Those that say where the caller's value of a register is; all of them name it first.
+  bool sets_rule(std::uint8_t code, Stream& in, Row& row) const noexcept {
+    const std::uint64_t reg = in.uleb();
+    switch (code) {
+      case 0x05:  // offset_extended
+        set(row, reg, Rule::at_offset, unit(in.uleb()));
+        return true;
+      case 0x06:  // restore_extended
+        if (reg < kRegisters) row.rule[reg] = initial_.rule[reg];
+        return true;
+      case 0x07:  // undefined
+        set(row, reg, Rule::undefined, 0);
+        return true;
+      case 0x08:  // same_value
+        set(row, reg, Rule::same, 0);
+        return true;
+      case 0x09:  // register
+        set(row, reg, Rule::in_register, static_cast<std::int64_t>(in.uleb()));
+        return true;
+      case 0x10:  // expression
+        set(row, reg, Rule::at_expression, block(in));
+        return true;
+      case 0x11:  // offset_extended_sf
+        set(row, reg, Rule::at_offset, signed_unit(in));
+        return true;
+      case 0x14:  // val_offset
+        set(row, reg, Rule::offset, unit(in.uleb()));
+        return true;
+      case 0x15:  // val_offset_sf
+        set(row, reg, Rule::offset, signed_unit(in));
+        return true;
+      case 0x16:  // val_expression
+        set(row, reg, Rule::expression, block(in));
+        return true;
+      case 0x2f:  // GNU_negative_offset_extended
         set(row, reg, Rule::at_offset, unit(0 - in.uleb()));
         return true;
       default:
@@ -435,83 +453,121 @@ class Interpreter {
   int depth_ = 0;
 };
 
-// The operations that compilers and libc write: procedure linkage tables, signal frames, functions
-// that align their stack. `first` is on the stack at the beginning.
+// The stack of an expression, and the operations that compilers and libc write: procedure linkage
+// tables, signal frames, functions that align their stack. `first` is on it at the beginning.
+class Evaluation {
+ public:
+  Evaluation(const Frame& frame, std::uint64_t first) noexcept
+      : frame_(frame), memory_(stack_of(frame)), stack_{first} {}
+
+  std::uint64_t result() const noexcept { return stack_[top_]; }
+
+  // The next operation. False: it is none of these, or cannot be done.
+  bool step(Stream& in) noexcept {
+    const auto code = in.get<std::uint8_t>();
+    if (code >= 0x30 && code <= 0x4f) return push(code - 0x30u);  // lit0 to lit31
+    if (code >= 0x70 && code <= 0x8f) {                           // breg0 to breg31
+      const std::int64_t offset = in.sleb();
+      const std::uint32_t reg = code - 0x70u;
+      return reg < kRegisters && push(frame_.reg[reg] + static_cast<std::uint64_t>(offset));
+    }
+    switch (code) {
+      case 0x06:  // deref
+        return memory_.read(stack_[top_], stack_[top_]);
+      case 0x23:  // plus_uconst
+        stack_[top_] += in.uleb();
+        return true;
+      case 0x1a:
+      case 0x1c:
+      case 0x22:
+      case 0x24:
+      case 0x2a:
+        return combine(code);
+      default: {
+        std::uint64_t value = 0;
+        return constant(code, in, value) && push(value);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kDepth = 16;
+
+  bool push(std::uint64_t value) noexcept {
+    if (top_ + 1 == kDepth) return false;
+    stack_[++top_] = value;
+    return true;
+  }
+
+  // False: the operation is none of a constant.
+  static bool constant(std::uint8_t code, Stream& in, std::uint64_t& value) noexcept {
+    switch (code) {
+      case 0x08:  // const1u
+        value = in.get<std::uint8_t>();
+        return true;
+      case 0x09:  // const1s
+        value = static_cast<std::uint64_t>(std::int64_t{in.get<std::int8_t>()});
+        return true;
+      case 0x0a:  // const2u
+        value = in.get<std::uint16_t>();
+        return true;
+      case 0x0b:  // const2s
+        value = static_cast<std::uint64_t>(std::int64_t{in.get<std::int16_t>()});
+        return true;
+      case 0x10:  // constu
+        value = in.uleb();
+        return true;
+      case 0x11:  // consts
+        value = static_cast<std::uint64_t>(in.sleb());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Makes one of the two topmost values.
+  bool combine(std::uint8_t code) noexcept {
+    if (top_ == 0) return false;
+    const std::uint64_t right = stack_[top_--];
+    std::uint64_t& left = stack_[top_];
+    switch (code) {
+      case 0x1a:  // and
+        left &= right;
+        break;
+      case 0x1c:  // minus
+        left -= right;
+        break;
+      case 0x22:  // plus
+        left += right;
+        break;
+      case 0x24:  // shl
+        left <<= right & 63;
+        break;
+      default:  // ge
+        left = static_cast<std::int64_t>(left) >= static_cast<std::int64_t>(right) ? 1 : 0;
+        break;
+    }
+    return true;
+  }
+
+  const Frame& frame_;
+  const Extent memory_;
+  std::uint64_t stack_[kDepth];
+  int top_ = 0;
+};
+
 bool evaluate(std::uint64_t block, const Description& d, const Frame& frame, std::uint64_t first,
               std::uint64_t& result) noexcept {
   if (!d.tables.has(block, 1)) return false;
-  const Extent stack_memory = stack_of(frame);
   Stream sized(bytes_at(block), bytes_at(d.tables.end));
   const std::uint64_t size = sized.uleb();
   if (!d.tables.has(reinterpret_cast<std::uint64_t>(sized.at()), size)) return false;
   Stream in(sized.at(), sized.at() + size);
-  constexpr int kDepth = 16;
-  std::uint64_t stack[kDepth] = {first};
-  int top = 0;
-  const auto push = [&](std::uint64_t value) {
-    if (top + 1 == kDepth) return false;
-    stack[++top] = value;
-    return true;
-  };
+  Evaluation evaluation(frame, first);
   while (in.more()) {
-    const auto code = in.get<std::uint8_t>();
-    bool good = true;
-    if (code >= 0x30 && code <= 0x4f) {  // lit
-      good = push(code - 0x30u);
-    } else if (code >= 0x70 && code <= 0x8f) {  // breg
-      const std::int64_t offset = in.sleb();
-      const std::uint32_t reg = code - 0x70u;
-      good = reg < kRegisters && push(frame.reg[reg] + static_cast<std::uint64_t>(offset));
-    } else {
-      switch (code) {
-        case 0x06:
-          good = stack_memory.read(stack[top], stack[top]);
-          break;
-        case 0x08:
-          good = push(in.get<std::uint8_t>());
-          break;
-        case 0x09:
-          good = push(static_cast<std::uint64_t>(std::int64_t{in.get<std::int8_t>()}));
-          break;
-        case 0x0a:
-          good = push(in.get<std::uint16_t>());
-          break;
-        case 0x0b:
-          good = push(static_cast<std::uint64_t>(std::int64_t{in.get<std::int16_t>()}));
-          break;
-        case 0x10:
-          good = push(in.uleb());
-          break;
-        case 0x11:
-          good = push(static_cast<std::uint64_t>(in.sleb()));
-          break;
-        case 0x23:
-          stack[top] += in.uleb();
-          break;
-        case 0x1a:
-        case 0x1c:
-        case 0x22:
-        case 0x24:
-        case 0x2a: {
-          if (top == 0) return false;
-          const std::uint64_t right = stack[top--];
-          std::uint64_t& left = stack[top];
-          left =
-              code == 0x1a   ? left & right
-              : code == 0x1c ? left - right
-              : code == 0x22 ? left + right
-              : code == 0x24
-                  ? left << (right & 63)
-                  : (static_cast<std::int64_t>(left) >= static_cast<std::int64_t>(right) ? 1u : 0u);
-          break;
-        }
-        default:
-          return false;
-      }
-    }
-    if (!good) return false;
+    if (!evaluation.step(in)) return false;
   }
-  result = stack[top];
+  result = evaluation.result();
   return true;
 }
 

@@ -61,7 +61,7 @@ lint_budgets() { "$BUILD/venv/bin/python" scripts/check_budgets.py; }
 
 lint_ruff() {
   local ruff=("$BUILD/venv/bin/ruff") python
-  mapfile -t python < <(tracked '*.py')
+  mapfile -t python < <(tracked "*.py"; echo scripts/new_lock)
   "${ruff[@]}" check --no-cache --quiet --output-format=concise "${python[@]}" &&
     "${ruff[@]}" format --check --output-format=concise "${python[@]}"
 }

@@ -292,6 +292,28 @@ bool knows_attributes(int kind, int pshared, Misfit& misfit) noexcept {
   return true;
 }
 
+// What helpers of system_rwlock.h see while a lock is held, each time by the calling thread.
+struct Seen {
+  bool reads = false, writes = false;
+  std::uint32_t writer = 0;
+};
+
+// Every function once, on a free lock. False: one doesn't do what it should.
+bool every_function_works(pthread_rwlock_t& lock, Seen& seen) noexcept {
+  const RwOps& real = libc_functions.rwlock;
+  const auto is_released = [&] { return real.unlock(&lock) == 0; };
+  if (real.rdlock(&lock) != 0 || real.tryrdlock(&lock) != 0) return false;
+  seen.reads = is_read(&lock) && !is_written(&lock) && !looks_fresh(&lock);
+  if (real.trywrlock(&lock) == 0 || real.clockwrlock(&lock, CLOCK_MONOTONIC, &kPast) == 0 ||
+      !is_released() || !is_released() || real.wrlock(&lock) != 0) {
+    return false;
+  }
+  seen.writer = word_now(lock, kWriter);
+  seen.writes = is_written(&lock) && !looks_fresh(&lock);
+  return real.tryrdlock(&lock) != 0 && is_released() && real.trywrlock(&lock) == 0 &&
+         is_released() && real.timedrdlock(&lock, &kPast) == 0 && is_released();
+}
+
 // A trial run of every function. Beside glibc's own state lie words of ours (bravo-pthread, and a
 // policy's), which it must leave alone, and helpers of system_rwlock.h read its state. Uncontended
 // only: the contended paths change the same fields, by glibc's source.
@@ -301,29 +323,21 @@ bool works_beside_our_words(Misfit& misfit) noexcept {
   pthread_rwlock_t& lock = l.object;
   auto* bytes = reinterpret_cast<unsigned char*>(&lock);
   const auto pattern = [](std::size_t i) { return static_cast<unsigned char>(0xa5 + i); };
-  const RwOps& real = libc_functions.rwlock;
   const bool was_fresh = looks_fresh(&lock);
   for (std::size_t i = kRwBehind.from; i < kRwBehind.to; ++i)
     bytes[i] = pattern(i);
-
-  bool worked = real.rdlock(&lock) == 0 && real.tryrdlock(&lock) == 0;
-  const bool reads_show = is_read(&lock) && !is_written(&lock) && !looks_fresh(&lock);
-  worked = worked && real.trywrlock(&lock) != 0 &&
-           real.clockwrlock(&lock, CLOCK_MONOTONIC, &kPast) != 0 && real.unlock(&lock) == 0 &&
-           real.unlock(&lock) == 0 && real.wrlock(&lock) == 0;
-  const std::uint32_t writer = word_now(lock, kWriter);
-  const bool writes_show = is_written(&lock) && !looks_fresh(&lock);
-  worked = worked && real.tryrdlock(&lock) != 0 && real.unlock(&lock) == 0 &&
-           real.trywrlock(&lock) == 0 && real.unlock(&lock) == 0 &&
-           real.timedrdlock(&lock, &kPast) == 0 && real.unlock(&lock) == 0;
-  if (!worked) return fail(misfit, "pthread_rwlock functions don't work beside words of ours");
+  Seen seen;
+  if (!every_function_works(lock, seen))
+    return fail(misfit, "pthread_rwlock functions don't work beside words of ours");
   for (std::size_t i = kRwBehind.from; i < kRwBehind.to; ++i) {
     if (bytes[i] != pattern(i)) return fail(misfit, "pthread_rwlock functions write to", i);
   }
   const long tid = raw_syscall(SYS_gettid);
-  if (!writes_show || (tid > 0 && writer != static_cast<std::uint32_t>(tid)) || is_written(&lock))
+  if (!seen.writes || (tid > 0 && seen.writer != static_cast<std::uint32_t>(tid)) ||
+      is_written(&lock)) {
     return fail(misfit, "pthread_rwlock_t doesn't have its writer in", kWriter);
-  if (!was_fresh || !reads_show || is_read(&lock))
+  }
+  if (!was_fresh || !seen.reads || is_read(&lock))
     return fail(misfit, "pthread_rwlock_t doesn't count its readers in", kReaders);
   if (word_now(lock, kShared) != l.word(kShared) ||
       word_now(lock, kPreference) != l.word(kPreference)) {

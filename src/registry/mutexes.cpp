@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "locks/common/lock_info.h"
-#include "locks/concept.h"
 #include "platform/native.h"
 #include "platform/text.h"
 #include "registry/auto.h"
@@ -62,13 +61,6 @@ constexpr MutexInfo row(const char* name, const MutexCodes& code, ListWords word
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a class template cannot stand in parentheses.
-
-// A core without a member fails at its own line of the list, with the member's name.
-#define MUTEX(name, Class, header, words) static_assert(MutexCore<Class<Native, Park<Native>>>);
-#define MUTEX_NAME(name, Class, header, words, info)
-#include "registry/mutex_list.def"
-#undef MUTEX
-#undef MUTEX_NAME
 
 // A line each, behind what has no code of ours.
 constexpr MutexInfo kListed[] = {

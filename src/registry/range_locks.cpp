@@ -9,7 +9,6 @@
 #include "platform/latch.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "range/concept.h"
 #include "registry/auto.h"
 #include "registry/prepare_spins.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
@@ -45,14 +44,6 @@ constexpr Line line_of_rwlocks(const char* name) {
     ops = RangeSegmentOps<Home>::table;
   return l;
 }
-// A lock without a member fails at its own line of the list, with the member's name.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
-#define RANGE_LOCK(name, Class, header) static_assert(RangeLock<Class<Native, Park<Native>>>);
-#define RANGE_OF_RWLOCKS(name, Class, header)
-#include "registry/range_list.def"
-#undef RANGE_LOCK
-#undef RANGE_OF_RWLOCKS
-
 constexpr Line kLines[] = {
 #define RANGE_LOCK(name, Class, header) line<Class>(name),
 #define RANGE_OF_RWLOCKS(name, Class, header) line_of_rwlocks<Class>(name),

@@ -7,7 +7,6 @@
 
 #include <sys/prctl.h>
 
-#include "locks/concept.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "platform/syscall.h"
@@ -48,12 +47,6 @@ namespace line {
 #include "registry/rw_list.def"
 #undef RW_LOCK
 }  // namespace line
-
-// A core without a member fails at its own line of the list, with the member's name.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
-#define RW_LOCK(name, Class, header, words) static_assert(RwCore<Class<Native, Park<Native>>>);
-#include "registry/rw_list.def"
-#undef RW_LOCK
 
 constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoRwlock.one_cpu, " on one CPU, ",
                                           kAutoRwlock.several_cpus, " on several");

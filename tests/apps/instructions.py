@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Counts the instructions of an uncontended read, or mutex, through the library: no hot path may grow unseen.
 
-    instructions.py LIBRARY REGISTRY APPS
+    instructions.py LIBRARY REGISTRY APPS [LOCK...]
 
-callgrind counts, so the number is the same on every run, however busy the machine is. Exit status 1 if a lock takes
-more than the bound that it names itself (LockInfo in its header), or names none. The bounds are those of gcc 12; what
-another compiler makes may have SLACK more. To measure all that a lock costs: tools/measure_costs.py.
+LOCK is the name of a row, of a mutex with `mutex:` before it; by default all locks are measured. callgrind counts, so
+the number is the same on every run, however busy the machine is. Exit status 1 if a lock takes more than the bound that
+it names itself (LockInfo in its header), or names none. The bounds are those of gcc 12; what another compiler makes may
+have SLACK more. To measure all that a lock costs: tools/measure_costs.py.
 """
 
 import json
@@ -53,6 +54,9 @@ def main() -> int:
     library, registry, apps = (Path(a).resolve() for a in sys.argv[1:4])
     slack = 0 if COMPILER.search(library.read_bytes()) else SLACK
     most = {lock: bound and bound + slack for lock, bound in bounds(registry).items()}
+    if unknown := set(sys.argv[4:]) - set(most):
+        sys.exit(f"instructions.py: {registry} has no row {', '.join(sorted(unknown))}; it has {', '.join(most)}")
+    most = {lock: bound for lock, bound in most.items() if lock in sys.argv[4:] or not sys.argv[4:]}
     with ThreadPoolExecutor(2) as pool:
         found = dict(zip(most, pool.map(lambda lock: of_lock(library, apps, lock), most), strict=True))
     for lock, count in found.items():

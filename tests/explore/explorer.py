@@ -4,8 +4,10 @@ says so; by default it is the one beside this file, with the locks."""
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +26,7 @@ class Explored:
     # used as they were built.
     units: tuple[str, ...]
     targets: tuple[str, ...]  # of the build, of which the explorer is made
-    faults: tuple[str, ...]  # tables of planted faults
+    faults: tuple[str, ...]  # tables of planted faults, or patterns of their names
     # How the names of the headers begin whose orders are weakened; without it, those of all that the cases come to.
     only: tuple[str, ...] = ()
 
@@ -66,3 +68,19 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 LOCKS = Explored.read()
+PARTS = ("lockswap_explore_parts.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
+
+
+def of_lock(lock: str) -> Explored:
+    """The explorer of that lock alone, with its own faults; `lock` is rw/NAME or mutex/NAME. Exits if there is none."""
+    kind, _, name = lock.partition("/")
+    listed = ROOT / f"src/registry/{kind}_list.def"
+    lines = listed.read_text(encoding="utf-8") if listed.exists() else ""
+    line = re.search(rf'^(RW_LOCK|MUTEX)\("{name}", (\w+),', lines, re.MULTILINE)
+    if line is None:
+        sys.exit(f"{lock} is not in the lists of locks: give rw/NAME or mutex/NAME")
+    table = f"faults/{kind}-{name}.toml"
+    if not (LOCKS.folder / table).exists():
+        sys.exit(f"{lock} has no planted faults of its own: {LOCKS.folder / table} is missing")
+    targets = (f"lockswap-explore-{kind}-{name}.dir", f"lockswap_explore_{kind}_{line[2]}.dir", *PARTS)
+    return replace(LOCKS, targets=targets, faults=(table,))

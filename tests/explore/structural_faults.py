@@ -1,7 +1,10 @@
+#!/usr/bin/env python3
 """Plants the faults of structural_faults.toml and the other tables of an explorer, each of which a case must find.
 
 structural_faults.py [--explorer FILE] BUILD-DIRECTORY [NAME...]; status 1 if one is missed, or an edit no longer fits
 the source. All edits must fit in any case.
+structural_faults.py --lock KIND/LOCK BUILD-DIRECTORY [NAME...]: only those of faults/KIND-LOCK.toml, by the explorer of
+that lock alone, which `./run.sh try` builds; KIND is rw or mutex.
 structural_faults.py --search BUILD-DIRECTORY [NAME...]: of faults that name the cases `within` which they may show,
 the first of these that finds each."""
 
@@ -19,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 
 import survivors
-from explorer import LOCKS, Explored, add_option
+from explorer import LOCKS, Explored, add_option, of_lock
 from patched import Explorer, write_overlay
 
 # Comes first in each edited header.
@@ -39,7 +42,8 @@ inline bool planted(const char* name) { return planted_fault && std::strcmp(plan
 
 def read_tables(explored: Explored = LOCKS) -> tuple[list[dict], list[dict]]:
     """All edits and all faults."""
-    tables = [tomllib.loads((explored.folder / name).read_text(encoding="utf-8")) for name in explored.faults]
+    paths = [path for name in explored.faults for path in sorted(explored.folder.glob(name))]
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
     return [e for t in tables for e in t.get("edit", ())], [f for t in tables for f in t.get("fault", ())]
 
 
@@ -127,14 +131,19 @@ def check(program: Path, faults: list[dict], explored: Explored) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="structural_faults.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="structural_faults.py", description=__doc__.split("\n\n")[0])
     add_option(parser)
     parser.add_argument("--search", action="store_true", help="print the first case that finds each fault")
+    parser.add_argument("--lock", metavar="KIND/LOCK", help="only this lock's own faults, in its own explorer")
     parser.add_argument("build", type=Path, metavar="BUILD-DIRECTORY")
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these faults")
+    options = parser.parse_intermixed_args()
     build, explored = options.build.resolve(), options.explorer
+    if options.lock:
+        explored = of_lock(options.lock)
     edits, faults = read_tables(explored)
+    if not faults:
+        sys.exit(f"structural_faults.py: {options.lock or explored.program} has no planted faults yet")
     with tempfile.TemporaryDirectory(dir=build) as work:
         write_overlay(Path(work) / "src", edited(edits, faults, explored))
         program = Explorer(build, explored).build(Path(work) / "src", Path(work) / "explore")

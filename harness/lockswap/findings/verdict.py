@@ -355,35 +355,43 @@ def _cheaper(workload: Workload, found: list[Evidence]) -> list[str]:
     return []
 
 
+def _by_chance(workload: Workload, found: list[Evidence], unsure: list[Evidence]) -> str:
+    best = max(unsure, key=lambda one: max(place.ratio.estimate for place in one.unsure))
+    count = sum(len(one.places) for one in found) * (best.rivals // max(1, len(found)) or 1)
+    return (
+        f"Can't tell: {best.lock} looks better ({said(workload, best.unsure)}), but of {count} comparisons so "
+        "many come out like this by chance. Ask this alone with more rounds "
+        f"('-l {best.lock} --until 5%')."
+    )
+
+
+def _too_wide(workload: Workload, sound: list[Evidence]) -> list[str]:
+    """What the intervals leave open, and what they rule out."""
+    ours = glibcs(workload)
+    open_ = [one for one in sound if is_open(one)]
+    places = [place for one in open_ for place in one.places]
+    low, high = min(place.ratio.low for place in places), max(place.ratio.high for place in places)
+    which = words([one.lock for one in open_]) if len(open_) < len(sound) and len(open_) <= 3 else "every lock"
+    why = f"for {which} anything from {span(None, low, high)} than {ours} fits"
+    noises = [place.ratio.noise for place in places if place.ratio.noise]
+    if noises and (any(place.ratio.hidden for place in places) or max(noises) > 1.1):
+        why += f", and the program differs from itself by up to {times(max(noises))} (noise)"
+    cure = "Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it"
+    parts = [f"Can't tell: {why}. {cure}."]
+    if len(open_) == len(sound) and high <= _LITTLE:
+        parts.append(f"More than {times(high)} better is ruled out: if so little is not worth it, keep {ours}.")
+    return parts
+
+
 def _open(campaign: Campaign, workload: Workload, found: list[Evidence]) -> WorkloadVerdict:
     """No gain is shown, and none is ruled out."""
     worth = cautions.of(campaign, workload)
-    sound, ours = [one for one in found if not one.failure and one.places], glibcs(workload)
-    unsure = [one for one in sound if one.unsure]
-    parts = []
+    sound = [one for one in found if not one.failure and one.places]
     if not sound:
-        parts.append("Can't tell: every lock under test had runs that failed.")
-    elif unsure:
-        best = max(unsure, key=lambda one: max(place.ratio.estimate for place in one.unsure))
-        count = sum(len(one.places) for one in found) * (best.rivals // max(1, len(found)) or 1)
-        parts.append(
-            f"Can't tell: {best.lock} looks better ({said(workload, best.unsure)}), but of {count} comparisons so "
-            "many come out like this by chance. Ask this alone with more rounds "
-            f"('-l {best.lock} --until 5%')."
-        )
+        parts = ["Can't tell: every lock under test had runs that failed."]
+    elif unsure := [one for one in sound if one.unsure]:
+        parts = [_by_chance(workload, found, unsure)]
     else:
-        open_ = [one for one in sound if is_open(one)]
-        places = [place for one in open_ for place in one.places]
-        low, high = min(place.ratio.low for place in places), max(place.ratio.high for place in places)
-        noises = [place.ratio.noise for place in places if place.ratio.noise]
-        hidden = any(place.ratio.hidden for place in places)
-        which = words([one.lock for one in open_]) if len(open_) < len(sound) and len(open_) <= 3 else "every lock"
-        why = f"for {which} anything from {span(None, low, high)} than {ours} fits"
-        if noises and (hidden or max(noises) > 1.1):
-            why += f", and the program differs from itself by up to {times(max(noises))} (noise)"
-        cure = "Longer runs (--seconds), more rounds (--until 5%) or a quieter machine can show it"
-        parts.append(f"Can't tell: {why}. {cure}.")
-        if len(open_) == len(sound) and high <= _LITTLE:
-            parts.append(f"More than {times(high)} better is ruled out: if so little is not worth it, keep {ours}.")
+        parts = _too_wide(workload, sound)
     parts += [*_cheaper(workload, sound), *_out(found), *_overturn(worth)]
     return WorkloadVerdict(workload.name, OPEN, " ".join(parts), cautions=worth)

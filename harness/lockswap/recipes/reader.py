@@ -5,7 +5,7 @@ Only the loading and checking is here; what a program's output means is in judge
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -149,20 +149,7 @@ class _Reader:
     def _check(self, recipe: Recipe) -> None:
         if not recipe.command:
             self.fail("command", "is empty")
-        if not recipe.metrics:
-            self.fail("metric", "at least one [[metric]] is needed")
-        names = [metric.name for metric in recipe.metrics]
-        if len(set(names)) != len(names):
-            self.fail("metric", "two metrics have the same name")
-        for metric in recipe.metrics:
-            if (metric.kept is None) != (metric.instead is None):
-                self.fail("metric.kept", "goes with 'instead', the metric over all the time, and that with it")
-            for key in ("kept", "instead"):
-                other = getattr(metric, key)
-                if other is not None and (other not in names or other == metric.name):
-                    self.fail(f"metric.{key}", f"'{other}' is no other metric of this recipe")
-        if all(metric.role == "info" for metric in recipe.metrics):
-            self.fail("metric", "at least one must be more than info")
+        self._check_metrics(recipe.metrics)
         for tag in recipe.tags:
             if tag not in TAGS:
                 self.fail("tags", str(unknown("tag", tag, TAGS)))
@@ -172,31 +159,52 @@ class _Reader:
             self.fail("run_s", "must be more than 0, and goes with fixed_work")
         if recipe.seconds < 1:
             self.fail("seconds", "must be 1 or more")
-        known = {*BUILT_IN, *recipe.params}
+        self._check_params(recipe)
+        self._check_placeholders(recipe)
+        self._check_work(recipe)
+        if recipe.fixed_work and any(metric.per == "second" for metric in recipe.metrics):
+            self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
+
+    def _check_metrics(self, metrics: tuple[Metric, ...]) -> None:
+        if not metrics:
+            self.fail("metric", "at least one [[metric]] is needed")
+        names = [metric.name for metric in metrics]
+        if len(set(names)) != len(names):
+            self.fail("metric", "two metrics have the same name")
+        for metric in metrics:
+            if (metric.kept is None) != (metric.instead is None):
+                self.fail("metric.kept", "goes with 'instead', the metric over all the time, and that with it")
+            for key in ("kept", "instead"):
+                other = getattr(metric, key)
+                if other is not None and (other not in names or other == metric.name):
+                    self.fail(f"metric.{key}", f"'{other}' is no other metric of this recipe")
+        if all(metric.role == "info" for metric in metrics):
+            self.fail("metric", "at least one must be more than info")
+
+    def _check_params(self, recipe: Recipe) -> None:
+        """Each parameter that something sets has a default; variants differ by their names."""
         given = {*recipe.quick_params, *recipe.lock_check.params}.union(*(v.params for v in recipe.variants))
         for key in given - set(recipe.params):
             self.fail(f"params.{key}", "has no value in params.default")
         if len({variant.name for variant in recipe.variants}) != len(recipe.variants):
             self.fail("variant", "two variants have the same name")
-        words = {"command": recipe.command, "env": tuple(recipe.env.values())}
-        words |= {f"prepare[{index}]": entry for index, entry in enumerate(recipe.prepare)}
-        words |= {f"cleanup[{index}]": entry for index, entry in enumerate(recipe.cleanup)}
-        if recipe.server:
-            words |= {"server.command": recipe.server.command, "server.ready": (recipe.server.ready,)}
-        for key, texts in words.items():
-            for text in texts:
-                for match in PLACEHOLDER.finditer(text):
-                    if match[0] not in ("{{", "}}") and match[1] not in known:
-                        self.fail(key, f"has the unknown placeholder {match[0]} (double a literal brace)")
-                    if recipe.fixed_work and match[1] == "seconds":
-                        self.fail(key, "uses {seconds}, but fixed_work says that the duration is not fixed")
+
+    def _check_placeholders(self, recipe: Recipe) -> None:
+        known = {*BUILT_IN, *recipe.params}
+        for key, text in _texts(recipe):
+            for match in PLACEHOLDER.finditer(text):
+                if match[0] not in ("{{", "}}") and match[1] not in known:
+                    self.fail(key, f"has the unknown placeholder {match[0]} (double a literal brace)")
+                if recipe.fixed_work and match[1] == "seconds":
+                    self.fail(key, "uses {seconds}, but fixed_work says that the duration is not fixed")
+
+    def _check_work(self, recipe: Recipe) -> None:
+        """What a metric's work is multiplied by is a positive number."""
         for metric in recipe.metrics:
             for name in (factor for factor in metric.work if isinstance(factor, str)):
                 value = recipe.threads[0] if name == "threads" else recipe.params.get(name)
                 if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
                     self.fail("metric.work", f"{{{name}}} is neither {{threads}} nor a positive number in params")
-        if recipe.fixed_work and any(metric.per == "second" for metric in recipe.metrics):
-            self.fail("metric.per", "'second' makes no sense with fixed_work; use from = \"wall\"")
 
     def _params(self, top: Table) -> tuple[dict, dict]:
         table = top.table("params")
@@ -322,6 +330,17 @@ class _Reader:
 
     def fail(self, key: str, message: str) -> NoReturn:
         raise UserError(f"{self.path}: {key}: {message} (docs/recipes.md has the format)")
+
+
+def _texts(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """What may have placeholders, each with its key."""
+    texts: dict[str, Collection[str]] = {"command": recipe.command, "env": recipe.env.values()}
+    texts |= {f"prepare[{index}]": entry for index, entry in enumerate(recipe.prepare)}
+    texts |= {f"cleanup[{index}]": entry for index, entry in enumerate(recipe.cleanup)}
+    if recipe.server:
+        texts |= {"server.command": recipe.server.command, "server.ready": (recipe.server.ready,)}
+    for key, found in texts.items():
+        yield from ((key, text) for text in found)
 
 
 def _server(table: Table) -> Server | None:

@@ -134,8 +134,8 @@ class PfTState {
   static constexpr std::uint64_t kReader = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kArrivedMask = ~(kReader - 1);
 
-  static constexpr std::uint32_t kDrain =
-      1;  // rout counts up to 0; the reader that gets there wakes
+  // rout counts up to 0; the reader that gets there wakes.
+  static constexpr std::uint32_t kDrain = 1;
   static constexpr std::uint32_t kLeft = 2;
   static constexpr int kLeftShift = 1;
 

@@ -337,7 +337,11 @@ class Machine {
       me().results = mix(me().results, value);
   }
   bool let_time_pass();
+  void fail_if_a_wakeup_is_lost();
   bool let_naps_end();
+  bool let_busy_loops_go_round();
+  bool let_patience_end();
+  bool let_deadlines_pass();
   // Where each thread is that has not ended.
   std::string whereabouts() const;
 

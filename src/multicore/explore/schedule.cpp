@@ -125,6 +125,19 @@ bool Machine::somebody_waits() const {
 
 // No thread can go on for sure. True: deadlines pass, or a busy loop makes one more round.
 bool Machine::let_time_pass() {
+  fail_if_a_wakeup_is_lost();
+  if (let_naps_end()) return true;
+  if (scenario_->overdue) {
+    if (const std::string who = scenario_->overdue(); !who.empty()) {
+      // A thread that goes round may have looked before the last write, or seen an older one.
+      if (let_busy_loops_go_round()) return true;
+      fail("lost wake-up: %s:%s", who.c_str(), whereabouts().c_str());
+    }
+  }
+  return let_patience_end() || let_deadlines_pass() || let_busy_loops_go_round();
+}
+
+void Machine::fail_if_a_wakeup_is_lost() {
   for (int i = 0; i < count_; ++i) {
     const Thread& t = threads_[i];
     if (t.finished || t.wait != Thread::Wait::parked || !t.caller.set) continue;
@@ -134,55 +147,51 @@ bool Machine::let_time_pass() {
            file_of(t.caller.site), t.caller.site.line());
     }
   }
-  if (let_naps_end()) return true;
-  // Busy loops make one more round, though nothing was written.
-  const auto go_round = [this] {
-    if (++idle_rounds_ > kMostIdleRounds) return false;
-    bool any = false;
-    for (int i = 0; i < count_; ++i) {
-      Thread& t = threads_[i];
-      if (t.finished || t.wait != Thread::Wait::aside) continue;
-      t.writes_seen = ~std::uint64_t{0};
-      any = true;
-    }
-    return any;
-  };
-  if (scenario_->overdue) {
-    if (const std::string who = scenario_->overdue(); !who.empty()) {
-      // A thread that goes round may have looked before the last write, or seen an older one.
-      if (go_round()) return true;
-      fail("lost wake-up: %s:%s", who.c_str(), whereabouts().c_str());
-    }
+}
+
+// Busy loops make one more round, though nothing was written.
+bool Machine::let_busy_loops_go_round() {
+  if (++idle_rounds_ > kMostIdleRounds) return false;
+  bool any = false;
+  for (int i = 0; i < count_; ++i) {
+    Thread& t = threads_[i];
+    if (t.finished || t.wait != Thread::Wait::aside) continue;
+    t.writes_seen = ~std::uint64_t{0};
+    any = true;
   }
-  bool changed = false;
+  return any;
+}
+
+bool Machine::let_patience_end() {
+  bool any = false;
   for (int i = 0; i < count_ && patience_rounds_ < most_patience; ++i) {
     Thread& t = threads_[i];
     const bool waits = t.wait == Thread::Wait::await || t.wait == Thread::Wait::parked;
     if (t.finished || !waits || !t.patient) continue;
-    t.impatient = changed = true;
+    t.impatient = any = true;
     t.patience_over = ++moments_;
   }
-  if (changed) {
-    ++patience_rounds_;
-    note("time passes: all patience is over");
-    return true;
-  }
-  // Each deadline passes once. After it readers may have patience with other writers than before.
+  if (!any) return false;
+  ++patience_rounds_;
+  note("time passes: all patience is over");
+  return true;
+}
+
+// Each deadline passes once. After it readers may have patience with other writers than before.
+bool Machine::let_deadlines_pass() {
+  bool any = false;
   for (int i = 0; i < count_; ++i) {
     Thread& t = threads_[i];
     if (t.finished) continue;
     if (!t.expired) {
       patience_rounds_ = 0;
       t.expired = true;
-      changed |= t.timed && t.wait != Thread::Wait::none;
+      any |= t.timed && t.wait != Thread::Wait::none;
     }
-    if (t.idle && t.wait == Thread::Wait::parked) changed = t.idle_over = true;
+    if (t.idle && t.wait == Thread::Wait::parked) any = t.idle_over = true;
   }
-  if (changed) {
-    note("time passes: all deadlines are over");
-    return true;
-  }
-  return go_round();
+  if (any) note("time passes: all deadlines are over");
+  return any;
 }
 
 // Of sleeps that nobody is to end.

@@ -1,10 +1,11 @@
-"""CONTRIBUTING.md to the letter: a stranger adds a header and a line to a copy of the tree, and the lock is there: in
-the registry, in exploration, in stress and in conformance, where it passes.
+"""CONTRIBUTING.md to the letter: a stranger begins a lock in a copy of the tree, and it is there: in the registry, in
+exploration with its planted faults, in stress and in conformance, where it passes. A mistake has a short error.
 
 Only what the line changes is compiled; all other objects are those of the build."""
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -37,8 +38,13 @@ class Copy:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
 
+    def begin(self, name: str, *words: str) -> None:
+        """As scripts/new_lock begins it."""
+        said = output(self.root / "scripts/new_lock", name, *words)
+        assert "./run.sh try" in said
+
     def add(self, header: Path, folder: str, listed: str, line: str) -> None:
-        """Both steps of the guide."""
+        """By hand."""
         shutil.copy(header, self.root / "src" / folder / header.name)
         with (self.root / "src/registry" / listed).open("a") as file:
             file.write(line + "\n")
@@ -104,14 +110,13 @@ def explore(copy: Copy, *names: str) -> None:
 
 
 def test_a_reader_writer_lock(copy):
-    line = 'RW_LOCK("central", Central, "locks/rw/central.h", UNDER_BRAVO)'
-    copy.add(HERE / "central.h", "locks/rw", "rw_list.def", line)
+    copy.begin("central")
     copy.configure()
     assert {"conformance/central/park", "conformance/central/spin-or-yield", "stress/central/park"} <= copy.tests()
 
     copy.make("bin/lockswap-registry")
     found = rows(copy, "rwlocks")
-    assert found["central"]["aliases"] == ["textbook"]
+    assert found["central"]["summary"] == "a count of readers and a bit for a writer in one word"
     for bias in ("bravo-", "bravo-asym-"):
         assert found[f"{bias}central"]["under"] == "central" and found[f"{bias}central"]["biased"]
     assert "central" in found["bravo-central"]["summary"]
@@ -119,6 +124,12 @@ def test_a_reader_writer_lock(copy):
     copy.make("bin/lockswap-explore")
     output("python3", copy.root / "tests/explore/coverage.py", copy.build / "bin")
     explore(copy, "core/central/", "central/", "bravo-asym-central/")
+
+    # The example's planted faults, in the explorer of that lock alone.
+    shutil.copy(HERE / "central.toml", copy.root / "tests/explore/faults/rw-central.toml")
+    copy.make("bin/lockswap-explore-rw-central")
+    said = output("python3", copy.root / "tests/explore/structural_faults.py", "--lock", "rw/central", copy.build)
+    assert said.count("\nfound ") == 5 and " 0 not as they must be" in said, said
 
     copy.make("tests/unit/rw_stress_tsan")
     said = output(copy.build / "tests/unit/rw_stress_tsan", "20")
@@ -131,25 +142,24 @@ def test_a_reader_writer_lock(copy):
 
 
 def test_a_mutex(copy):
-    line = 'MUTEX("test-and-set", TestAndSet, "locks/mutex/test-and-set.h", NO_WORDS)'
-    copy.add(HERE / "test-and-set.h", "locks/mutex", "mutex_list.def", line)
+    copy.begin("my-first", "--mutex")
     copy.configure()
-    assert {"conformance/mutex/test-and-set/park", "conformance/mutex/test-and-set/spin-or-yield"} <= copy.tests()
+    assert {"conformance/mutex/my-first/park", "conformance/mutex/my-first/spin-or-yield"} <= copy.tests()
 
     copy.make("bin/lockswap-registry")
-    assert "test-and-set" in rows(copy, "mutexes")
+    assert "my-first" in rows(copy, "mutexes")
 
     copy.make("bin/lockswap-explore")
     output("python3", copy.root / "tests/explore/coverage.py", copy.build / "bin")
-    explore(copy, "mutex/test-and-set/", "cond/test-and-set/")
+    explore(copy, "mutex/my-first/", "cond/my-first/")
 
     copy.make("tests/unit/mutex_stress_tsan")
     said = output(copy.build / "tests/unit/mutex_stress_tsan", "20")
-    assert said.count("test-and-set/") == 3, said
+    assert said.count("my-first/") == 3, said
 
     copy.make("liblockswap.so")
     conformance = BUILD / "tests/conformance/mutex_conformance"
-    output(conformance, "--preload", copy.build / "liblockswap.so", "--mutex", "test-and-set", "--wait", "park")
+    output(conformance, "--preload", copy.build / "liblockswap.so", "--mutex", "my-first", "--wait", "park")
 
 
 def test_a_line_that_is_none_stops_the_build(copy):
@@ -157,3 +167,55 @@ def test_a_line_that_is_none_stops_the_build(copy):
     ran = subprocess.run(["cmake", "-S", copy.root, "-B", copy.build, "-G", "Ninja"], capture_output=True, text=True)
     assert ran.returncode != 0
     assert "this is no line of the list" in ran.stderr
+
+
+MADE_OF_LISTS = ("lockswap-registry", "lockswap-explore", "rw_stress_tsan", "mutex_stress_tsan", "range_stress_tsan")
+# Of each kind a shipped header, and members that it loses: of all locks, of its kind, and of a part of its concept.
+MEMBERS = {
+    "locks/rw/pf-t.h": ("rw_list.def", "pf-t", ("kClaims", "kInfo", "write_lock_until", "read_unlock")),
+    "locks/mutex/clh.h": ("mutex_list.def", "clh", ("kInfo", "lock_until", "idle")),
+    "range/list.h": ("range_list.def", "list-ex", ("kInfo", "kHoldsMany", "is_shared")),
+}
+
+
+def test_a_missing_member_is_one_short_error(copy):
+    """In the build of all that is made of the lists, not only of what checks them."""
+    copy.configure()
+    build = ["cmake", "--build", copy.build, "-j", "2", "--target"]
+    # What stands beside the locks is the tree's, so that the lines are those of the error.
+    subprocess.run([*build, "measured"], check=True, capture_output=True)
+    for header, (listed, name, members) in MEMBERS.items():
+        file = copy.root / "src" / header
+        whole = file.read_text()
+        for member in members:
+            file.write_text(re.sub(rf"\b{member}\b", f"{member}_gone", whole))
+            ran = subprocess.run(
+                [*build, *MADE_OF_LISTS],
+                capture_output=True,
+                text=True,
+                env=os.environ | {"LC_ALL": "C"},
+            )
+            said = ran.stdout + ran.stderr
+            assert ran.returncode != 0
+            assert said.count("error:") == 1, said
+            assert re.search(rf"{listed}:\d+:\d+: error: static assertion failed: {name} ", said), said
+            explained = said.split("error:")[1]
+            assert re.search(rf"\b{member}\b", explained), said
+            assert len(said.splitlines()) <= 15, said
+        file.write_text(whole)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["ba"], "there is a lock 'ba' already"),
+        (["Central"], "'Central' is no name for a lock"),
+        (["bravo-mine"], "names that begin with bravo-"),
+        (["latch"], "has a Latch already"),
+        (["mcs", "--mutex"], "there is a lock 'mcs' already"),
+    ],
+)
+def test_names_that_are_refused(words, problem):
+    ran = subprocess.run([ROOT / "scripts/new_lock", *words], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert problem in ran.stderr
