@@ -168,7 +168,7 @@ struct Checked : Unused {
     static bool counted(const void*) { return false; }
   };
   struct FailedTries {
-    static bool counts(const void*) { return true; }
+    static bool should_count(const void*) { return true; }
   };
   struct YieldPolicy {
     static bool should_yield(bool) { return false; }

@@ -188,7 +188,7 @@ struct Explored {
   };
   // Any time may have passed since the last one.
   struct FailedTries {
-    static bool counts(const void*) { return true; }
+    static bool should_count(const void*) { return true; }
   };
   // Another thread may run at any step.
   struct YieldPolicy {
