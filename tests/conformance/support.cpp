@@ -176,7 +176,7 @@ void Actor::finish() {
 bool Actor::done() const { return state_.load() == kIdle; }
 
 void Actor::wait_until_asleep() const {
-  constexpr int kPatience = 250;                    // milliseconds
+  constexpr int kPatience = 10'000;                 // milliseconds
   constexpr std::int64_t kSpun = 4 * kMillisecond;  // this much processor time means that it spins
   clockid_t clock;
   const bool clocked =
