@@ -24,9 +24,9 @@ LAYERS = [
     "src/registry",
 ]
 
-# Rooms of a layer, with what a room may include beside itself and the files that lie in no room. Those files may
-# include what lies in no room, and the rooms named here.
-ROOMS = {
+# Folders of a layer, with what each may include beside itself and the files that lie in none of them. Those files may
+# include each other, and the folders named here.
+FOLDERS = {
     "src/locks": {"common": [], "mutex": ["common"], "rw": ["common"], "": ["common"]},
 }
 
@@ -94,20 +94,20 @@ def allowed(layer: str) -> set[str]:
     return set(LAYERS[: LAYERS.index(layer) + 1])
 
 
-def room_of(path: str, layer: str) -> str:
-    """The room of a file of that layer; "": none."""
+def folder_of(path: str, layer: str) -> str:
+    """The folder of a file of that layer; "": none."""
     first, slash, _ = path[len(layer) + 1 :].partition("/")
     return first if slash else ""
 
 
-def wrong_room(path: str, target: str) -> str | None:
+def wrong_folder(path: str, target: str) -> str | None:
     """What is wrong with an include from one file of a layer to another one."""
     layer = layer_of(path)
-    if layer not in ROOMS or layer_of(target) != layer:
+    if layer not in FOLDERS or layer_of(target) != layer:
         return None
-    rooms = ROOMS[layer]
-    here, there = room_of(path, layer), room_of(target, layer)
-    if there in ("", here) or there in rooms.get(here, []):
+    folders = FOLDERS[layer]
+    here, there = folder_of(path, layer), folder_of(target, layer)
+    if there in ("", here) or there in folders.get(here, []):
         return None
     return f"{layer}/{here} may not include {layer}/{there}"
 
@@ -164,7 +164,7 @@ def check_file(root: Path, file: Path) -> list[str]:
             if target and layer_of(target) not in may:
                 here = layer or path.partition("/")[0]
                 findings.append(f"{path}:{number}: {here} may not include {layer_of(target)} ({name})")
-            elif target and (wrong := wrong_room(path, target)):
+            elif target and (wrong := wrong_folder(path, target)):
                 findings.append(f"{path}:{number}: {wrong} ({name})")
         if layer in OWN_MACHINE:
             continue
@@ -176,7 +176,8 @@ def check_file(root: Path, file: Path) -> list[str]:
 
 def missing(root: Path) -> list[str]:
     """Folders that this check names and the tree does not have: rules about nothing."""
-    named = [*LAYERS, *OTHERS, *(f"{layer}/{room}" for layer, rooms in ROOMS.items() for room in rooms if room)]
+    inner = (f"{layer}/{folder}" for layer, folders in FOLDERS.items() for folder in folders if folder)
+    named = [*LAYERS, *OTHERS, *inner]
     return [
         f"scripts/check_layers.py:1: names {path}, which is no folder" for path in named if not (root / path).is_dir()
     ]

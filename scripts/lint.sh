@@ -68,7 +68,7 @@ lint_ruff() {
 
 lint_shell() {
   has_tool 'shellcheck' || return 0
-  tracked '*.sh' '*.inc' .ci/run scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
+  tracked '*.sh' '*.inc' .ci/{run,matrix} scripts/lockswap packaging/{lockswap,uninstall}.in | xargs -r shellcheck --format=gcc
 }
 
 # run_lint [--full|--same]: --same, for `./run.sh test`, leaves out clang-tidy, whose files are those that changed.

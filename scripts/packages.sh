@@ -56,6 +56,7 @@ PACKAGES_workloads=(
 )
 PACKAGES_lint=(
   'clang-tidy program:clang-tidy'
+  'doxygen program:doxygen' # the reference of the public headers
   'git program:git'
   'shellcheck program:shellcheck'
 )

@@ -1,4 +1,5 @@
-/* Range locks: threads lock parts of something that is addressed by numbers (a file, an array, an
+/** @file
+ * Range locks: threads lock parts of something that is addressed by numbers (a file, an array, an
  * address space), and wait for each other only where the parts overlap.
  *
  * A lock covers the units 0 to 2^64 - 2; what a unit is (a byte, a page, an index) is the caller's
@@ -50,89 +51,105 @@ struct timespec; /* in case strict C hides it */
 extern "C" {
 #endif
 
-/* All zeroes is a free lock with the default attributes. */
+/** A lock. All zeroes is a free one with the default attributes. */
 typedef struct lockswap_range_lock {
-  uint64_t opaque[8];
+  uint64_t opaque[8]; /**< Private. */
 } __attribute__((aligned(64))) lockswap_range_lock;
+/** A free lock, for a static one. */
 /* clang-format off */
 #define LOCKSWAP_RANGE_LOCK_INITIALIZER {{0}}
 /* clang-format on */
 
-/* An acquired range; filled in by the functions that acquire. */
+/** An acquired range; filled in by the functions that acquire. */
 typedef struct lockswap_range {
-  void* opaque[2];
+  void* opaque[2]; /**< Private. */
 } lockswap_range;
 
+/** What a lock shall be, for lockswap_range_lock_init(). */
 typedef struct lockswap_range_lock_attr {
-  uint64_t opaque[4];
+  uint64_t opaque[4]; /**< Private. */
 } lockswap_range_lock_attr;
 
+/** How a range is acquired. */
 enum {
-  LOCKSWAP_RANGE_EXCLUSIVE = 0,
-  LOCKSWAP_RANGE_SHARED = 1 /* list-ex: as exclusive */
+  LOCKSWAP_RANGE_EXCLUSIVE = 0, /**< By one thread alone. */
+  LOCKSWAP_RANGE_SHARED = 1     /**< Beside others that share it. list-ex: as exclusive. */
 };
 
-/* Which one goes first when a reader and a writer come at the same moment; the other one starts
+/** Which one goes first when a reader and a writer come at the same moment; the other one starts
  * again (list-rw). */
-enum { LOCKSWAP_RANGE_PREFER_READERS = 0, LOCKSWAP_RANGE_PREFER_WRITERS = 1 };
+enum {
+  LOCKSWAP_RANGE_PREFER_READERS = 0, /**< The default. */
+  LOCKSWAP_RANGE_PREFER_WRITERS = 1  /**< The writer goes first. */
+};
 
 /* --- Attributes. Defaults: the implementation that LOCKSWAP_RANGE names, else list-rw; fair;
  * readers preferred. Thread-safe as long as no two threads use one object. */
+
+/** Sets all of them to their defaults. */
 int lockswap_range_lock_attr_init(lockswap_range_lock_attr* attr);
-/* "list-ex": every range is exclusive. "list-rw": shared and exclusive. "sharded-rw": the
+/** Chooses the implementation.
+ * "list-ex": every range is exclusive. "list-rw": shared and exclusive. "sharded-rw": the
  * same for many ranges. For comparison "lustre-ex", "kernel-rw", "pnova-rw", "pnova-rw:LOCK",
  * "rwlock", "rwlock:LOCK" (see above; LOCK: a reader-writer lock of lockswap). In any case of
  * letters. EINVAL: there is none of that name.
  * ENOTSUP: that LOCK cannot be used here. */
 int lockswap_range_lock_attr_set_implementation(lockswap_range_lock_attr* attr, const char* name);
-/* 1: an acquisition that fails too often goes first: those that overlap it wait until it is in,
+/** Chooses fairness.
+ * 1: an acquisition that fails too often goes first: those that overlap it wait until it is in,
  * unless their threads hold a range. 0: the thread that comes at the right moment does. EINVAL:
  * neither. */
 int lockswap_range_lock_attr_set_fair(lockswap_range_lock_attr* attr, int fair);
-/* EINVAL: neither of the two above. */
+/** Chooses LOCKSWAP_RANGE_PREFER_READERS or LOCKSWAP_RANGE_PREFER_WRITERS. EINVAL: neither. */
 int lockswap_range_lock_attr_set_preference(lockswap_range_lock_attr* attr, int preference);
-/* sharded-rw, pnova-rw: how many units a segment has; sharded-rw rounds up to a power of two, 2^63
+/** sharded-rw, pnova-rw: how many units a segment has; sharded-rw rounds up to a power of two, 2^63
  * at most. About as many as a range usually has. EINVAL: 0. Others take no notice. */
 int lockswap_range_lock_attr_set_segment(lockswap_range_lock_attr* attr, uint64_t units);
 
-/* --- Making and destroying a lock. `attr` may be NULL. While either runs, no other thread may use
- * the lock. */
+/* --- Making and destroying a lock. While either runs, no other thread may use the lock. */
+
+/** Makes a free lock with these attributes; NULL: the defaults. */
 int lockswap_range_lock_init(lockswap_range_lock* lock, const lockswap_range_lock_attr* attr);
-/* EBUSY: a range is held; the lock stays as it is. sharded-rw says so also of a range that touches
+/** Ends a lock.
+ * EBUSY: a range is held; the lock stays as it is. sharded-rw says so also of a range that touches
  * several segments while its thread has not come back from the release, which is not one step. */
 int lockswap_range_lock_destroy(lockswap_range_lock* lock);
 
 /* --- Acquire [start, end) as `mode`. On success *range is the handle; on failure it is no range.
  * EINVAL: start >= end, or not a mode. ENOMEM: no memory for the range. */
 
-/* Waits until no thread holds a unit of it in a way that excludes this one. EDEADLK: this thread
+/** Waits until no thread holds a unit of it in a way that excludes this one. EDEADLK: this thread
  * itself does, and would wait for ever. */
 int lockswap_range_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                            uint64_t end, int mode);
-/* The units 0 to 2^64 - 2. */
+/** The same of all units, 0 to 2^64 - 2. */
 int lockswap_range_acquire_full(lockswap_range_lock* lock, lockswap_range* range, int mode);
-/* Does not wait, and asks no other thread to. EBUSY: it would have to, for others, for one that
+/** Does not wait, and asks no other thread to. EBUSY: it would have to, for others, for one that
  * goes first, or for this thread's own range. (Also when the only one in the way is an acquisition
  * that fails itself; or, in sharded-rw, a range of several segments whose thread has not come back
  * from the release.) */
 int lockswap_range_try_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                uint64_t end, int mode);
-/* Waits until a time on CLOCK_REALTIME at most. ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
+/** Waits until a time on CLOCK_REALTIME at most.
+ * ETIMEDOUT: it has come. EINVAL also: tv_nsec is not
  * below a second. A free range is acquired however late it is, unless another acquisition goes
  * first. */
 int lockswap_range_timed_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, const struct timespec* until);
-/* The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */
+/** The same on CLOCK_REALTIME or CLOCK_MONOTONIC. EINVAL also: another clock. */
 int lockswap_range_clock_acquire(lockswap_range_lock* lock, lockswap_range* range, uint64_t start,
                                  uint64_t end, int mode, int clock, const struct timespec* until);
 
 /* --- A range that this thread holds. EINVAL: the handle is of no range, or was released. EPERM:
- * another thread acquired it. Neither waits. */
+ * another thread acquired it. None of these waits. */
+
+/** Releases it. */
 int lockswap_range_release(lockswap_range* range);
-/* Exclusive becomes shared, without a moment in between at which a writer could come. EINVAL also:
+/** Exclusive becomes shared, without a moment in between at which a writer could come. EINVAL also:
  * it is shared already. ENOTSUP: the implementation has no shared ranges. */
 int lockswap_range_downgrade(lockswap_range* range);
-/* Shared becomes exclusive, without a moment in between at which another could write. EBUSY: others
+/** Shared becomes exclusive, without a moment in between at which another could write.
+ * EBUSY: others
  * are in the way, and it stays shared: another shared range overlaps it (so of two threads that try
  * neither waits for the other; one must release), or has waited since before this one came. A
  * thread that waits for it goes on waiting. EINVAL also: it is exclusive already. ENOTSUP: all but
@@ -141,14 +158,14 @@ int lockswap_range_downgrade(lockswap_range* range);
  * looked at twice. */
 int lockswap_range_try_upgrade(lockswap_range* range);
 
-/* --- Memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse.
- * Thread-safe. */
+/** The memory of ranges (not of pnova-rw, rwlock) in this process, each number a glimpse. */
 typedef struct lockswap_range_counts {
-  uint64_t nodes;   /* that were allocated, 64 bytes each (trees: 128); never given back */
-  uint64_t growths; /* how often more had to be allocated, beside the first of each thread */
-  uint64_t blocked; /* of those: because a thread was stopped, or slow, in the middle of a call */
-  uint64_t threads; /* that were supplied at the same time, at most */
+  uint64_t nodes;   /**< that were allocated, 64 bytes each (trees: 128); never given back */
+  uint64_t growths; /**< how often more had to be allocated, beside the first of each thread */
+  uint64_t blocked; /**< of those: because a thread was stopped, or slow, in the middle of a call */
+  uint64_t threads; /**< that were supplied at the same time, at most */
 } lockswap_range_counts;
+/** Fills in these counts. Thread-safe. */
 int lockswap_range_get_counts(lockswap_range_counts* counts);
 
 #ifdef __cplusplus

@@ -207,7 +207,7 @@ Outcome run_in_process(const std::string& name, const Options& options) {
       if (!options.cond.empty()) setenv("LOCKSWAP_COND", options.cond.c_str(), 1);
       setenv("LOCKSWAP_WAIT", options.wait.c_str(), 1);
       setenv("LOCKSWAP_VERBOSE", "1", 1);  // see says_it_is_active
-      // What waits when a case forks must not come in as a guest first, however slow the machine is.
+      // What waits when a case forks must not come in as a guest before, however slow it is.
       if (name.starts_with("ForkWaiters.")) setenv("LOCKSWAP_READER_PATIENCE_US", "60000000", 1);
     }
     std::vector<std::string> command = conformance::self_command({"--case", name, options.preload});

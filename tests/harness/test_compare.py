@@ -416,7 +416,7 @@ def test_a_workload_that_cannot_be_built_is_a_row(campaign, recipe, repo):
 
 CMAKE = """
 cmake_minimum_required(VERSION 3.21)
-project(house LANGUAGES NONE)
+project(empty LANGUAGES NONE)
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/libneeded)
   message(STATUS "later is not built: what it needs is missing")
   return()

@@ -11,7 +11,7 @@ def write(checkout, **modules: str) -> None:
     for name, text in modules.items():
         path = name.replace("__", "/")
         if "/" in path:
-            checkout.write(f"harness/lockswap/{path.split('/')[0]}/__init__.py", '"""A room."""\n')
+            checkout.write(f"harness/lockswap/{path.split('/')[0]}/__init__.py", '"""A folder."""\n')
         checkout.write(f"harness/lockswap/{path}.py", text)
 
 
@@ -67,15 +67,17 @@ def test_a_circle_of_packages(checkout):
 
 
 def tower(floors: int) -> dict[str, str]:
-    above = {f"room{n}__floor": f"from lockswap.room{n - 1} import floor\n" for n in range(2, floors + 1)}
-    return {"room1__floor": '"""No import."""\n', **above}
+    above = {f"folder{n}__floor": f"from lockswap.folder{n - 1} import floor\n" for n in range(2, floors + 1)}
+    return {"folder1__floor": '"""No import."""\n', **above}
 
 
 def test_too_many_floors(checkout):
     write(checkout, **tower(8))
     assert checkout.check("check_harness_layers.py").returncode == 0
     write(checkout, **tower(9))
-    assert "harness/lockswap/room9/floor.py:1: on floor 9 of at most 8: lockswap.room9.floor -> " in finding(checkout)
+    assert "harness/lockswap/folder9/floor.py:1: on floor 9 of at most 8: lockswap.folder9.floor -> " in finding(
+        checkout
+    )
 
 
 def test_an_import_that_leads_nowhere(checkout):
@@ -90,6 +92,6 @@ def test_it_is_part_of_the_layers_lint(checkout):
     write(checkout, **tower(9))
     result = checkout.lint("layers")
     assert result.returncode == 1 and "on floor 9 of at most 8" in result.stdout
-    write(checkout, room9__floor="")
+    write(checkout, folder9__floor="")
     result = checkout.lint("layers")
     assert result.returncode == 0, result.stdout

@@ -53,8 +53,8 @@ MACHINE = [
 @pytest.fixture(autouse=True)
 def folders(checkout):
     """Those that the check names, as in the real tree."""
-    rooms = [f"{layer}/{room}" for layer, some in check_layers.ROOMS.items() for room in some]
-    for folder in [*check_layers.LAYERS, *check_layers.OTHERS, *rooms]:
+    folders = [f"{layer}/{inner}" for layer, some in check_layers.FOLDERS.items() for inner in some]
+    for folder in [*check_layers.LAYERS, *check_layers.OTHERS, *folders]:
         (checkout.root / folder).mkdir(parents=True, exist_ok=True)
 
 

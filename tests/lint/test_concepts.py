@@ -105,8 +105,8 @@ def test_platform_checks_all_that_locks_ask_for():
     """Each member of the platform that a header uses is in one of its concepts."""
     checked = "".join(f.read_text() for f in (SRC / "platform").glob("concept*.h"))
     used = {}
-    for room in ("wait", "readers", "reclaim", "locks", "range", "posix"):
-        for file in (SRC / room).rglob("*.h"):
+    for folder in ("wait", "readers", "reclaim", "locks", "range", "posix"):
+        for file in (SRC / folder).rglob("*.h"):
             code = re.sub(r"//[^\n]*", "", file.read_text())
             for member in re.findall(r"(?<!\w)P::(?:template )?(\w+)", code):
                 used.setdefault(member, file.relative_to(ROOT))

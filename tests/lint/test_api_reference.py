@@ -1,0 +1,42 @@
+"""The reference of the public headers: doxygen understands them, and no public name is without a description."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = (ROOT / "docs/Doxyfile").read_text()
+HEADERS = re.search(r"^INPUT += (.*)$", SETTINGS, re.MULTILINE)[1].split()
+
+pytestmark = pytest.mark.skipif(shutil.which("doxygen") is None, reason="skipped: doxygen is not installed")
+
+
+def complaints(headers: list[Path], folder: Path) -> str:
+    settings = f"{SETTINGS}\nINPUT = {' '.join(map(str, headers))}\nOUTPUT_DIRECTORY = {folder}\nGENERATE_HTML = NO\n"
+    settings += "GENERATE_XML = YES\n"
+    ran = subprocess.run(["doxygen", "-"], input=settings, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stderr
+
+
+def test_every_public_name_is_described(tmp_path):
+    headers = [ROOT / header for header in HEADERS]
+    assert all(header.is_file() for header in headers)
+    assert complaints(headers, tmp_path) == ""
+    made = "".join(file.read_text() for file in (tmp_path / "xml").glob("*.xml"))
+    for name in ("lockswap_range_acquire", "LOCKSWAP_RANGE_SHARED", "try_shared_for"):
+        assert f"<name>{name}</name>" in made
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_name_without_a_description_is_found(tmp_path, header):
+    text = (ROOT / header).read_text()
+    # The last description of a function goes.
+    at = max(text.rfind("\n/** "), text.rfind("\n  /// "))
+    end = text.index("*/", at) + 2 if text[at + 1] == "/" and text[at + 2] == "*" else text.index("\n", at + 1)
+    copy = tmp_path / Path(header).name
+    copy.write_text(text[:at] + text[end:])
+    assert "is not documented" in complaints([copy], tmp_path)
