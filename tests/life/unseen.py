@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from under import emulated, need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 BUILD = under.library.parent
@@ -83,6 +83,23 @@ def test_a_library_behind_sees_the_program_s_own_calls() -> None:
             got = under.run_well("returns", preload=preload, **observer.variables(place)).stdout
         differ = [line for line in difflib.ndiff(want.splitlines(), got.splitlines()) if line[0] in "+-"]
         need(not differ, f"{name}: {differ}")
+
+
+def test_thread_sanitizer_finds_nothing() -> None:
+    program = under.folder / "seen_by_tsan"
+    if not program.exists():
+        raise Skip("this compiler has no ThreadSanitizer")
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    runtime = next(line.split()[2] for line in linked.splitlines() if "libtsan" in line)
+    for name, observer in OBSERVERS.items():
+        library = str(BUILD / observer.library)
+        for preload in (library, f"{runtime}:{library}"):
+            with tempfile.TemporaryDirectory() as place:
+                done = under.run("seen_by_tsan", preload=preload, **observer.variables(place))
+            if "unexpected memory mapping" in done.stderr:
+                raise Skip("ThreadSanitizer can't run here")
+            need("WARNING: ThreadSanitizer" not in done.stderr, f"{name}, {preload}: {done.stderr[:2000]}")
+            need(done.returncode == 0, f"{name}, {preload}: status {done.returncode}, {done.stderr[-500:]}")
 
 
 def cancelled(kind: str) -> dict:
