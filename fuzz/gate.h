@@ -2,8 +2,9 @@
 //
 // Idea: a thread that finds a lock taken does not queue at it. It stands in a gate, with a number
 //   that follows from the seed, its name and its count. Whenever the lock is released, the thread
-//   in the gate whose number is the greatest tries, and all others let it.
-// Why no right program hangs by it: the gate is a delay. After 50 ms a thread tries now and then,
+//   in the gate whose number is the greatest looks at the lock, and all others let it. If the lock
+//   is free, the thread makes the program's call, and stays in the gate until it has the lock.
+// Why no right program hangs by it: the gate is a delay. After 50 ms a thread looks now and then,
 //   whatever its number is, and after a second it leaves the gate for the lock's own queue. That
 //   also ends a wait for a thread that has the greatest number and can't go in (a writer, while
 //   readers that wait for each other are in), or that is gone (cancelled asynchronously; a child of
@@ -25,13 +26,13 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // True: it is this thread's turn to try, now. False: the time is over.
+  // True: it is this thread's turn to look at the lock, now. False: the time is over.
   bool turn() noexcept;
 
  private:
   const void* lock_;
   std::uint64_t number_;
-  std::uint64_t overdue_;    // from then on it tries whatever its number is
+  std::uint64_t overdue_;    // from then on it looks whatever its number is
   std::uint64_t until_ = 0;  // then it leaves
   std::uint32_t seen_ = 0;
   bool tried_ = false;

@@ -10,6 +10,7 @@
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
 #include "interpose/real_symbols.h"
+#include "platform/looks.h"
 #include "platform/object_layout.h"
 #include "platform/text.h"
 #include "registry/environment.h"
@@ -84,7 +85,7 @@ void start() noexcept {
            "with a file that can be written";
     refuse(line);
   }
-  learn_mutex_layout();  // for threads' ids: system_tid.h
+  Looks::prepare();  // it learns mutexes' layout, too, for threads' ids: system_tid.h
   active_rwlock = disturbed_rwlock;
   active_mutex = disturbed_mutex;
   const bool chooses = chooses_turns(settings) && prepare_conds();

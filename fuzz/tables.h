@@ -1,16 +1,15 @@
 // The functions of POSIX with points around them, before those of the next library in line.
 #pragma once
 
-#include <cerrno>
 #include <ctime>
 #include <pthread.h>
 
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/gate.h"
+#include "platform/looks.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
-#include "platform/tries.h"
 
 namespace lockswap::fuzz {
 
@@ -27,36 +26,33 @@ struct Around<kTable, kMember, kBefore, kAfter> {
     return result;
   }
 };
-// An acquisition that waits for its turn if the lock is taken. kBy: the one with a clock.
-template <auto& kTable, auto kMember, auto kTry, auto kBy>
+inline bool is_taken(const pthread_mutex_t* m, bool) noexcept {
+  return Looks::at(m) == Look::taken;
+}
+inline bool is_taken(const pthread_rwlock_t* l, bool reads) noexcept {
+  return (reads ? Looks::at<true>(l) : Looks::at<false>(l)) == Look::taken;
+}
+
+// An acquisition that waits for its turn if the lock is taken.
+template <auto& kTable, auto kMember, bool kReads = false>
 struct Acquire;
 template <class Table, Table& kTable, class Lock, class... Args,
-          int (*Table::*kMember)(Lock*, Args...), int (*Table::*kTry)(Lock*),
-          int (*Table::*kBy)(Lock*, clockid_t, const timespec*)>
-struct Acquire<kTable, kMember, kTry, kBy> {
+          int (*Table::*kMember)(Lock*, Args...), bool kReads>
+struct Acquire<kTable, kMember, kReads> {
   static int call(Lock* l, Args... args) noexcept {
     pass(Point::before_acquire);
-    const bool tries = chooses_turns(settings) && may_try(l, args...);
-    int result = tries ? in_turn(l, sizeof...(Args) != 0) : EBUSY;
-    if (result == EBUSY) result = (kTable.*kMember)(l, args...);
+    const bool waits = chooses_turns(settings) && is_taken(l, kReads) && is_valid_deadline(args...);
+    const int result = waits ? in_turn(l, args...) : (kTable.*kMember)(l, args...);
     pass(Point::after_acquire);
     return result;
   }
 
  private:
-  // EBUSY: it is not the thread's turn soon. What else it says, the function would say as well.
-  static int in_turn(Lock* l, bool is_timed) noexcept {
-    int result = (kTable.*kTry)(l);
-    if (result != EBUSY) return result;
-    // The caller may have the lock itself, and then hears of it at once.
-    constexpr timespec kPast{};
-    result = (kTable.*kBy)(l, CLOCK_REALTIME, &kPast);
-    if (result != ETIMEDOUT) return result;
-    result = EBUSY;
-    Gate gate(l, my_turn_number(), is_timed);
-    while (result == EBUSY && gate.turn())
-      result = (kTable.*kTry)(l);
-    return result;
+  static int in_turn(Lock* l, Args... args) noexcept {
+    Gate gate(l, my_turn_number(), sizeof...(Args) != 0);
+    while (gate.turn() && is_taken(l, kReads)) {}
+    // The thread is in the gate until it has the lock, so that none with a lower number overtakes.
+    return (kTable.*kMember)(l, args...);
   }
 };
 template <auto& kTable, auto kMember>
@@ -106,11 +102,9 @@ template <auto kMember>
 inline constexpr auto rw_try =
     Around<system_rwlock, kMember, Point::before_acquire, Point::after_acquire>::call;
 template <auto kMember>
-inline constexpr auto rw_read =
-    Acquire<system_rwlock, kMember, &RwOps::tryrdlock, &RwOps::clockrdlock>::call;
+inline constexpr auto rw_read = Acquire<system_rwlock, kMember, true>::call;
 template <auto kMember>
-inline constexpr auto rw_write =
-    Acquire<system_rwlock, kMember, &RwOps::trywrlock, &RwOps::clockwrlock>::call;
+inline constexpr auto rw_write = Acquire<system_rwlock, kMember>::call;
 inline constexpr RwOps disturbed_rwlock{
     Plain<system_rwlock, &RwOps::init>::call,
     Plain<system_rwlock, &RwOps::destroy>::call,
@@ -126,8 +120,7 @@ inline constexpr RwOps disturbed_rwlock{
 };
 
 template <auto kMember>
-inline constexpr auto mutex_acquire =
-    Acquire<system_mutex, kMember, &MutexOps::trylock, &MutexOps::clocklock>::call;
+inline constexpr auto mutex_acquire = Acquire<system_mutex, kMember>::call;
 inline constexpr MutexOps disturbed_mutex{
     Plain<system_mutex, &MutexOps::init>::call,
     Plain<system_mutex, &MutexOps::destroy>::call,

@@ -71,6 +71,6 @@ constexpr WaitOps kFirstWaitCalls =
                   &WaitOps::sem_wait, &WaitOps::sem_trywait, &WaitOps::sem_timedwait,
                   &WaitOps::sem_clockwait, &WaitOps::sem_post, &WaitOps::barrier_init,
                   &WaitOps::barrier_destroy, &WaitOps::barrier_wait, &WaitOps::join,
-                  &WaitOps::tryjoin>;
+                  &WaitOps::sem_getvalue>;
 
 }  // namespace lockswap

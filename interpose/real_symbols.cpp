@@ -6,6 +6,7 @@
 #include "interpose/exports.h"
 #include "interpose/objects.h"
 #include "interpose/real_function.h"
+#include "platform/ended_thread.h"
 #include "platform/libc_functions.h"
 #include "platform/system_tid.h"
 
@@ -100,7 +101,7 @@ void resolve_real_waits(WaitOps& waits) noexcept {
   set(waits.barrier_destroy, "pthread_barrier_destroy", LOCKSWAP_OLDEST);
   set(waits.barrier_wait, "pthread_barrier_wait", LOCKSWAP_OLDEST);
   set(waits.join, "pthread_join", LOCKSWAP_OLDEST);
-  set(waits.tryjoin, "pthread_tryjoin_np", LOCKSWAP_OLDEST_TIMEDJOIN);
+  set(waits.sem_getvalue, "sem_getvalue", LOCKSWAP_OLDEST);
 }
 
 const char* find_single_threaded() noexcept {
@@ -158,7 +159,9 @@ void find_thread_id() noexcept {
     }
     return static_cast<const std::uint32_t*>(p);
   };
-  TidWord::find(word("_thread_db_pthread_tid"), word("_thread_db_sizeof_pthread"));
+  const std::uint32_t* const field = word("_thread_db_pthread_tid");
+  TidWord::find(field, word("_thread_db_sizeof_pthread"));
+  if (TidWord::is_known()) EndedThread::find(field, TidWord::read());
 }
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "interpose/profiled.h"
 #include "interpose/real_symbols.h"
 #include "platform/alone.h"
+#include "platform/looks.h"
 #include "platform/object_layout.h"
 #include "platform/process.h"
 #include "platform/processors.h"
@@ -122,6 +123,7 @@ void begin_profile(RwOps& rwlock, MutexChoice& choice, WaitOps& waits) noexcept 
   static constinit MutexOps mutex{};
   static constinit CondOps cond{};
   static constinit CondOps old_cond{};
+  Looks::prepare();
   if (!profile::begin(profile_folder(), functions_for_profile())) {
     // A forbidden place is no reason to stop a program that was started by the profiled one.
     say("lockswap: LOCKSWAP_PROFILE: nothing is recorded: no file can be made in ");

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "platform/looks.h"
 #include "profile/waits.h"
 
 namespace lockswap::profile {
@@ -20,41 +21,70 @@ inline void count_acquisition(Thread& t, const Seen& seen, const void* lock, Mod
   if (seen.tally != nullptr) ++seen.tally->mode[static_cast<std::uint32_t>(mode)].acquisitions;
 }
 
-// What follows on a try that failed. `acquire` is the call that waits; kTimed: until a deadline.
+// After a call that said `error` and, as far as one knows, did not wait.
+template <Kind kKind>
+inline int count_result(Thread& t, int error, const void* lock, Mode mode,
+                        const void* caller) noexcept {
+  const Seen seen = see<kKind>(t, lock, caller);
+  if (seen.object == nullptr) return error;
+  if (is_acquired(error)) {
+    count_acquisition<kKind>(t, seen, lock, mode, false, caller);
+  } else if (seen.tally != nullptr) {
+    if (error == EBUSY) ++seen.tally->failed_tries;
+    if (error == ETIMEDOUT) ++seen.tally->timeouts;
+  }
+  return error;
+}
+template <Kind kKind>
+[[gnu::noinline]] int count_later(int error, const void* lock, Mode mode,
+                                  const void* caller) noexcept {
+  const Entry entry;
+  Thread* const t = entry.thread();
+  return t == nullptr ? error : count_result<kKind>(*t, error, lock, mode, caller);
+}
+
+// An acquisition that has to wait, or may have to. `acquire` is the program's own call; kTimed:
+// until a deadline.
 template <Kind kKind, bool kTimed, class Acquire>
 [[gnu::noinline]] int acquire_slowly(Entry& entry, Seen seen, const void* lock, Mode mode,
-                                     const void* caller, Acquire acquire) noexcept {
+                                     const void* caller, bool expected, Acquire acquire) noexcept {
   const CallMark mark;
-  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller, kTimed, mark);
+  const Wait wait = begin_wait(*entry.thread(), seen, lock, mode, caller, expected, kTimed, mark);
   Thread& mine = *entry.thread();
   const std::uint32_t process = world().number;
   entry.leave();
   const int error = acquire();
+  bool waited = expected;
   // In a child that a signal handler forked meanwhile the counts are not this thread's.
-  if (process == world().number) stop_waiting(mine, *seen.object);
-  const std::uint64_t end = Ticks::now();
+  if (process == world().number) {
+    stop_waiting(mine, *seen.object);
+    waited = waited || has_waited(*seen.object, wait, mode);
+  }
+  const std::uint64_t end = waited ? Ticks::now() : 0;
   Thread* const t = entry.again();
   if (t == nullptr) return error;
   seen = see<kKind>(*t, lock, caller);  // the lock, or the process, may be another one
   if (seen.object == nullptr) return error;
   if (is_acquired(error)) {
-    count_wait(*t, seen, wait, mode, end, caller);
-    count_acquisition<kKind>(*t, seen, lock, mode, true, caller);
+    if (waited) count_wait(*t, seen, wait, mode, end, caller);
+    count_acquisition<kKind>(*t, seen, lock, mode, waited, caller);
   } else if (error == ETIMEDOUT && seen.tally != nullptr) {
     ++seen.tally->timeouts;
-    seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
-    note_wait(*seen.tally, wait.begin, end);
+    if (waited) {
+      seen.tally->timed_out_ns += Ticks::ns_between(wait.begin, end);
+      note_wait(*seen.tally, wait.begin, end);
+    }
   }
   return error;
 }
 
-// With all that may be to do: a new lock, a hold that is timed, a wait. `attempt` returns EBUSY if
-// the thread has to wait, and else what the call is to return.
-template <Kind kKind, bool kTimed, class Try, class Acquire>
-[[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, Try attempt,
+// With all that may be to do: a new lock, a hold that is timed, a wait. look() says whether the
+// thread has to wait.
+template <Kind kKind, bool kTimed, class LookAt, class Acquire>
+[[gnu::noinline]] int acquire_in_full(const void* lock, Mode mode, const void* caller, LookAt look,
                                       Acquire acquire) noexcept {
   Entry entry;
-  Thread* const t = entry.thread();
+  Thread* t = entry.thread();
   if (t == nullptr) [[unlikely]]
     return acquire();
   // relaxed: this thread's own.
@@ -65,58 +95,42 @@ template <Kind kKind, bool kTimed, class Try, class Acquire>
     entry.leave();
     return acquire();
   }
-  const int error = attempt();
-  if (is_acquired(error)) {
-    count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
-    return error;
-  }
-  if (error != EBUSY) return error;
-  return acquire_slowly<kKind, kTimed>(entry, seen, lock, mode, caller, acquire);
-}
-
-// After a try that said `error`.
-template <Kind kKind>
-[[gnu::noinline]] int count_try(int error, const void* lock, Mode mode,
-                                const void* caller) noexcept {
-  const Entry entry;
-  Thread* const t = entry.thread();
-  if (t == nullptr) return error;
-  const Seen seen = see<kKind>(*t, lock, caller);
-  if (seen.object == nullptr) return error;
-  if (is_acquired(error)) {
-    count_acquisition<kKind>(*t, seen, lock, mode, false, caller);
-  } else if (error == EBUSY && seen.tally != nullptr) {
-    ++seen.tally->failed_tries;
-  }
-  return error;
+  const Look found = look();
+  if (found != Look::open || seen.object->is_watched())
+    return acquire_slowly<kKind, kTimed>(entry, seen, lock, mode, caller, found == Look::taken,
+                                         acquire);
+  entry.leave();
+  const int error = acquire();
+  t = entry.again();
+  return t == nullptr ? error : count_result<kKind>(*t, error, lock, mode, caller);
 }
 
 // Most acquisitions are of a lock that is free, and that the thread took before: those have the
 // short way here. It writes nothing but the counts and the hold.
-template <Kind kKind, bool kTimed, class Try, class Acquire>
-[[gnu::always_inline]] inline int acquire_lock(const void* lock, Mode mode, Try attempt,
+template <Kind kKind, bool kTimed, class LookAt, class Acquire>
+[[gnu::always_inline]] inline int acquire_lock(const void* lock, Mode mode, LookAt look,
                                                Acquire acquire) noexcept {
-  const Recent* const recent = find_recent<kKind>(me(), lock, mode);
-  if (recent == nullptr) [[unlikely]]
-    return acquire_in_full<kKind, kTimed>(lock, mode, LOCKSWAP_PROFILE_CALLER, attempt, acquire);
-  const int error = attempt();
-  if (error != 0) [[unlikely]] {
-    if (error != EBUSY) return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
+  const Recent* recent;
+  if (!find_recent<kKind>(me(), lock, mode, recent) || look() != Look::open) [[unlikely]]
     return acquire_in_full<kKind, kTimed>(
-        lock, mode, LOCKSWAP_PROFILE_CALLER, [] { return EBUSY; }, acquire);
-  }
-  if (!begin_plain_hold(me(), lock, *recent, LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
-    return count_try<kKind>(0, lock, mode, LOCKSWAP_PROFILE_CALLER);
+        lock, mode, LOCKSWAP_PROFILE_CALLER,
+        [=] { return Looks::are_known() ? look() : Look::unknown; }, acquire);
+  const int error = acquire();
+  if (error != 0 || !begin_plain_hold(me(), lock, *recent, Recent::key_of(lock, kKind, mode),
+                                      LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
+    return count_later<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
   return 0;
 }
 
 template <Kind kKind, class Try>
 [[gnu::always_inline]] inline int try_lock(const void* lock, Mode mode, Try attempt) noexcept {
-  const Recent* const recent = find_recent<kKind>(me(), lock, mode);
+  const Recent* recent;
+  const bool is_recent = find_recent<kKind>(me(), lock, mode, recent);
   const int error = attempt();
-  if (error != 0 || recent == nullptr ||
-      !begin_plain_hold(me(), lock, *recent, LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
-    return count_try<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
+  if (error != 0 || !is_recent ||
+      !begin_plain_hold(me(), lock, *recent, Recent::key_of(lock, kKind, mode),
+                        LOCKSWAP_PROFILE_CALLER)) [[unlikely]]
+    return count_later<kKind>(error, lock, mode, LOCKSWAP_PROFILE_CALLER);
   return 0;
 }
 

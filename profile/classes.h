@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/looks.h"
 #include "profile/file.h"
 #include "profile/record.h"
 #include "profile/world.h"
@@ -78,7 +79,8 @@ inline Seen see(Thread& t, const void* lock, const void* caller) noexcept {
 // What the thread needs to count this lock again.
 template <Kind kKind>
 inline void note_recent(Thread& t, const Seen& seen, const void* lock, Mode mode) noexcept {
-  if (seen.tally == nullptr) return;
+  // A look at an unknown kind of lock says nothing, so the short way isn't for it.
+  if (seen.tally == nullptr || !Looks::are_known()) return;
   const std::uint64_t key = Recent::key_of(lock, kKind, mode);
   // A signal handler finds it whole or not at all: while this is written, it keeps away.
   t.recent[Recent::place_of(key)] = {key, seen.object,
@@ -86,18 +88,19 @@ inline void note_recent(Thread& t, const Seen& seen, const void* lock, Mode mode
                                      Object::packed(seen.number, kKind)};
 }
 
-// The same as see, for a lock that the thread took lately; nullptr: it is to be seen.
+// The same as see, for a lock that the thread took lately. False: it is to be seen.
 template <Kind kKind>
-[[gnu::always_inline]] inline const Recent* find_recent(const Me& m, const void* lock,
-                                                        Mode mode) noexcept {
+[[gnu::always_inline]] inline bool find_recent(const Me& m, const void* lock, Mode mode,
+                                               const Recent*& recent) noexcept {
   if (!m.ready) [[unlikely]]
-    return nullptr;
+    return false;
   const std::uint64_t key = Recent::key_of(lock, kKind, mode);
-  const Recent& recent = m.thread->recent[Recent::place_of(key)];
-  if (recent.key != key) [[unlikely]]
-    return nullptr;
+  recent = &m.thread->recent[Recent::place_of(key)];
+  asm("" : "+r"(recent));  // else the compiler carries what it is made of, and makes it again
+  if (recent->key != key) [[unlikely]]
+    return false;
   // relaxed: as in see
-  return recent.object->what.load(relaxed) == recent.what ? &recent : nullptr;
+  return recent->object->what.load(relaxed) == recent->what;
 }
 
 }  // namespace lockswap::profile

@@ -2,10 +2,9 @@
 // is whatever was chosen: glibc's own, ours, each by a policy, counted or not.
 #include "profile/locks.h"
 
-#include <cerrno>
 #include <type_traits>
 
-#include "platform/tries.h"
+#include "platform/looks.h"
 #include "profile/acquire.h"
 
 namespace lockswap::profile {
@@ -34,16 +33,8 @@ template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
 struct LockMutex<kMember> {
   static int call(pthread_mutex_t* m, Args... args) noexcept {
     return acquire_lock<Kind::mutex, sizeof...(Args) != 0>(
-        m, Mode::exclusive, [=] { return attempt(m, args...); },
+        m, Mode::exclusive, [=] { return Looks::at_known(m); },
         [=] { return (mutex.*kMember)(m, args...); });
-  }
-
- private:
-  static int attempt(pthread_mutex_t* m, Args... args) noexcept {
-    if (may_try(m, args...)) [[likely]]
-      return mutex.trylock(m);
-    if (is_valid_deadline(args...) && is_held_by_another(m)) return EBUSY;
-    return (mutex.*kMember)(m, args...);
   }
 };
 
@@ -58,12 +49,9 @@ int unlock_rwlock(pthread_rwlock_t* l) noexcept {
 }
 
 template <Mode kMode>
-int attempt_rwlock(pthread_rwlock_t* l) noexcept {
-  return kMode == Mode::shared ? rwlock.tryrdlock(l) : rwlock.trywrlock(l);
-}
-template <Mode kMode>
 int try_rwlock(pthread_rwlock_t* l) noexcept {
-  return try_lock<Kind::rwlock>(l, kMode, [=] { return attempt_rwlock<kMode>(l); });
+  return try_lock<Kind::rwlock>(
+      l, kMode, [=] { return kMode == Mode::shared ? rwlock.tryrdlock(l) : rwlock.trywrlock(l); });
 }
 template <auto kMember, Mode kMode>
 struct LockRwlock;
@@ -71,10 +59,7 @@ template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mod
 struct LockRwlock<kMember, kMode> {
   static int call(pthread_rwlock_t* l, Args... args) noexcept {
     return acquire_lock<Kind::rwlock, sizeof...(Args) != 0>(
-        l, kMode,
-        [=] {
-          return may_try(l, args...) ? attempt_rwlock<kMode>(l) : (rwlock.*kMember)(l, args...);
-        },
+        l, kMode, [=] { return Looks::at_known<kMode == Mode::shared>(l); },
         [=] { return (rwlock.*kMember)(l, args...); });
   }
 };

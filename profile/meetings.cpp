@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "platform/tries.h"
+#include "platform/ended_thread.h"
 #include "profile/acquire.h"
 #include "profile/cancelled.h"
 #include "profile/stacks.h"
@@ -25,11 +25,16 @@ void begin_meeting(Thread& t, const Seen& seen, const void* what, std::uint64_t 
   if (o.waiters.fetch_add(1, relaxed) == 0) o.waits_since.store(now, relaxed);
 }
 
+void count_unwaited(const Seen& seen) noexcept {
+  if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
+}
+
 void count_meeting(Thread& t, const Seen& seen, std::uint64_t begin, const void* caller) noexcept {
   const std::uint64_t end = Ticks::now();
   const std::uint64_t ns = Ticks::ns_between(begin, end);
+  watch(*seen.object);
+  count_unwaited(seen);
   if (seen.tally != nullptr) {
-    ++seen.tally->mode[0].acquisitions;
     count_contended(seen.tally->mode[0], ns);
     note_wait(*seen.tally, begin, end);
   }
@@ -40,12 +45,14 @@ void count_meeting(Thread& t, const Seen& seen, std::uint64_t begin, const void*
 
 enum class End { met, timed_out, other };
 
-// `wait` may sleep, `end_of` says what its result and errno mean. Between them the thread is not in
-// its bookkeeping, so signal handlers may use it.
+// `wait` may sleep, `end_of` says what its result and errno mean. `expected`: a look said that it
+// has to wait. Between them the thread is not in its bookkeeping, so signal handlers may use it.
 template <bool kTimed = false, class Wait, class EndOf>
-int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, EndOf end_of) {
+int wait_here(Entry& entry, const Seen& seen, const void* caller, bool expected, Wait wait,
+              EndOf end_of) {
   const std::uint32_t process = world().number;
   const std::uint64_t begin = Ticks::now();
+  const Ref before = last_release(*seen.object, Mode::exclusive);
   const CallMark mark;
   Thread& mine = *entry.thread();
   // relaxed: an address, once there, stays.
@@ -67,12 +74,28 @@ int wait_here(Entry& entry, const Seen& seen, const void* caller, Wait wait, End
     end_wait();
     const End end = t == nullptr ? End::other : end_of(result, error);
     if (end == End::met) {
-      count_meeting(*t, seen, begin, caller);
+      if (expected || has_waited(*seen.object, {begin, before, 0}, Mode::exclusive)) {
+        count_meeting(*t, seen, begin, caller);
+      } else {
+        count_unwaited(seen);
+      }
     } else if (end == End::timed_out && seen.tally != nullptr) {
       ++seen.tally->timeouts;
       seen.tally->timed_out_ns += Ticks::ns_between(begin, Ticks::now());
     }
   }
+  errno = error;
+  return result;
+}
+
+// A call that need not wait, as a look says. It may be a cancellation point all the same.
+template <Kind kKind, class Call>
+int call_at_once(Entry& entry, const void* object, const void* caller, Call call) {
+  entry.leave();
+  const int result = call();
+  const int error = errno;
+  Thread* const t = entry.again();
+  if (t != nullptr && result == 0) count_unwaited(see<kKind>(*t, object, caller));
   errno = error;
   return result;
 }
@@ -102,42 +125,37 @@ int try_semaphore(sem_t* s) {
   return result;
 }
 
+bool has_units(sem_t* s) noexcept {
+  int value = 0;
+  return waits.sem_getvalue(s, &value) == 0 && value > 0;
+}
+
 template <bool kTimed, class Wait>
-int wait_for_semaphore(sem_t* s, const void* caller, bool is_valid, Wait wait) {
-  if (!is_valid) return wait();
-  pthread_testcancel();  // glibc's functions are cancellation points also where nobody waits
+int wait_for_semaphore(sem_t* s, const void* caller, Wait wait) {
   Entry entry;
   Thread* const t = entry.thread();
-  if (t == nullptr) {
-    entry.leave();
-    return wait();
-  }
-  const Seen seen = see<Kind::semaphore>(*t, s, caller);
+  const Seen seen = t != nullptr ? see<Kind::semaphore>(*t, s, caller) : Seen{};
   if (seen.object == nullptr) {
     entry.leave();
     return wait();
   }
-  const int before = errno;
-  if (waits.sem_trywait(s) == 0) {
-    if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
-    return 0;
-  }
-  errno = before;
-  return wait_here<kTimed>(entry, seen, caller, wait, [](int result, int error) {
+  const bool is_open = has_units(s);
+  if (is_open && !seen.object->is_watched())
+    return call_at_once<Kind::semaphore>(entry, s, caller, wait);
+  return wait_here<kTimed>(entry, seen, caller, !is_open, wait, [](int result, int error) {
     if (result == 0) return End::met;
     return error == ETIMEDOUT ? End::timed_out : End::other;  // a signal interrupts, too
   });
 }
 int wait_semaphore(sem_t* s) {
-  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, true,
-                                   [=] { return waits.sem_wait(s); });
+  return wait_for_semaphore<false>(s, LOCKSWAP_PROFILE_CALLER, [=] { return waits.sem_wait(s); });
 }
 int timedwait_semaphore(sem_t* s, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER, is_valid_deadline(at),
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
                                   [=] { return waits.sem_timedwait(s, at); });
 }
 int clockwait_semaphore(sem_t* s, clockid_t clock, const timespec* at) {
-  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER, is_valid_deadline(clock, at),
+  return wait_for_semaphore<true>(s, LOCKSWAP_PROFILE_CALLER,
                                   [=] { return waits.sem_clockwait(s, clock, at); });
 }
 
@@ -193,7 +211,7 @@ int wait_at_barrier(pthread_barrier_t* b) {
   const std::uint32_t arrived = seen.object->arrived.fetch_add(1, relaxed) + 1;
   if (count == 0 || arrived % count != 0)
     return wait_here(
-        entry, seen, caller, [=] { return waits.barrier_wait(b); },
+        entry, seen, caller, true, [=] { return waits.barrier_wait(b); },
         [](int, int) { return End::met; });
   if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
   const std::uint64_t now = Ticks::now();
@@ -220,14 +238,11 @@ int join_thread(pthread_t thread, void** result) {
     entry.leave();
     return waits.join(thread, result);
   }
-  int error = waits.tryjoin(thread, result);
-  if (error == 0) {
-    if (seen.tally != nullptr) ++seen.tally->mode[0].acquisitions;
-  } else {
-    error = wait_here(
-        entry, seen, caller, [=] { return waits.join(thread, result); },
-        [](int e, int) { return e == 0 ? End::met : End::other; });
-  }
+  const auto join = [=] { return waits.join(thread, result); };
+  const int error = EndedThread::is(thread)
+                        ? call_at_once<Kind::join>(entry, object, caller, join)
+                        : wait_here(entry, seen, caller, true, join,
+                                    [](int e, int) { return e == 0 ? End::met : End::other; });
   // The next thread with this number is another one, and may be joined elsewhere.
   if (is_recording()) seen.object->what.store(0, relaxed);  // relaxed: a guess of its name
   return error;
@@ -248,7 +263,7 @@ WaitOps over_waits(const WaitOps& behind) noexcept {
   return {
       init_semaphore,      destroy_semaphore,   wait_semaphore, try_semaphore,
       timedwait_semaphore, clockwait_semaphore, post_semaphore, init_barrier,
-      destroy_barrier,     wait_at_barrier,     join_thread,    behind.tryjoin,
+      destroy_barrier,     wait_at_barrier,     join_thread,    behind.sem_getvalue,
   };
 }
 

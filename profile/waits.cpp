@@ -261,12 +261,12 @@ void enter_wait(Thread& t, const CallMark& mark) noexcept {
 }
 
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
-                bool has_deadline, const CallMark& mark) noexcept {
+                bool expected, bool has_deadline, const CallMark& mark) noexcept {
   Object& o = *seen.object;
   enter_wait(t, mark);
-  Wait w{Ticks::now(), 0};
+  Wait w{Ticks::now(), last_release(o, mode), 0};
   // relaxed: a guess
-  w.stack = take_stack(t, caller, o.has_long_waits.load(relaxed) != 0 ? 0 : w.begin);
+  if (expected) w.stack = take_stack(t, caller, o.has_long_waits.load(relaxed) != 0 ? 0 : w.begin);
   t.live->begin_wait(lock, nullptr, w.begin, caller, w.stack, seen.number,
                      static_cast<std::uint32_t>(mode), has_deadline);
   // relaxed, both: a holder that does not see them yet releases soon.
@@ -278,6 +278,17 @@ Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const 
 void stop_waiting(Thread& t, Object& o) noexcept {
   t.live->end_wait();
   o.waiters.fetch_sub(1, relaxed);
+}
+
+bool has_waited(Object& o, const Wait& wait, Mode mode) noexcept {
+  constexpr std::uint32_t kMostQuiet = 64;
+  // relaxed, all: a release that ended the wait came before this thread got the lock.
+  if (last_release(o, mode) != wait.release) return true;
+  if (!o.is_watched()) return false;
+  const std::uint32_t quiet = o.quiet.load(relaxed) + 1;
+  o.quiet.store(quiet, relaxed);
+  if (quiet >= kMostQuiet) o.what.fetch_and(~Object::kWatched, relaxed);
+  return false;
 }
 
 void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept {
@@ -303,6 +314,7 @@ void note_wait(Tally& tally, std::uint64_t begin, std::uint64_t end) noexcept {
 void count_wait(Thread& t, const Seen& seen, const Wait& wait, Mode mode, std::uint64_t end,
                 const void* caller) noexcept {
   Object& o = *seen.object;
+  watch(o);
   const std::uint64_t ns = Ticks::ns_between(wait.begin, end);
   const std::uint32_t expected = o.has_long_waits.load(relaxed);  // relaxed, all: a guess
   if (seen.tally != nullptr) {

@@ -60,13 +60,16 @@ inline void write_hold(Hold& h, const void* lock, const Seen& seen, std::uint32_
   live.held.store(held + 1, release);  // pairs with the look of another process
 }
 
-// The same for a lock that the thread took lately and has now, with nothing to time. False: there
-// is more to do. A signal handler may do the same in the midst of this: then it ends what it
-// begins, and leaves in the unfinished hold what is its own. If it took a lock with the same place
-// in `recent`, this acquisition counts as one of that lock.
+// The same for a lock that the thread took lately and has now, with nothing to time. `key` is the
+// lock's, which `recent` had before the acquisition: signal handlers may have run since, and may
+// even have forked. Returns false if there is more to do. A signal handler may do the same in the
+// midst of this: then it ends what it begins, and leaves in the unfinished hold what is its own. If
+// it took a lock with the same place in `recent`, this acquisition counts as one of that lock.
 [[gnu::always_inline]] inline bool begin_plain_hold(const Me& m, const void* lock,
-                                                    const Recent& recent,
+                                                    const Recent& recent, std::uint64_t key,
                                                     const void* caller) noexcept {
+  if (recent.key != key) [[unlikely]]
+    return false;
   const auto address = reinterpret_cast<std::uint64_t>(lock);
   ModeTally& tally = *recent.tally;
   Live& live = *m.live;
@@ -172,14 +175,28 @@ void enter_wait(Thread& t, const CallMark& mark) noexcept;
 // The thread has left its waits from the n-th on without coming back.
 void leave_waits(Thread& t, std::uint32_t n) noexcept;
 
-// Of a thread that has to wait.
+// A thread that has to wait, or may have to.
 struct Wait {
   std::uint64_t begin;
+  Ref release;  // the last one before, of those that may end such a wait
   std::uint32_t stack;
 };
+// `expected`: a look at the lock said so. Else no stack is unwound for it.
 Wait begin_wait(Thread& t, const Seen& seen, const void* lock, Mode mode, const void* caller,
-                bool has_deadline, const CallMark& mark) noexcept;
+                bool expected, bool has_deadline, const CallMark& mark) noexcept;
 void stop_waiting(Thread& t, Object& o) noexcept;
+// Returns whether a thread has waited that was not expected to: a release has found it among the
+// waiters. A watched object is left alone after some acquisitions without a wait.
+bool has_waited(Object& o, const Wait& wait, Mode mode) noexcept;
+// Readers keep no reader waiting.
+inline Ref last_release(const Object& o, Mode mode) noexcept {
+  return (mode == Mode::shared ? o.by_writer : o.release).load(relaxed);  // relaxed: to be compared
+}
+inline void watch(Object& o) noexcept {
+  // relaxed, both: what is not watched is counted, if a look finds it.
+  o.quiet.store(0, relaxed);
+  if (!o.is_watched()) o.what.fetch_or(Object::kWatched, relaxed);
+}
 inline bool holds_locks(const Thread& t) noexcept { return t.live->held.load(relaxed) != 0; }
 inline void count_contended(ModeTally& m, std::uint64_t ns) noexcept {
   ++m.contended;

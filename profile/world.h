@@ -20,6 +20,7 @@ namespace lockswap::profile {
 struct alignas(64) Object {
   NativeAtomic<std::uint64_t> address;  // 0: free
   // Its class and kind, `packed`; 0: nobody has asked yet. Changes when another object begins here.
+  // And kWatched.
   NativeAtomic<std::uint32_t> what;
   NativeAtomic<std::uint32_t> waiters;      // threads that are in a call that has to wait; kWoken
   NativeAtomic<std::uint64_t> release;      // a Ref: the last release that had waiters
@@ -30,9 +31,15 @@ struct alignas(64) Object {
   NativeAtomic<std::uint32_t> was_for_all;
   NativeAtomic<Object*> mutex;          // of a condition variable: its last waiter's
   NativeAtomic<std::uint32_t> arrived;  // of a barrier: how many have come so far
+  NativeAtomic<std::uint32_t> quiet;    // watched acquisitions that did not wait, one after another
 
   // Of a mutex: a signalled thread is on its way to acquire it again.
   static constexpr std::uint32_t kWoken = 1u << 31;
+
+  // A bit of `what`: threads have waited here lately. Another thread may take the lock between a
+  // look and the call, so while this is set an acquisition finds out afterwards whether it waited.
+  static constexpr std::uint32_t kWatched = 1u << 31;
+  bool is_watched() const noexcept { return (what.load(relaxed) & kWatched) != 0; }
 
   static constexpr std::uint32_t kDecided = 8;
   static constexpr std::uint32_t packed(std::uint32_t number, Kind kind) noexcept {
@@ -41,7 +48,9 @@ struct alignas(64) Object {
   static constexpr bool is_of(std::uint32_t what, Kind kind) noexcept {
     return (what & 15) == packed(0, kind);
   }
-  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept { return what >> 4; }
+  static constexpr std::uint32_t number_in(std::uint32_t what) noexcept {
+    return (what & ~kWatched) >> 4;
+  }
 };
 
 inline constexpr std::size_t kObjects = std::size_t{1} << 17;
@@ -95,7 +104,9 @@ struct Recent {
   std::uint64_t key;  // 0: none
   Object* object;
   ModeTally* tally;
-  std::uint32_t what;  // the object's, then: in a child, and for another object here, it is another
+  // The object's, then: in a child, for another object here, and for one that is watched, it is
+  // another.
+  std::uint32_t what;
 
   static std::uint64_t key_of(const void* lock, Kind kind, Mode mode) noexcept {
     constexpr std::uint64_t kShared = 7;
@@ -104,7 +115,7 @@ struct Recent {
            (mode == Mode::shared ? kShared : static_cast<std::uint64_t>(kind));
   }
   static constexpr std::size_t place_of(std::uint64_t key) noexcept {
-    return key * 0x9e3779b97f4a7c15u >> (64 - kBits);
+    return static_cast<std::uint32_t>(key) * 0x9e3779b9u >> (32 - kBits);
   }
 };
 

@@ -20,7 +20,7 @@ struct WaitOps {
   int (*barrier_destroy)(pthread_barrier_t*);
   int (*barrier_wait)(pthread_barrier_t*);
   int (*join)(pthread_t, void**);
-  int (*tryjoin)(pthread_t, void**);  // not exported: how a profile finds out that a join waits
+  int (*sem_getvalue)(sem_t*, int*);  // not exported: how a profile finds out that a call waits
 };
 
 }  // namespace lockswap

@@ -1,7 +1,7 @@
 // What calls return that an observer might change: prints a line for each. unseen.py compares them
 // under an observer with those of glibc alone.
 //
-//   returns           the lines
+//   returns           the lines; with behind.c, which calls of them a library behind it has seen
 //   returns cancelled KIND   threads that wait for a cond or a sem are cancelled, and the last one
 //                     stays in its clean-up handler; each prints "handler" there. Ends when stdin
 //                     does.
@@ -19,6 +19,9 @@ static const clockid_t wrong = CLOCK_PROCESS_CPUTIME_ID;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
+
+void behind_begin(void) __attribute__((weak));
+void behind_end(void) __attribute__((weak));
 
 static void say(const char* what, int result) { printf("%s: %d\n", what, result); }
 #define SAY(call) say(#call, call)
@@ -204,6 +207,7 @@ static void cancelled(int on_cond) {
 
 int main(int argc, char** argv) {
   if (argc == 3) cancelled(strcmp(argv[2], "cond") == 0);
+  if (behind_begin != NULL) behind_begin();
   rwlocks();
   mutexes();
   for (int kind = PTHREAD_MUTEX_NORMAL; kind <= PTHREAD_MUTEX_ERRORCHECK; ++kind) {
@@ -212,6 +216,7 @@ int main(int argc, char** argv) {
   }
   semaphores();
   conds();
+  if (behind_end != NULL) behind_end();
   cancellations();
   return 0;
 }

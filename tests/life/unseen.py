@@ -1,25 +1,47 @@
 #!/usr/bin/env python3
-"""Observers change nothing that the program sees: calls return what glibc's own return, and a wait that is cancelled
-is over.
+"""Observers change nothing that the program sees: calls return what glibc's own return, a wait that is cancelled is
+over, and a library behind the observer sees the program's calls and no others.
 
     unseen.py LIBRARY REGISTRY FOLDER
 
 Exit status 1 if a test fails.
 """
 
+import difflib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from under import emulated, need, run_tests, under_test
+from under import Skip, emulated, need, run_tests, under_test
 
 under = under_test("LIBRARY REGISTRY FOLDER")
 BUILD = under.library.parent
 SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Observer:
+    library: str
+    variable: str
+    value: str  # {} stands for a folder
+
+    def variables(self, folder: str) -> dict[str, str]:
+        return {self.variable: self.value.format(folder)}
+
+
+OBSERVERS = {
+    "profile": Observer("liblockswap.so", "LOCKSWAP_PROFILE", "{}"),
+    "statistics": Observer("liblockswap.so", "LOCKSWAP_STATS", "{}/stats.json"),
+    "delay": Observer("liblockswap.so", "LOCKSWAP_DELAY", "module=*:+1us"),
+    "audit": Observer("liblockswap-audit.so", "LOCKSWAP_AUDIT", "{}/audit"),
+    "fuzz": Observer("liblockswap-fuzz.so", "LOCKSWAP_FUZZ", "1,percent=1,delay=1"),
+    "fuzz, no turns": Observer("liblockswap-fuzz.so", "LOCKSWAP_FUZZ", "1,percent=50,delay=1,no-turns"),
+}
 WITH_DEADLINE_S = 60  # a state is waited for; nothing takes that long
 
 
@@ -49,6 +71,35 @@ def test_an_audit() -> None:
     with tempfile.TemporaryDirectory() as place:
         how = {"preload": str(BUILD / "liblockswap-audit.so"), "LOCKSWAP_AUDIT": f"{place}/audit"}
         needs_the_same("audit", under.run_well("returns", **how).stdout)
+
+
+def test_a_library_behind_sees_the_program_s_own_calls() -> None:
+    behind = under.folder / "libbehind.so"
+    want = under.run_well("returns", preload=str(behind)).stdout
+    need("came through" in want, "nothing was counted")
+    for name, observer in OBSERVERS.items():
+        with tempfile.TemporaryDirectory() as place:
+            preload = f"{BUILD / observer.library}:{behind}"
+            got = under.run_well("returns", preload=preload, **observer.variables(place)).stdout
+        differ = [line for line in difflib.ndiff(want.splitlines(), got.splitlines()) if line[0] in "+-"]
+        need(not differ, f"{name}: {differ}")
+
+
+def test_thread_sanitizer_finds_nothing() -> None:
+    program = under.folder / "seen_by_tsan"
+    if not program.exists():
+        raise Skip("this compiler has no ThreadSanitizer")
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    runtime = next(line.split()[2] for line in linked.splitlines() if "libtsan" in line)
+    for name, observer in OBSERVERS.items():
+        library = str(BUILD / observer.library)
+        for preload in (library, f"{runtime}:{library}"):
+            with tempfile.TemporaryDirectory() as place:
+                done = under.run("seen_by_tsan", preload=preload, **observer.variables(place))
+            if "unexpected memory mapping" in done.stderr:
+                raise Skip("ThreadSanitizer can't run here")
+            need("WARNING: ThreadSanitizer" not in done.stderr, f"{name}, {preload}: {done.stderr[:2000]}")
+            need(done.returncode == 0, f"{name}, {preload}: status {done.returncode}, {done.stderr[-500:]}")
 
 
 def cancelled(kind: str) -> dict:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <semaphore.h>
 #include <string>
 #include <thread>
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 
 #include "interpose/profiled.h"
+#include "platform/libc_functions.h"
+#include "platform/looks.h"
 #include "profile/file.h"
 #include "profile/locks.h"
 #include "profile/meetings.h"
@@ -54,7 +57,7 @@ constexpr WaitOps kWaits{sem_init,
                          pthread_barrier_destroy,
                          pthread_barrier_wait,
                          pthread_join,
-                         pthread_tryjoin_np};
+                         sem_getvalue};
 
 MutexOps mutex;
 RwOps rwlock;
@@ -183,7 +186,45 @@ void expect(const char* what, std::uint64_t got, std::uint64_t want) {
               static_cast<unsigned long long>(want));
 }
 
+// The C library's own, also where a sanitizer's lie before them.
+bool find_libc_functions() {
+  void* const libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  bool all = libc != nullptr;
+  const auto set = [&]<class F>(F& into, const char* name) {
+    into = reinterpret_cast<F>(all ? dlsym(libc, name) : nullptr);
+    all = into != nullptr;
+  };
+  MutexOps& m = libc_functions.mutex;
+  set(m.init, "pthread_mutex_init");
+  set(m.lock, "pthread_mutex_lock");
+  set(m.trylock, "pthread_mutex_trylock");
+  set(m.timedlock, "pthread_mutex_timedlock");
+  set(m.clocklock, "pthread_mutex_clocklock");
+  set(m.unlock, "pthread_mutex_unlock");
+  RwOps& r = libc_functions.rwlock;
+  set(r.init, "pthread_rwlock_init");
+  set(r.rdlock, "pthread_rwlock_rdlock");
+  set(r.tryrdlock, "pthread_rwlock_tryrdlock");
+  set(r.timedrdlock, "pthread_rwlock_timedrdlock");
+  set(r.wrlock, "pthread_rwlock_wrlock");
+  set(r.trywrlock, "pthread_rwlock_trywrlock");
+  set(r.clockwrlock, "pthread_rwlock_clockwrlock");
+  set(r.unlock, "pthread_rwlock_unlock");
+  AttributeOps& a = libc_functions.attributes;
+  set(a.mutex_init, "pthread_mutexattr_init");
+  set(a.mutex_settype, "pthread_mutexattr_settype");
+  set(a.mutex_setpshared, "pthread_mutexattr_setpshared");
+  set(a.mutex_setrobust, "pthread_mutexattr_setrobust");
+  set(a.mutex_setprotocol, "pthread_mutexattr_setprotocol");
+  set(a.rwlock_init, "pthread_rwlockattr_init");
+  set(a.rwlock_setpshared, "pthread_rwlockattr_setpshared");
+  set(a.rwlock_setkind, "pthread_rwlockattr_setkind_np");
+  return all;
+}
+
 void begin(const char* folder) {
+  // If a function is missing, the looks say nothing, and each acquisition has the long way.
+  if (find_libc_functions()) Looks::prepare();
   profile::ModuleFunctions modules = functions_for_profile();
   modules.own = nullptr;  // the profile lies in the program here
   if (!profile::begin(folder, modules)) {

@@ -12,8 +12,8 @@ UNCONTENDED = BUILD / "apps/uncontended"
 pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 
 # Of an acquisition and its release, besides what they take on glibc's own locks in a program that is not recorded.
-# A mutex may be robust, which is looked at before it is tried.
-MOST = {"read": 90, "write": 80, "mutex": 106}
+# The program's own calls are made, so this is what the recording takes itself: a look at the lock, a record, a count.
+MOST = {"read": 104, "write": 106, "mutex": 106}
 
 
 def collected(kind: str, pairs: int, **variables: str) -> int:
