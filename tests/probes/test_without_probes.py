@@ -51,8 +51,8 @@ def without_probes(folder: Path, units: str) -> Path:
     compiling = []
     for line in listed:
         words = shlex.split(line)
-        unit = words[words.index("-o") + 1]
-        if "-c" not in words or not re.search(units, unit):
+        unit = words[words.index("-o") + 1] if "-c" in words else ""
+        if not re.search(units, unit):
             continue
         target = folder / unit.replace("/", "-")
         for option in ("-MF", "-o"):

@@ -14,9 +14,9 @@
 
 #include "locks/rw/gcr.h"
 #include "platform/clock.h"
-#include "platform/wait_events.h"
 #include "platform/native.h"
 #include "platform/thread.h"
+#include "platform/wait_events.h"
 #include "wait/park.h"
 
 namespace lockswap {

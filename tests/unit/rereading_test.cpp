@@ -10,11 +10,11 @@
 
 #include <sys/wait.h>
 
+#include "platform/adaptive/spins.h"
 #include "platform/cancel.h"
 #include "platform/native.h"
 #include "platform/process.h"
 #include "platform/processors.h"
-#include "platform/adaptive/spins.h"
 #include "wait/park.h"
 
 namespace lockswap {
