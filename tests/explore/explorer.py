@@ -68,7 +68,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 LOCKS = Explored.read()
-PARTS = ("lockswap_explore_parts.dir", "lockswap_explore_script.dir", "lockswap_multicore_explore.dir")
+PARTS = tuple(
+    f"lockswap_{part}.dir" for part in ("explore_mutants", "explore_parts", "explore_script", "multicore_explore")
+)
 
 
 def of_lock(lock: str) -> Explored:
