@@ -8,7 +8,7 @@
 
 namespace lockswap {
 
-// The kernel sets the id in glibc's thread descriptor to 0 when the thread is through with it.
+// The kernel sets the id in glibc's thread descriptor to 0 when the thread has ended.
 class EndedThread {
  public:
   // Called once, at start-up, with what glibc records for debuggers: where the id is (its bits, 1,

@@ -27,6 +27,10 @@ enum class Look : std::uint8_t {
 
 class Looks {
  public:
+  // Of our contract word: a writer waits for readers. registry/lock_checks.cpp compares it with
+  // posix/rw_word.h, which this layer may not include.
+  static constexpr std::uint32_t kDraining = 8;
+
   // Must be called at start-up, when libc_functions is filled in. Unless the experiments agree with
   // what is known of glibc's objects, each look is `unknown` from then on, as before.
   static void prepare() noexcept;
@@ -92,7 +96,6 @@ class Looks {
 
   template <bool kReads>
   static Look at_ours(const pthread_rwlock_t* l, std::uint32_t contract) noexcept {
-    constexpr std::uint32_t kDraining = 8;  // posix/rw_word.h: a writer waits for readers
     if (value(l->__data.__cur_writer) != 0) return at_taken(l);
     return kReads && (contract & kDraining) == 0 ? Look::open : Look::unknown;
   }

@@ -5,7 +5,9 @@
 
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
+#include "platform/looks.h"
 #include "platform/native.h"
+#include "posix/rw_word.h"
 #include "range/concept.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake, as the next two
 #include "registry/range_list_headers.h"
@@ -14,6 +16,9 @@
 
 namespace lockswap {
 namespace {
+
+// A look reads the contract word without its header.
+static_assert(Looks::kDraining == RwWord<Native>::kDraining);
 
 // What a line of the lists asks for beside the lock's own concept: its words.
 template <class Lock>

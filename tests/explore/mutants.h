@@ -13,7 +13,7 @@ struct SeededFault {
   const char* found_by;
 };
 
-// Of the program: the explorers of locks have the locks' (mutants.cpp).
+// The faults of this explorer: mutants.cpp has those of the locks.
 std::vector<SeededFault> seeded_faults();
 
 // An order weakened, a load that sees the same value each time, a wake-up that is left out.

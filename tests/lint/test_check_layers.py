@@ -33,7 +33,7 @@ INCLUDES = [
     ),
 ]
 
-# Of the locks and all that belongs to them: what includes a structure, and how it may be spelt.
+# Files of the lock product, which may not include a structure, and the ways to spell that include.
 PRODUCT = ("src/locks/rw/ba.h", "interpose/rwlock.cpp", "profile/start.cpp", "audit/start.cpp", "fuzz/start.cpp")
 PRODUCT += ("apps/rwbench.cpp", "harness/native/meter.c", "tests/unit/rows_test.cpp", "include/lockswap/range_lock.h")
 SPELT = ("rlu/section.h", "structures/src/rlu/section.h", "lockswap/rlu.h")

@@ -160,7 +160,7 @@ def test_operations_that_lock_a_part() -> None:
 
 
 TRACES = sorted(file.name for file in (apps / "traces").glob("*.vmtrace.gz"))
-# Of the recorded calls of mprotect: those that no design can do without the whole lock, by where they are.
+# How many recorded calls of mprotect need the whole lock under every design, by where they are.
 # structures/docs/address-spaces.md has them, too.
 STRUCTURAL = {
     "malloc": {"loaded": 7, "top": 13, "bottom": 7},
