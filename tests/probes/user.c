@@ -2,8 +2,9 @@
 //
 // ROUNDS of each: a mutex that is locked, tried and locked with a deadline; an rwlock that is read
 // and written; a condition variable that is signalled. Then one thread holds a mutex, and writes,
-// for 20 ms, while another waits to lock it, to read and to write. Then it prints "done", and is
-// there until its input ends: a tracer looks up addresses late.
+// for 20 ms, while another waits to lock it, to read and to write. Then it prints "done", and both
+// threads are there until its input ends: a tracer looks up addresses late, and in a PID namespace
+// bpftrace 0.23 does it by thread.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,6 +47,8 @@ static void* wait_thrice(void* unused) {
   waits_to_read();
   until(3);
   waits_to_write();
+  reach(4);
+  until(5);
   return unused;
 }
 
@@ -84,9 +87,11 @@ int main(int n, char** args) {
   pthread_t other;
   if (pthread_create(&other, NULL, wait_thrice, NULL) != 0) return 1;
   holds_long();
-  pthread_join(other, NULL);
+  until(4);
   puts("done");
   fflush(stdout);
   getchar();
+  reach(5);
+  pthread_join(other, NULL);
   return 0;
 }
