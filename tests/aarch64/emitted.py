@@ -28,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ATOMS = ROOT / "src/platform/atomic.h"
 FENCES = ROOT / "src/platform/scan.h"
-ORDER = re.compile(r"\b(relaxed|acquire|release|acq_rel|seq_cst)\b")
+ORDER = re.compile(r"(?:\b|memory_order_)(relaxed|acquire|release|acq_rel|seq_cst)\b")
 ACQUIRES, RELEASES = {"acquire", "acq_rel", "seq_cst"}, {"release", "acq_rel", "seq_cst"}
 LOOK_ON = 6  # lines that a call may have
 
