@@ -43,6 +43,9 @@ concept PlatformTime = requires(const Deadline& deadline, std::uint64_t nanoseco
   P::handed_off(&deadline);
   P::begins_phase();
   P::throttled();
+  // Another: a thread that was about to sleep on that word found it changed, so it goes on like
+  // one that was woken.
+  P::took_wake_up(&deadline);
   // How long a lock stays reserved for a thread, which may be stopped, in nanoseconds. 0: for ever.
   { P::take_back() } -> std::same_as<std::uint64_t>;
 };

@@ -140,6 +140,7 @@ struct Native {
   static void handed_off(const void*) noexcept { ++per_thread<WaitEvents>.hand_offs; }
   static void begins_phase() noexcept { ++per_thread<WaitEvents>.phases; }
   static void throttled() noexcept { ++per_thread<WaitEvents>.backoffs; }
+  static void took_wake_up(const void*) noexcept {}  // explorers count it
   // Longer than threads wait for a busy lock, as a rule.
   static std::uint64_t take_back() noexcept { return 250'000'000; }
   static constexpr std::uint32_t reads_per_clock() noexcept { return 64; }

@@ -66,7 +66,10 @@ struct Park {
       point = P::due(*deadline);
       deadline = &point;
     }
-    if (atom.load(order) != seen) return Parked::changed;
+    if (atom.load(order) != seen) {
+      P::took_wake_up(&atom);
+      return Parked::changed;
+    }
     const Parked parked = P::park(atom, static_cast<std::uint32_t>(seen), channel, deadline);
     return parked == Parked::timed_out && atom.load(order) != seen ? Parked::woken : parked;
   }

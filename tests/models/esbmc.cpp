@@ -143,6 +143,7 @@ struct Unused {
   static void handed_off(const void*);
   static void begins_phase();
   static void throttled();
+  static void took_wake_up(const void*);
   static std::uint64_t take_back();
 };
 struct Checked : Unused {

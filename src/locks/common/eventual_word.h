@@ -44,9 +44,10 @@
 //   for a moment after the head itself has ended a phase of readers. kHandOff implies kHasHead.
 //   kWaking implies a non-empty queue. At most one queued thread and one sleeper on the word are
 //   being woken: kWaking is set until a queued thread has rechecked, and kSleepers stays clear
-//   until the woken sleeper has. While the lock is free and threads wait, a thread is being woken,
-//   or the head waiter is awake or backing off. A thread that loads `wakes` before it counts
-//   itself, or before it rechecks, misses no wake-up.
+//   until the woken sleeper has. (A queued thread that hadn't fallen asleep yet may recheck in
+//   place of the one that was woken, whose wake-up is then one too many.) While the lock is free
+//   and threads wait, a thread is being woken, or the head waiter is awake or backing off. A thread
+//   that loads `wakes` before it counts itself, or before it rechecks, misses no wake-up.
 #pragma once
 
 #include <algorithm>

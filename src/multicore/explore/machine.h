@@ -185,9 +185,12 @@ class Machine {
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
   bool wakes_in_order = false;
-  // Of a lock that calls the next one only when the one before has looked: a failure if more
-  // wake-ups of one thread came to sleepers of a word than threads came back from there, and one.
+  // Of a lock that wakes the next thread only when one has rechecked since: it is a failure if the
+  // wake-ups of single threads that sleep on a word are two more than the threads that came back
+  // from it. A thread that found the word changed before it slept came back, too: it rechecks
+  // while the one that was woken may not have run yet.
   bool wakes_one_at_a_time = false;
+  void came_back(const void* address);
   // A lock that rations hand-offs was handed off to the calling thread. A failure if the patience
   // of none of its waits ended since the last hand-off of that lock.
   void handed_off(const void* lock);
@@ -275,10 +278,9 @@ class Machine {
   struct Wakes {
     const void* address = nullptr;
     int of_one = 0;
-    int back = 0;  // on any channel: one that looks by itself, or gives up, takes a call, too
+    int back = 0;  // on any channel, woken or not: each of them rechecks
   };
   Wakes& wakes_of(const void* address);
-  void came_back(const void* address);
   void wakes_one(const void* address);
   struct HandOff {
     const void* lock = nullptr;

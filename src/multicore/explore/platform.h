@@ -157,6 +157,7 @@ struct Explored {
   }
   static void begins_phase() {}
   static void throttled() {}
+  static void took_wake_up(const void* word) { machine.came_back(word); }
   static inline std::uint64_t take_back_after = 0;  // 0: a time that would hide lost wake-ups
   static std::uint64_t take_back() { return take_back_after; }
   static inline std::uint32_t slow_reads_per_clock = 1;
