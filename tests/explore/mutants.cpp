@@ -150,10 +150,10 @@ std::vector<SeededFault> seeded_faults() {
            acq_rel, release, "core/ba/spin/1w2r"),
       weak("ba: a gate is opened with acquire", "ba_node.h", "open", Op::exchange, acq_rel, acquire,
            "core/ba/spin/2w1r"),
-      weak("ba: a phase ends with relaxed", "ba_readers.h", "end_phase", Op::compare_exchange,
-           release, relaxed, "core/ba/spin/1w2r"),
+      weak("ba: a phase ends with relaxed", "ba.h", "end_phase", Op::compare_exchange, release,
+           relaxed, "core/ba/spin/1w2r"),
       silent("ba: a gate is opened without a wake", "ba_node.h", "open", "core/ba/park/2w1r"),
-      silent("ba: a phase ends without a wake", "ba_readers.h", "end_phase", "core/ba/park/2w1r"),
+      silent("ba: a phase ends without a wake", "ba.h", "end_phase", "core/ba/park/2w1r"),
 
       // --- per-cpu
       weak("per-cpu: a reader leaves with relaxed", "ba.h", "read_unlock", Op::fetch_add, acq_rel,
