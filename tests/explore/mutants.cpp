@@ -125,7 +125,7 @@ std::vector<SeededFault> seeded_faults() {
            relaxed, "core/pf-t/spin/1w2r"),
       weak("pf-t: a writer drains with relaxed", "pf-t.h", "wait_to_drain", Op::await, acquire,
            relaxed, "core/pf-t/spin/1w2r"),
-      weak("pf-t: a writer looks whether all have left with relaxed", "pf_t_state.h", "all_left_at",
+      weak("pf-t: a writer looks whether all have left with relaxed", "pf-t.h", "all_left_at",
            Op::load, acquire, relaxed, "core/pf-t/spin/1w2r"),
       weak("pf-t: a writer leaves with relaxed", "pf-t.h", "write_unlock", Op::compare_exchange,
            release, relaxed, "core/pf-t/spin/1w2r"),
@@ -133,8 +133,8 @@ std::vector<SeededFault> seeded_faults() {
              "core/pf-t/park/1w2r"),
       silent("pf-t: a writer that leaves wakes nobody", "pf-t.h", "write_unlock",
              "core/pf-t/park/1w2r"),
-      weak("pf-t: has_readers looks at departures with relaxed", "pf_t_state.h", "has_readers",
-           Op::load, acquire, relaxed, "pf-t/spin/foreign-beside"),
+      weak("pf-t: has_readers looks at departures with relaxed", "pf-t.h", "has_readers", Op::load,
+           acquire, relaxed, "pf-t/spin/foreign-beside"),
 
       weak("park: a sleeper lies down with relaxed", "park.h", "sleep", Op::compare_exchange,
            release, relaxed, "core/pf-t/park/3w"),
@@ -150,10 +150,10 @@ std::vector<SeededFault> seeded_faults() {
            acq_rel, release, "core/ba/spin/1w2r"),
       weak("ba: a gate is opened with acquire", "ba_node.h", "open", Op::exchange, acq_rel, acquire,
            "core/ba/spin/2w1r"),
-      weak("ba: a phase ends with relaxed", "ba_readers.h", "end_phase", Op::compare_exchange,
-           release, relaxed, "core/ba/spin/1w2r"),
+      weak("ba: a phase ends with relaxed", "ba.h", "end_phase", Op::compare_exchange, release,
+           relaxed, "core/ba/spin/1w2r"),
       silent("ba: a gate is opened without a wake", "ba_node.h", "open", "core/ba/park/2w1r"),
-      silent("ba: a phase ends without a wake", "ba_readers.h", "end_phase", "core/ba/park/2w1r"),
+      silent("ba: a phase ends without a wake", "ba.h", "end_phase", "core/ba/park/2w1r"),
 
       // --- per-cpu
       weak("per-cpu: a reader leaves with relaxed", "ba.h", "read_unlock", Op::fetch_add, acq_rel,

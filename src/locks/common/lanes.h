@@ -67,16 +67,15 @@ struct alignas(128) Lane {
   EventualLock<P, W, EventualLaneWord> gate;
 };
 
-// Lock: the one below. User: what is made of this, a HasSideBlock.
+// Lock: the one below. User: the lock that is made of this, a HasSideBlock whose friend is this
+// one's Base.
 template <Platform P, LineWaitPolicy<P> W, class Lock, class User,
           KnownBy kKnown = KnownBy::contract>
-class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer::cpu, kKnown> {
+class Lanes : public BlockLock<P, User, PartsPer::cpu> {
  protected:
+  using Base = BlockLock<P, User, PartsPer::cpu>;
   using Head = LanesHead<P, Lock>;
-  using Base = BlockLock<P, User, Head, Lane<P, W>, PartsPer::cpu, kKnown>;
-  using Base::each_part;
-  using Base::state_;
-  using typename Base::State;
+  using State = SideBlock<P, User, Head, Lane<P, W>, kKnown>;
 
  public:
   static bool prepare() noexcept { return Lock::prepare() && Base::prepare_blocks(); }
@@ -96,14 +95,15 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
   bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return !held;
-    return h->lock.needs_no_repair(held) && each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
+    return h->lock.needs_no_repair(held) &&
+           State::each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
              return lane.gate.needs_no_repair(false);
            });
   }
   void repair_after_fork(bool held) noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return;
-    each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
+    State::each_part(*h, [](Lane<P, W>& lane, std::uint32_t) {
       lane.gate.repair_after_fork(false);
       return true;
     });
@@ -113,7 +113,7 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
   // For side_block.h.
   static bool is_idle(Head& h) noexcept {
     const auto nobody = [](Lane<P, W>& lane, std::uint32_t) { return lane.gate.idle(); };
-    return each_part(h, nobody) && h.lock.idle();
+    return State::each_part(h, nobody) && h.lock.idle();
   }
 
  protected:
@@ -136,6 +136,8 @@ class Lanes : public BlockLock<P, User, LanesHead<P, Lock>, Lane<P, W>, PartsPer
    private:
     Lane<P, W>* lane_;
   };
+
+  State state_;
 };
 
 }  // namespace lockswap

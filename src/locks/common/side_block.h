@@ -61,7 +61,7 @@ enum class KnownBy {
 // The pointer in the object, and what else the object has of the block.
 template <Platform P, KnownBy kKnown>
 struct SidePointer {
-  typename P::template atomic<std::uint64_t> block_{};
+  typename P::template atomic<std::uint64_t> block{};
 
   bool is_known() const noexcept { return true; }
   void seal() noexcept {}
@@ -69,30 +69,27 @@ struct SidePointer {
 };
 template <Platform P>
 struct SidePointer<P, KnownBy::seal> {
-  typename P::template atomic<std::uint64_t> block_{};
-  typename P::template atomic<std::uint64_t> seal_{};
+  typename P::template atomic<std::uint64_t> block{};
+  typename P::template atomic<std::uint64_t> sealed{};
 
   // acquire: pairs with seal, so the pointer that it is about is seen.
-  [[gnu::always_inline]] bool is_known() const noexcept { return P::is_seal(seal_.load(acquire)); }
+  [[gnu::always_inline]] bool is_known() const noexcept { return P::is_seal(sealed.load(acquire)); }
   void seal() noexcept {
-    if (!is_known()) seal_.store(P::seal(), release);  // pairs with is_known
+    if (!is_known()) sealed.store(P::seal(), release);  // pairs with is_known
   }
-  void unseal() noexcept { seal_.store(0, relaxed); }  // relaxed: as in close
+  void unseal() noexcept { sealed.store(0, relaxed); }  // relaxed: as in close
 };
 
 // The pointer in the object. Lock is a HasSideBlock<Head>; where it names this class it is not
 // complete yet, so is_lost checks it.
 template <Platform P, class Lock, BlockHead<P> Head, class Part, KnownBy kKnown = KnownBy::contract>
-class SideBlock : SidePointer<P, kKnown> {
-  using Pointer = SidePointer<P, kKnown>;
-  using Pointer::block_, Pointer::is_known;
-
+class SideBlock {
  public:
   using Blocks = typename P::template blocks<Head, Part>;
 
   // Also gets it.
   [[gnu::always_inline]] Head& head() noexcept {
-    if (is_known()) [[likely]] {
+    if (pointer_.is_known()) [[likely]] {
       // With a seal there is a block: the process has asked for its stamp before it came here.
       Head* const h = there();
       // relaxed: of a block that is this lock's, the pointer handed it on.
@@ -103,7 +100,7 @@ class SideBlock : SidePointer<P, kKnown> {
   }
   // nullptr: there is none yet, so nobody has come.
   [[gnu::always_inline]] Head* peek() const noexcept {
-    if (!is_known()) [[unlikely]]
+    if (!pointer_.is_known()) [[unlikely]]
       return find();
     Head* const h = there();
     return h != nullptr && is_mine(*h) ? h : nullptr;
@@ -116,6 +113,14 @@ class SideBlock : SidePointer<P, kKnown> {
   // For the holder: the lock had a block, and still has, wherever its bytes are.
   [[gnu::always_inline]] Head& held() const noexcept { return *there(); }
   static Part& part(Head& head, std::uint32_t i) noexcept { return Blocks::part(head, i); }
+  // Calls f(part, its number) until it returns false. True: it never did.
+  template <class F>
+  static bool each_part(Head& head, const F& f) noexcept {
+    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
+      if (!f(part(head, i), i)) return false;
+    }
+    return true;
+  }
 
   // The lock is destroyed, or its object will be initialised: no thread will acquire it. Its bytes
   // may be anything. at_rest(head) says whether its block is free; if it is not, holders may still
@@ -124,9 +129,9 @@ class SideBlock : SidePointer<P, kKnown> {
   void close(AtRest at_rest) noexcept {
     Head* const h = find();
     if (h == nullptr || !at_rest(*h)) return;
-    this->unseal();
+    pointer_.unseal();
     // relaxed: the program has ended all other uses. An update: no store may come late.
-    block_.exchange(0, relaxed);
+    pointer_.block.exchange(0, relaxed);
     // relaxed: give() hands the block on. If this fails, a thread doubts it, and will find it lost.
     if (std::uint64_t mine = address(); h->owner.compare_exchange(mine, 0, relaxed)) {
       Blocks::give(*h);
@@ -136,8 +141,8 @@ class SideBlock : SidePointer<P, kKnown> {
   // that one's. A seal says so anyway.
   void forget_strange() noexcept {
     if constexpr (kKnown == KnownBy::contract) {
-      std::uint64_t seen = block_.load(relaxed);  // the next line decides
-      if (seen != 0 && find() == nullptr) block_.compare_exchange(seen, 0, relaxed);
+      std::uint64_t seen = pointer_.block.load(relaxed);  // the next line decides
+      if (seen != 0 && find() == nullptr) pointer_.block.compare_exchange(seen, 0, relaxed);
     }
   }
 
@@ -151,7 +156,7 @@ class SideBlock : SidePointer<P, kKnown> {
   // May be another lock's, if this one's bytes were copied.
   [[gnu::always_inline]] Head* there() const noexcept {
     // acquire: pairs with open.
-    return reinterpret_cast<Head*>(block_.load(acquire));
+    return reinterpret_cast<Head*>(pointer_.block.load(acquire));
   }
   static bool is_block(const Head* h) noexcept {
     return h != nullptr && Blocks::is_block(reinterpret_cast<std::uintptr_t>(h));
@@ -165,7 +170,7 @@ class SideBlock : SidePointer<P, kKnown> {
     Head& mine = Blocks::take(is_lost);
     mine.owner.store(address() | kOpening, relaxed);  // handed on by the next line
     for (;;) {
-      std::uint64_t seen = block_.load(acquire);  // pairs with the next line
+      std::uint64_t seen = pointer_.block.load(acquire);  // pairs with the next line
       auto* const other = reinterpret_cast<Head*>(seen);
       if (is_block(other) && is_mine(*other)) {
         mine.owner.store(0, relaxed);
@@ -173,7 +178,7 @@ class SideBlock : SidePointer<P, kKnown> {
         return claim_block(*other);
       }
       // release: the owner's address; pairs with there.
-      if (block_.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release))
+      if (pointer_.block.compare_exchange(seen, reinterpret_cast<std::uintptr_t>(&mine), release))
         return claim_block(mine);
     }
   }
@@ -183,7 +188,7 @@ class SideBlock : SidePointer<P, kKnown> {
       // release: that the lock points to it; pairs with is_lost.
       if (h.owner.compare_exchange(owner, address(), release)) break;
     }
-    Pointer::seal();
+    pointer_.seal();
     return h;
   }
 
@@ -208,72 +213,60 @@ class SideBlock : SidePointer<P, kKnown> {
     // relaxed: give() hands the block on. If its lock has claimed it meanwhile, it is not lost.
     return h.owner.compare_exchange(doubted, lost ? 0 : owner, relaxed) && lost;
   }
+
+  SidePointer<P, kKnown> pointer_;
 };
 
 // How many parts a block has.
 enum class PartsPer { cpu, node };
 
-// What all locks with a block have in common; a Lock is a BlockCore by deriving from it. It has
-// is_idle(head), and two more if that is not all: await_leavers(head) waits for threads that are
-// about to leave, and end_holds(head) ends read holds.
-template <Platform P, class Lock, BlockHead<P> Head, class Part, PartsPer kPer,
-          KnownBy kKnown = KnownBy::contract>
+// What each lock with a block is, a BlockCore: it derives from this, which is its friend, and has
+//   State, state_        a SideBlock
+//   is_idle(head)        see HasSideBlock
+// and two more if that is not all:
+//   await_leavers(head)  waits for threads that are about to leave
+//   end_holds(head)      ends read holds
+template <Platform P, class Lock, PartsPer kPer>
 class BlockLock {
  public:
-  static std::size_t block_bytes() noexcept { return Blocks::bytes_with(parts_here()); }
+  static std::size_t block_bytes() noexcept { return Lock::State::Blocks::bytes_with(parts()); }
   bool idle() const noexcept {
-    Head* const h = state_.find();
+    auto* const h = state().find();
     return h == nullptr || Lock::is_idle(*h);
   }
-  void use() noexcept { state_.head(); }
+  void use() noexcept { state().head(); }
   // What threads hold, they may still release.
   void destroy() noexcept {
-    state_.close([](Head& h) {
-      Lock::await_leavers(h);
-      return Lock::is_idle(h);
+    state().close([](auto& head) {
+      Lock::await_leavers(head);
+      return Lock::is_idle(head);
     });
   }
   // What they held ends.
   void before_init() noexcept {
-    state_.close([](Head& h) {
-      Lock::await_leavers(h);
-      Lock::end_holds(h);
-      return Lock::is_idle(h);
+    state().close([](auto& head) {
+      Lock::await_leavers(head);
+      Lock::end_holds(head);
+      return Lock::is_idle(head);
     });
   }
-  void forget_strange() noexcept { state_.forget_strange(); }
+  void forget_strange() noexcept { state().forget_strange(); }
 
+  template <class Head>
   static void await_leavers(Head&) noexcept {}
+  template <class Head>
   static void end_holds(Head&) noexcept {}
 
  protected:
-  using State = SideBlock<P, Lock, Head, Part, kKnown>;
-  using Blocks = typename State::Blocks;
-
   static bool prepare_blocks() noexcept {
     P::prepare_topology();
-    return Blocks::prepare(parts_here());
+    return Lock::State::Blocks::prepare(parts());
   }
-  // Calls f(part, its number) until it returns false. True: it never did.
-  template <class F>
-  static bool each_part(Head& h, const F& f) noexcept {
-    for (std::uint32_t i = 0; i < Blocks::parts(); ++i) {
-      if (!f(State::part(h, i), i)) return false;
-    }
-    return true;
-  }
-  // In a forked child: repairs the lock of each part.
-  static void repair_parts(Head& h, bool held) noexcept {
-    each_part(h, [held](Part& part, std::uint32_t) {
-      part.lock.repair_after_fork(held);
-      return true;
-    });
-  }
-
-  State state_;
 
  private:
-  static std::uint32_t parts_here() noexcept {
+  auto& state() noexcept { return static_cast<Lock&>(*this).state_; }
+  const auto& state() const noexcept { return static_cast<const Lock&>(*this).state_; }
+  static std::uint32_t parts() noexcept {
     return kPer == PartsPer::cpu ? P::cpus() : P::node_count();
   }
 };

@@ -45,17 +45,13 @@ template <Platform P, WaitPolicy<P> W>
 using CohortTickets = Cohorting<P, TicketLock<P, W>, TicketLock<P, W>, P::kMostInARow>;
 
 template <Platform P, WaitPolicy<P> W>
-class CohortMutex
-    : public BlockLock<P, CohortMutex<P, W>, CohortMutexHead<P, TicketLock<P, W>>,
-                       CohortMutexPart<typename CohortTickets<P, W>::Node>, PartsPer::node> {
-  using Base = BlockLock<P, CohortMutex, CohortMutexHead<P, TicketLock<P, W>>,
-                         CohortMutexPart<typename CohortTickets<P, W>::Node>, PartsPer::node>;
+class CohortMutex : public BlockLock<P, CohortMutex<P, W>, PartsPer::node> {
+  using Base = BlockLock<P, CohortMutex, PartsPer::node>;
+  friend Base;
   using Mutex = CohortTickets<P, W>;
   using Head = CohortMutexHead<P, TicketLock<P, W>>;
   using Part = CohortMutexPart<typename Mutex::Node>;
-  using Base::each_part;
-  using Base::state_;
-  using typename Base::State;
+  using State = SideBlock<P, CohortMutex, Head, Part>;
 
  public:
   static constexpr Claims kClaims{};
@@ -108,7 +104,7 @@ class CohortMutex
     if (h == nullptr) return !held;
     const std::uint32_t node = h->node.load(relaxed);
     return (node != 0) == held && h->global.needs_no_repair(held) &&
-           each_part(*h, [held, node](Part& part, std::uint32_t i) {
+           State::each_part(*h, [held, node](Part& part, std::uint32_t i) {
              return part.local.lock.needs_no_repair(held && i + 1 == node);
            });
   }
@@ -116,7 +112,7 @@ class CohortMutex
     Head* const h = state_.find();
     if (h == nullptr) return;
     const std::uint32_t node = h->node.load(relaxed);
-    each_part(*h, [held, node](Part& part, std::uint32_t i) {
+    State::each_part(*h, [held, node](Part& part, std::uint32_t i) {
       part.local.repair_after_fork(held && i + 1 == node);
       return true;
     });
@@ -126,7 +122,7 @@ class CohortMutex
 
   // For side_block.h.
   static bool is_idle(Head& h) noexcept {
-    return each_part(h, [](Part& part, std::uint32_t) { return part.local.lock.idle(); }) &&
+    return State::each_part(h, [](Part& part, std::uint32_t) { return part.local.lock.idle(); }) &&
            h.global.idle();
   }
 
@@ -136,6 +132,8 @@ class CohortMutex
   static typename Mutex::Node& local(Head& h, std::uint32_t node) noexcept {
     return State::part(h, node).local;
   }
+
+  State state_;
 };
 
 }  // namespace lockswap

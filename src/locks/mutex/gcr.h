@@ -28,6 +28,7 @@ namespace lockswap {
 template <Platform P, LineWaitPolicy<P> W, MutexCore Lock>
 class GcrMutex : public Lanes<P, W, Lock, GcrMutex<P, W, Lock>> {
   using Base = Lanes<P, W, Lock, GcrMutex>;
+  friend typename Base::Base;
   using Base::state_;
   using typename Base::Head, typename Base::Pass;
 

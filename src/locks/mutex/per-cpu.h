@@ -40,15 +40,13 @@ struct alignas(128) PerCpuMutexPart {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
-                                     PerCpuMutexPart<Mcs<P, W>>, PartsPer::cpu> {
+class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PartsPer::cpu> {
+  using Base = BlockLock<P, PerCpuMutex, PartsPer::cpu>;
+  friend Base;
   using Head = PerCpuMutexHead<P>;
   using Part = PerCpuMutexPart<Mcs<P, W>>;
-  using Base = BlockLock<P, PerCpuMutex, Head, Part, PartsPer::cpu>;
-  using Base::each_part;
-  using Base::state_;
-  using typename Base::Blocks;
-  using typename Base::State;
+  using State = SideBlock<P, PerCpuMutex, Head, Part>;
+  using Blocks = typename State::Blocks;
 
  public:
   static constexpr Claims kClaims = Mcs<P, W>::kClaims;
@@ -90,20 +88,23 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
   bool needs_no_repair(bool held) const noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return !held;
-    return (h->held.load(relaxed) != 0) == held && each_part(*h, [held](Part& part, std::uint32_t) {
-             return part.lock.needs_no_repair(held);
-           });
+    return (h->held.load(relaxed) != 0) == held &&
+           State::each_part(
+               *h, [held](Part& part, std::uint32_t) { return part.lock.needs_no_repair(held); });
   }
   void repair_after_fork(bool held) noexcept {
     Head* const h = state_.find();
     if (h == nullptr) return;
-    Base::repair_parts(*h, held);
+    State::each_part(*h, [held](Part& part, std::uint32_t) {
+      part.lock.repair_after_fork(held);
+      return true;
+    });
     if (!held) h->held.store(0, relaxed);
   }
 
   // For side_block.h.
   static bool is_idle(Head& h) noexcept {
-    return each_part(h, [](Part& part, std::uint32_t) { return part.lock.idle(); });
+    return State::each_part(h, [](Part& part, std::uint32_t) { return part.lock.idle(); });
   }
 
  private:
@@ -123,6 +124,8 @@ class PerCpuMutex : public BlockLock<P, PerCpuMutex<P, W>, PerCpuMutexHead<P>,
     while (taken-- != 0)
       State::part(h, taken).lock.unlock();
   }
+
+  State state_;
 };
 
 }  // namespace lockswap

@@ -7,7 +7,16 @@
 //   queue (ba_writers.h). A reader that meets a writer pushes itself on a list (ba_readers.h); the
 //   writer opens the newest one's gate when it leaves, and each reader opens the gate of the one
 //   before it. The last reader that a writer waits for opens the writer's gate.
-// State, invariants: ba_state.h.
+// State (24 bytes, zero = free; node = 32-bit handle):
+//   word   64 bits: ba_word.h; the arrivals of readers, the phase and PRES
+//   rout   departures of readers (31 bits), kDrain
+//   rtail  the newest reader that waits in the list (ba_readers.h)
+//   wtail  the newest writer, and
+//   whead  the writer that has its turn (ba_writers.h)
+// Invariants: PRES is set only by the writer at the head of the queue, and whead is its node as
+//   long as PRES is set. The phase's number goes on by one whenever PRES is taken away. While PRES
+//   is set, no reader that arrived later holds the lock. rout never passes the arrivals. In drain
+//   mode rout counts up to 0 instead.
 // Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
 //   and writers too; but a timed writer may have the place of one that has given up.
 // Space: a writer holds one node while it waits and while it owns; a reader while it waits. Nodes
@@ -21,7 +30,9 @@
 //   since a reader that was opened for another phase looks again. A reader that gives up takes its
 //   arrival back; it never counts itself out, since a writer may be draining. Nothing of this
 //   changes the order in which threads enter.
-// Fork: repair_after_fork() in ba_state.h.
+// Fork: in a child, the readers that arrived after what the node at whead has recorded waited for a
+//   writer that does not exist, and so did the writers in the queue. repair_after_fork() drops
+//   both. A reader that may have arrived before is a holder.
 // Destroy is safe: the writer's last access is the compare-exchange that takes PRES away; before
 //   it, the list is empty and the next writer is claimed. A reader's last access is the fetch-add
 //   on rout, but for the last reader of a drain, whose writer cannot leave before its gate is
@@ -33,6 +44,9 @@
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
+#include "locks/rw/ba_node.h"
+#include "locks/rw/ba_readers.h"
+#include "locks/rw/ba_word.h"
 #include "locks/rw/ba_writers.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
@@ -42,15 +56,14 @@
 namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W>
-class Ba : public BaWriters<P, W> {
-  using Base = BaWriters<P, W>;
-  using Base::all_left, Base::claim_next, Base::counts_me, Base::end_phase, Base::is_at_head,
-      Base::is_free, Base::is_over, Base::kAnyChannel, Base::kArrived, Base::kDrain, Base::kLeft,
-      Base::kOnePhase, Base::kPhase, Base::kPresent, Base::kReader, Base::kRecorded, Base::kShut,
-      Base::kSleepers, Base::open, Base::pass_turn, Base::queue_up, Base::queue_up_until,
-      Base::rout_, Base::target_of, Base::try_queue_up, Base::wait_at, Base::wait_for_end,
-      Base::whead_, Base::word_;
-  using typename Base::Handle, typename Base::Node, typename Base::Nodes;
+class Ba {
+  using Word = BaWord;
+  using Node = BaNode<P>;
+  using Nodes = typename P::template nodes<Node>;
+  using Handle = std::uint32_t;
+  using Gates = BaGates<P, W>;
+  using Readers = BaReaderList<P, W>;
+  using Writers = BaWriterQueue<P, W>;
 
  public:
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
@@ -66,17 +79,17 @@ class Ba : public BaWriters<P, W> {
   static bool prepare() noexcept { return Nodes::prepare(); }
 
   static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
-  static_assert((kNoAttempt & kPresent) == 0);
+  static_assert((kNoAttempt & Word::kPresent) == 0);
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in end_phase.
-    const std::uint64_t seen = word_.fetch_add(kReader, acquire);
-    return is_free(seen) ? 0 : static_cast<std::uint32_t>(seen & kPhase);
+    const std::uint64_t seen = word_.fetch_add(Word::kReader, acquire);
+    return Word::is_free(seen) ? 0 : Word::phase_of(seen);
   }
 
   bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
-    return wait_for_end(phase, deadline);
+    return readers_.wait_for_end(word_, phase, deadline);
   }
 
   // A phase's number, of kPhaseBits bits, for a reader that remembers only its lowest ones
@@ -84,14 +97,14 @@ class Ba : public BaWriters<P, W> {
   // taken for another one if just 2^b phases, or a multiple, were given up between two calls of
   // that reader.
   static constexpr int kPhaseBits = 28;
-  static_assert(Base::kPhaseNumber / kOnePhase == (1u << kPhaseBits) - 1);
+  static_assert(Word::kPhaseNumber / Word::kOnePhase == (1u << kPhaseBits) - 1);
   static std::uint32_t phase_number(std::uint32_t phase) noexcept {
-    return static_cast<std::uint32_t>(phase / kOnePhase);
+    return static_cast<std::uint32_t>(phase / Word::kOnePhase);
   }
   std::uint32_t whole_phase(std::uint32_t lowest, std::uint32_t mask) noexcept {
     const std::uint64_t v = word_.load(acquire);  // as in read_withdraw
-    const auto phase = static_cast<std::uint32_t>(v & kPhase);
-    return is_free(v) || ((phase_number(phase) ^ lowest) & mask) != 0 ? 0 : phase;
+    const std::uint32_t phase = Word::phase_of(v);
+    return Word::is_free(v) || ((phase_number(phase) ^ lowest) & mask) != 0 ? 0 : phase;
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
@@ -100,43 +113,43 @@ class Ba : public BaWriters<P, W> {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with end_phase.
       std::uint64_t v = word_.load(acquire);
-      if (is_over(v, phase)) return false;
+      if (Word::is_over(v, phase)) return false;
       // relaxed: nothing was read or written under the lock.
-      if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
+      if (word_.compare_exchange(v, v - Word::kReader, relaxed)) return true;
     }
   }
 
   bool try_read_lock() noexcept { return read_if_open(); }
   [[gnu::always_inline]] bool read_if_open() noexcept {
     std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
-    while (is_free(v)) {
+    while (Word::is_free(v)) {
       // acquire: pairs with the release in end_phase.
-      if (word_.compare_exchange(v, v + kReader, acquire)) return true;
+      if (word_.compare_exchange(v, v + Word::kReader, acquire)) return true;
     }
     return false;
   }
 
   [[gnu::always_inline]] void read_unlock() noexcept {
     P::check([this] { return counts_me(); });
-    // release: the reader's critical section; pairs with the acquires in drain. acquire: the last
+    // release: the reader's critical section; pairs with the acquires of rout. acquire: the last
     // reader passes on to the writer's gate what all readers before it released here.
     const std::uint32_t left = rout_.fetch_add(kLeft, acq_rel) + kLeft;
     if (left == kDrain) [[unlikely]] {
       // relaxed: whead was written before the drain mode that was just acquired.
-      open(Nodes::at(whead_.load(relaxed)), 0);
+      Gates::open(Nodes::at(writers_.head()), 0);
     }
   }
 
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
-    own(queue_up(), nullptr, listener);
+    own(writers_.queue_up(), nullptr, listener);
   }
 
   template <DrainListener L = NobodyListens>
   bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would open a phase for nothing
-    const Handle me = queue_up_until(deadline);
+    const Handle me = writers_.queue_up_until(word_, deadline);
     return me != 0 && own(me, deadline, listener);
   }
 
@@ -144,45 +157,117 @@ class Ba : public BaWriters<P, W> {
     // relaxed, all loads of the word here: the writers before come with the queue, the readers with
     // rout.
     std::uint64_t v = word_.load(relaxed);
-    if (!is_free(v) || !all_left(v)) return false;
-    const Handle me = try_queue_up();
+    if (!Word::is_free(v) || !all_left(v)) return false;
+    const Handle me = writers_.try_queue_up();
     if (me == 0) return false;
     v = word_.load(relaxed);
     // A glance at PRES and rout each round; the compare-exchange finds out readers that came since.
-    while (is_free(v) && all_left(v)) {
-      stand_at_head(me);
+    while (Word::is_free(v) && all_left(v)) {
+      writers_.stand_at_head(me);
       // relaxed: the readers before were acquired in all_left, the writers with the queue.
-      if (word_.compare_exchange(v, v | kPresent, relaxed)) {
+      if (word_.compare_exchange(v, v | Word::kPresent, relaxed)) {
         record_arrivals(me, v);
         return true;
       }
     }
-    pass_turn(me, claim_next(me));
+    leave_queue(me);
     return false;
   }
 
   void write_unlock() noexcept {
-    const Handle me = whead_.load(relaxed);  // the owner's own; its lock() happened before
+    const Handle me = writers_.head();  // the owner's own; its lock() happened before
     P::check([this, me] { return is_at_head(me, true); });
-    const Handle next = claim_next(me);
+    const Handle next = writers_.claim_next(me);
     end_phase();
-    pass_turn(me, next);
+    Writers::pass_turn(me, next);
+  }
+
+  // --- glimpses, which may be old at once
+  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
+  // the arrivals of the readers that left are seen), and the arrivals that are read later are more
+  // by that hold.
+  bool has_readers() const noexcept {
+    const std::uint32_t left = rout_.load(acquire);
+    return left != target_of(word_.load(relaxed));
+  }
+  bool has_writer() const noexcept {
+    return (word_.load(acquire) & Word::kPresent) != 0;  // acquire: pairs with end_phase
+  }
+  bool idle() const noexcept {
+    const std::uint64_t v = word_.load(relaxed);  // for tests, when all threads have ended
+    return Word::is_free(v) && all_left(v) && writers_.nobody() && readers_.nobody();
+  }
+  bool too_many_readers() const noexcept {
+    // acquire: pairs with read_unlock, so not more are seen to have left than to have arrived.
+    const std::uint32_t left = rout_.load(acquire);
+    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    return (target_of(word_.load(relaxed)) - left) >> 31 != 0;
+  }
+
+  // --- in a forked child (LockCore). relaxed, all: the fork handed on what threads did, and the
+  // contract hands on what happens here.
+  bool needs_no_repair(bool written) const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    if (!readers_.nobody()) return false;
+    if (Word::is_free(v) || !written) return Word::is_free(v) && !written && writers_.nobody();
+    return writers_.is_head_alone() &&
+           (v & (Word::kQueued | Word::kLeaving | Word::kSleepers)) == 0 && all_left(v);
+  }
+  // The nodes of those that waited are lost.
+  void repair_after_fork(bool written) noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    const Handle head = writers_.head();
+    // What looks like an ancestor's may be another process's, with a handle of no node.
+    const std::uint64_t arrivals_at_phase = Word::is_free(v) || !Nodes::is_handle(head)
+                                                ? 0
+                                                : Nodes::at(head).arrivals_at_phase.load(relaxed);
+    const std::uint64_t readers = (arrivals_at_phase & Node::kRecorded) == 0
+                                      ? v & Word::kArrived
+                                      : arrivals_at_phase & Word::kArrived;
+    if ((rout_.load(relaxed) & kDrain) != 0) rout_.fetch_add(target_of(readers) - kDrain, relaxed);
+    readers_.drop_all();
+    word_.store(readers | (v & (written ? Word::kPhase : Word::kPhaseNumber)), relaxed);
+    writers_.drop_all(written);
   }
 
  private:
+  static constexpr std::uint32_t kDrain = 1;  // in rout: it counts up to 0
+  static constexpr std::uint32_t kLeft = 2;   // in rout: a reader has left
+
+  // What rout will be when all readers that have arrived have left.
+  static std::uint32_t target_of(std::uint64_t v) noexcept { return Word::arrived(v) * kLeft; }
+  bool all_left(std::uint64_t v) const noexcept {
+    return rout_.load(acquire) == target_of(v);  // acquire: pairs with read_unlock
+  }
+
+  // --- for P::check
+  // By a reader that is in: fewer have left than have arrived. In drain mode fewer than the writer
+  // waits for.
+  bool counts_me() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    const std::uint32_t all = (left & kDrain) != 0 ? kDrain : target_of(word_.load(relaxed));
+    return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
+  }
+  // That writer is at the head of the queue, and is present or not.
+  bool is_at_head(Handle me, bool present) const noexcept {
+    return writers_.is_at_head(me) && Word::is_free(word_.load(relaxed)) != present;
+  }
+
+  // --- writing
+
   // The writer is at the head of the queue; only it may set PRES. False: the deadline has passed,
   // and it has left.
   template <DrainListener L>
   bool own(Handle me, const Deadline* deadline, const L& listener) noexcept {
     // The writer before may have left the queue but not yet the word. relaxed: what it did under
     // the lock came with the queue.
-    if (!is_free(word_.load(relaxed))) [[unlikely]] {
-      if (!W::until(word_, relaxed, kSleepers, kAnyChannel, deadline, is_free)) {
-        pass_turn(me, claim_next(me));
+    if (!Word::is_free(word_.load(relaxed))) [[unlikely]] {
+      if (!W::until(word_, relaxed, Word::kSleepers, Word::kChannel, deadline, Word::is_free)) {
+        leave_queue(me);
         return false;
       }
     }
-    stand_at_head(me);
+    writers_.stand_at_head(me);
     const std::uint32_t target = enter_phase(me);
     // acquire: pairs with read_unlock.
     if (rout_.load(acquire) == target) [[likely]]
@@ -194,16 +279,15 @@ class Ba : public BaWriters<P, W> {
     return false;
   }
 
-  // Only while PRES is clear: forked children believe whead, and what its node says, while it is
-  // set.
-  void stand_at_head(Handle me) noexcept {
-    Nodes::at(me).arrivals_at_phase.store(0, relaxed);  // as in record_arrivals
-    // relaxed: read by readers after drain mode (release), and by this writer's unlock.
-    whead_.store(me, relaxed);
+  // For the writer at the head that has not set PRES. Not inline, so that write_lock keeps no
+  // address of the queue for it.
+  [[gnu::noinline]] void leave_queue(Handle me) noexcept {
+    Writers::pass_turn(me, writers_.claim_next(me));
   }
+
   static void record_arrivals(Handle me, std::uint64_t v) noexcept {
     // relaxed: read after a fork only, which hands everything on.
-    Nodes::at(me).arrivals_at_phase.store((v & kArrived) | kRecorded, relaxed);
+    Nodes::at(me).arrivals_at_phase.store((v & Word::kArrived) | Node::kRecorded, relaxed);
   }
 
   // Returns what rout will be when the readers that had arrived have left.
@@ -211,7 +295,7 @@ class Ba : public BaWriters<P, W> {
     P::check([this, me] { return is_at_head(me, false); });
     // relaxed: the readers before are awaited at rout, the readers after it need no data, and what
     // the writers before did came with the queue.
-    const std::uint64_t seen = word_.fetch_add(kPresent, relaxed);
+    const std::uint64_t seen = word_.fetch_add(Word::kPresent, relaxed);
     record_arrivals(me, seen);
     return target_of(seen);
   }
@@ -220,14 +304,14 @@ class Ba : public BaWriters<P, W> {
   [[gnu::noinline]] bool wait_to_drain(Handle me, std::uint32_t target,
                                        const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
-    node.gate.store(kShut, relaxed);  // published by the next line
+    node.gate.store(Gates::kShut, relaxed);  // published by the next line
     // From here on rout counts from (left - target) up to 0. acq_rel: release, gate and whead for
     // the last reader; acquire, the readers that have left, if all have.
-    if (rout_.fetch_add(kDrain - target, acq_rel) != target && !wait_at(node, deadline)) {
+    if (rout_.fetch_add(kDrain - target, acq_rel) != target && !Gates::wait_at(node, deadline)) {
       // relaxed: if all have left, the gate hands them on.
       if (rout_.fetch_add(target - kDrain, relaxed) != kDrain) return false;
       // The last reader has left meanwhile, and is about to open the gate.
-      wait_at(node, nullptr);
+      Gates::wait_at(node, nullptr);
       return true;
     }
     // Nobody else counts: all are out, none can get in. release: hands on what those readers
@@ -235,6 +319,36 @@ class Ba : public BaWriters<P, W> {
     rout_.store(target, release);
     return true;
   }
+
+  // With the turn: takes PRES away, so that the readers that waited are in. Its last access to the
+  // lock is the compare-exchange.
+  void end_phase() noexcept {
+    std::uint64_t v = word_.load(relaxed);
+    const std::uint64_t phase = v & Word::kPhase;
+    Handle newest = 0;
+    for (;;) {
+      if ((v & (Word::kQueued | Word::kLeaving)) == Word::kQueued) {
+        // relaxed: a reader that pushes itself after the next line sees this; that is acq_rel.
+        v = word_.fetch_or(Word::kLeaving, relaxed) | Word::kLeaving;
+        newest = readers_.take_all();
+      }
+      const std::uint64_t next =
+          (v & Word::kArrived) | ((v + Word::kOnePhase) & Word::kPhaseNumber);
+      // release: the critical section; pairs with the acquires of readers here and in
+      // ba_readers.h, and with the load of has_writer. The next writer gets it with the queue.
+      if (word_.compare_exchange(v, next, release)) break;
+    }
+    P::check([v, phase] { return (v & Word::kPhase) == phase; });
+    if constexpr (W::kParks) {
+      if ((v & Word::kSleepers) != 0) W::wake(&word_, Word::kChannel);
+    }
+    Readers::open_list(newest, phase << Gates::kEndedShift);
+  }
+
+  typename P::template atomic<std::uint64_t> word_{};
+  typename P::template atomic<std::uint32_t> rout_{};
+  Readers readers_;
+  Writers writers_;
 };
 
 }  // namespace lockswap

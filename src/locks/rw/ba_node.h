@@ -16,20 +16,23 @@ struct alignas(64) BaNode {
   // The arena's while free; of a writer, the next one; of a reader that has left the list, the one
   // that was there before it.
   typename P::template atomic<std::uint32_t> link;
-  // While shut: kShut and flags. Open: of a reader in the list, the phase that is over, shifted by
-  // kEndedShift, or 0; of a writer 0. Abandoned: kAbandoned and, of a writer, the lock's address.
+  // What BaGates says.
   typename P::template atomic<std::uint64_t> gate;
   // Of the writer that has its turn: how many readers had arrived when it set PRES, and kRecorded.
   // Forked children read it.
   typename P::template atomic<std::uint64_t> arrivals_at_phase;
+
+  static constexpr std::uint64_t kRecorded = 1;
 };
 
+// What a gate's word says, and how a thread waits there.
+//   shut       kShut and flags
+//   open       of a reader in the list: the phase that is over, shifted by kEndedShift, or 0; of a
+//              writer 0
+//   abandoned  kAbandoned and, of a writer, the address of its queue
 template <Platform P, WaitPolicy<P> W>
-class BaGates {
- protected:
+struct BaGates {
   using Node = BaNode<P>;
-  using Nodes = typename P::template nodes<Node>;
-  using Handle = std::uint32_t;
 
   static constexpr std::uint64_t kShut = 1;
   static constexpr std::uint64_t kSleeper = 2;    // while shut: its thread sleeps
@@ -37,24 +40,24 @@ class BaGates {
   static constexpr std::uint64_t kMayLeave = 8;   // while shut: a timed writer's
   static constexpr std::uint64_t kClaimed = 16;   // while shut: it will be opened; stay
   static constexpr int kEndedShift = 32;
-  static constexpr std::uint32_t kAnyChannel = 1;
+  static constexpr std::uint32_t kChannel = 1;
 
   static bool is_shut(std::uint64_t gate) noexcept { return (gate & kShut) != 0; }
 
   // False: the deadline has passed first.
   static bool wait_at(Node& node, const Deadline* deadline) noexcept {
     // acquire: pairs with open.
-    return W::until(node.gate, acquire, kSleeper, kAnyChannel, deadline,
+    return W::until(node.gate, acquire, kSleeper, kChannel, deadline,
                     [](std::uint64_t v) { return !is_shut(v); });
   }
-  // What the gate was. After the exchange the node may be another's: a late wake is only a stray
-  // one.
+  // Returns what the gate was. After the exchange the node may be another's: a late wake is only a
+  // stray one.
   static std::uint64_t open(Node& node, std::uint64_t to) noexcept {
     // release: what the opener knows of earlier critical sections; pairs with wait_at. acquire: if
     // its thread has left, where the list goes on; pairs with abandon in ba_readers.h.
     const std::uint64_t was = node.gate.exchange(to, acq_rel);
     if constexpr (W::kParks) {
-      if ((was & (kShut | kSleeper)) == (kShut | kSleeper)) W::wake(&node.gate, kAnyChannel);
+      if ((was & (kShut | kSleeper)) == (kShut | kSleeper)) W::wake(&node.gate, kChannel);
     }
     return was;
   }

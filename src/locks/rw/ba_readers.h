@@ -13,15 +13,17 @@
 //   A reader in the list whose thread sleeps has announced itself by kQueued after it was pushed,
 //   while the phase was open and its writer not yet leaving (kLeaving). So that writer takes it.
 //   A reader that was too late for that takes the list itself, and has all others look again.
-// Why kLeaving: the writer must empty the list before it takes PRES away. After that the readers in
-//   the list may have left, others may have been in and out, and the lock may be gone.
+// Why kLeaving: the writer must empty the list before it takes PRES away (end_phase in ba.h). After
+//   that the readers in the list may have left, others may have been in and out, and the lock may
+//   be gone.
 // Space: each waiting reader finds at most the nodes of those that have left since the phase began
 //   or since the reader above them left: some for each thread that waits.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/rw/ba_state.h"
+#include "locks/rw/ba_node.h"
+#include "locks/rw/ba_word.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -30,100 +32,98 @@
 namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W>
-class BaReaders : public BaState<P, W> {
-  using Base = BaState<P, W>;
+class BaReaderList {
+  using Word = BaWord;
+  using Gates = BaGates<P, W>;
+  using Node = BaNode<P>;
+  using Nodes = typename P::template nodes<Node>;
 
- protected:
-  using Base::is_shut, Base::kAbandoned, Base::kAnyChannel, Base::kEndedShift, Base::kLeaving,
-      Base::kOnePhase, Base::kPhase, Base::kPhaseNumber, Base::kArrived, Base::kPresent,
-      Base::kQueued, Base::kShut, Base::kSleepers, Base::open, Base::rtail_, Base::wait_at,
-      Base::word_;
-  using typename Base::Handle, typename Base::Node, typename Base::Nodes;
+ public:
+  using Handle = std::uint32_t;
+  using WordAtom = typename P::template atomic<std::uint64_t>;
 
-  static bool is_over(std::uint64_t v, std::uint32_t phase) noexcept {
-    return (v & kPhase) != phase;
-  }
-
-  // True: the phase is over, so its readers are in. False: the deadline has passed.
-  [[gnu::noinline]] bool wait_for_end(std::uint32_t phase, const Deadline* deadline) noexcept {
+  // `word`, here and below, is the lock's. True: the phase is over, so its readers are in. False:
+  // the deadline has passed.
+  [[gnu::noinline]] bool wait_for_end(WordAtom& word, std::uint32_t phase,
+                                      const Deadline* deadline) noexcept {
     for (;;) {
       // acquire, also below: pairs with end_phase.
-      const std::uint64_t v = word_.load(acquire);
-      if (is_over(v, phase)) return true;
+      const std::uint64_t v = word.load(acquire);
+      if (Word::is_over(v, phase)) return true;
       // Without memory it waits as one that is too late for the list: a deadline, or its patience,
       // may end that wait.
-      const Handle me = (v & kLeaving) != 0 ? 0 : Nodes::try_take();
+      const Handle me = (v & Word::kLeaving) != 0 ? 0 : Nodes::try_take();
       if (me == 0) {
-        return W::until(word_, acquire, kSleepers, kAnyChannel, deadline,
-                        [phase](std::uint64_t now) { return is_over(now, phase); });
+        return W::until(word, acquire, Word::kSleepers, Word::kChannel, deadline,
+                        [phase](std::uint64_t now) { return Word::is_over(now, phase); });
       }
-      switch (wait_in_list(me, phase, deadline)) {
+      switch (wait_in_list(word, me, phase, deadline)) {
         case Waited::till_end:
           return true;
         case Waited::till_deadline:
-          return is_over(word_.load(acquire), phase);
+          return Word::is_over(word.load(acquire), phase);
         case Waited::in_vain:
           break;
       }
     }
   }
 
-  // For the writer that has its turn: readers that waited are in. Its last access to the lock.
-  void end_phase() noexcept {
-    std::uint64_t v = word_.load(relaxed);
-    const std::uint64_t phase = v & kPhase;
-    Handle newest = 0;
-    for (;;) {
-      if ((v & (kQueued | kLeaving)) == kQueued) {
-        // relaxed: a reader that pushes itself after the next line sees this; that is acq_rel.
-        v = word_.fetch_or(kLeaving, relaxed) | kLeaving;
-        // acquire: the nodes. release: kLeaving; pairs with the push in wait_in_list.
-        newest = rtail_.exchange(0, acq_rel);
-      }
-      const std::uint64_t next = (v & kArrived) | ((v + kOnePhase) & kPhaseNumber);
-      // release: the critical section; pairs with the acquires of readers here and in ba.h, and
-      // with the loads of has_writer. The next writer gets it with the queue.
-      if (word_.compare_exchange(v, next, release)) break;
-    }
-    P::check([v, phase] { return (v & kPhase) == phase; });
-    if constexpr (W::kParks) {
-      if ((v & kSleepers) != 0) W::wake(&word_, kAnyChannel);
-    }
-    open_list(newest, phase << kEndedShift);
+  // Takes the list away, for the writer that has set kLeaving. Returns its newest node, for
+  // open_list.
+  Handle take_all() noexcept {
+    // acquire: the nodes. release: kLeaving; pairs with the push in wait_in_list.
+    return rtail_.exchange(0, acq_rel);
   }
+  // Opens the newest gate whose thread is there.
+  static void open_list(Handle newest, std::uint64_t ended) noexcept {
+    for (Handle h = newest; h != 0;) {
+      Node& node = Nodes::at(h);
+      if ((Gates::open(node, ended) & Gates::kAbandoned) == 0) return;
+      const Handle before = node.link.load(relaxed);  // handed on with the gate
+      Nodes::give(h);
+      h = before;
+    }
+  }
+
+  // For tests, when all threads have ended, and in a forked child.
+  bool nobody() const noexcept { return rtail_.load(relaxed) == 0; }
+  // In a forked child. The nodes are lost.
+  void drop_all() noexcept { rtail_.store(0, relaxed); }
 
  private:
   static constexpr std::uint64_t kLookAgain = 0;  // an open gate
 
   enum class Waited { till_end, till_deadline, in_vain };
-  Waited wait_in_list(Handle me, std::uint32_t phase, const Deadline* deadline) noexcept {
+  Waited wait_in_list(WordAtom& word, Handle me, std::uint32_t phase,
+                      const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
-    node.gate.store(kShut, relaxed);  // published by the exchange
+    node.gate.store(Gates::kShut, relaxed);  // published by the exchange
     // release: this node. acquire: the one before; and if the list was taken by a writer before
     // this, that it is leaving. Exchanges continue each other's release sequences.
     const Handle before = rtail_.exchange(me, acq_rel);
-    if (!announce(phase)) {
+    if (!announce(word, phase)) {
       take_list(me, before);
       return Waited::in_vain;
     }
-    if (!wait_at(node, deadline)) {
+    if (!Gates::wait_at(node, deadline)) {
       leave(me, before);
       return Waited::till_deadline;
     }
     const std::uint64_t ended = node.gate.load(relaxed);  // changes no more
     open_list(before, ended);
     Nodes::give(me);
-    return ended >> kEndedShift == phase ? Waited::till_end : Waited::in_vain;
+    return ended >> Gates::kEndedShift == phase ? Waited::till_end : Waited::in_vain;
   }
 
   // True: the writer of that phase will take the list. False: it may have done so.
-  bool announce(std::uint32_t phase) noexcept {
+  static bool announce(WordAtom& word, std::uint32_t phase) noexcept {
     // relaxed: that a writer is leaving came with the push.
-    std::uint64_t v = word_.load(relaxed);
-    while ((v & (kPhase | kLeaving)) == phase) {
+    std::uint64_t v = word.load(relaxed);
+    while ((v & (Word::kPhase | Word::kLeaving)) == phase) {
       // relaxed: the writer takes the list after it has set kLeaving, which comes later in this
       // word; so it finds the push, which would have shown kLeaving otherwise.
-      if ((v & kQueued) != 0 || word_.compare_exchange(v, v | kQueued, relaxed)) return true;
+      if ((v & Word::kQueued) != 0 || word.compare_exchange(v, v | Word::kQueued, relaxed))
+        return true;
     }
     return false;
   }
@@ -143,7 +143,7 @@ class BaReaders : public BaState<P, W> {
 
   void leave(Handle me, Handle before) noexcept {
     // acquire: pairs with abandon.
-    while (before != 0 && (Nodes::at(before).gate.load(acquire) & kAbandoned) != 0) {
+    while (before != 0 && (Nodes::at(before).gate.load(acquire) & Gates::kAbandoned) != 0) {
       const Handle gone = before;
       before = Nodes::at(gone).link.load(relaxed);
       Nodes::give(gone);
@@ -162,22 +162,13 @@ class BaReaders : public BaState<P, W> {
     Node& node = Nodes::at(me);
     node.link.store(before, relaxed);  // handed on by the next line
     // release: the link; pairs with open and leave. acquire: if the gate is open, pairs with open.
-    const std::uint64_t was = node.gate.exchange(kAbandoned, acq_rel);
-    if (is_shut(was)) return;
+    const std::uint64_t was = node.gate.exchange(Gates::kAbandoned, acq_rel);
+    if (Gates::is_shut(was)) return;
     open_list(before, was);
     Nodes::give(me);
   }
 
-  // Opens the newest gate whose thread is there.
-  static void open_list(Handle newest, std::uint64_t ended) noexcept {
-    for (Handle h = newest; h != 0;) {
-      Node& node = Nodes::at(h);
-      if ((open(node, ended) & kAbandoned) == 0) return;
-      const Handle before = node.link.load(relaxed);  // handed on with the gate
-      Nodes::give(h);
-      h = before;
-    }
-  }
+  typename P::template atomic<Handle> rtail_{};  // the newest node; 0: nobody is in the list
 };
 
 }  // namespace lockswap

@@ -7,13 +7,15 @@
 //   claimed, after which it may not leave; after that its gate is opened. Between the two the lock
 //   may not be touched: the writers in the queue may have left, and readers been in and out.
 // Invariants: a node in the queue is given back by its thread, or, if that has left, by the thread
-//   that passes over it. The gate of a node whose thread has left names the lock.
+//   that passes over it. The gate of a node whose thread has left names the queue. whead is the
+//   node of the writer that has its turn, as long as PRES is set.
 // Space: about as many nodes as threads were in the queue at once.
 #pragma once
 
 #include <cstdint>
 
-#include "locks/rw/ba_readers.h"
+#include "locks/rw/ba_node.h"
+#include "locks/rw/ba_word.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -22,13 +24,15 @@
 namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W>
-class BaWriters : public BaReaders<P, W> {
-  using Base = BaReaders<P, W>;
+class alignas(8) BaWriterQueue {
+  using Word = BaWord;
+  using Gates = BaGates<P, W>;
+  using Node = BaNode<P>;
+  using Nodes = typename P::template nodes<Node>;
 
- protected:
-  using Base::is_free, Base::is_shut, Base::kAbandoned, Base::kClaimed, Base::kMayLeave,
-      Base::kPhase, Base::kShut, Base::open, Base::wait_at, Base::whead_, Base::word_, Base::wtail_;
-  using typename Base::Handle, typename Base::Node, typename Base::Nodes;
+ public:
+  using Handle = std::uint32_t;
+  using WordAtom = typename P::template atomic<std::uint64_t>;
 
   // Each of the three returns a node that is at the head of the queue, or 0: the deadline has
   // passed, or somebody is in the queue.
@@ -36,19 +40,19 @@ class BaWriters : public BaReaders<P, W> {
     const Handle me = new_node();
     const Handle before = enter(me);
     if (before != 0) {
-      line_up(before, me, kShut);
-      wait_at(Nodes::at(me), nullptr);
+      line_up(before, me, Gates::kShut);
+      Gates::wait_at(Nodes::at(me), nullptr);
     }
     return me;
   }
-  Handle queue_up_until(const Deadline* deadline) noexcept {
-    Handle me = take_over();
+  Handle queue_up_until(const WordAtom& word, const Deadline* deadline) noexcept {
+    Handle me = take_over(word);
     if (me == 0) {
       me = new_node_until(deadline);
       if (me == 0) return 0;
       const Handle before = enter(me);
       if (before == 0) return me;
-      line_up(before, me, kShut | kMayLeave);
+      line_up(before, me, Gates::kShut | Gates::kMayLeave);
     }
     return wait_or_leave(me, deadline) ? me : 0;
   }
@@ -61,26 +65,42 @@ class BaWriters : public BaReaders<P, W> {
     return 0;
   }
 
-  // For the writer at the head: its own next() is the last access to the lock; 0: nobody comes
-  // next. Then pass_turn, which touches nodes only.
-  Handle claim_next(Handle me) noexcept {
-    for (Handle last = me;;) {
-      if (close_queue(last)) {
-        if (last != me) Nodes::give(last);
-        return 0;
-      }
-      Node& node = Nodes::at(last);
-      // Somebody has swapped itself in and is about to link itself. acquire: pairs with line_up.
-      P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
-      const Handle next = node.link.load(relaxed);
-      if (last != me) Nodes::give(last);
-      if (claim(Nodes::at(next))) return next;
-      last = next;
-    }
-  }
+  // For the writer at the head. Returns the next one, which stays from now on; 0: there is none.
+  // It is the last access to the lock; pass_turn, which comes next, touches nodes only.
+  Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_behind(me); }
   static void pass_turn(Handle me, Handle next) noexcept {
-    if (next != 0) open(Nodes::at(next), 0);
+    if (next != 0) Gates::open(Nodes::at(next), 0);
     Nodes::give(me);
+  }
+
+  // The writer that has its turn. relaxed: see stand_at_head.
+  Handle head() const noexcept { return whead_.load(relaxed); }
+  // For the writer at the head, while PRES is clear: forked children believe whead, and what its
+  // node says, while it is set.
+  void stand_at_head(Handle me) noexcept {
+    Nodes::at(me).arrivals_at_phase.store(0, relaxed);  // as in record_arrivals of ba.h
+    // relaxed: read by readers after drain mode (release), and by this writer's unlock.
+    whead_.store(me, relaxed);
+  }
+  bool is_at_head(Handle me) const noexcept { return head() == me && !nobody(); }
+
+  // For tests, when all threads have ended.
+  bool nobody() const noexcept { return wtail_.load(relaxed) == 0; }
+
+  // --- in a forked child. relaxed: the fork handed on what threads did.
+  // The writer that has its turn is the only one.
+  bool is_head_alone() const noexcept {
+    const Handle tail = wtail_.load(relaxed);
+    return Nodes::is_handle(tail) && tail == head() && Nodes::at(tail).link.load(relaxed) == 0;
+  }
+  // Drops the writers that waited, whose nodes are lost, and the one that has its turn unless it
+  // stays.
+  void drop_all(bool head_stays) noexcept {
+    Handle head = head_stays ? whead_.load(relaxed) : 0;
+    // What looks like an ancestor's may be another process's, with a handle of no node.
+    if (head_stays && !Nodes::is_handle(head)) stand_at_head(head = Nodes::take());
+    if (head_stays) Nodes::at(head).link.store(0, relaxed);
+    wtail_.store(head, relaxed);
   }
 
  private:
@@ -106,52 +126,69 @@ class BaWriters : public BaReaders<P, W> {
   }
   static void line_up(Handle before, Handle me, std::uint64_t gate) noexcept {
     Nodes::at(me).gate.store(gate, relaxed);    // published by the next line
-    Nodes::at(before).link.store(me, release);  // pairs with claim_next
+    Nodes::at(before).link.store(me, release);  // pairs with claim_behind
   }
 
   bool wait_or_leave(Handle me, const Deadline* deadline) noexcept {
     Node& node = Nodes::at(me);
-    if (wait_at(node, deadline)) return true;
+    if (Gates::wait_at(node, deadline)) return true;
     std::uint64_t v = node.gate.load(relaxed);
-    while (is_shut(v) && (v & kClaimed) == 0) {
+    while (Gates::is_shut(v) && (v & Gates::kClaimed) == 0) {
       // relaxed: nothing was read or written under the lock.
       if (node.gate.compare_exchange(v, abandoned(), relaxed)) return false;
     }
     // The thread that has claimed this one is about to open the gate.
-    wait_at(node, nullptr);
+    Gates::wait_at(node, nullptr);
     return true;
   }
   std::uint64_t abandoned() const noexcept {
-    static_assert(alignof(BaWriters) > kAbandoned);
-    return reinterpret_cast<std::uintptr_t>(this) | kAbandoned;
+    static_assert(alignof(BaWriterQueue) > Gates::kAbandoned);
+    return reinterpret_cast<std::uintptr_t>(this) | Gates::kAbandoned;
   }
 
   // A node in the queue whose thread has left is this thread's from now on. 0: none was found.
-  // Looks only as long as the same writer has its turn.
-  Handle take_over() noexcept {
+  // Looks only as long as the same writer has its turn, as the lock's word says.
+  Handle take_over(const WordAtom& word) noexcept {
     // relaxed, all: a wrong way does no harm, since the compare-exchange knows this queue's nodes,
     // and what has to be seen of them comes with the turn.
-    const std::uint64_t phase = word_.load(relaxed) & kPhase;
-    Handle h = is_free(phase) ? 0 : whead_.load(relaxed);
-    while (h != 0 && (word_.load(relaxed) & kPhase) == phase) {
+    const std::uint32_t phase = Word::phase_of(word.load(relaxed));
+    Handle h = Word::is_free(phase) ? 0 : whead_.load(relaxed);
+    while (h != 0 && !Word::is_over(word.load(relaxed), phase)) {
       h = Nodes::at(h).link.load(relaxed);
       std::uint64_t left = abandoned();
       if (h != 0 && Nodes::at(h).gate.load(relaxed) == left &&
-          Nodes::at(h).gate.compare_exchange(left, kShut | kMayLeave, relaxed)) {
+          Nodes::at(h).gate.compare_exchange(left, Gates::kShut | Gates::kMayLeave, relaxed)) {
         return h;
       }
     }
     return 0;
   }
 
+  // Claims the first behind `me` that still waits, or leaves the queue empty.
+  [[gnu::noinline]] Handle claim_behind(Handle me) noexcept {
+    for (Handle last = me;;) {
+      Node& node = Nodes::at(last);
+      // Somebody has swapped itself in and is about to link itself. acquire: pairs with line_up.
+      P::await(Pause::nap, node.link, acquire, [](Handle next) { return next != 0; });
+      const Handle next = node.link.load(relaxed);
+      if (last != me) Nodes::give(last);
+      if (claim(Nodes::at(next))) return next;
+      last = next;
+      if (close_queue(last)) {
+        Nodes::give(last);
+        return 0;
+      }
+    }
+  }
   // False: its thread has left, and nobody can take the node over any more.
   static bool claim(Node& node) noexcept {
     // relaxed, all: its thread learns nothing by it but that it has to stay.
     std::uint64_t v = node.gate.load(relaxed);
     for (;;) {
-      if ((v & kAbandoned) != 0) {
+      if ((v & Gates::kAbandoned) != 0) {
         if (node.gate.compare_exchange(v, 0, relaxed)) return false;
-      } else if ((v & kMayLeave) == 0 || node.gate.compare_exchange(v, v | kClaimed, relaxed)) {
+      } else if ((v & Gates::kMayLeave) == 0 ||
+                 node.gate.compare_exchange(v, v | Gates::kClaimed, relaxed)) {
         return true;
       }
     }
@@ -165,6 +202,9 @@ class BaWriters : public BaReaders<P, W> {
     // empty.
     return Nodes::at(last).link.load(relaxed) == 0 && wtail_.compare_exchange(expected, 0, release);
   }
+
+  typename P::template atomic<Handle> wtail_{};  // the newest node; 0: nobody is in the queue
+  typename P::template atomic<Handle> whead_{};
 };
 
 }  // namespace lockswap

@@ -48,7 +48,10 @@
 namespace lockswap {
 
 struct BiasWord {
-  enum : std::uint64_t { kOn = 1, kSlotsInUse = 2, kEnded = 4, kTrying = 64 };
+  static constexpr std::uint64_t kOn = 1;
+  static constexpr std::uint64_t kSlotsInUse = 2;
+  static constexpr std::uint64_t kEnded = 4;
+  static constexpr std::uint64_t kTrying = 64;
   static constexpr std::uint64_t kInhibitShift = 7u << 3;
   static constexpr std::uint64_t kRevoked = std::uint64_t{1} << 63;
   // Times overflow after four and a half years of uptime; then the bias is not inhibited any more.
@@ -93,7 +96,7 @@ struct BiasWord {
   // It is one of the states above; for P::check.
   static bool is_a_state(std::uint64_t bias) noexcept {
     const std::uint64_t flags = bias & (kOn | kSlotsInUse | kEnded | kTrying);
-    if ((bias & kEnded) != 0) return (bias & ~std::uint64_t{kSlotsInUse}) == kEnded;
+    if ((bias & kEnded) != 0) return (bias & ~kSlotsInUse) == kEnded;
     if ((bias & kRevoked) != 0) return flags == 0;
     return flags == 0 || flags == kSlotsInUse || flags == (kSlotsInUse | kOn) ||
            flags == (kSlotsInUse | kTrying);

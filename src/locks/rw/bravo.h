@@ -36,6 +36,7 @@
 #include "locks/concept.h"
 #include "locks/rw/bias_word.h"
 #include "locks/rw/bravo_biasing.h"
+#include "locks/rw/bravo_revocation.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -49,15 +50,11 @@ namespace lockswap {
 // Slots: where fast readers publish themselves.
 template <Platform P, WaitPolicy<P> W, RwCore Core, EventCounter Count,
           ReaderSlots<RwFrame<P, Core>> Slots = TableSlots<P, W>>
-class Bravo : private BravoBiasing<P, Core, Count, Slots> {
-  using Base = BravoBiasing<P, Core, Count, Slots>;
-  using Base::check_bias, Base::consider_bias, Base::end_bias, Base::has_been_on, Base::is_turn,
-      Base::is_turn_next, Base::kArrivesLater, Base::kEnded, Base::kOn, Base::kSlotsInUse,
-      Base::kStarting, Base::kTry, Base::kTrying, Base::kWait, Base::look_around, Base::pass_turn,
-      Base::revoke;
-  using typename Base::Look;
-  template <DrainListener L>
-  using Suspends = typename Base::template Suspends<L>;
+class Bravo {
+  using Word = BiasWord;
+  using Biasing = BravoBiasing<P, Core, Count, Slots>;
+  using Revocation = BravoRevocation<P, Core, Count, Slots>;
+  using Look = typename Biasing::Look;
 
  public:
   using Frame = RwFrame<P, Core>;
@@ -83,7 +80,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // The reader's half of the Dekker pair. A token, or the attempt for slow_read.
   [[gnu::always_inline]] static Attempt fast_read(Frame& f) noexcept {
     // relaxed: a hint, the recheck decides.
-    if ((f.bias.load(relaxed) & kOn) == 0) [[unlikely]]
+    if ((f.bias.load(relaxed) & Word::kOn) == 0) [[unlikely]]
       return kBiasOff;
     return recheck_bias(f, Slots::fill(f));
   }
@@ -94,10 +91,11 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   [[gnu::always_inline]] static bool read_below(Frame& f, Attempt a) noexcept {
     if constexpr (OpenReadCore<Core>) {
       // relaxed: the underlying lock decides. A suspended bias comes back by any reader.
-      if (a != kBiasOff || (f.bias.load(relaxed) & kSlotsInUse) != 0 || is_turn_next())
+      if (a != kBiasOff || (f.bias.load(relaxed) & Word::kSlotsInUse) != 0 ||
+          Biasing::is_turn_next())
         return false;
       if (!f.core.read_if_open()) return false;
-      pass_turn();
+      Biasing::pass_turn();
       Count::on(&f, Event::read);
       Count::on(&f, Event::slow_read_bias_off);
       return true;
@@ -126,26 +124,28 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
       Count::on(&f, why);
       return true;
     }
-    const Look look = kArrivesLater ? Look::none : look_around(f);
+    const Look look = Biasing::kArrivesLater ? Look::none : Biasing::look_around(f);
     a = f.core.read_arrive();
     Count::on(&f, why);
     if (!Reads::is_in(a)) return false;
     a = core_token(a);
-    consider_bias(f, look);
+    Biasing::consider_bias(f, look);
     return true;
   }
   static bool read_wait(Frame& f, Attempt& a, const Deadline* deadline) noexcept {
     // A reader that has to wait has met a writer.
-    const Look look = kArrivesLater ? look_around(f) : is_turn() ? Look::met : Look::none;
+    const Look look = Biasing::kArrivesLater ? Biasing::look_around(f)
+                      : Biasing::is_turn()   ? Look::met
+                                             : Look::none;
     if (!Reads::wait(f.core, a, deadline)) return false;
     a = core_token(a);
-    consider_bias(f, look);
+    Biasing::consider_bias(f, look);
     return true;
   }
   static bool read_withdraw(Frame& f, Attempt& a) noexcept {
     if (Reads::withdraw(f.core, a)) return true;
     a = core_token(a);
-    consider_bias(f, is_turn() ? Look::met : Look::none);
+    Biasing::consider_bias(f, Biasing::is_turn() ? Look::met : Look::none);
     return false;
   }
   static bool try_read_lock(Frame& f, std::uint32_t& token) noexcept {
@@ -162,9 +162,9 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     token = 0;
     if (a >= kRaced && !vacate(f, a & ~kRaced)) {  // a hold is this reader's now: see slow_read
       Count::on(&f, Event::read);
-    } else if (const Look look = look_around(f); Reads::try_lock(f.core, token)) {
+    } else if (const Look look = Biasing::look_around(f); Reads::try_lock(f.core, token)) {
       token = core_token(token);
-      consider_bias(f, look);
+      Biasing::consider_bias(f, look);
     } else {
       return false;
     }
@@ -187,22 +187,22 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // For releases without a token: ends the bias for good, and releases one fast hold, of whichever
   // thread. False: there is none, and there will be none.
   static bool release_any_slot(Frame& f) noexcept {
-    if (!end_bias(f)) return false;
+    if (!Revocation::end_bias(f)) return false;
     if (Slots::vacate_any(f)) return true;
-    std::uint64_t ending = kEnded | kSlotsInUse;
+    std::uint64_t ending = Word::kEnded | Word::kSlotsInUse;
     // release: hands on the readers that were acquired just now; pairs with may_have_fast_readers.
-    f.bias.compare_exchange(ending, kEnded, release);
+    f.bias.compare_exchange(ending, Word::kEnded, release);
     return false;
   }
 
   template <DrainListener L>
   static void write_lock(Frame& f, const L& listener) noexcept {
     if constexpr (TellsOfDrains<Core>) {
-      f.core.write_lock(Suspends<L>{f, listener});
+      f.core.write_lock(typename Revocation::template Suspends<L>{f, listener});
     } else {
       f.core.write_lock();
     }
-    take_bias(f, nullptr, kWait, listener);
+    take_bias(f, nullptr, Revocation::kWait, listener);
   }
   template <DrainListener L>
   static bool write_lock_until(Frame& f, const Deadline* deadline, const L& listener) noexcept {
@@ -213,7 +213,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     } else {
       if (!f.core.write_lock_until(deadline)) return false;
     }
-    if (take_bias(f, deadline, kWait, listener)) return true;
+    if (take_bias(f, deadline, Revocation::kWait, listener)) return true;
     listener.gave_up();
     f.core.write_unlock();
     return false;
@@ -222,37 +222,39 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
     // Look before disturbing: a reader in the table is reason enough to fail.
     if (may_have_fast_readers(f) && Slots::is_any(f)) return false;
     if (!f.core.try_write_lock()) return false;
-    if (take_bias(f, nullptr, kTry, NobodyListens{})) return true;
+    if (take_bias(f, nullptr, Revocation::kTry, NobodyListens{})) return true;
     f.core.write_unlock();
     return false;
   }
 
   // The bias has ended, by a release without a token: such a release may take any hold. relaxed:
   // the program, or a fence, orders it before each thread to which it matters.
-  static bool has_ended(const Frame& f) noexcept { return (f.bias.load(relaxed) & kEnded) != 0; }
+  static bool has_ended(const Frame& f) noexcept {
+    return (f.bias.load(relaxed) & Word::kEnded) != 0;
+  }
   // For tests.
   static bool has_fast_readers(const Frame& f) noexcept { return Slots::is_any(f); }
 
   static bool may_have_fast_readers(Frame& f) noexcept {
     // A writer cannot miss that the bias is on: the reader that switched it on held the underlying
     // lock before this writer. acquire: without kSlotsInUse, pairs with release_any_slot.
-    return (f.bias.load(acquire) & kSlotsInUse) != 0;
+    return (f.bias.load(acquire) & Word::kSlotsInUse) != 0;
   }
 
   // After a fork: see rw_adoption.h.
   static bool needs_no_repair(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);  // relaxed, all: the fork handed it on
-    if (bias == kStarting || (bias & kTrying) != 0 ||
-        (has_been_on(bias) && (bias & kSlotsInUse) == 0 && Slots::is_any(f))) {
+    if (bias == Word::kStarting || (bias & Word::kTrying) != 0 ||
+        (Word::has_been_on(bias) && (bias & Word::kSlotsInUse) == 0 && Slots::is_any(f))) {
       return false;
     }
     return f.core.needs_no_repair(written);
   }
   static void repair_after_fork(Frame& f, bool written) noexcept {
     const std::uint64_t bias = f.bias.load(relaxed);
-    if (bias == kStarting) f.bias.store(0, relaxed);  // to be started again
-    if ((bias & kTrying) != 0) f.bias.store(bias & ~kTrying, relaxed);
-    if (has_been_on(bias) && (bias & kSlotsInUse) == 0) Slots::drop(f);
+    if (bias == Word::kStarting) f.bias.store(0, relaxed);  // to be started again
+    if ((bias & Word::kTrying) != 0) f.bias.store(bias & ~Word::kTrying, relaxed);
+    if (Word::has_been_on(bias) && (bias & Word::kSlotsInUse) == 0) Slots::drop(f);
     f.core.repair_after_fork(written);
   }
 
@@ -276,8 +278,8 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // slot, and the bias is off.
   template <DrainListener L>
   static bool take_bias(Frame& f, const Deadline* deadline, bool only_try, const L& l) noexcept {
-    if (may_have_fast_readers(f) && !revoke(f, deadline, only_try, l)) return false;
-    P::check([&f] { return (f.bias.load(relaxed) & (kOn | kTrying)) == 0; });
+    if (may_have_fast_readers(f) && !Revocation::revoke(f, deadline, only_try, l)) return false;
+    P::check([&f] { return (f.bias.load(relaxed) & (Word::kOn | Word::kTrying)) == 0; });
     return true;
   }
 
@@ -287,7 +289,7 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
       return kCollision;
     // The Dekker pair with revoke and end_bias. As an acquire it pairs with the release in
     // consider_bias: the sections of the writers before are seen.
-    if ((f.bias.load(Slots::kLook) & kOn) == 0) [[unlikely]]
+    if ((f.bias.load(Slots::kLook) & Word::kOn) == 0) [[unlikely]]
       return kRaced | token;
     count_fast(f);
     if (token > kMostSlots) __builtin_unreachable();  // so is_in need not be asked
@@ -301,12 +303,12 @@ class Bravo : private BravoBiasing<P, Core, Count, Slots> {
   // After kRaced: whether the reader is in nevertheless, by its slot. It is if the writer that took
   // the bias away only tries, and has not decided yet.
   [[gnu::noinline]] static bool stays(Frame& f) noexcept {
-    check_bias(f);
+    Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(Slots::kLook);  // as in recheck_bias
-    while ((bias & kOn) == 0) {
-      if ((bias & kTrying) == 0) return false;
+    while ((bias & Word::kOn) == 0) {
+      if ((bias & Word::kTrying) == 0) return false;
       // seq_cst: as that look, of the next writer too.
-      if (f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, seq_cst)) return true;
+      if (f.bias.compare_exchange(bias, (bias & ~Word::kTrying) | Word::kOn, seq_cst)) return true;
       bias = f.bias.load(Slots::kLook);
     }
     return true;

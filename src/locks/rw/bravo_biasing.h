@@ -19,15 +19,10 @@
 namespace lockswap {
 
 template <Platform P, RwCore Core, EventCounter Count, ReaderSlots<RwFrame<P, Core>> Slots>
-class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
-  using Base = BravoRevocation<P, Core, Count, Slots>;
-
- public:
+struct BravoBiasing {
   using Frame = RwFrame<P, Core>;
-
- protected:
-  using Base::check_bias, Base::glance, Base::has_been_on, Base::kEnded, Base::kOn,
-      Base::kSlotsInUse, Base::kStarting, Base::kTrying, Base::suspend;
+  using Word = BiasWord;
+  using Revocation = BravoRevocation<P, Core, Count, Slots>;
 
   // Whether a slow reader may look at the clock, to see whether the bias may come back. Reading the
   // clock costs more than a read, so a thread does it at every 64th (P::reads_per_clock) slow read.
@@ -48,7 +43,7 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     if (!is_turn()) return Look::none;
     // relaxed: a hint. Only an inhibited bias asks for the clock.
     const std::uint64_t bias = f.bias.load(relaxed);
-    const bool asks = bias != 0 && (bias & (kOn | kSlotsInUse | kEnded)) == 0;
+    const bool asks = bias != 0 && (bias & (Word::kOn | Word::kSlotsInUse | Word::kEnded)) == 0;
     return asks && has_readers(f) ? Look::met : Look::alone;
   }
   // This core's read_arrive does nothing, and its read_wait all.
@@ -67,19 +62,19 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
   // For a reader that holds the underlying lock: counts, and perhaps switches the bias on.
   static void consider_bias(Frame& f, Look look) noexcept {
     Count::on(&f, Event::read);
-    check_bias(f);
+    Revocation::check_bias(f);
     std::uint64_t bias = f.bias.load(relaxed);
-    if ((bias & (kOn | kEnded)) != 0) return;
-    std::uint64_t on = (bias & ~kTrying) | kOn;  // of a bias that is suspended
-    if ((bias & kSlotsInUse) == 0) {
+    if ((bias & (Word::kOn | Word::kEnded)) != 0) return;
+    std::uint64_t on = (bias & ~Word::kTrying) | Word::kOn;  // of a bias that is suspended
+    if ((bias & Word::kSlotsInUse) == 0) {
       if (look == Look::none) return;
       std::uint64_t now = 0;  // of an unused lock: since ever
       if (bias != 0) {
         if (look != Look::met && !is_shared(f, bias)) return;
         now = P::now();
-        if (!inhibit(f, bias, now) || !BiasWord::may_start(bias, now)) return;
+        if (!inhibit(f, bias, now) || !Word::may_start(bias, now)) return;
       }
-      on = BiasWord::on_since(now, bias);
+      on = Word::on_since(now, bias);
     }
     // A writer that waits already would revoke it at once, after readers had overtaken it.
     if (f.core.has_writer()) return;
@@ -88,23 +83,23 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
     // recheck_bias. Fails if another reader was faster, or the bias has ended.
     if (!f.bias.compare_exchange(bias, on, release)) return;
     P::check([&f] { return is_read(f); });
-    if (f.core.has_writer()) suspend(f);
+    if (f.core.has_writer()) Revocation::suspend(f);
   }
   // Notes in the word that this thread was here. Returns whether threads take turns; false also if
   // another thread was faster, or empties slots (start).
   static bool is_shared(Frame& f, std::uint64_t& bias) noexcept {
-    if (bias == kStarting) return false;
-    const std::uint64_t visited = BiasWord::visited(bias, P::tid());
+    if (bias == Word::kStarting) return false;
+    const std::uint64_t visited = Word::visited(bias, P::tid());
     // relaxed: a hint.
     if (visited != bias && !f.bias.compare_exchange(bias, visited, relaxed)) return false;
     bias = visited;
-    return BiasWord::is_shared(bias);
+    return Word::is_shared(bias);
   }
   // Of a revoked bias: from now on it is inhibited for as long as that revocation costs. False:
   // another thread was faster.
   static bool inhibit(Frame& f, std::uint64_t& bias, std::uint64_t now) noexcept {
-    if (!BiasWord::is_revoked(bias)) return true;
-    const std::uint64_t until = BiasWord::inhibited(bias, now, glance(), Slots::guard(f));
+    if (!Word::is_revoked(bias)) return true;
+    const std::uint64_t until = Word::inhibited(bias, now, Revocation::glance(), Slots::guard(f));
     // relaxed: only a hint of when to bias again.
     if (!f.bias.compare_exchange(bias, until, relaxed)) return false;
     bias = until;
@@ -115,8 +110,8 @@ class BravoBiasing : public BravoRevocation<P, Core, Count, Slots> {
   // False: another thread empties them.
   [[gnu::noinline]] static bool start(Frame& f, std::uint64_t& bias) noexcept {
     // relaxed: it keeps others off; what they need is released when the bias is switched on.
-    if (!f.bias.compare_exchange(bias, kStarting, relaxed)) return false;
-    bias = kStarting;
+    if (!f.bias.compare_exchange(bias, Word::kStarting, relaxed)) return false;
+    bias = Word::kStarting;
     Slots::drop(f);
     return true;
   }

@@ -20,20 +20,12 @@
 namespace lockswap {
 
 template <Platform P, RwCore Core, EventCounter Count, ReaderSlots<RwFrame<P, Core>> Slots>
-class BravoRevocation {
- public:
+struct BravoRevocation {
   using Frame = RwFrame<P, Core>;
-
- protected:
-  static constexpr std::uint64_t kOn = BiasWord::kOn;
-  static constexpr std::uint64_t kSlotsInUse = BiasWord::kSlotsInUse;
-  static constexpr std::uint64_t kEnded = BiasWord::kEnded;
-  static constexpr std::uint64_t kStarting = BiasWord::kStarting;
-  static constexpr std::uint64_t kTrying = BiasWord::kTrying;
-  static bool has_been_on(std::uint64_t bias) noexcept { return BiasWord::has_been_on(bias); }
+  using Word = BiasWord;
 
   static void check_bias(const Frame& f) noexcept {
-    P::check([&f] { return BiasWord::is_a_state(f.bias.load(relaxed)); });
+    P::check([&f] { return Word::is_a_state(f.bias.load(relaxed)); });
   }
 
   static constexpr bool kTry = true;  // what revoke does
@@ -56,7 +48,7 @@ class BravoRevocation {
     std::uint64_t bias = f.bias.load(relaxed);
     // relaxed: readers take the slow path a little earlier, which is always right. The writer that
     // gets the underlying lock revokes in either state.
-    if ((bias & kOn) != 0) f.bias.compare_exchange(bias, bias & ~kOn, relaxed);
+    if ((bias & Word::kOn) != 0) f.bias.compare_exchange(bias, bias & ~Word::kOn, relaxed);
   }
 
   // The writer's half of the Dekker pair. The caller owns the underlying lock. False: it gave up,
@@ -69,12 +61,12 @@ class BravoRevocation {
     // has to wait; 0: it did not.
     std::uint64_t start = Slots::kHasHeavyFence ? P::now() : 0;
     std::uint64_t bias = f.bias.load(relaxed);
-    const std::uint64_t trying = only_try ? kTrying : 0;
+    const std::uint64_t trying = only_try ? Word::kTrying : 0;
     // seq_cst: the Dekker pair with recheck_bias. Ends early only if end_bias, which is seq_cst
     // itself, was faster.
-    while ((bias & kEnded) == 0 &&
-           !f.bias.compare_exchange(bias, (bias & ~kOn) | trying, seq_cst)) {}
-    if ((bias & kEnded) == 0) bias = (bias & ~kOn) | trying;
+    while ((bias & Word::kEnded) == 0 &&
+           !f.bias.compare_exchange(bias, (bias & ~Word::kOn) | trying, seq_cst)) {}
+    if ((bias & Word::kEnded) == 0) bias = (bias & ~Word::kOn) | trying;
     Slots::heavy_fence();
     std::uint64_t fenced = Slots::kHasHeavyFence ? P::now() : 0;
     const auto before_wait = [&start, &fenced, &listener] {
@@ -85,18 +77,19 @@ class BravoRevocation {
     if (!empty) {
       // relaxed: the underlying write lock is still held, and its next holder sees this. Fails if
       // the bias is being ended.
-      if ((bias & kEnded) == 0) f.bias.compare_exchange(bias, (bias & ~kTrying) | kOn, relaxed);
+      if ((bias & Word::kEnded) == 0)
+        f.bias.compare_exchange(bias, (bias & ~Word::kTrying) | Word::kOn, relaxed);
       return false;
     }
-    const BiasWord::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
+    const Word::Revocation took{start, fenced, start == 0 ? glance() : P::now()};
     const std::uint64_t off =
-        start == 0 ? BiasWord::revoked(bias) : BiasWord::inhibited(bias, took, Slots::guard(f));
+        start == 0 ? Word::revoked(bias) : Word::inhibited(bias, took, Slots::guard(f));
     // relaxed: only a hint of when to bias again; and of a try, nothing was read yet.
-    if ((bias & kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
-      if ((bias & kEnded) == 0) return false;  // a reader stays, and has put the bias back
+    if ((bias & Word::kEnded) != 0 || !f.bias.compare_exchange(bias, off, relaxed)) {
+      if ((bias & Word::kEnded) == 0) return false;  // a reader stays, and has put the bias back
       // release: the scan above found no slot, so it hands on what the scan acquired, as in
       // release_any_slot; pairs with end_bias.
-      f.bias.store(kEnded, release);
+      f.bias.store(Word::kEnded, release);
     }
     Count::on(&f, Event::revocation);
     Count::on(&f, Event::revocation_ns, took.cost());
@@ -110,11 +103,12 @@ class BravoRevocation {
       // acquire: pairs with the releases of kEnded. A thread that emptied a slot for another hold,
       // the caller's, may have left an extra hold in exchange (marked.h), and that must be seen.
       std::uint64_t bias = f.bias.load(acquire);
-      if ((bias & kEnded) != 0) return (bias & kSlotsInUse) != 0;
-      const std::uint64_t ended = has_been_on(bias) ? kEnded | kSlotsInUse : kEnded;
+      if ((bias & Word::kEnded) != 0) return (bias & Word::kSlotsInUse) != 0;
+      const std::uint64_t ended =
+          Word::has_been_on(bias) ? Word::kEnded | Word::kSlotsInUse : Word::kEnded;
       // seq_cst: the Dekker pair with recheck_bias, so that no reader publishes itself unseen after
       // the scan.
-      if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != kEnded;
+      if (f.bias.compare_exchange(bias, ended, seq_cst)) return ended != Word::kEnded;
     }
   }
 

@@ -77,18 +77,14 @@ inline constexpr LockInfo kCohortRwReadersInfo = cohort_rw_info(
 
 // The two numbers are explained in cohort_writers.h.
 template <Platform P, WaitPolicy<P> W, std::uint32_t kWriters, std::uint32_t kPatience>
-class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>,
-                                      typename CohortWriters<P, W, kWriters, kPatience>::Head,
-                                      typename CohortWriters<P, W, kWriters, kPatience>::Part,
-                                      PartsPer::node, KnownBy::seal> {
+class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>, PartsPer::node> {
+  using Base = BlockLock<P, CohortRwOver, PartsPer::node>;
+  friend Base;
   using Writers = CohortWriters<P, W, kWriters, kPatience>;
   using Readers = typename Writers::Readers;
   using Head = typename Writers::Head;
   using Part = typename Writers::Part;
-  using Base = BlockLock<P, CohortRwOver, Head, Part, PartsPer::node, KnownBy::seal>;
-  using Base::each_part;
-  using Base::state_;
-  using typename Base::State;
+  using State = SideBlock<P, CohortRwOver, Head, Part, KnownBy::seal>;
 
  public:
   static constexpr Claims kClaims{};
@@ -204,7 +200,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     const std::uint32_t node = h->node.load(relaxed);
     return h->state.load(relaxed) == (written ? Writers::kPresent : 0) &&
            h->global.needs_no_repair(written) && Readers::needs_no_repair(*h, written) &&
-           each_part(*h, [written, node](Part& part, std::uint32_t i) {
+           State::each_part(*h, [written, node](Part& part, std::uint32_t i) {
              return part.local.lock.needs_no_repair(written && i == node);
            });
   }
@@ -215,7 +211,7 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
     if (h == nullptr) return;
     Readers::repair_after_fork(*h, written);
     const std::uint32_t node = h->node.load(relaxed);
-    each_part(*h, [written, node](Part& part, std::uint32_t i) {
+    State::each_part(*h, [written, node](Part& part, std::uint32_t i) {
       part.local.repair_after_fork(written && i == node);
       return true;
     });
@@ -284,6 +280,8 @@ class CohortRwOver : public BlockLock<P, CohortRwOver<P, W, kWriters, kPatience>
       if (((v ^ next) & Writers::kWriterSleeps) != 0) W::wake(&h.state, Writers::kTurnChannel);
     }
   }
+
+  State state_;
 };
 
 template <Platform P, WaitPolicy<P> W>

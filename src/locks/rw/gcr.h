@@ -44,6 +44,7 @@ requires NamesNoAttempt<Lock>
 class GcrRw : public Lanes<P, W, Lock, GcrRw<P, W, Lock>, KnownBy::seal>,
               public SaysTokens<TokenHolds<Lock>> {
   using Base = Lanes<P, W, Lock, GcrRw, KnownBy::seal>;
+  friend typename Base::Base;
   using Reads = ReadTokens<Lock>;
   using Base::state_;
   using typename Base::Head, typename Base::Pass;

@@ -51,15 +51,13 @@ struct alignas(128) PerCpuPart {
 };
 
 template <Platform P, WaitPolicy<P> W>
-class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>, PartsPer::cpu,
-                                KnownBy::seal> {
+class PerCpu : public BlockLock<P, PerCpu<P, W>, PartsPer::cpu> {
+  using Base = BlockLock<P, PerCpu, PartsPer::cpu>;
+  friend Base;
   using Head = PerCpuHead<P>;
   using Part = PerCpuPart<P, W>;
-  using Base = BlockLock<P, PerCpu, Head, Part, PartsPer::cpu, KnownBy::seal>;
-  using Base::each_part;
-  using Base::state_;
-  using typename Base::Blocks;
-  using typename Base::State;
+  using State = SideBlock<P, PerCpu, Head, Part, KnownBy::seal>;
+  using Blocks = typename State::Blocks;
 
  public:
   static constexpr Claims kClaims = Ba<P, W>::kClaims;
@@ -169,14 +167,18 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
   bool needs_no_repair(bool written) const noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return !written;
-    return h->leaving.load(relaxed) == 0 && each_part(*h, [written](Part& part, std::uint32_t) {
+    return h->leaving.load(relaxed) == 0 &&
+           State::each_part(*h, [written](Part& part, std::uint32_t) {
              return part.lock.needs_no_repair(written);
            });
   }
   void repair_after_fork(bool written) noexcept {
     Head* const h = state_.peek();
     if (h == nullptr) return;
-    Base::repair_parts(*h, written);
+    State::each_part(*h, [written](Part& part, std::uint32_t) {
+      part.lock.repair_after_fork(written);
+      return true;
+    });
     h->leaving.store(0, relaxed);
   }
 
@@ -186,7 +188,7 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     const auto at_rest = [](Part& part, std::uint32_t) {
       return part.lock.idle() && part.holds.load(relaxed) == 0;
     };
-    return each_part(h, at_rest) && h.leaving.load(relaxed) == 0;
+    return State::each_part(h, at_rest) && h.leaving.load(relaxed) == 0;
   }
   static void await_leavers(Head& h) noexcept {
     // acquire: pairs with the release in release_first. Not for ever: a forked child has only one
@@ -269,6 +271,8 @@ class PerCpu : public BlockLock<P, PerCpu<P, W>, PerCpuHead<P>, PerCpuPart<P, W>
     // release: the block may be another lock's after this. Pairs with await_leavers.
     h.leaving.fetch_sub(1, release);
   }
+
+  State state_;
 };
 
 }  // namespace lockswap

@@ -7,7 +7,15 @@
 //   and waits until as many readers have left as had arrived. A reader that arrives meanwhile waits
 //   for that one phase only: when its bits change, to whatever, the reader is in. So readers and
 //   writers alternate.
-// State (24 bytes, zero = free): pf_t_state.h, with the invariants.
+// State (24 bytes, zero = free):
+//   word  64 bits: pf_t_word.h; rin, wout, 4 bits of the lock's user, flags, among them PRES
+//   rout  32 bits: departures (31), kDrain
+//   win   32 bits: the next ticket; tickets are compared modulo 2^24
+//   arrivals_at_phase  64 bits: how many readers had arrived when ticket so-and-so set PRES. It is
+//         read in forked children alone
+// Invariants: only the holder of ticket wout sets PRES. While PRES is set, no reader that arrived
+//   later holds the lock. rout never passes rin. In drain mode rout counts up to 0 instead of up to
+//   rin.
 // Fairness: phase-fair; writers are served first come, first served. This holds for timed readers
 //   too. A timed writer takes a ticket only when it would have its turn at once, so it has no place
 //   in the line.
@@ -31,7 +39,7 @@
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
 #include "locks/concept.h"
-#include "locks/rw/pf_t_state.h"
+#include "locks/rw/pf_t_word.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/concept.h"
@@ -40,17 +48,10 @@
 namespace lockswap {
 
 template <Platform P, WaitPolicy<P> W, PfTUser User>
-class PfTOver : public PfTState<P, W, User> {
-  using Base = PfTState<P, W, User>;
-  using Base::all_left, Base::all_left_at, Base::arrived, Base::channel_of, Base::counts_me,
-      Base::kArrivedMask, Base::kDrain, Base::kDrainChannel, Base::kLeft, Base::kLeftShift,
-      Base::kPhase, Base::kReader, Base::kReadersChannel, Base::kReadersSleep, Base::kTicketMask,
-      Base::kTimedWritersChannel, Base::kTurnShift, Base::kWritersSleep, Base::may_open,
-      Base::record_arrivals, Base::rout_, Base::win_, Base::word_;
+class PfTOver {
+  using Word = PfTWord;
 
  public:
-  using Base::kPresent, Base::kTrying, Base::turn;
-
   static constexpr Claims kClaims{.phase_fair = true, .fifo_writers = true};
   static constexpr LockInfo kInfo{
       .summary = "phase-fair ticket lock",
@@ -64,19 +65,19 @@ class PfTOver : public PfTState<P, W, User> {
   static bool prepare() noexcept { return true; }
 
   static constexpr std::uint32_t kNoAttempt = 4;  // an attempt has PRES
-  static_assert((kNoAttempt & kPresent) == 0);
+  static_assert((kNoAttempt & Word::kPresent) == 0);
 
   // Counts the reader in. 0: it holds the lock. Otherwise the phase of the writer that it met.
   std::uint32_t read_arrive() noexcept {
     // acquire: pairs with the release in write_unlock.
-    const std::uint64_t seen = word_.fetch_add(kReader, acquire);
-    return (seen & kPresent) == 0 ? 0 : static_cast<std::uint32_t>(seen & kPhase);
+    const std::uint64_t seen = word_.fetch_add(Word::kReader, acquire);
+    return Word::is_free(seen) ? 0 : Word::phase_of(seen);
   }
 
   bool read_wait(std::uint32_t phase, const Deadline* deadline) noexcept {
     // acquire: pairs with the release in write_unlock, which changed the phase.
-    const auto over = [phase](std::uint64_t v) { return (v & kPhase) != phase; };
-    return W::until(word_, acquire, kReadersSleep, kReadersChannel, deadline, over);
+    const auto over = [phase](std::uint64_t v) { return Word::is_over(v, phase); };
+    return W::until(word_, acquire, Word::kReadersSleep, Word::kReadersChannel, deadline, over);
   }
 
   // Takes the arrival back while the writer that was met is still there: no later writer can have
@@ -85,18 +86,18 @@ class PfTOver : public PfTState<P, W, User> {
     for (;;) {
       // acquire: if the phase is over, the reader is in; pairs with the release in write_unlock.
       std::uint64_t v = word_.load(acquire);
-      if ((v & kPhase) != phase) return false;
+      if (Word::is_over(v, phase)) return false;
       // relaxed: nothing was read or written under the lock.
-      if (word_.compare_exchange(v, v - kReader, relaxed)) return true;
+      if (word_.compare_exchange(v, v - Word::kReader, relaxed)) return true;
     }
   }
 
   bool try_read_lock() noexcept { return read_if_open(); }
   [[gnu::always_inline]] bool read_if_open() noexcept {
     std::uint64_t v = word_.load(relaxed);  // the compare-exchange decides
-    while ((v & kPresent) == 0) {
+    while (Word::is_free(v)) {
       // acquire: pairs with the release in write_unlock.
-      if (word_.compare_exchange(v, v + kReader, acquire)) return true;
+      if (word_.compare_exchange(v, v + Word::kReader, acquire)) return true;
     }
     return false;
   }
@@ -115,11 +116,11 @@ class PfTOver : public PfTState<P, W, User> {
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
     // relaxed: a ticket orders nothing; the line is joined by watching wout.
-    const std::uint32_t ticket = win_.fetch_add(1, relaxed) & kTicketMask;
-    const auto my_turn = [ticket](std::uint64_t v) { return turn(v) == ticket; };
+    const std::uint32_t ticket = win_.fetch_add(1, relaxed) & Word::kTicketMask;
+    const auto my_turn = [ticket](std::uint64_t v) { return Word::turn(v) == ticket; };
     // acquire: pairs with the release in write_unlock.
     if (!my_turn(word_.load(acquire))) {
-      W::until(word_, acquire, kWritersSleep, channel_of(ticket), nullptr, my_turn);
+      W::until(word_, acquire, Word::kWritersSleep, Word::channel_of(ticket), nullptr, my_turn);
     }
     const std::uint32_t target = enter_phase(ticket);
     if (all_left_at(target)) [[likely]]
@@ -133,7 +134,7 @@ class PfTOver : public PfTState<P, W, User> {
     for (;;) {
       const std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
       if (take_turn(v)) {
-        const std::uint32_t target = enter_phase(turn(v));
+        const std::uint32_t target = enter_phase(Word::turn(v));
         if (all_left_at(target)) return true;
         listener.begin();
         if (wait_to_drain(target, deadline)) return true;
@@ -141,9 +142,10 @@ class PfTOver : public PfTState<P, W, User> {
         write_unlock();
         return false;
       }
-      const auto moved = [v](std::uint64_t now) { return turn(now) != turn(v); };
+      const auto moved = [v](std::uint64_t now) { return Word::turn(now) != Word::turn(v); };
       // relaxed: the next round looks again.
-      if (!W::until(word_, relaxed, kWritersSleep, kTimedWritersChannel, deadline, moved)) {
+      if (!W::until(word_, relaxed, Word::kWritersSleep, Word::kTimedWritersChannel, deadline,
+                    moved)) {
         return false;
       }
     }
@@ -151,8 +153,8 @@ class PfTOver : public PfTState<P, W, User> {
 
   bool try_write_lock() noexcept {
     std::uint64_t v = word_.load(acquire);  // pairs with write_unlock
-    if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
-    if (step(v, 0, kPresent)) return true;
+    if (!Word::is_free(v) || !all_left(v) || !take_turn(v)) return false;
+    if (step(v, 0, Word::kPresent)) return true;
     write_unlock();  // no phase was opened: this only passes the turn on
     return false;
   }
@@ -162,33 +164,129 @@ class PfTOver : public PfTState<P, W, User> {
   template <class F>
   bool try_write_lock(const F& none) noexcept {
     std::uint64_t v = word_.load(acquire);  // as above, also below
-    if ((v & kPresent) != 0 || !all_left(v) || !take_turn(v)) return false;
-    if (step(v, 0, kTrying) && none() && step(v, kTrying, kPresent)) return true;
+    if (!Word::is_free(v) || !all_left(v) || !take_turn(v)) return false;
+    if (step(v, 0, Word::kTrying) && none() && step(v, Word::kTrying, Word::kPresent)) return true;
     write_unlock();
     return false;
   }
 
   void write_unlock() noexcept {
     std::uint64_t v = word_.load(relaxed);  // wout and PRES are the owner's; the rest is checked
-    const std::uint32_t next = (turn(v) + 1) & kTicketMask;
+    const std::uint32_t next = (Word::turn(v) + 1) & Word::kTicketMask;
     // release: the writer's critical section; pairs with the acquires of readers, in read_arrive,
     // read_wait, read_withdraw and try_read_lock, and of writers, where they look for their turn.
-    constexpr std::uint64_t kStays = kArrivedMask | User::kUserBits;
-    while (!word_.compare_exchange(v, (v & kStays) | next << kTurnShift, release)) {}
+    constexpr std::uint64_t kStays = Word::kArrived | User::kUserBits;
+    while (!word_.compare_exchange(v, (v & kStays) | next << Word::kTurnShift, release)) {}
     if constexpr (W::kParks) {
       const std::uint32_t channels =
-          ((v & kReadersSleep) != 0 ? kReadersChannel : 0) |
-          ((v & kWritersSleep) != 0 ? channel_of(next) | kTimedWritersChannel : 0);
+          ((v & Word::kReadersSleep) != 0 ? Word::kReadersChannel : 0) |
+          ((v & Word::kWritersSleep) != 0 ? Word::channel_of(next) | Word::kTimedWritersChannel
+                                          : 0);
       if (channels != 0) [[unlikely]]
         W::wake(&word_, channels);
     }
   }
 
+  // --- glimpses, which may be old at once
+  // Never false while a hold stays: rout is read first (acquire: pairs with read_unlock, so that
+  // the arrivals of the readers that left are seen), and the arrivals that are read later are more
+  // by that hold.
+  bool has_readers() const noexcept {
+    const std::uint32_t left = rout_.load(acquire);
+    return left != Word::arrived(word_.load(relaxed)) << kLeftShift;
+  }
+  bool has_writer() const noexcept {
+    return (word_.load(acquire) & Word::kPresent) != 0;  // acquire: pairs with write_unlock
+  }
+  bool idle() const noexcept {
+    const std::uint64_t v = word_.load(relaxed);  // for tests, when all threads have ended
+    return Word::is_free(v) && all_left(v) &&
+           Word::turn(v) == (win_.load(relaxed) & Word::kTicketMask);
+  }
+  // Half of the counters' range is in use: admit no more.
+  bool too_many_readers() const noexcept {
+    // acquire: pairs with read_unlock, so not more are seen to have left than to have arrived.
+    const std::uint32_t left = rout_.load(acquire);
+    if ((left & kDrain) != 0) return false;  // rout counts something else for a moment
+    return ((Word::arrived(word_.load(relaxed)) << kLeftShift) - left) >> 31 != 0;
+  }
+
+  // --- in a forked child, before its first acquisition; `written`: a writer's hold is among those
+  // that stay. relaxed, all: the fork handed on what threads did, and rw_contract.h does so here.
+  // True: there are holds and nothing else. Does not change anything.
+  bool needs_no_repair(bool written) const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    if (Word::is_free(v) == written || (v & (Word::kReadersSleep | Word::kWritersSleep)) != 0) {
+      return false;
+    }
+    const std::uint32_t next = Word::turn(v) + (written ? 1 : 0);
+    return ((win_.load(relaxed) - next) & Word::kTicketMask) == 0 && (!written || all_left(v));
+  }
+  // Drops the threads that wait. Meanwhile holds may end, and the process may fork again, so the
+  // state means the same after each step.
+  void repair_after_fork(bool written) noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    const std::uint64_t arrivals_at_phase = arrivals_at_phase_.load(relaxed);
+    const bool is_recorded =
+        !Word::is_free(v) && arrivals_at_phase >> 32 == (Word::turn(v) | kRecorded);
+    const std::uint32_t readers =
+        is_recorded ? static_cast<std::uint32_t>(arrivals_at_phase) : Word::arrived(v);
+    if ((rout_.load(relaxed) & kDrain) != 0) {
+      rout_.fetch_add((readers << kLeftShift) - kDrain, relaxed);
+    }
+    // Without a writer the turn passes on, so that no two writers have the same ticket in
+    // arrivals_at_phase.
+    const std::uint64_t next = (Word::turn(v) + 1) & Word::kTicketMask;
+    const std::uint64_t phase =
+        (written ? v & Word::kPhase : next << Word::kTurnShift) | (v & User::kUserBits);
+    word_.store(std::uint64_t{readers} << 32 | phase, relaxed);
+    win_.store(static_cast<std::uint32_t>(next), relaxed);
+  }
+
+  // --- for a lock that is made of this one
+  auto& word() noexcept { return word_; }
+  const auto& word() const noexcept { return word_; }
+
  private:
+  // In rout. In drain mode it counts up to 0; the reader that gets there wakes.
+  static constexpr std::uint32_t kDrain = 1;
+  static constexpr std::uint32_t kLeft = 2;
+  static constexpr int kLeftShift = 1;
+  static constexpr std::uint32_t kDrainChannel = 1u << 2;
+
+  // Beside the ticket in the high half of arrivals_at_phase.
+  static constexpr std::uint32_t kRecorded = Word::kTicketMask + 1;
+
+  bool all_left_at(std::uint32_t target) const noexcept {
+    return rout_.load(acquire) == target;  // acquire: pairs with read_unlock
+  }
+  bool all_left(std::uint64_t v) const noexcept {
+    return all_left_at(Word::arrived(v) << kLeftShift);
+  }
+
+  // --- for P::check
+  // By a reader that is in: fewer have left than have arrived. In drain mode fewer than the writer
+  // waits for.
+  bool counts_me() const noexcept {
+    const std::uint32_t left = rout_.load(relaxed);
+    const std::uint32_t all =
+        (left & kDrain) != 0 ? kDrain : Word::arrived(word_.load(relaxed)) << kLeftShift;
+    return static_cast<std::int32_t>(all - left) >= static_cast<std::int32_t>(kLeft);
+  }
+  // The thread that has this ticket has its turn, and opens its phase.
+  bool may_open(std::uint32_t ticket) const noexcept {
+    const std::uint64_t v = word_.load(relaxed);
+    return Word::turn(v) == ticket && Word::is_free(v) &&
+           (win_.load(relaxed) & Word::kTicketMask) != ticket;
+  }
+
+  // --- writing
+
   // Takes the ticket that has its turn now, if nobody has it.
   bool take_turn(std::uint64_t v) noexcept {
     std::uint32_t next = win_.load(relaxed);
-    return (next & kTicketMask) == turn(v) && win_.compare_exchange(next, next + 1, relaxed);
+    return (next & Word::kTicketMask) == Word::turn(v) &&
+           win_.compare_exchange(next, next + 1, relaxed);
   }
 
   // With the turn: makes `to` of `from`, each kTrying, kPresent or 0, in the word that was seen.
@@ -199,8 +297,8 @@ class PfTOver : public PfTState<P, W, User> {
       // the readers did was acquired in all_left, what the writers did by the load of v.
       const std::uint64_t next = (v & ~from) | to;
       if (!word_.compare_exchange(v, next, User::kAnnounce)) continue;
-      P::check([this, v] { return turn(word_.load(relaxed)) == turn(v); });
-      if (to == kPresent) record_arrivals(turn(v), arrived(v));
+      P::check([this, v] { return Word::turn(word_.load(relaxed)) == Word::turn(v); });
+      if (to == Word::kPresent) record_arrivals(Word::turn(v), Word::arrived(v));
       v = next;
       return true;
     }
@@ -214,13 +312,18 @@ class PfTOver : public PfTState<P, W, User> {
       // sleep on, so the flag is set again for them; a writer that comes later sets it itself. The
       // ticket of a sleeper is seen here: that writer lay down (release, in the wait policy) before
       // this turn was given (acquire, in write_lock).
-      if (((win_.load(relaxed) - ticket) & kTicketMask) != 1)
-        word_.fetch_or(kWritersSleep, relaxed);
+      if (((win_.load(relaxed) - ticket) & Word::kTicketMask) != 1)
+        word_.fetch_or(Word::kWritersSleep, relaxed);
     }
     P::check([this, ticket] { return may_open(ticket); });
-    const std::uint64_t seen = word_.fetch_add(kPresent, User::kAnnounce);
-    record_arrivals(ticket, arrived(seen));
-    return arrived(seen) << kLeftShift;
+    const std::uint64_t seen = word_.fetch_add(Word::kPresent, User::kAnnounce);
+    record_arrivals(ticket, Word::arrived(seen));
+    return Word::arrived(seen) << kLeftShift;
+  }
+
+  void record_arrivals(std::uint32_t ticket, std::uint32_t readers) noexcept {
+    // relaxed: read after a fork only, which hands everything on.
+    arrivals_at_phase_.store(std::uint64_t{ticket | kRecorded} << 32 | readers, relaxed);
   }
 
   [[gnu::noinline]] bool wait_to_drain(std::uint32_t target, const Deadline* deadline) noexcept {
@@ -240,6 +343,11 @@ class PfTOver : public PfTState<P, W, User> {
     rout_.fetch_add(target - kDrain, relaxed);
     return in;
   }
+
+  typename P::template atomic<std::uint64_t> word_{};
+  typename P::template atomic<std::uint32_t> rout_{};
+  typename P::template atomic<std::uint32_t> win_{};
+  typename P::template atomic<std::uint64_t> arrivals_at_phase_{};
 };
 
 template <Platform P, WaitPolicy<P> W>

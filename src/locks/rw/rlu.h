@@ -94,7 +94,7 @@ class RluOver : private RluState<P, W> {
     const std::uint32_t token = enter_somewhere();
     if (token < kMustWait) return token;
     const std::uint32_t phase = line_.read_arrive();
-    return phase == 0 ? kInLine : kMustWait | Line::turn(phase);
+    return phase == 0 ? kInLine : kMustWait | PfTWord::turn(phase);
   }
   // The hot path: by the thread's first place. kMustWait or more: go on with slow_read_arrive.
   [[gnu::always_inline]] std::uint32_t fast_read_arrive() noexcept {
@@ -200,7 +200,7 @@ class RluOver : private RluState<P, W> {
   static_assert(kInLine < Rows<P>::kFirstToken && Rows<P>::kTokens <= kMustWait);
 
   static std::uint32_t phase_in(std::uint32_t attempt) noexcept {
-    return Line::phase_of_turn(attempt & ~kMustWait);
+    return PfTWord::phase_of_turn(attempt & ~kMustWait);
   }
 
   // --- readers
@@ -212,7 +212,7 @@ class RluOver : private RluState<P, W> {
     const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
     if (!is_open(v)) [[unlikely]]
       return kMustWait;
-    if (!Access::fill(place, Rows<P>::section_word(domain(), Line::turn(v)))) [[unlikely]]
+    if (!Access::fill(place, Rows<P>::section_word(domain(), PfTWord::turn(v)))) [[unlikely]]
       return kMustWait;
     // As an acquire it pairs with write_unlock, whose update others only continue.
     if (!is_open(word().load(Access::kLook))) [[unlikely]]

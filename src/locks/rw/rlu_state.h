@@ -54,7 +54,7 @@ class RluState {
   // relaxed: the program or a fence has ordered it before where it matters.
   bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept {
-    return (v & (kOpen | Line::kPresent | Line::kTrying)) == kOpen;
+    return (v & (kOpen | PfTWord::kPresent | PfTWord::kTrying)) == kOpen;
   }
 
   // Before the first reader uses a row: what sections say of this address is of a lock that has
