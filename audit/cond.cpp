@@ -31,12 +31,10 @@ struct New {
     return word;
   }
   static constexpr bool kIsNew = true;
-  static const CondOps& system() noexcept { return system_cond; }
 };
 struct Old {
   static unsigned flags(const pthread_cond_t*) noexcept { return 0; }
   static constexpr bool kIsNew = false;
-  static const CondOps& system() noexcept { return system_old_cond; }
 };
 
 bool would_be_swapped(const pthread_mutex_t* m) noexcept {
@@ -50,8 +48,6 @@ bool is_held_by(const Me& m, const pthread_mutex_t* mutex) noexcept {
   if ((kind & kMutexShared) != 0 || (owner == 0 && (kind & kElided) != 0)) return true;
   return owner == m.tid || (owner != 0 && owner == m.tid_before);
 }
-
-std::uint64_t address_of(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
 
 [[gnu::noinline]] void note_wait(Finding what, const pthread_cond_t* c, std::uint64_t site,
                                  std::uint32_t other_thread) noexcept {
@@ -76,11 +72,15 @@ void count_wait(bool layout_is_new, unsigned flags, const pthread_cond_t* c,
     note_wait(Finding::cond_shared_mutex_private, c, site, 0);
 }
 
-void count_clock(clockid_t clock) noexcept {
+void count_clock(unsigned, clockid_t clock, const timespec*) noexcept {
   count(Count::cond_timed);
   if (clock == CLOCK_REALTIME) count(Count::cond_clock_realtime);
   if (clock == CLOCK_MONOTONIC) count(Count::cond_clock_monotonic);
 }
+void count_clock(unsigned flags, const timespec* at) noexcept {
+  count_clock(flags, (flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, at);
+}
+void count_clock(unsigned) noexcept {}
 
 void count_attributes(const pthread_condattr_t* attributes) noexcept {
   clockid_t clock = CLOCK_REALTIME;
@@ -94,67 +94,50 @@ void count_attributes(const pthread_condattr_t* attributes) noexcept {
 }
 
 template <class Layout>
-struct Ops {
+struct Audited {
   static constexpr bool kIsNew = Layout::kIsNew;
 
-  static int init(pthread_cond_t* c, const pthread_condattr_t* attributes) noexcept {
+  static int on(InitCall auto call, pthread_cond_t* c, auto* attributes) noexcept {
     count(Count::cond_init);
     if (kIsNew && !me().busy) world().conds.forget(address_of(c));
     if constexpr (kIsNew) count_attributes(attributes);
-    return Layout::system().init(c, attributes);
+    return call.next(c, attributes);
   }
-  static int destroy(pthread_cond_t* c) noexcept {
+  static int on(DestroyCall auto call, pthread_cond_t* c) noexcept {
     count(Count::cond_destroy);
     if (kIsNew && !me().busy) world().conds.forget(address_of(c));
-    return Layout::system().destroy(c);
+    return call.next(c);
   }
-  static int wait(pthread_cond_t* c, pthread_mutex_t* m) noexcept {
-    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    count_wait(kIsNew, Layout::flags(c), c, m, site);
-    if (holds_locks()) [[unlikely]]
-      return while_waiting(site, [=] { return Layout::system().wait(c, m); });
-    return Layout::system().wait(c, m);
-  }
-  static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) noexcept {
-    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
+  template <WaitCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_cond_t* c, pthread_mutex_t* m,
+                                       auto... args) noexcept {
+    const std::uint64_t site = address_of(call.caller);
     const unsigned flags = Layout::flags(c);
     count_wait(kIsNew, flags, c, m, site);
-    count_clock((flags & kMonotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    count_clock(flags, args...);
     if (holds_locks()) [[unlikely]]
-      return while_waiting(site, [=] { return Layout::system().timedwait(c, m, at); });
-    return Layout::system().timedwait(c, m, at);
+      return while_waiting(site, [=] { return C::next(c, m, args...); });
+    return call.next(c, m, args...);
   }
-  static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
-                       const timespec* at) noexcept {
-    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    count_wait(kIsNew, Layout::flags(c), c, m, site);
-    count_clock(clock);
-    if (holds_locks()) [[unlikely]]
-      return while_waiting(site, [=] { return Layout::system().clockwait(c, m, clock, at); });
-    return Layout::system().clockwait(c, m, clock, at);
+  template <SignalCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_cond_t* c) noexcept {
+    constexpr bool kToAll = C::kAct == Act::broadcast;
+    const Entry entry(c, address_of(call.caller));
+    count(kToAll ? Count::cond_broadcast : Count::cond_signal);
+    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), kToAll);
+    return call.next(c);
   }
-  static int signal(pthread_cond_t* c) noexcept {
-    const Entry entry(c, LOCKSWAP_AUDIT_SITE);
-    count(Count::cond_signal);
-    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), false);
-    return Layout::system().signal(c);
-  }
-  static int broadcast(pthread_cond_t* c) noexcept {
-    const Entry entry(c, LOCKSWAP_AUDIT_SITE);
-    count(Count::cond_broadcast);
-    if (kIsNew && entry.recorded()) world().conds.wakes(address_of(c), true);
-    return Layout::system().broadcast(c);
-  }
-
-  static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
 };
+
+template <CondFlags kFlags>
+constexpr CondOps audited = around<Audited<New<kFlags>>, system_cond>;
 
 }  // namespace
 
 const CondOps& audited_cond() noexcept {
-  return object_layout.cond_flags == CondFlags::at_byte_28 ? Ops<New<CondFlags::at_byte_28>>::table
-                                                           : Ops<New<CondFlags::at_byte_36>>::table;
+  return object_layout.cond_flags == CondFlags::at_byte_28 ? audited<CondFlags::at_byte_28>
+                                                           : audited<CondFlags::at_byte_36>;
 }
-constinit const CondOps audited_old_cond = Ops<Old>::table;
+constinit const CondOps audited_old_cond = around<Audited<Old>, system_old_cond>;
 
 }  // namespace lockswap::audit

@@ -1,6 +1,7 @@
 // The way into an audited call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "audit/report.h"
@@ -9,9 +10,18 @@
 
 namespace lockswap::audit {
 
+inline std::uint64_t address_of(const void* p) noexcept {
+  return reinterpret_cast<std::uintptr_t>(p);
+}
+
 // Where the exported function was called from. The exported functions jump here (their last act is
 // the call), so the return address is their caller's; the tests look at it.
-#define LOCKSWAP_AUDIT_SITE reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
+#define LOCKSWAP_AUDIT_SITE ::lockswap::audit::address_of(__builtin_return_address(0))
+
+// What counts the calls of a function: record.h has a count for each line of the table's list, in
+// its order, from kFirst on.
+template <class C, Count kFirst>
+constexpr Count kCallsOf = static_cast<Count>(static_cast<std::size_t>(kFirst) + C::kPlace);
 
 // Marks a call on the thread for its duration. A thread that is already inside a call got there
 // through a signal handler, or has left that call by a jump out of one; either is noted. If it

@@ -31,10 +31,6 @@ void count_kind(const pthread_mutex_t* m) noexcept {
   if ((kind & kShared) != 0) count(Count::mutex_process_shared);
 }
 
-std::uint64_t address_of(const pthread_mutex_t* m) noexcept {
-  return reinterpret_cast<std::uintptr_t>(m);
-}
-
 bool is_inner_lock(const pthread_mutex_t* m) noexcept {
   return (kind_bits(m) & kType) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
 }
@@ -47,10 +43,8 @@ bool is_mine(const pthread_mutex_t* m, const Me& me) noexcept {
   return owner != 0 && (owner == me.tid || owner == me.tid_before);
 }
 
-// The thread of a deadline goes on some day: no such wait is part of a deadlock.
-template <class... Args>
 void look_at_order(Me& m, const pthread_mutex_t* l, std::uint64_t site) noexcept {
-  if (sizeof...(Args) != 0 || !holds_any(m) || is_process_shared(l) || is_mine(l, m)) return;
+  if (!holds_any(m) || is_process_shared(l) || is_mine(l, m)) return;
   look_at_order_of_mutex(m, address_of(l), site);
 }
 
@@ -89,75 +83,66 @@ void count_clock() noexcept {}
 void count_clock(const timespec*) noexcept { count_clock(CLOCK_REALTIME); }
 void count_clock(clockid_t clock, const timespec*) noexcept { count_clock(clock); }
 
-template <auto kMember, Count kCall>
-struct Acquire;
-
-template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...), Count kCall>
-struct Acquire<kMember, kCall> {
-  static int call(pthread_mutex_t* m, Args... args) noexcept {
-    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    const Entry entry(m, site);
-    count(kCall);
-    count_clock(args...);
-    if (!entry.recorded()) return (system_mutex.*kMember)(m, args...);
-    if (kCall != Count::mutex_trylock) look_at_order<Args...>(entry.me(), m, site);
-    const int error = (system_mutex.*kMember)(m, args...);
-    if (error == 0 || error == EOWNERDEAD) count_kind(m);
-    count_result(m, entry.me(), error, site);
-    return error;
-  }
-};
-
-int init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
-  count(Count::mutex_init);
-  if (!me().busy) forget_mutex(address_of(m));
-  return system_mutex.init(m, attributes);
-}
-
-int destroy(pthread_mutex_t* m) noexcept {
-  count(Count::mutex_destroy);
-  if (!me().busy) forget_mutex(address_of(m));
-  return system_mutex.destroy(m);
-}
-
 // glibc knows the owner, so no book is needed. 0: nobody, or an elided lock.
 bool is_foreign(const pthread_mutex_t* m, const Me& me, std::uint32_t owner) noexcept {
   return owner != 0 && owner != me.tid && owner != me.tid_before && (kind_bits(m) & kShared) == 0;
 }
 
-int unlock(pthread_mutex_t* m) noexcept {
-  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-  const Entry entry(m, site);
-  count(Count::mutex_unlock);
-  const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
-  const bool foreign = is_foreign(m, entry.me(), owner), inner = is_inner_lock(m);
-  const int error = system_mutex.unlock(m);
-  if (error != 0 || inner || !entry.recorded()) return error;
-  if (foreign) {
-    const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
-    note(Finding::foreign_mutex_release, {.lock = m,
-                                          .site = site,
-                                          .other_thread = owner,
-                                          .other_site = taken.site,
-                                          .stack = take_stack(entry.me(), site),
-                                          .other_stack = taken.stack});
-  } else if (ThreadRecord* r = entry.me().record; r != nullptr) {
-    lower(r->mutexes);
-    forget_held_mutex(entry.me(), address_of(m));
+struct Audited {
+  // The object begins, or ends.
+  template <class C>
+  static int on(C call, pthread_mutex_t* m, auto... attributes) noexcept {
+    count(kCallsOf<C, Count::mutex_init>);
+    if (!me().busy) forget_mutex(address_of(m));
+    return call.next(m, attributes...);
   }
-  return error;
-}
+  template <LockCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_mutex_t* m, auto... args) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(m, site);
+    count(kCallsOf<C, Count::mutex_init>);
+    count_clock(args...);
+    if (!entry.recorded()) return call.next(m, args...);
+    // The thread of a deadline goes on some day: no such wait is part of a deadlock.
+    if (C::kForm == Form::plain) look_at_order(entry.me(), m, site);
+    const int error = call.next(m, args...);
+    if (error == 0 || error == EOWNERDEAD) count_kind(m);
+    count_result(m, entry.me(), error, site);
+    return error;
+  }
+  template <UnlockCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_mutex_t* m) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(m, site);
+    count(kCallsOf<C, Count::mutex_init>);
+    const auto owner = static_cast<std::uint32_t>(m->__data.__owner);
+    const bool foreign = is_foreign(m, entry.me(), owner), inner = is_inner_lock(m);
+    const int error = call.next(m);
+    if (error == 0 && !inner && entry.recorded())
+      count_release(m, entry.me(), foreign, owner, site);
+    return error;
+  }
+
+ private:
+  static void count_release(const pthread_mutex_t* m, Me& me, bool foreign, std::uint32_t owner,
+                            std::uint64_t site) noexcept {
+    if (foreign) {
+      const TakenFrom taken = world().threads.took_mutex_from(owner, address_of(m));
+      note(Finding::foreign_mutex_release, {.lock = m,
+                                            .site = site,
+                                            .other_thread = owner,
+                                            .other_site = taken.site,
+                                            .stack = take_stack(me, site),
+                                            .other_stack = taken.stack});
+    } else if (ThreadRecord* r = me.record; r != nullptr) {
+      lower(r->mutexes);
+      forget_held_mutex(me, address_of(m));
+    }
+  }
+};
 
 }  // namespace
 
-constinit const MutexOps audited_mutex{
-    init,
-    destroy,
-    Acquire<&MutexOps::lock, Count::mutex_lock>::call,
-    Acquire<&MutexOps::trylock, Count::mutex_trylock>::call,
-    Acquire<&MutexOps::timedlock, Count::mutex_timedlock>::call,
-    Acquire<&MutexOps::clocklock, Count::mutex_clocklock>::call,
-    unlock,
-};
+constinit const MutexOps audited_mutex = around<Audited, system_mutex>;
 
 }  // namespace lockswap::audit

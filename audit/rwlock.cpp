@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <type_traits>
 
 #include "audit/book.h"
 #include "audit/entry.h"
@@ -15,13 +14,6 @@
 
 namespace lockswap::audit {
 namespace {
-
-enum class Mode { read, write };
-enum class Form { plain, attempt, timed, clock };
-
-std::uint64_t address_of(const pthread_rwlock_t* l) noexcept {
-  return reinterpret_cast<std::uintptr_t>(l);
-}
 
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
@@ -85,19 +77,19 @@ struct Arrival {
 };
 
 // The thread of a deadline goes on some day, so only what it reads may be part of a deadlock.
-template <Mode kMode, Form kForm>
+template <LockCall C>
 void look_at_order(Me& m, const pthread_rwlock_t* l, std::uint64_t number,
                    std::uint64_t site) noexcept {
-  if (kForm == Form::attempt || number == 0 || !holds_any(m)) return;
+  if (C::kForm == Form::attempt || number == 0 || !holds_any(m)) return;
   world().orders.note_all(m, {.address = address_of(l),
                               .number = number,
                               .site = site,
-                              .writes = kMode == Mode::write,
-                              .for_ever = kForm == Form::plain,
+                              .writes = !C::kReads,
+                              .for_ever = C::kForm == Form::plain,
                               .is_mutex = false});
 }
 
-template <Mode kMode, Form kForm>
+template <LockCall C>
 Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   Shard& shard = shard_of(l);
   const Section section(shard.guard);
@@ -107,24 +99,24 @@ Arrival arrive(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   const Hold* mine = Shard::hold_of(*entry, m.serial);
   const bool reads = mine != nullptr && mine->reads != 0;
   Arrival arrival;
-  if (kMode == Mode::read && reads) {
+  if (C::kReads && reads) {
     arrival = {
         .recursive = true, .writer_waits = entry->waiting_writers != 0, .first_site = mine->site};
-    if (kForm != Form::attempt && arrival.writer_waits &&
+    if (C::kForm != Form::attempt && arrival.writer_waits &&
         entry->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) {
       note(Finding::recursive_read_shut_out, against(l, site, mine));
     }
   }
-  if (kMode == Mode::write && reads && kForm == Form::plain)
+  if (!C::kReads && reads && C::kForm == Form::plain)
     note(Finding::self_deadlock, against(l, site, mine));
-  if (kForm == Form::attempt) return arrival;
+  if (C::kForm == Form::attempt) return arrival;
   if (mine == nullptr && entry->shared == 0) arrival.number = entry->number;
-  if (kMode == Mode::write) look_at_waiting_readers(*entry, m, site);
-  shard.wait(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
+  if (!C::kReads) look_at_waiting_readers(*entry, m, site);
+  shard.wait(C::kReads ? entry->waiting_readers : entry->waiting_writers);
   return arrival;
 }
 
-void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site,
+void hold(Shard& shard, LockEntry& entry, Me& m, bool reads, std::uint64_t site,
           std::uint32_t stack) noexcept {
   Hold* mine = Shard::hold_of(entry, m.serial);
   if (mine == nullptr) {
@@ -143,11 +135,11 @@ void hold(Shard& shard, LockEntry& entry, Me& m, Mode mode, std::uint64_t site,
                         .step = ++m.held.steps,
                         .stack = stack,
                         .place = 0,
-                        .writes = mode == Mode::write,
+                        .writes = !reads,
                         .is_mutex = false});
     }
   }
-  if (mode == Mode::read) {
+  if (reads) {
     ++mine->reads;
   } else {
     mine->writes = 1;
@@ -177,7 +169,7 @@ void count_error(const pthread_rwlock_t* l, int error, std::uint64_t site) noexc
   }
 }
 
-template <Mode kMode, Form kForm>
+template <LockCall C>
 void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
           std::uint64_t site) noexcept {
   const std::uint32_t stack = error == 0 && !arrival.recursive ? take_stack(m, site) : 0;
@@ -185,21 +177,22 @@ void book(const pthread_rwlock_t* l, Me& m, int error, const Arrival& arrival,
     Shard& shard = shard_of(l);
     const Section section(shard.guard);
     LockEntry* entry = shard.find(address_of(l));
-    if (entry != nullptr && kForm != Form::attempt)
-      shard.stop_waiting(kMode == Mode::read ? entry->waiting_readers : entry->waiting_writers);
-    if (entry != nullptr && error == 0) hold(shard, *entry, m, kMode, site, stack);
+    if (entry != nullptr && C::kForm != Form::attempt)
+      shard.stop_waiting(C::kReads ? entry->waiting_readers : entry->waiting_writers);
+    if (entry != nullptr && error == 0) hold(shard, *entry, m, C::kReads, site, stack);
   }
   if (error != 0) {
     count_error(l, error, site);
     return;
   }
-  count(kMode == Mode::read ? Count::reads : Count::writes);
+  count(C::kReads ? Count::reads : Count::writes);
   if (!arrival.recursive) return;
   const Noted noted{.lock = l, .site = site, .other_site = arrival.first_site};
   note(Finding::recursive_read, noted);
   if (arrival.writer_waits) note(Finding::recursive_read_writer_waiting, noted);
 }
 
+void count_clock() noexcept {}
 void count_clock(clockid_t clock) noexcept {
   count(clock == CLOCK_REALTIME    ? Count::rw_clock_realtime
         : clock == CLOCK_MONOTONIC ? Count::rw_clock_monotonic
@@ -207,26 +200,6 @@ void count_clock(clockid_t clock) noexcept {
 }
 void count_clock(clockid_t clock, const timespec*) noexcept { count_clock(clock); }
 void count_clock(const timespec*) noexcept { count_clock(CLOCK_REALTIME); }
-
-template <auto kMember, Mode kMode, Form kForm, Count kCall>
-struct Acquire;
-
-template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), Mode kMode, Form kForm,
-          Count kCall>
-struct Acquire<kMember, kMode, kForm, kCall> {
-  static int call(pthread_rwlock_t* l, Args... args) noexcept {
-    const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-    const Entry entry(l, site);
-    count(kCall);
-    if constexpr (kForm == Form::timed || kForm == Form::clock) count_clock(args...);
-    if (!entry.recorded()) return (system_rwlock.*kMember)(l, args...);
-    const Arrival arrival = arrive<kMode, kForm>(l, entry.me(), site);
-    look_at_order<kMode, kForm>(entry.me(), l, arrival.number, site);
-    const int error = (system_rwlock.*kMember)(l, args...);
-    book<kMode, kForm>(l, entry.me(), error, arrival, site);
-    return error;
-  }
-};
 
 // --- releasing
 
@@ -281,71 +254,75 @@ void depart(const pthread_rwlock_t* l, Me& m, std::uint64_t site) noexcept {
   }
 }
 
-int unlock(pthread_rwlock_t* l) noexcept {
-  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-  const Entry entry(l, site);
-  count(Count::rw_unlock);
-  if (entry.recorded()) depart(l, entry.me(), site);
-  return system_rwlock.unlock(l);
-}
-
 // --- beginning and end of a lock
 
-int init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
-  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-  const Entry entry(l, site);
-  count(Count::rw_init);
-  if (!entry.recorded()) return system_rwlock.init(l, attributes);
+void begin(const pthread_rwlock_t* l) noexcept {
   Shard& shard = shard_of(l);
-  {
-    const Section section(shard.guard);
-    if (const LockEntry* old = shard.find(address_of(l))) {
-      // Fresh bytes: the memory is a new object's, and the old lock was left behind.
-      if (old->holds != nullptr && !looks_fresh(l))
-        note(Finding::init_while_held, against(l, site, old->holds));
-      shard.remove(address_of(l));
-    }
-  }
-  const int error = system_rwlock.init(l, attributes);
-  if (error == 0) {
-    const Section section(shard.guard);
-    add_entry(shard, l);
-  }
-  return error;
+  const Section section(shard.guard);
+  add_entry(shard, l);
 }
 
-int destroy(pthread_rwlock_t* l) noexcept {
-  const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
-  const Entry entry(l, site);
-  count(Count::rw_destroy);
-  if (entry.recorded()) {
-    Shard& shard = shard_of(l);
-    const Section section(shard.guard);
-    if (const LockEntry* old = shard.find(address_of(l))) {
-      if (old->holds != nullptr && !looks_fresh(l))
-        note(Finding::destroy_while_held, against(l, site, old->holds));
-      if (old->waiting_readers + old->waiting_writers != 0)
-        note(Finding::destroy_while_awaited, {.lock = l, .site = site});
-      shard.remove(address_of(l));
-    }
+void end(const pthread_rwlock_t* l, Finding while_held, std::uint64_t site) noexcept {
+  Shard& shard = shard_of(l);
+  const Section section(shard.guard);
+  const LockEntry* old = shard.find(address_of(l));
+  if (old == nullptr) return;
+  // Fresh bytes: the memory is a new object's, and the old lock was left behind.
+  if (old->holds != nullptr && !looks_fresh(l)) note(while_held, against(l, site, old->holds));
+  if (while_held == Finding::destroy_while_held) {
+    if (old->waiting_readers + old->waiting_writers != 0)
+      note(Finding::destroy_while_awaited, {.lock = l, .site = site});
   }
-  return system_rwlock.destroy(l);
+  shard.remove(address_of(l));
 }
+
+// --- the functions
+
+struct Audited {
+  template <InitCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_rwlock_t* l, auto* attributes) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(l, site);
+    count(kCallsOf<C, Count::rw_init>);
+    if (!entry.recorded()) return call.next(l, attributes);
+    end(l, Finding::init_while_held, site);
+    const int error = call.next(l, attributes);
+    if (error == 0) begin(l);
+    return error;
+  }
+  template <DestroyCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_rwlock_t* l) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(l, site);
+    count(kCallsOf<C, Count::rw_init>);
+    if (entry.recorded()) end(l, Finding::destroy_while_held, site);
+    return call.next(l);
+  }
+  template <LockCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_rwlock_t* l, auto... args) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(l, site);
+    count(kCallsOf<C, Count::rw_init>);
+    count_clock(args...);
+    if (!entry.recorded()) return call.next(l, args...);
+    const Arrival arrival = arrive<C>(l, entry.me(), site);
+    look_at_order<C>(entry.me(), l, arrival.number, site);
+    const int error = call.next(l, args...);
+    book<C>(l, entry.me(), error, arrival, site);
+    return error;
+  }
+  template <UnlockCall C>
+  [[gnu::always_inline]] static int on(C call, pthread_rwlock_t* l) noexcept {
+    const std::uint64_t site = address_of(call.caller);
+    const Entry entry(l, site);
+    count(kCallsOf<C, Count::rw_init>);
+    if (entry.recorded()) depart(l, entry.me(), site);
+    return call.next(l);
+  }
+};
 
 }  // namespace
 
-constinit const RwOps audited_rwlock{
-    init,
-    destroy,
-    Acquire<&RwOps::rdlock, Mode::read, Form::plain, Count::rdlock>::call,
-    Acquire<&RwOps::tryrdlock, Mode::read, Form::attempt, Count::tryrdlock>::call,
-    Acquire<&RwOps::timedrdlock, Mode::read, Form::timed, Count::timedrdlock>::call,
-    Acquire<&RwOps::clockrdlock, Mode::read, Form::clock, Count::clockrdlock>::call,
-    Acquire<&RwOps::wrlock, Mode::write, Form::plain, Count::wrlock>::call,
-    Acquire<&RwOps::trywrlock, Mode::write, Form::attempt, Count::trywrlock>::call,
-    Acquire<&RwOps::timedwrlock, Mode::write, Form::timed, Count::timedwrlock>::call,
-    Acquire<&RwOps::clockwrlock, Mode::write, Form::clock, Count::clockwrlock>::call,
-    unlock,
-};
+constinit const RwOps audited_rwlock = around<Audited, system_rwlock>;
 
 }  // namespace lockswap::audit

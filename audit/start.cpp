@@ -120,10 +120,10 @@ namespace lockswap {
 
 void ensure_started() noexcept { started<audit::start>(); }
 
-constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, audit::start, EAGAIN>;
+constinit RwOps active_rwlock = around<FirstCall<audit::start, EAGAIN>, active_rwlock>;
 // Inside the start no other thread gets past it, and what this one locks there it unlocks there.
-constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, audit::start, 0>;
-constinit CondOps active_cond = kFirstCondCalls<active_cond, audit::start, 0>;
-constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, audit::start, 0>;
+constinit MutexOps active_mutex = around<FirstCall<audit::start, 0>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<audit::start, 0>, active_cond>;
+constinit CondOps active_old_cond = around<FirstCall<audit::start, 0>, active_old_cond>;
 
 }  // namespace lockswap

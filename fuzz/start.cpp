@@ -109,10 +109,10 @@ namespace lockswap {
 
 void ensure_started() noexcept { started<fuzz::start>(); }
 
-constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, fuzz::start, EAGAIN>;
+constinit RwOps active_rwlock = around<FirstCall<fuzz::start, EAGAIN>, active_rwlock>;
 // Inside the start no other thread gets past it, and what this one locks there it unlocks there.
-constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, fuzz::start, 0>;
-constinit CondOps active_cond = kFirstCondCalls<active_cond, fuzz::start, 0>;
-constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, fuzz::start, 0>;
+constinit MutexOps active_mutex = around<FirstCall<fuzz::start, 0>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<fuzz::start, 0>, active_cond>;
+constinit CondOps active_old_cond = around<FirstCall<fuzz::start, 0>, active_old_cond>;
 
 }  // namespace lockswap

@@ -13,19 +13,6 @@
 
 namespace lockswap::fuzz {
 
-// kBefore, the function, kAfter.
-template <auto& kTable, auto kMember, Point kBefore, Point kAfter>
-struct Around;
-template <class Table, Table& kTable, class... Args, int (*Table::*kMember)(Args...), Point kBefore,
-          Point kAfter>
-struct Around<kTable, kMember, kBefore, kAfter> {
-  static int call(Args... args) noexcept {
-    pass(kBefore);
-    const int result = (kTable.*kMember)(args...);
-    pass(kAfter);
-    return result;
-  }
-};
 inline bool is_taken(const pthread_mutex_t* m, bool) noexcept {
   return Looks::at(m) == Look::taken;
 }
@@ -33,47 +20,29 @@ inline bool is_taken(const pthread_rwlock_t* l, bool reads) noexcept {
   return (reads ? Looks::at<true>(l) : Looks::at<false>(l)) == Look::taken;
 }
 
-// An acquisition that waits for its turn if the lock is taken.
-template <auto& kTable, auto kMember, bool kReads = false>
-struct Acquire;
-template <class Table, Table& kTable, class Lock, class... Args,
-          int (*Table::*kMember)(Lock*, Args...), bool kReads>
-struct Acquire<kTable, kMember, kReads> {
-  static int call(Lock* l, Args... args) noexcept {
+struct Disturb {
+  // What is not disturbed.
+  static int on(auto call, auto... args) noexcept { return call.next(args...); }
+
+  // An acquisition that waits for its turn if the lock is taken.
+  template <LockCall C>
+  static int on(C call, auto* l, auto... args) noexcept {
     pass(Point::before_acquire);
-    const bool waits = chooses_turns(settings) && is_taken(l, kReads) && is_valid_deadline(args...);
-    const int result = waits ? in_turn(l, args...) : (kTable.*kMember)(l, args...);
+    const bool waits = C::kForm != Form::attempt && chooses_turns(settings) &&
+                       is_taken(l, C::kReads) && is_valid_deadline(args...);
+    const int result = waits ? in_turn<C>(l, args...) : call.next(l, args...);
     pass(Point::after_acquire);
     return result;
   }
-
- private:
-  static int in_turn(Lock* l, Args... args) noexcept {
-    Gate gate(l, my_turn_number(), sizeof...(Args) != 0);
-    while (gate.turn() && is_taken(l, kReads)) {}
-    // The thread is in the gate until it has the lock, so that none with a lower number overtakes.
-    return (kTable.*kMember)(l, args...);
-  }
-};
-template <auto& kTable, auto kMember>
-struct Release;
-template <class Table, Table& kTable, class Lock, int (*Table::*kMember)(Lock*)>
-struct Release<kTable, kMember> {
-  static int call(Lock* l) noexcept {
+  static int on(UnlockCall auto call, auto* l) noexcept {
     pass(Point::before_release);
-    const int result = (kTable.*kMember)(l);
+    const int result = call.next(l);
     open_gate();
     pass(Point::after_release);
     return result;
   }
-};
-// A wait, which may return for no reason: POSIX allows it.
-template <auto& kTable, auto kMember>
-struct Wait;
-template <CondOps& kTable, class... Args,
-          int (*CondOps::*kMember)(pthread_cond_t*, pthread_mutex_t*, Args...)>
-struct Wait<kTable, kMember> {
-  static int call(pthread_cond_t* c, pthread_mutex_t* m, Args... args) {
+  // A wait, which may return for no reason: POSIX allows it.
+  static int on(WaitCall auto call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
     int result = 0;
     if (pass(Point::before_wait) && is_valid_deadline(args...)) {
       pthread_testcancel();
@@ -84,65 +53,32 @@ struct Wait<kTable, kMember> {
         result = system_mutex.lock(m);
       }
     } else {
-      result = (kTable.*kMember)(c, m, args...);
+      result = call.next(c, m, args...);
     }
     pass(Point::after_wait);
     return result;
   }
-};
-// What is not disturbed.
-template <auto& kTable, auto kMember>
-struct Plain;
-template <class Table, Table& kTable, class... Args, int (*Table::*kMember)(Args...)>
-struct Plain<kTable, kMember> {
-  static int call(Args... args) noexcept { return (kTable.*kMember)(args...); }
+  static int on(SignalCall auto call, pthread_cond_t* c) noexcept {
+    pass(Point::before_signal);
+    const int result = call.next(c);
+    pass(Point::after_signal);
+    return result;
+  }
+
+ private:
+  template <class C>
+  static int in_turn(auto* l, auto... args) noexcept {
+    Gate gate(l, my_turn_number(), C::kHasDeadline);
+    while (gate.turn() && is_taken(l, C::kReads)) {}
+    // The thread is in the gate until it has the lock, so that none with a lower number overtakes.
+    return C::next(l, args...);
+  }
 };
 
-template <auto kMember>
-inline constexpr auto rw_try =
-    Around<system_rwlock, kMember, Point::before_acquire, Point::after_acquire>::call;
-template <auto kMember>
-inline constexpr auto rw_read = Acquire<system_rwlock, kMember, true>::call;
-template <auto kMember>
-inline constexpr auto rw_write = Acquire<system_rwlock, kMember>::call;
-inline constexpr RwOps disturbed_rwlock{
-    Plain<system_rwlock, &RwOps::init>::call,
-    Plain<system_rwlock, &RwOps::destroy>::call,
-    rw_read<&RwOps::rdlock>,
-    rw_try<&RwOps::tryrdlock>,
-    rw_read<&RwOps::timedrdlock>,
-    rw_read<&RwOps::clockrdlock>,
-    rw_write<&RwOps::wrlock>,
-    rw_try<&RwOps::trywrlock>,
-    rw_write<&RwOps::timedwrlock>,
-    rw_write<&RwOps::clockwrlock>,
-    Release<system_rwlock, &RwOps::unlock>::call,
-};
-
-template <auto kMember>
-inline constexpr auto mutex_acquire = Acquire<system_mutex, kMember>::call;
-inline constexpr MutexOps disturbed_mutex{
-    Plain<system_mutex, &MutexOps::init>::call,
-    Plain<system_mutex, &MutexOps::destroy>::call,
-    mutex_acquire<&MutexOps::lock>,
-    Around<system_mutex, &MutexOps::trylock, Point::before_acquire, Point::after_acquire>::call,
-    mutex_acquire<&MutexOps::timedlock>,
-    mutex_acquire<&MutexOps::clocklock>,
-    Release<system_mutex, &MutexOps::unlock>::call,
-};
-
-template <CondOps& kTable>
-inline constexpr CondOps disturbed_conds{
-    Plain<kTable, &CondOps::init>::call,
-    Plain<kTable, &CondOps::destroy>::call,
-    Wait<kTable, &CondOps::wait>::call,
-    Wait<kTable, &CondOps::timedwait>::call,
-    Wait<kTable, &CondOps::clockwait>::call,
-    Around<kTable, &CondOps::signal, Point::before_signal, Point::after_signal>::call,
-    Around<kTable, &CondOps::broadcast, Point::before_signal, Point::after_signal>::call,
-};
-inline constexpr CondOps disturbed_cond = disturbed_conds<system_cond>;
-inline constexpr CondOps disturbed_old_cond = disturbed_conds<system_old_cond>;
-inline constexpr CondOps disturbed_chosen_cond = disturbed_conds<chosen_cond>;
+inline constexpr RwOps disturbed_rwlock = around<Disturb, system_rwlock>;
+inline constexpr MutexOps disturbed_mutex = around<Disturb, system_mutex>;
+inline constexpr CondOps disturbed_cond = around<Disturb, system_cond>;
+inline constexpr CondOps disturbed_old_cond = around<Disturb, system_old_cond>;
+inline constexpr CondOps disturbed_chosen_cond = around<Disturb, chosen_cond>;
 
 }  // namespace lockswap::fuzz

@@ -21,8 +21,6 @@
 namespace lockswap::delayed {
 namespace {
 
-#define LOCKSWAP_DELAYED_CALLER __builtin_return_address(0)
-
 using Word = std::uintptr_t;
 using Slot = NativeAtomic<Word>;
 
@@ -102,67 +100,42 @@ void spend() noexcept {
     Native::relax();
 }
 
-template <class Unlock>
-int unlock_delayed(Unlock unlock) noexcept {
-  if (!the_delay->after) spend();
-  const int error = unlock();  // behind it the object may be gone
-  if (the_delay->after) spend();
-  return error;
-}
-
 bool is_acquired(int error) noexcept { return error == 0 || error == EOWNERDEAD; }
 
-int init_mutex(pthread_mutex_t* m, const pthread_mutexattr_t* a) noexcept {
-  decide_anew(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER);
-  return mutex.init(m, a);
-}
-int destroy_mutex(pthread_mutex_t* m) noexcept {
-  const int error = mutex.destroy(m);
-  if (error == 0) forget(m);
-  return error;
-}
-int unlock_mutex(pthread_mutex_t* m) noexcept {
-  if (chosen_slot(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER) == nullptr) return mutex.unlock(m);
-  return unlock_delayed([=] { return mutex.unlock(m); });
-}
-
-template <auto kMember>
-struct LockMutex;
-template <class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
-struct LockMutex<kMember> {
-  static int call(pthread_mutex_t* m, Args... args) noexcept {
-    chosen_slot(ObjectKind::mutex, m, LOCKSWAP_DELAYED_CALLER);
-    return (mutex.*kMember)(m, args...);
+template <ObjectKind kKind>
+struct Delayed {
+  static int on(InitCall auto call, auto* lock, auto* attributes) noexcept {
+    decide_anew(kKind, lock, call.caller);
+    return call.next(lock, attributes);
   }
-};
-
-int init_rwlock(pthread_rwlock_t* l, const pthread_rwlockattr_t* a) noexcept {
-  decide_anew(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
-  return rwlock.init(l, a);
-}
-int destroy_rwlock(pthread_rwlock_t* l) noexcept {
-  const int error = rwlock.destroy(l);
-  if (error == 0) forget(l);
-  return error;
-}
-int unlock_rwlock(pthread_rwlock_t* l) noexcept {
-  Slot* slot = chosen_slot(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
-  if (slot == nullptr) return rwlock.unlock(l);
-  const bool written = (slot->load(relaxed) & kWritten) != 0;
-  if (written) slot->fetch_and(~kWritten, relaxed);
-  if (written ? !the_delay->writes : !the_delay->reads) return rwlock.unlock(l);
-  return unlock_delayed([=] { return rwlock.unlock(l); });
-}
-
-template <auto kMember, bool kWrites>
-struct LockRwlock;
-template <class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...), bool kWrites>
-struct LockRwlock<kMember, kWrites> {
-  static int call(pthread_rwlock_t* l, Args... args) noexcept {
-    Slot* slot = chosen_slot(ObjectKind::rwlock, l, LOCKSWAP_DELAYED_CALLER);
-    const int error = (rwlock.*kMember)(l, args...);
-    if (kWrites && slot != nullptr && is_acquired(error)) slot->fetch_or(kWritten, relaxed);
+  static int on(DestroyCall auto call, auto* lock) noexcept {
+    const int error = call.next(lock);
+    if (error == 0) forget(lock);
     return error;
+  }
+  template <LockCall C>
+  static int on(C call, auto* lock, auto... args) noexcept {
+    Slot* slot = chosen_slot(kKind, lock, call.caller);
+    const int error = call.next(lock, args...);
+    if (kKind == ObjectKind::rwlock && !C::kReads && slot != nullptr && is_acquired(error))
+      slot->fetch_or(kWritten, relaxed);
+    return error;
+  }
+  static int on(UnlockCall auto call, auto* lock) noexcept {
+    Slot* slot = chosen_slot(kKind, lock, call.caller);
+    if (slot == nullptr || !is_delayed(*slot)) return call.next(lock);
+    if (!the_delay->after) spend();
+    const int error = call.next(lock);  // behind it the object may be gone
+    if (the_delay->after) spend();
+    return error;
+  }
+
+ private:
+  static bool is_delayed(Slot& slot) noexcept {
+    if (kKind == ObjectKind::mutex) return true;
+    const bool written = (slot.load(relaxed) & kWritten) != 0;
+    if (written) slot.fetch_and(~kWritten, relaxed);
+    return written ? the_delay->writes : the_delay->reads;
   }
 };
 
@@ -179,32 +152,11 @@ bool begin(const Delay& delay) noexcept {
 
 MutexOps over_mutex(const MutexOps& behind) noexcept {
   mutex = behind;
-  return {
-      init_mutex,
-      destroy_mutex,
-      LockMutex<&MutexOps::lock>::call,
-      LockMutex<&MutexOps::trylock>::call,
-      LockMutex<&MutexOps::timedlock>::call,
-      LockMutex<&MutexOps::clocklock>::call,
-      unlock_mutex,
-  };
+  return around<Delayed<ObjectKind::mutex>, mutex>;
 }
-
 RwOps over_rwlock(const RwOps& behind) noexcept {
   rwlock = behind;
-  return {
-      init_rwlock,
-      destroy_rwlock,
-      LockRwlock<&RwOps::rdlock, false>::call,
-      LockRwlock<&RwOps::tryrdlock, false>::call,
-      LockRwlock<&RwOps::timedrdlock, false>::call,
-      LockRwlock<&RwOps::clockrdlock, false>::call,
-      LockRwlock<&RwOps::wrlock, true>::call,
-      LockRwlock<&RwOps::trywrlock, true>::call,
-      LockRwlock<&RwOps::timedwrlock, true>::call,
-      LockRwlock<&RwOps::clockwrlock, true>::call,
-      unlock_rwlock,
-  };
+  return around<Delayed<ObjectKind::rwlock>, rwlock>;
 }
 
 void forked() noexcept {

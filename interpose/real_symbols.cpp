@@ -14,16 +14,14 @@ namespace lockswap {
 
 namespace {
 
-template <class Find>
-void fill_in(CondOps& r, const char* version, const Find& set) noexcept {
-  set(r.init, "pthread_cond_init", version);
-  set(r.destroy, "pthread_cond_destroy", version);
-  set(r.wait, "pthread_cond_wait", version);
-  set(r.timedwait, "pthread_cond_timedwait", version);
-  set(r.clockwait, "pthread_cond_clockwait", "GLIBC_2.30");
-  set(r.signal, "pthread_cond_signal", version);
-  set(r.broadcast, "pthread_cond_broadcast", version);
-}
+// The functions of a list, by glibc's names. Those with a clock are younger than the others.
+#define LOCKSWAP_SET(prefix, name, form, version) \
+  set(to.name, prefix #name, Form::form == Form::clock ? "GLIBC_2.30" : version);
+#define LOCKSWAP_SET_RWLOCK(name, act, form, ...) \
+  LOCKSWAP_SET("pthread_rwlock_", name, form, LOCKSWAP_OLDEST)
+#define LOCKSWAP_SET_MUTEX(name, act, form, ...) \
+  LOCKSWAP_SET("pthread_mutex_", name, form, LOCKSWAP_OLDEST)
+#define LOCKSWAP_SET_COND(name, act, form, ...) LOCKSWAP_SET("pthread_cond_", name, form, version)
 
 // Find: (name, version) -> address or nullptr.
 template <class Find>
@@ -33,28 +31,13 @@ const char* fill_in(Functions& f, Find find) noexcept {
     into = reinterpret_cast<F>(find(name, version));
     if (into == nullptr) missing = name;
   };
-  RwOps& r = f.rwlock;
-  set(r.init, "pthread_rwlock_init", LOCKSWAP_OLDEST);
-  set(r.destroy, "pthread_rwlock_destroy", LOCKSWAP_OLDEST);
-  set(r.rdlock, "pthread_rwlock_rdlock", LOCKSWAP_OLDEST);
-  set(r.tryrdlock, "pthread_rwlock_tryrdlock", LOCKSWAP_OLDEST);
-  set(r.timedrdlock, "pthread_rwlock_timedrdlock", LOCKSWAP_OLDEST);
-  set(r.clockrdlock, "pthread_rwlock_clockrdlock", "GLIBC_2.30");
-  set(r.wrlock, "pthread_rwlock_wrlock", LOCKSWAP_OLDEST);
-  set(r.trywrlock, "pthread_rwlock_trywrlock", LOCKSWAP_OLDEST);
-  set(r.timedwrlock, "pthread_rwlock_timedwrlock", LOCKSWAP_OLDEST);
-  set(r.clockwrlock, "pthread_rwlock_clockwrlock", "GLIBC_2.30");
-  set(r.unlock, "pthread_rwlock_unlock", LOCKSWAP_OLDEST);
-  MutexOps& m = f.mutex;
-  set(m.init, "pthread_mutex_init", LOCKSWAP_OLDEST);
-  set(m.destroy, "pthread_mutex_destroy", LOCKSWAP_OLDEST);
-  set(m.lock, "pthread_mutex_lock", LOCKSWAP_OLDEST);
-  set(m.trylock, "pthread_mutex_trylock", LOCKSWAP_OLDEST);
-  set(m.timedlock, "pthread_mutex_timedlock", LOCKSWAP_OLDEST);
-  set(m.clocklock, "pthread_mutex_clocklock", "GLIBC_2.30");
-  set(m.unlock, "pthread_mutex_unlock", LOCKSWAP_OLDEST);
-  fill_in(f.cond, LOCKSWAP_OLDEST_COND, set);
-  fill_in(f.old_cond, LOCKSWAP_OLDEST, set);
+  [&](RwOps& to) { LOCKSWAP_RWLOCK_FUNCTIONS(LOCKSWAP_SET_RWLOCK) }(f.rwlock);
+  [&](MutexOps& to) { LOCKSWAP_MUTEX_FUNCTIONS(LOCKSWAP_SET_MUTEX) }(f.mutex);
+  const auto set_conds = [&](CondOps& to, const char* version) {
+    LOCKSWAP_COND_FUNCTIONS(LOCKSWAP_SET_COND)
+  };
+  set_conds(f.cond, LOCKSWAP_OLDEST_COND);
+  set_conds(f.old_cond, LOCKSWAP_OLDEST);
   return missing;
 }
 

@@ -250,12 +250,12 @@ __attribute__((destructor)) void on_exit() {
 
 void ensure_started() noexcept { started<start>(); }
 
-constinit RwOps active_rwlock = kFirstRwCalls<active_rwlock, start, EAGAIN>;
+constinit RwOps active_rwlock = around<FirstCall<start, EAGAIN>, active_rwlock>;
 // There is one thread inside the start; it may take and release any mutex there.
-constinit MutexOps active_mutex = kFirstMutexCalls<active_mutex, start, 0>;
-constinit CondOps active_cond = kFirstCondCalls<active_cond, start, 0>;
-constinit CondOps active_old_cond = kFirstCondCalls<active_old_cond, start, 0>;
-constinit WaitOps active_waits = kFirstWaitCalls<active_waits, start, 0>;
+constinit MutexOps active_mutex = around<FirstCall<start, 0>, active_mutex>;
+constinit CondOps active_cond = around<FirstCall<start, 0>, active_cond>;
+constinit CondOps active_old_cond = around<FirstCall<start, 0>, active_old_cond>;
+constinit WaitOps active_waits = around<FirstCall<start, 0>, active_waits>;
 
 }  // namespace lockswap
 

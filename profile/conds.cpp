@@ -141,43 +141,32 @@ int signal_cond(const void* c, const void* caller, bool to_all, Signal signal) n
   return error;
 }
 
-template <const CondOps& kNext>
-struct Over {
-  static int init(pthread_cond_t* c, const pthread_condattr_t* a) {
-    return begin_lock<Kind::cond>(c, LOCKSWAP_PROFILE_CALLER, [=] { return kNext.init(c, a); });
+struct Profiled {
+  static int on(InitCall auto call, pthread_cond_t* c, auto* attributes) {
+    return begin_lock<Kind::cond>(c, call.caller, [=] { return call.next(c, attributes); });
   }
-  static int destroy(pthread_cond_t* c) {
-    return end_lock(c, [=] { return kNext.destroy(c); });
+  static int on(DestroyCall auto call, pthread_cond_t* c) {
+    return end_lock(c, [=] { return call.next(c); });
   }
-  static int wait(pthread_cond_t* c, pthread_mutex_t* m) {
-    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, false, [=] { return kNext.wait(c, m); });
+  template <WaitCall C>
+  static int on(C call, pthread_cond_t* c, pthread_mutex_t* m, auto... args) {
+    return wait_on_cond(c, m, call.caller, C::kHasDeadline, [=] { return C::next(c, m, args...); });
   }
-  static int timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at) {
-    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, true,
-                        [=] { return kNext.timedwait(c, m, at); });
+  template <SignalCall C>
+  static int on(C call, pthread_cond_t* c) {
+    return signal_cond(c, call.caller, C::kAct == Act::broadcast, [=] { return C::next(c); });
   }
-  static int clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at) {
-    return wait_on_cond(c, m, LOCKSWAP_PROFILE_CALLER, true,
-                        [=] { return kNext.clockwait(c, m, clock, at); });
-  }
-  static int signal(pthread_cond_t* c) {
-    return signal_cond(c, LOCKSWAP_PROFILE_CALLER, false, [=] { return kNext.signal(c); });
-  }
-  static int broadcast(pthread_cond_t* c) {
-    return signal_cond(c, LOCKSWAP_PROFILE_CALLER, true, [=] { return kNext.broadcast(c); });
-  }
-  static constexpr CondOps table{init, destroy, wait, timedwait, clockwait, signal, broadcast};
 };
 
 }  // namespace
 
 CondOps over_cond(const CondOps& behind) noexcept {
   cond = behind;
-  return Over<cond>::table;
+  return around<Profiled, cond>;
 }
 CondOps over_old_cond(const CondOps& behind) noexcept {
   old_cond = behind;
-  return Over<old_cond>::table;
+  return around<Profiled, old_cond>;
 }
 
 }  // namespace lockswap::profile

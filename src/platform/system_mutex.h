@@ -5,26 +5,32 @@
 #include <ctime>
 #include <pthread.h>
 
+#include "platform/functions.h"
+
 namespace lockswap {
 
+#define LOCKSWAP_MUTEX_FUNCTIONS(X)                                       \
+  X(init, init, plain, pthread_mutex_t*, const pthread_mutexattr_t*)      \
+  X(destroy, destroy, plain, pthread_mutex_t*)                            \
+  X(lock, lock, plain, pthread_mutex_t*)                                  \
+  X(trylock, lock, attempt, pthread_mutex_t*)                             \
+  X(timedlock, lock, timed, pthread_mutex_t*, const timespec*)            \
+  X(clocklock, lock, clock, pthread_mutex_t*, clockid_t, const timespec*) \
+  X(unlock, unlock, plain, pthread_mutex_t*)
 struct MutexOps {
-  int (*init)(pthread_mutex_t*, const pthread_mutexattr_t*);
-  int (*destroy)(pthread_mutex_t*);
-  int (*lock)(pthread_mutex_t*);
-  int (*trylock)(pthread_mutex_t*);
-  int (*timedlock)(pthread_mutex_t*, const timespec*);
-  int (*clocklock)(pthread_mutex_t*, clockid_t, const timespec*);
-  int (*unlock)(pthread_mutex_t*);
+  LOCKSWAP_TABLE(MutexOps, LOCKSWAP_MUTEX_FUNCTIONS)
 };
 
+#define LOCKSWAP_COND_FUNCTIONS(X)                                                         \
+  X(init, init, plain, pthread_cond_t*, const pthread_condattr_t*)                         \
+  X(destroy, destroy, plain, pthread_cond_t*)                                              \
+  X(wait, wait, plain, pthread_cond_t*, pthread_mutex_t*)                                  \
+  X(timedwait, wait, timed, pthread_cond_t*, pthread_mutex_t*, const timespec*)            \
+  X(clockwait, wait, clock, pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*) \
+  X(signal, signal, plain, pthread_cond_t*)                                                \
+  X(broadcast, broadcast, plain, pthread_cond_t*)
 struct CondOps {
-  int (*init)(pthread_cond_t*, const pthread_condattr_t*);
-  int (*destroy)(pthread_cond_t*);
-  int (*wait)(pthread_cond_t*, pthread_mutex_t*);
-  int (*timedwait)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
-  int (*clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
-  int (*signal)(pthread_cond_t*);
-  int (*broadcast)(pthread_cond_t*);
+  LOCKSWAP_TABLE(CondOps, LOCKSWAP_COND_FUNCTIONS)
 };
 
 // What condition variables of ours ask of mutexes besides.

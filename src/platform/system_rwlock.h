@@ -7,20 +7,24 @@
 #include <ctime>
 #include <pthread.h>
 
+#include "platform/functions.h"
+
 namespace lockswap {
 
+#define LOCKSWAP_RWLOCK_FUNCTIONS(X)                                                \
+  X(init, init, plain, pthread_rwlock_t*, const pthread_rwlockattr_t*)              \
+  X(destroy, destroy, plain, pthread_rwlock_t*)                                     \
+  X(rdlock, lock_shared, plain, pthread_rwlock_t*)                                  \
+  X(tryrdlock, lock_shared, attempt, pthread_rwlock_t*)                             \
+  X(timedrdlock, lock_shared, timed, pthread_rwlock_t*, const timespec*)            \
+  X(clockrdlock, lock_shared, clock, pthread_rwlock_t*, clockid_t, const timespec*) \
+  X(wrlock, lock, plain, pthread_rwlock_t*)                                         \
+  X(trywrlock, lock, attempt, pthread_rwlock_t*)                                    \
+  X(timedwrlock, lock, timed, pthread_rwlock_t*, const timespec*)                   \
+  X(clockwrlock, lock, clock, pthread_rwlock_t*, clockid_t, const timespec*)        \
+  X(unlock, unlock, plain, pthread_rwlock_t*)
 struct RwOps {
-  int (*init)(pthread_rwlock_t*, const pthread_rwlockattr_t*);
-  int (*destroy)(pthread_rwlock_t*);
-  int (*rdlock)(pthread_rwlock_t*);
-  int (*tryrdlock)(pthread_rwlock_t*);
-  int (*timedrdlock)(pthread_rwlock_t*, const timespec*);
-  int (*clockrdlock)(pthread_rwlock_t*, clockid_t, const timespec*);
-  int (*wrlock)(pthread_rwlock_t*);
-  int (*trywrlock)(pthread_rwlock_t*);
-  int (*timedwrlock)(pthread_rwlock_t*, const timespec*);
-  int (*clockwrlock)(pthread_rwlock_t*, clockid_t, const timespec*);
-  int (*unlock)(pthread_rwlock_t*);
+  LOCKSWAP_TABLE(RwOps, LOCKSWAP_RWLOCK_FUNCTIONS)
 };
 
 inline constinit RwOps system_rwlock{};

@@ -6,21 +6,26 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "platform/functions.h"
+
 namespace lockswap {
 
+// sem_getvalue is not exported: it's how a profile finds out that a call waits.
+#define LOCKSWAP_WAIT_FUNCTIONS(X)                                                         \
+  X(sem_init, init, plain, sem_t*, int, unsigned)                                          \
+  X(sem_destroy, destroy, plain, sem_t*)                                                   \
+  X(sem_wait, wait, plain, sem_t*)                                                         \
+  X(sem_trywait, wait, attempt, sem_t*)                                                    \
+  X(sem_timedwait, wait, timed, sem_t*, const timespec*)                                   \
+  X(sem_clockwait, wait, clock, sem_t*, clockid_t, const timespec*)                        \
+  X(sem_post, signal, plain, sem_t*)                                                       \
+  X(barrier_init, init, plain, pthread_barrier_t*, const pthread_barrierattr_t*, unsigned) \
+  X(barrier_destroy, destroy, plain, pthread_barrier_t*)                                   \
+  X(barrier_wait, wait, plain, pthread_barrier_t*)                                         \
+  X(join, wait, plain, pthread_t, void**)                                                  \
+  X(sem_getvalue, look, plain, sem_t*, int*)
 struct WaitOps {
-  int (*sem_init)(sem_t*, int, unsigned);
-  int (*sem_destroy)(sem_t*);
-  int (*sem_wait)(sem_t*);
-  int (*sem_trywait)(sem_t*);
-  int (*sem_timedwait)(sem_t*, const timespec*);
-  int (*sem_clockwait)(sem_t*, clockid_t, const timespec*);
-  int (*sem_post)(sem_t*);
-  int (*barrier_init)(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned);
-  int (*barrier_destroy)(pthread_barrier_t*);
-  int (*barrier_wait)(pthread_barrier_t*);
-  int (*join)(pthread_t, void**);
-  int (*sem_getvalue)(sem_t*, int*);  // not exported: how a profile finds out that a call waits
+  LOCKSWAP_TABLE(WaitOps, LOCKSWAP_WAIT_FUNCTIONS)
 };
 
 }  // namespace lockswap

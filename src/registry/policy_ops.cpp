@@ -42,11 +42,6 @@ class Decision {
   CallSite site_;
 };
 
-template <auto kOne, auto kOther>
-constexpr bool is_member = false;
-template <auto kOne>
-constexpr bool is_member<kOne, kOne> = true;
-
 // --- reader-writer locks
 
 // Each begins at a multiple of a power of two, so a shift finds it.
@@ -73,74 +68,59 @@ Runner runner_in(std::uint64_t word) noexcept {
   return static_cast<Runner>(Word::generation_in(word) % kMostRunners);
 }
 
-template <bool kCount, auto kMember>
-struct RwCall;
-template <bool kCount, class... Args, int (*RwOps::*kMember)(pthread_rwlock_t*, Args...)>
-struct RwCall<kCount, kMember> {
+template <bool kCount>
+struct RwByPolicy {
   static constexpr const RwOps& kSystem = kCount ? counting_system_ops : system_rwlock;
 
-  static int call(pthread_rwlock_t* l, Args... args) noexcept {
+  static int on(InitCall auto call, pthread_rwlock_t* l, const pthread_rwlockattr_t* a) noexcept {
+    const Decision mine(ObjectKind::rwlock, l, call.caller);
+    const Runner r = mine.runner();
+    if constexpr (kCount) mine.count();
+    const int error = r == kGlibc ? call.next(l, a) : rw_runners[r].ops.init(l, a);
+    if (error == 0 && rw_runners[r].adopt == nullptr && !is_process_shared(l)) {
+      word_of(l).store(word_for(r), relaxed);  // relaxed: the program hands the object on
+    }
+    return error;
+  }
+  template <class C>
+  static int on(C call, pthread_rwlock_t* l, auto... args) noexcept {
     // relaxed: the functions behind this acquire what they must. For glibc's lock the
     // decision hands nothing on: its bytes are as an initialiser left them.
     const std::uint64_t word = word_of(l).load(relaxed);
     if (word == kGlibcsWord) [[likely]]
-      return (kSystem.*kMember)(l, args...);
+      return call.next(l, args...);
     if (const std::uint64_t r = Word::generation_in(word) % kMostRunners; r != kGlibc) [[likely]]
-      return (rw_runners[r].ops.*kMember)(l, args...);
-    return undecided(l, args...);
+      return call.of(rw_runners[r].ops, l, args...);
+    return undecided<C>(l, args...);
   }
+
+ private:
   // The calls up to here are jumps, so what a function returns to is the program's.
+  template <class C, class... Args>
   [[gnu::noinline]] static int undecided(pthread_rwlock_t* l, Args... args) noexcept {
-    if (is_process_shared(l)) return (kSystem.*kMember)(l, args...);
-    return decide(l, __builtin_return_address(0), args...);
+    if (is_process_shared(l)) return C::next(l, args...);
+    return decide<C>(l, __builtin_return_address(0), args...);
   }
+  template <class C, class... Args>
   [[gnu::noinline]] static int decide(pthread_rwlock_t* l, const void* caller,
                                       Args... args) noexcept {
     // An object that was never used needs no decision to end.
-    if constexpr (is_member<kMember, &RwOps::destroy>) return (kSystem.*kMember)(l, args...);
+    if constexpr (DestroyCall<C>) return C::next(l, args...);
     const Decision mine(ObjectKind::rwlock, l, caller);
     const Runner r = mine.runner();
     std::uint64_t fresh = 0;
     const auto adopt = rw_runners[r].adopt;
-    const bool is_first =
-        adopt != nullptr
-            ? adopt(l)
-            : word_of(l).compare_exchange(fresh, word_for(r), relaxed);  // relaxed: as in call
+    const bool is_first = adopt != nullptr ? adopt(l)
+                                           : word_of(l).compare_exchange(
+                                                 fresh, word_for(r), relaxed);  // relaxed: as above
     if (kCount && is_first) mine.count();
     // By the word, as another thread may have been faster.
     const Runner decided = runner_in(word_of(l).load(relaxed));
-    return decided == kGlibc ? (kSystem.*kMember)(l, args...)
-                             : (rw_runners[decided].ops.*kMember)(l, args...);
+    return decided == kGlibc ? C::next(l, args...) : C::of(rw_runners[decided].ops, l, args...);
   }
 };
-
 template <bool kCount>
-int rw_init(pthread_rwlock_t* l, const pthread_rwlockattr_t* attributes) noexcept {
-  const Decision mine(ObjectKind::rwlock, l, __builtin_return_address(0));
-  const Runner r = mine.runner();
-  if constexpr (kCount) mine.count();
-  const RwOps& system = kCount ? counting_system_ops : system_rwlock;
-  const int error = (r == kGlibc ? system : rw_runners[r].ops).init(l, attributes);
-  if (error == 0 && rw_runners[r].adopt == nullptr && !is_process_shared(l)) {
-    word_of(l).store(word_for(r), relaxed);  // relaxed: the program hands the object on
-  }
-  return error;
-}
-
-template <bool kCount>
-constexpr RwOps rw_by_policy{
-    rw_init<kCount>,
-    RwCall<kCount, &RwOps::destroy>::call,
-    RwCall<kCount, &RwOps::rdlock>::call,
-    RwCall<kCount, &RwOps::tryrdlock>::call,
-    RwCall<kCount, &RwOps::timedrdlock>::call,
-    RwCall<kCount, &RwOps::clockrdlock>::call,
-    RwCall<kCount, &RwOps::wrlock>::call,
-    RwCall<kCount, &RwOps::trywrlock>::call,
-    RwCall<kCount, &RwOps::timedwrlock>::call,
-    RwCall<kCount, &RwOps::clockwrlock>::call,
-    RwCall<kCount, &RwOps::unlock>::call,
-};
+constexpr RwOps rw_by_policy = around<RwByPolicy<kCount>, RwByPolicy<kCount>::kSystem>;
 
 // --- mutexes
 
@@ -164,61 +144,52 @@ bool is_left_to_glibc(const pthread_mutex_t* m) noexcept {
   return (static_cast<std::uint32_t>(m->__data.__kind) & mutex_kind::kGlibcs) != 0;
 }
 
-template <bool kCount, auto kMember>
-struct MutexCall;
-template <bool kCount, class... Args, int (*MutexOps::*kMember)(pthread_mutex_t*, Args...)>
-struct MutexCall<kCount, kMember> {
+template <bool kCount>
+struct MutexByPolicy {
   static constexpr const MutexOps& kSystem = kCount ? counting_system_mutex : system_mutex;
 
-  static int call(pthread_mutex_t* m, Args... args) noexcept {
-    const std::uint32_t choice = choice_of(m).load(relaxed);  // relaxed: as RwCall's
-    if (choice == kChosen) [[likely]]
-      return (kSystem.*kMember)(m, args...);
-    if (const std::uint32_t r = choice - kChosen; r < kMostRunners) [[likely]]
-      return (mutex_runners[r].ops.*kMember)(m, args...);
-    return undecided(m, choice, args...);
+  static int on(InitCall auto call, pthread_mutex_t* m, const pthread_mutexattr_t* a) noexcept {
+    const Decision mine(ObjectKind::mutex, m, call.caller);
+    const Runner r = mine.runner();
+    if constexpr (kCount) mine.count();
+    const int error = r == kGlibc ? call.next(m, a) : mutex_runners[r].ops.init(m, a);
+    if (error == 0 && !is_left_to_glibc(m))
+      choice_of(m).store(kChosen + r, relaxed);  // relaxed: the program hands the object on
+    return error;
   }
+  template <class C>
+  static int on(C call, pthread_mutex_t* m, auto... args) noexcept {
+    const std::uint32_t choice = choice_of(m).load(relaxed);  // relaxed: as RwByPolicy's
+    if (choice == kChosen) [[likely]]
+      return call.next(m, args...);
+    if (const std::uint32_t r = choice - kChosen; r < kMostRunners) [[likely]]
+      return call.of(mutex_runners[r].ops, m, args...);
+    return undecided<C>(m, choice, args...);
+  }
+
+ private:
+  template <class C, class... Args>
   [[gnu::noinline]] static int undecided(pthread_mutex_t* m, std::uint32_t choice,
                                          Args... args) noexcept {
-    if (is_left_to_glibc(m)) return (kSystem.*kMember)(m, args...);
-    return decide(m, choice, __builtin_return_address(0), args...);
+    if (is_left_to_glibc(m)) return C::next(m, args...);
+    return decide<C>(m, choice, __builtin_return_address(0), args...);
   }
+  template <class C, class... Args>
   [[gnu::noinline]] static int decide(pthread_mutex_t* m, std::uint32_t seen, const void* caller,
                                       Args... args) noexcept {
-    if constexpr (is_member<kMember, &MutexOps::destroy>) return (kSystem.*kMember)(m, args...);
+    if constexpr (DestroyCall<C>) return C::next(m, args...);
     const Decision mine(ObjectKind::mutex, m, caller);
     const Runner r = mine.runner();
     // Another thread may be faster; then `seen` is what that one has decided.
     const bool is_first = choice_of(m).compare_exchange(seen, kChosen + r, relaxed);
     if (kCount && is_first) mine.count();
     const Runner decided = is_first ? r : runner_in(seen);
-    return decided == kGlibc ? (kSystem.*kMember)(m, args...)
-                             : (mutex_runners[decided].ops.*kMember)(m, args...);
+    return decided == kGlibc ? C::next(m, args...) : C::of(mutex_runners[decided].ops, m, args...);
   }
 };
-
 template <bool kCount>
-int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
-  const Decision mine(ObjectKind::mutex, m, __builtin_return_address(0));
-  const Runner r = mine.runner();
-  if constexpr (kCount) mine.count();
-  const MutexOps& system = kCount ? counting_system_mutex : system_mutex;
-  const int error = (r == kGlibc ? system : mutex_runners[r].ops).init(m, attributes);
-  if (error == 0 && !is_left_to_glibc(m))
-    choice_of(m).store(kChosen + r, relaxed);  // relaxed: the program hands the object on
-  return error;
-}
-
-template <bool kCount>
-constexpr MutexOps mutexes_by_policy{
-    mutex_init<kCount>,
-    MutexCall<kCount, &MutexOps::destroy>::call,
-    MutexCall<kCount, &MutexOps::lock>::call,
-    MutexCall<kCount, &MutexOps::trylock>::call,
-    MutexCall<kCount, &MutexOps::timedlock>::call,
-    MutexCall<kCount, &MutexOps::clocklock>::call,
-    MutexCall<kCount, &MutexOps::unlock>::call,
-};
+constexpr MutexOps mutexes_by_policy =
+    around<MutexByPolicy<kCount>, MutexByPolicy<kCount>::kSystem>;
 
 // For condition variables. relaxed: the calling thread holds the mutex.
 bool is_ours(pthread_mutex_t* m) noexcept {

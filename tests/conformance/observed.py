@@ -14,6 +14,7 @@ from pathlib import Path
 
 # The library, and the variable that makes it one. {} stands for the folder.
 OBSERVERS = {
+    "counting": ("liblockswap-counting.so", "COUNTED_CALLS", "{}/calls"),
     "profile": ("liblockswap.so", "LOCKSWAP_PROFILE", "{}"),
     "stats": ("liblockswap.so", "LOCKSWAP_STATS", "{}/stats"),
     "delay": ("liblockswap.so", "LOCKSWAP_DELAY", "module=*:+1us"),
