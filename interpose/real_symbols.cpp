@@ -53,7 +53,7 @@ const char* fill_in(Functions& f, Find find) noexcept {
   set(m.timedlock, "pthread_mutex_timedlock", LOCKSWAP_OLDEST);
   set(m.clocklock, "pthread_mutex_clocklock", "GLIBC_2.30");
   set(m.unlock, "pthread_mutex_unlock", LOCKSWAP_OLDEST);
-  fill_in(f.cond, LOCKSWAP_OLDEST_COND, set);
+  fill_in(f.cond, LOCKSWAP_SINCE_2_3_2, set);
   fill_in(f.old_cond, LOCKSWAP_OLDEST, set);
   return missing;
 }
