@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <pthread.h>
 
+#include "config/environment.h"
 #include "fuzz/disturb.h"
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
 #include "interpose/start.h"
 #include "interpose/thread_frame.h"
 #include "platform/memory.h"
-#include "registry/environment.h"
 
 namespace lockswap {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/start.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 using lockswap::active_cond;
 using lockswap::active_old_cond;

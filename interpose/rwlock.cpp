@@ -8,7 +8,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/start.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 using lockswap::active_rwlock;
 namespace probes = lockswap::probes;

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <type_traits>
 
+#include "config/auto.h"
 #include "locks/common/lock_info.h"
 #include "platform/latch.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "registry/auto.h"
 #include "registry/prepare_spins.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
 #include "registry/range_ops.h"

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "config/config.h"
 #include "platform/atomic.h"
 #include "range/request.h"
 #include "reclaim/pools.h"
-#include "registry/config.h"
 
 namespace lockswap {
 

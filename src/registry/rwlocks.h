@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
+#include "config/config.h"
 #include "locks/common/claims.h"
 #include "locks/common/lock_info.h"
 #include "platform/system_rwlock.h"
-#include "registry/config.h"
 #include "registry/waits.h"
 
 namespace lockswap {
@@ -64,8 +64,6 @@ const RwLockInfo* find_rwlock(const char* name) noexcept;
 // The lock that the configuration names; where it names none, the one that is passed through.
 const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
-// The lock that `auto` stands for on this machine: one of the table. Reads the topology.
-const char* auto_rwlock(const Config& config) noexcept;
 // At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 

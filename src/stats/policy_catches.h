@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "config/policy.h"
 #include "platform/atomic.h"
-#include "registry/policy.h"
-#include "registry/policy_ops.h"
 
 namespace lockswap {
 

@@ -1,16 +1,9 @@
-// Counting what locks do (LOCKSWAP_STATS). Chosen at start-up as a second instance of each lock, so
-// that without it the locks carry no trace of it.
-//
-// Each thread counts in a block of its own, a few locks at a time, and hands off to a table of all
-// locks when a block's place is needed for another lock, and when the thread ends. A report reads
-// both.
+// Reports of what locks did (LOCKSWAP_STATS).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "locks/common/events.h"
-#include "registry/config.h"
+#include "config/config.h"
 
 namespace lockswap {
 
@@ -25,14 +18,6 @@ struct Bypasses {
   std::size_t count;
 };
 
-struct CountInTable {
-  static void on(const void* lock, Event event, std::uint64_t n = 1) noexcept;
-};
-
-// At start-up. False: no memory for the counts.
-bool prepare_stats() noexcept;
-// In a forked child: its counts begin at 0.
-void reset_stats() noexcept;
 // Reports what has been counted until now: a summary on stderr, or JSON in a file (config.stats),
 // which is written anew each time. Two threads take turns. The function is async-signal-safe; in a
 // handler that interrupts a report of the same thread it does nothing. `bypasses` is nullptr if no

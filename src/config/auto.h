@@ -29,7 +29,12 @@ struct AutoChoice {
 };
 inline constexpr AutoChoice kAutoRwlock{"eventual", "bravo-eventual"};
 inline constexpr AutoChoice kAutoMutex{"eventual", "eventual"};
-// Why, in a few words; of a choice that was made (auto_rwlock, auto_mutex).
+
+// The lock that `auto` stands for on this machine, by its name. Both read the topology.
+struct Config;
+const char* auto_rwlock(const Config& config) noexcept;
+const char* auto_mutex(const Config& config) noexcept;
+// Why, in a few words; of a choice that was made.
 void put_auto_reason(Text& out, const AutoChoice& choice) noexcept;
 // The range lock of programs that name none: readers share, and few ranges are held at once.
 inline constexpr const char* kDefaultRange = "list-rw";

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "config/names.h"
 #include "platform/topology.h"
 
 namespace lockswap {
@@ -60,8 +61,9 @@ struct Config {
   const char* stats = nullptr;
 };
 
-// Reads the environment. On a wrong value writes one line that lists what is valid to `message`
-// (at most `size` bytes, always terminated) and returns false. Does not allocate.
-bool read_config(Config& config, char* message, std::uint32_t size) noexcept;
+// Reads the environment, where locks have these names. On a wrong value writes one line that lists
+// what is valid to `message` (at most `size` bytes, always terminated) and returns false. Does not
+// allocate.
+bool read_config(Config& config, const Names& names, char* message, std::uint32_t size) noexcept;
 
 }  // namespace lockswap

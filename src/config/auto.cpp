@@ -1,9 +1,8 @@
-#include "registry/auto.h"
+#include "config/auto.h"
 
+#include "config/config.h"
 #include "platform/native.h"
 #include "platform/topology.h"
-#include "registry/mutexes.h"
-#include "registry/rwlocks.h"
 
 namespace lockswap {
 namespace {
@@ -27,15 +26,6 @@ void put_auto_reason(Text& out, const AutoChoice& choice) noexcept {
     out << "the process may use " << topology.allowed
         << (topology.allowed == 1 ? " processor" : " processors");
   }
-}
-
-void resolve_auto(Config& config) noexcept {
-  const RwLockInfo& rwlock = rwlock_of(config);
-  config.automatic = rwlock.chosen != nullptr;
-  if (config.automatic) config.rwlock = rwlock.chosen(config);
-  const MutexInfo* mutex = mutex_of(config);
-  config.automatic_mutex = mutex != nullptr && mutex->chosen != nullptr;
-  if (config.automatic_mutex) config.mutex = mutex->chosen(config);
 }
 
 }  // namespace lockswap

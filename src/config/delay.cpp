@@ -1,4 +1,4 @@
-#include "registry/delay.h"
+#include "config/delay.h"
 
 #include <cstring>
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "registry/policy.h"
+#include "config/policy.h"
 
 namespace lockswap {
 

@@ -10,11 +10,13 @@
 //   mutex=MUTEX    it is a mutex: MUTEX runs it
 //
 // All conditions of a rule must be met; the first rule of an object's kind that is met decides.
-// What no rule catches is glibc's. This file reads rules; policy_ops.h runs them.
+// What no rule catches is glibc's. This file reads rules; registry/policy_ops.h runs them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "config/names.h"
 
 namespace lockswap {
 
@@ -53,7 +55,8 @@ struct Policy {
 
 // Reads the value of LOCKSWAP_POLICY, a file's name or a rule, into a policy that stays. nullptr:
 // there is something wrong, and `message` says it in a line that names the line and the word.
-const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept;
+const Policy* read_policy(const char* value, const Names& names, char* message,
+                          std::uint32_t size) noexcept;
 
 // The policy that read_policy has returned, from then on without what its rules say of that kind.
 const Policy* policy_without(ObjectKind kind) noexcept;
@@ -63,7 +66,13 @@ const Policy* policy_without(ObjectKind kind) noexcept;
 bool read_condition(Rule& rule, const char* word, const char*& why) noexcept;
 
 // A rule as its words, for reports.
-class Text;
 void put_rule(Text& out, const Rule& rule) noexcept;
+
+// Where a call comes from, as far as a policy asks.
+struct CallSite {
+  int rule = -1;                 // the rule that catches it; -1: none
+  const char* module = nullptr;  // its file's path; "": the program; nullptr: not to be found
+  std::uintptr_t address = 0;    // in that file
+};
 
 }  // namespace lockswap

@@ -1,4 +1,4 @@
-#include "registry/policy.h"
+#include "config/policy.h"
 
 #include <cerrno>
 #include <cstring>
@@ -7,8 +7,6 @@
 #include "platform/memory.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
-#include "registry/mutexes.h"
-#include "registry/rwlocks.h"
 
 namespace lockswap {
 namespace {
@@ -96,8 +94,9 @@ const char* read_site(Rule& rule, const char* value) noexcept {
 
 class PolicyReader {
  public:
-  PolicyReader(Policy& policy, const char* value, char* message, std::uint32_t size) noexcept
-      : policy_(policy), value_(value), message_(message), size_(size) {}
+  PolicyReader(Policy& policy, const Names& names, const char* value, char* message,
+               std::uint32_t size) noexcept
+      : policy_(policy), names_(names), value_(value), message_(message), size_(size) {}
 
   // Cuts `text` into words, which the rules then point to.
   bool read(char* text) noexcept {
@@ -163,37 +162,35 @@ class PolicyReader {
     }
     const char* value = std::strchr(word, '=');
     if (is_word(word, "rwlock")) {
-      choose(rule, ObjectKind::rwlock, word, value + 1, "lock", rwlocks(), find_rwlock);
+      choose(rule, ObjectKind::rwlock, word, value + 1, names_.rwlocks);
     } else if (is_word(word, "mutex")) {
-      choose(rule, ObjectKind::mutex, word, value + 1, "mutex", mutexes(), find_mutex);
+      choose(rule, ObjectKind::mutex, word, value + 1, names_.mutexes);
     } else {
       complain(word) << "is no word of a rule; they are: module=NAME, site=FUNCTION, "
                         "site=0xADDRESS, symbol=NAME, rwlock=LOCK, mutex=MUTEX";
     }
   }
 
-  template <class List, class Find>
-  void choose(Rule& rule, ObjectKind kind, const char* word, const char* value, const char* what,
-              const List& list, Find find) noexcept {
+  void choose(Rule& rule, ObjectKind kind, const char* word, const char* value,
+              const NameList& list) noexcept {
     const auto k = static_cast<std::size_t>(kind);
-    const auto* row = find(value);
-    if (row == nullptr) {
+    const char* name = list.find(value);
+    if (name == nullptr) {
       Text text = complain(word);
-      text << "names no " << what << "; choose one of:";
-      for (int i = 0; i < list.count; ++i)
-        text << (i == 0 ? " " : ", ") << list.rows[i].name;
+      text << "names no " << list.what << "; choose one of:";
+      put_names(text, list);
       return;
     }
     if (rule.lock[k] != nullptr) {
-      complain(word) << "is the second " << what << " of one rule";
+      complain(word) << "is the second " << list.what << " of one rule";
       return;
     }
-    rule.lock[k] = row->name;
-    if (std::strcmp(row->name, list.rows[0].name) == 0) return;  // glibc's own
+    rule.lock[k] = name;
+    if (std::strcmp(name, list.name(0)) == 0) return;  // glibc's own
     for (int i = 1; i < kMostRunners; ++i) {
       const char*& runner = policy_.runners[k][i];
-      if (runner == nullptr) runner = row->name;
-      if (std::strcmp(runner, row->name) == 0) {
+      if (runner == nullptr) runner = name;
+      if (std::strcmp(runner, name) == 0) {
         rule.runner[k] = static_cast<Runner>(i);
         return;
       }
@@ -203,6 +200,7 @@ class PolicyReader {
   }
 
   Policy& policy_;
+  const Names& names_;
   const char* value_;
   char* message_;
   std::uint32_t size_;
@@ -250,7 +248,8 @@ const Policy* policy_without(ObjectKind kind) noexcept {
   return &policy;
 }
 
-const Policy* read_policy(const char* value, char* message, std::uint32_t size) noexcept {
+const Policy* read_policy(const char* value, const Names& names, char* message,
+                          std::uint32_t size) noexcept {
   auto* text = static_cast<char*>(map_pages(kMostText));
   if (text == nullptr) {
     Text(message, size) << "lockswap: LOCKSWAP_POLICY: no memory for its rules";
@@ -274,7 +273,7 @@ const Policy* read_policy(const char* value, char* message, std::uint32_t size) 
     }
     return nullptr;
   }
-  return PolicyReader(policy, value, message, size).read(text) ? &policy : nullptr;
+  return PolicyReader(policy, names, value, message, size).read(text) ? &policy : nullptr;
 }
 
 void put_rule(Text& out, const Rule& rule) noexcept {

@@ -1,10 +1,10 @@
-#include "registry/cond_ops.h"
+#include "ops/cond_ops.h"
 
 #include <cstdint>
 
+#include "ops/cond_table.h"
 #include "platform/native.h"
-#include "registry/cond_table.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 namespace lockswap {
 namespace {

@@ -1,4 +1,4 @@
-#include "registry/parent.h"
+#include "report/parent.h"
 
 #include <cerrno>
 #include <cstddef>

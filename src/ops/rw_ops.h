@@ -8,12 +8,12 @@
 #include <type_traits>
 
 #include "locks/common/events.h"
+#include "ops/fresh_object.h"
 #include "platform/clock.h"
 #include "platform/system_rwlock.h"
 #include "posix/rw_contract.h"
-#include "registry/fresh_object.h"
-#include "registry/probes.h"
-#include "registry/slow_probes.h"
+#include "probes/probes.h"
+#include "probes/slow_probes.h"
 
 namespace lockswap {
 

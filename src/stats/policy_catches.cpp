@@ -1,4 +1,4 @@
-#include "registry/policy_catches.h"
+#include "stats/policy_catches.h"
 
 #include <cstring>
 

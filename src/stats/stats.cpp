@@ -1,4 +1,4 @@
-#include "registry/stats.h"
+#include "stats/stats.h"
 
 #include <cstddef>
 
@@ -6,7 +6,7 @@
 #include "platform/memory.h"
 #include "platform/syscall.h"
 #include "platform/thread.h"
-#include "registry/counts.h"
+#include "stats/counts.h"
 
 namespace lockswap {
 namespace {

@@ -3,8 +3,8 @@
 #include <span>
 #include <unistd.h>
 
-#include "registry/auto.h"
-#include "registry/stats_forms.h"
+#include "config/auto.h"
+#include "report/stats_forms.h"
 
 namespace lockswap {
 namespace {

@@ -1,10 +1,10 @@
-#include "registry/system_ops.h"
+#include "ops/system_ops.h"
 
 #include <cerrno>
 #include <type_traits>
 
 #include "locks/common/events.h"
-#include "registry/stats.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 namespace {

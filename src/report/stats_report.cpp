@@ -10,10 +10,10 @@
 #include "platform/output_file.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
-#include "registry/counts.h"
-#include "registry/parent.h"
-#include "registry/stats.h"
-#include "registry/stats_forms.h"
+#include "report/parent.h"
+#include "report/report.h"
+#include "report/stats_forms.h"
+#include "stats/counts.h"
 
 namespace lockswap {
 namespace {

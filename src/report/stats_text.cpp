@@ -3,9 +3,9 @@
 #include <span>
 #include <unistd.h>
 
-#include "registry/auto.h"
+#include "config/auto.h"
 #include "registry/keep_glibcs.h"
-#include "registry/stats_forms.h"
+#include "report/stats_forms.h"
 
 namespace lockswap {
 namespace {

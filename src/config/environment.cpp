@@ -1,4 +1,4 @@
-#include "registry/environment.h"
+#include "config/environment.h"
 
 #include <cstddef>
 #include <cstdint>

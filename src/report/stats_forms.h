@@ -7,12 +7,12 @@
 #include <iterator>
 #include <span>
 
+#include "config/config.h"
 #include "platform/text.h"
-#include "registry/config.h"
-#include "registry/counts.h"
 #include "registry/mutexes.h"
 #include "registry/rwlocks.h"
-#include "registry/stats.h"
+#include "report/report.h"
+#include "stats/counts.h"
 
 namespace lockswap {
 

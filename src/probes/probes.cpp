@@ -1,4 +1,4 @@
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 namespace lockswap::probes {
 

@@ -1,17 +1,14 @@
-#include "registry/config.h"
+#include "config/config.h"
 
 #include <cstring>
 #include <iterator>
 
+#include "config/auto.h"
+#include "config/delay.h"
+#include "config/environment.h"
+#include "config/policy.h"
+#include "config/profile_folder.h"
 #include "platform/text.h"
-#include "registry/auto.h"
-#include "registry/delay.h"
-#include "registry/environment.h"
-#include "registry/mutexes.h"
-#include "registry/policy.h"
-#include "registry/profile_folder.h"
-#include "registry/range_locks.h"
-#include "registry/rwlocks.h"
 
 namespace lockswap {
 namespace {
@@ -116,20 +113,18 @@ class Reader {
   bool ok_ = true;
 };
 
-// Sets `into` to the name of the row that a variable names; `find` looks it up.
-template <class List, class Find>
-void choose(Reader& reader, const char* variable, const char* what, const List& list, Find find,
+// Sets `into` to the name of the list that a variable has.
+void choose(Reader& reader, const char* variable, const NameList& list,
             const char*& into) noexcept {
   const char* v = environment_value(variable);
   if (v == nullptr || !reader.ok()) return;
-  if (const auto* row = find(v); row != nullptr) {
-    into = row->name;
+  if (const char* name = list.find(v); name != nullptr) {
+    into = name;
     return;
   }
   Text text = reader.complain(variable, v);
-  text << "is no " << what << "; choose one of:";
-  for (int i = 0; i < list.count; ++i)
-    text << (i == 0 ? " " : ", ") << list.rows[i].name;
+  text << "is no " << list.what << "; choose one of:";
+  put_names(text, list);
 }
 
 void read_cond(Reader& reader, Config& config) noexcept {
@@ -145,7 +140,8 @@ void read_cond(Reader& reader, Config& config) noexcept {
   }
 }
 
-void read_rules(Reader& reader, Config& config, char* message, std::uint32_t size) noexcept {
+void read_rules(Reader& reader, const Names& names, Config& config, char* message,
+                std::uint32_t size) noexcept {
   const char* v = environment_value("LOCKSWAP_POLICY");
   if (v == nullptr || !reader.ok()) return;
   for (const char* other : {"LOCKSWAP_RWLOCK", "LOCKSWAP_MUTEX"}) {
@@ -156,27 +152,18 @@ void read_rules(Reader& reader, Config& config, char* message, std::uint32_t siz
       return;
     }
   }
-  config.policy = read_policy(v, message, size);
+  config.policy = read_policy(v, names, message, size);
   if (config.policy == nullptr) reader.fail();
 }
 
-const WaitInfo* find_wait(const char* name) noexcept {
-  for (int i = 0; i < waits().count; ++i) {
-    if (same_name(waits().rows[i].name, name)) return &waits().rows[i];
-  }
-  return nullptr;
-}
-
-void read_range(Reader& reader, Config& config) noexcept {
+void read_range(Reader& reader, const Names& names, Config& config) noexcept {
   const char* v = environment_value("LOCKSWAP_RANGE");
   if (v == nullptr || !reader.ok()) return;
-  config.range = find_range_lock(v);
+  config.range = names.range_kind(v);
   if (config.range != 0) return;
   Text text = reader.complain("LOCKSWAP_RANGE", v);
   text << "is no range lock; choose one of:";
-  for (int i = 0; i < range_locks().count; ++i)
-    text << (i == 0 ? " " : ", ") << range_locks().rows[i].name
-         << (range_locks().rows[i].of_rwlocks ? ", or with ':' and a reader-writer lock" : "");
+  names.put_ranges(text);
 }
 
 void read_stats(Reader& reader, Config& config) noexcept {
@@ -268,15 +255,15 @@ Options options() noexcept { return {kOptions, static_cast<int>(std::size(kOptio
 
 const char* profile_folder() noexcept { return profile_files[0] != 0 ? profile_files : nullptr; }
 
-bool read_config(Config& config, char* message, std::uint32_t size) noexcept {
+bool read_config(Config& config, const Names& names, char* message, std::uint32_t size) noexcept {
   Reader reader(message, size);
   reject_unknown(reader);
-  choose(reader, "LOCKSWAP_RWLOCK", "lock", rwlocks(), find_rwlock, config.rwlock);
-  choose(reader, "LOCKSWAP_MUTEX", "mutex", mutexes(), find_mutex, config.mutex);
+  choose(reader, "LOCKSWAP_RWLOCK", names.rwlocks, config.rwlock);
+  choose(reader, "LOCKSWAP_MUTEX", names.mutexes, config.mutex);
   read_cond(reader, config);
-  read_rules(reader, config, message, size);
-  choose(reader, "LOCKSWAP_WAIT", "wait policy", waits(), find_wait, config.wait);
-  read_range(reader, config);
+  read_rules(reader, names, config, message, size);
+  choose(reader, "LOCKSWAP_WAIT", names.waits, config.wait);
+  read_range(reader, names, config);
   reader.number("LOCKSWAP_RANGE_SEGMENT", 1, 1u << 30, config.range_segment);
   reader.number("LOCKSWAP_SPIN", 0, 1'000'000, config.spin);
   reader.number("LOCKSWAP_READER_PATIENCE_US", 0, 60'000'000, config.reader_patience_us);

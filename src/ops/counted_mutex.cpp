@@ -1,10 +1,10 @@
-#include "registry/counted_mutex.h"
+#include "ops/counted_mutex.h"
 
 #include <cerrno>
 #include <type_traits>
 
 #include "locks/common/events.h"
-#include "registry/stats.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 namespace {

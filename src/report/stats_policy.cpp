@@ -2,10 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "config/policy.h"
 #include "platform/text.h"
-#include "registry/policy.h"
-#include "registry/policy_catches.h"
-#include "registry/stats_forms.h"
+#include "report/stats_forms.h"
+#include "stats/policy_catches.h"
 
 namespace lockswap {
 namespace {

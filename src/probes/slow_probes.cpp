@@ -1,4 +1,4 @@
-#include "registry/slow_probes.h"
+#include "probes/slow_probes.h"
 
 #include "platform/clock.h"
 
