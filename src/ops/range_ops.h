@@ -7,13 +7,13 @@
 #include <cstdint>
 
 #include "locks/common/lock_info.h"
+#include "ops/range_frame.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "range/concept.h"
 #include "range/request.h"
 #include "range/segments.h"
 #include "range/stages.h"
-#include "registry/range_locks.h"
 
 namespace lockswap {
 
