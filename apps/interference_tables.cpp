@@ -4,10 +4,10 @@
 
 #include "locks/rw/ba.h"
 #include "locks/rw/bravo.h"
+#include "ops/rw_ops.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
-#include "registry/rw_ops.h"
 #include "wait/park.h"
 
 namespace bench {

@@ -35,7 +35,7 @@ LOCKSWAP_EXPORTED int lockswap_join(pthread_t thread, void** result) {
 LOCKSWAP_EXPORTED int lockswap_timedjoin(pthread_t thread, void** result, const timespec* at) {
   const std::uint64_t site = LOCKSWAP_AUDIT_SITE;
   static const auto join =
-      real<decltype(&pthread_timedjoin_np)>("pthread_timedjoin_np", LOCKSWAP_OLDEST_TIMEDJOIN);
+      real<decltype(&pthread_timedjoin_np)>("pthread_timedjoin_np", LOCKSWAP_SINCE_2_3_3);
   if (holds_locks()) [[unlikely]]
     return while_waiting(site, [=] { return join(thread, result, at); });
   return join(thread, result, at);
@@ -62,9 +62,7 @@ LOCKSWAP_EXPORTED int lockswap_barrier_wait(pthread_barrier_t* barrier) {
 
 }  // extern "C"
 
-LOCKSWAP_VERSIONED(lockswap_join, pthread_join)
-LOCKSWAP_VERSIONED(lockswap_barrier_wait, pthread_barrier_wait)
-LOCKSWAP_SYMVER(lockswap_timedjoin, pthread_timedjoin_np, "@@GLIBC_2.34")
-LOCKSWAP_SYMVER(lockswap_timedjoin, pthread_timedjoin_np, "@" LOCKSWAP_OLDEST_TIMEDJOIN)
-LOCKSWAP_SYMVER(lockswap_clockjoin, pthread_clockjoin_np, "@@GLIBC_2.34")
-LOCKSWAP_SYMVER(lockswap_clockjoin, pthread_clockjoin_np, "@GLIBC_2.31")
+LOCKSWAP_SYMBOLS(lockswap_join)
+LOCKSWAP_SYMBOLS(lockswap_barrier_wait)
+LOCKSWAP_SYMBOLS(lockswap_timedjoin)
+LOCKSWAP_SYMBOLS(lockswap_clockjoin)

@@ -9,6 +9,7 @@
 #include "audit/report.h"
 #include "audit/rwlock.h"
 #include "audit/world.h"
+#include "config/environment.h"
 #include "interpose/bypasses.h"
 #include "interpose/exports.h"
 #include "interpose/first_call.h"
@@ -17,10 +18,9 @@
 #include "platform/alone.h"
 #include "platform/atomic.h"
 #include "platform/object_layout.h"
+#include "platform/say.h"
 #include "platform/text.h"
 #include "profile/modules.h"
-#include "registry/environment.h"
-#include "registry/say.h"
 
 namespace lockswap::audit {
 namespace {

@@ -110,8 +110,8 @@ LOCKSWAP_EXPORTED int lockswap_old_kill(pthread_t thread, int signal) {
 
 }  // extern "C"
 
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_sigsuspend, sigsuspend)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_setschedparam, pthread_setschedparam)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_setscheduler, sched_setscheduler)
-LOCKSWAP_SYMVER(lockswap_kill, pthread_kill, "@@GLIBC_2.34")
-LOCKSWAP_OLD_ONLY(lockswap_old_kill, pthread_kill)
+LOCKSWAP_SYMBOLS(lockswap_sigsuspend)
+LOCKSWAP_SYMBOLS(lockswap_setschedparam)
+LOCKSWAP_SYMBOLS(lockswap_setscheduler)
+LOCKSWAP_SYMBOLS(lockswap_kill)
+LOCKSWAP_SYMBOLS(lockswap_old_kill)

@@ -9,9 +9,9 @@
 
 #include "fuzz/disturb.h"
 #include "fuzz/tables.h"
+#include "ops/cond_table.h"
 #include "platform/process.h"
 #include "platform/thread.h"
-#include "registry/cond_table.h"
 
 namespace lockswap::fuzz {
 namespace {

@@ -9,10 +9,10 @@
 #include "platform/atomic.h"
 #include "platform/kept_file.h"
 #include "platform/output_file.h"
+#include "platform/say.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
-#include "registry/say.h"
 
 namespace lockswap::fuzz {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "config/environment.h"
 #include "fuzz/conds.h"
 #include "fuzz/disturb.h"
 #include "fuzz/tables.h"
@@ -12,9 +13,8 @@
 #include "interpose/real_symbols.h"
 #include "platform/looks.h"
 #include "platform/object_layout.h"
+#include "platform/say.h"
 #include "platform/text.h"
-#include "registry/environment.h"
-#include "registry/say.h"
 
 namespace lockswap::fuzz {
 namespace {

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <pthread.h>
 
+#include "config/environment.h"
 #include "fuzz/disturb.h"
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
 #include "interpose/start.h"
 #include "interpose/thread_frame.h"
 #include "platform/memory.h"
-#include "registry/environment.h"
 
 namespace lockswap {
 namespace {
@@ -42,8 +42,8 @@ void* begin(void* p) {
 
 extern "C" {
 
-LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* attributes,
-                                      void* (*routine)(void*), void* argument) {
+LOCKSWAP_EXPORTED int lockswap_thread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                             void* (*routine)(void*), void* argument) {
   using namespace lockswap;
   using namespace lockswap::fuzz;
   ensure_started();  // another library's constructor may create threads before this one's has run
@@ -59,4 +59,4 @@ LOCKSWAP_EXPORTED int lockswap_create(pthread_t* thread, const pthread_attr_t* a
 
 }  // extern "C"
 
-LOCKSWAP_VERSIONED(lockswap_create, pthread_create)
+LOCKSWAP_SYMBOLS(lockswap_thread_create)

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "interpose/load_order.h"
-#include "registry/stats.h"
+#include "report/report.h"
 
 namespace lockswap {
 

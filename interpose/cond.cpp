@@ -5,7 +5,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/start.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 using lockswap::active_cond;
 using lockswap::active_old_cond;
@@ -74,17 +74,18 @@ LOCKSWAP_EXPORTED int lockswap_old_cond_broadcast(pthread_cond_t* c) {
 
 }  // extern "C"
 
-LOCKSWAP_COND(lockswap_cond_init, pthread_cond_init)
-LOCKSWAP_COND(lockswap_cond_destroy, pthread_cond_destroy)
-LOCKSWAP_COND(lockswap_cond_wait, pthread_cond_wait)
-LOCKSWAP_COND(lockswap_cond_timedwait, pthread_cond_timedwait)
-LOCKSWAP_COND(lockswap_cond_signal, pthread_cond_signal)
-LOCKSWAP_COND(lockswap_cond_broadcast, pthread_cond_broadcast)
-LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_cond_clockwait, pthread_cond_clockwait)
-
-LOCKSWAP_OLD_COND(lockswap_old_cond_init, pthread_cond_init)
-LOCKSWAP_OLD_COND(lockswap_old_cond_destroy, pthread_cond_destroy)
-LOCKSWAP_OLD_COND(lockswap_old_cond_wait, pthread_cond_wait)
-LOCKSWAP_OLD_COND(lockswap_old_cond_timedwait, pthread_cond_timedwait)
-LOCKSWAP_OLD_COND(lockswap_old_cond_signal, pthread_cond_signal)
-LOCKSWAP_OLD_COND(lockswap_old_cond_broadcast, pthread_cond_broadcast)
+LOCKSWAP_SYMBOLS(lockswap_cond_init)
+LOCKSWAP_SYMBOLS(lockswap_cond_destroy)
+LOCKSWAP_SYMBOLS(lockswap_cond_wait)
+LOCKSWAP_SYMBOLS(lockswap_cond_timedwait)
+LOCKSWAP_SYMBOLS(lockswap_cond_signal)
+LOCKSWAP_SYMBOLS(lockswap_cond_broadcast)
+LOCKSWAP_SYMBOLS(lockswap_cond_clockwait)
+#if defined(__x86_64__)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_init)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_destroy)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_wait)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_timedwait)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_signal)
+LOCKSWAP_SYMBOLS(lockswap_old_cond_broadcast)
+#endif

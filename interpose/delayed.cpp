@@ -14,9 +14,9 @@
 #include "platform/atomic.h"
 #include "platform/memory.h"
 #include "platform/native.h"
+#include "platform/say.h"
 #include "platform/text.h"
 #include "platform/ticks.h"
-#include "registry/say.h"
 
 namespace lockswap::delayed {
 namespace {

@@ -1,9 +1,9 @@
 // Delays in holds, or behind them: LOCKSWAP_DELAY.
 #pragma once
 
+#include "config/delay.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
-#include "registry/delay.h"
 
 namespace lockswap::delayed {
 

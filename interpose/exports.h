@@ -1,7 +1,8 @@
 // What makes a function one of glibc's to the programs: it is visible, and has the symbol versions
-// that glibc has it at. The oldest version is named after the architecture's first glibc; 2.34
-// moved the functions from libpthread to libc.
+// that glibc has it at. symbols.txt lists them.
 #pragma once
+
+#include "interpose/exported_symbols.h"  // written by symbols.cmake
 
 // The oldest glibc that the preload libraries run on, whatever they are built with. Documents name
 // it, and scripts/check_symbols.py reads it here and holds the libraries to it.
@@ -11,37 +12,17 @@
 
 #define LOCKSWAP_EXPORTED __attribute__((visibility("default")))
 
+// Gives the function all symbols that the list has for it.
+#define LOCKSWAP_SYMBOLS(function) LOCKSWAP_SYMBOLS_OF_##function
+
+// The version of functions of glibc that x86-64 has had since then. LOCKSWAP_OLDEST is the version
+// of those that were there from the beginning.
 #if defined(__x86_64__)
-#define LOCKSWAP_OLDEST "GLIBC_2.2.5"
-#elif defined(__aarch64__)
-#define LOCKSWAP_OLDEST "GLIBC_2.17"
+#define LOCKSWAP_SINCE_2_3_2 "GLIBC_2.3.2"
+#define LOCKSWAP_SINCE_2_3_3 "GLIBC_2.3.3"
+#define LOCKSWAP_SINCE_2_12 "GLIBC_2.12"
 #else
-#error "lockswap knows x86-64 and aarch64"
+#define LOCKSWAP_SINCE_2_3_2 LOCKSWAP_OLDEST
+#define LOCKSWAP_SINCE_2_3_3 LOCKSWAP_OLDEST
+#define LOCKSWAP_SINCE_2_12 LOCKSWAP_OLDEST
 #endif
-
-#define LOCKSWAP_SYMVER(function, name, version) asm(".symver " #function "," #name version);
-
-#define LOCKSWAP_VERSIONED(function, name)        \
-  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34") \
-  LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)
-#define LOCKSWAP_VERSIONED_SINCE_2_30(function, name) \
-  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34")     \
-  LOCKSWAP_SYMVER(function, name, "@GLIBC_2.30")
-#define LOCKSWAP_VERSIONED_SINCE_2_28(function, name) \
-  LOCKSWAP_SYMVER(function, name, "@@GLIBC_2.34")     \
-  LOCKSWAP_SYMVER(function, name, "@GLIBC_2.28")
-#define LOCKSWAP_OLDEST_IS_DEFAULT(function, name) \
-  LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST)
-#define LOCKSWAP_OLD_ONLY(function, name) LOCKSWAP_SYMVER(function, name, "@" LOCKSWAP_OLDEST)
-
-// Condition variables: those of 2.2.5 have another layout.
-#if defined(__x86_64__)
-#define LOCKSWAP_OLDEST_COND "GLIBC_2.3.2"
-#define LOCKSWAP_OLD_COND(function, name) LOCKSWAP_OLD_ONLY(function, name)
-#define LOCKSWAP_OLDEST_TIMEDJOIN "GLIBC_2.3.3"
-#else
-#define LOCKSWAP_OLDEST_COND LOCKSWAP_OLDEST
-#define LOCKSWAP_OLD_COND(function, name)
-#define LOCKSWAP_OLDEST_TIMEDJOIN LOCKSWAP_OLDEST
-#endif
-#define LOCKSWAP_COND(function, name) LOCKSWAP_SYMVER(function, name, "@@" LOCKSWAP_OLDEST_COND)

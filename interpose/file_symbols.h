@@ -3,8 +3,8 @@
 // stripped.
 #pragma once
 
+#include "config/policy.h"
 #include "interpose/modules.h"
-#include "registry/policy.h"
 
 namespace lockswap {
 

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "config/environment.h"
 #include "interpose/objects.h"
+#include "platform/say.h"
 #include "platform/text.h"
-#include "registry/environment.h"
-#include "registry/parent.h"
-#include "registry/say.h"
+#include "report/parent.h"
 
 namespace lockswap {
 namespace {

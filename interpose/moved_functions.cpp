@@ -13,14 +13,6 @@
 #include "interpose/exports.h"
 #include "interpose/real_function.h"
 
-#if defined(__x86_64__)
-#define LOCKSWAP_SINCE_2_3_3 "GLIBC_2.3.3"
-#define LOCKSWAP_SINCE_2_12 "GLIBC_2.12"
-#else
-#define LOCKSWAP_SINCE_2_3_3 LOCKSWAP_OLDEST
-#define LOCKSWAP_SINCE_2_12 LOCKSWAP_OLDEST
-#endif
-
 #define LOCKSWAP_HIDDEN __attribute__((visibility("hidden")))
 
 namespace {
@@ -70,8 +62,8 @@ extern "C" {
 // Only for a library that was itself loaded by dlopen, and then libdl is there.
 __attribute__((weak)) void* lockswap_system_dlsym(void*, const char*) noexcept;
 __attribute__((weak)) void* lockswap_system_dlvsym(void*, const char*, const char*) noexcept;
-LOCKSWAP_SYMVER(lockswap_system_dlsym, dlsym, "@" LOCKSWAP_OLDEST)
-LOCKSWAP_SYMVER(lockswap_system_dlvsym, dlvsym, "@" LOCKSWAP_OLDEST)
+asm(".symver lockswap_system_dlsym,dlsym@" LOCKSWAP_OLDEST);
+asm(".symver lockswap_system_dlvsym,dlvsym@" LOCKSWAP_OLDEST);
 
 LOCKSWAP_HIDDEN void* dlsym(void* __restrict handle, const char* __restrict name) noexcept {
   return lockswap_system_dlsym != nullptr ? lockswap_system_dlsym(handle, name) : nullptr;

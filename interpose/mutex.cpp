@@ -8,7 +8,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/start.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 using lockswap::active_mutex;
 namespace probes = lockswap::probes;
@@ -44,17 +44,10 @@ LOCKSWAP_EXPORTED int lockswap_mutex_unlock(pthread_mutex_t* m) {
 
 }  // extern "C"
 
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_init, pthread_mutex_init)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_destroy, pthread_mutex_destroy)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_lock, pthread_mutex_lock)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_mutex_unlock, pthread_mutex_unlock)
-LOCKSWAP_VERSIONED(lockswap_mutex_trylock, pthread_mutex_trylock)
-LOCKSWAP_VERSIONED(lockswap_mutex_timedlock, pthread_mutex_timedlock)
-LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_mutex_clocklock, pthread_mutex_clocklock)
-
-// The second names of the functions, which old libraries were linked against.
-LOCKSWAP_OLD_ONLY(lockswap_mutex_init, __pthread_mutex_init)
-LOCKSWAP_OLD_ONLY(lockswap_mutex_destroy, __pthread_mutex_destroy)
-LOCKSWAP_OLD_ONLY(lockswap_mutex_lock, __pthread_mutex_lock)
-LOCKSWAP_OLD_ONLY(lockswap_mutex_trylock, __pthread_mutex_trylock)
-LOCKSWAP_OLD_ONLY(lockswap_mutex_unlock, __pthread_mutex_unlock)
+LOCKSWAP_SYMBOLS(lockswap_mutex_init)
+LOCKSWAP_SYMBOLS(lockswap_mutex_destroy)
+LOCKSWAP_SYMBOLS(lockswap_mutex_lock)
+LOCKSWAP_SYMBOLS(lockswap_mutex_unlock)
+LOCKSWAP_SYMBOLS(lockswap_mutex_trylock)
+LOCKSWAP_SYMBOLS(lockswap_mutex_timedlock)
+LOCKSWAP_SYMBOLS(lockswap_mutex_clocklock)

@@ -36,7 +36,7 @@ const char* fill_in(Functions& f, Find find) noexcept {
   const auto set_conds = [&](CondOps& to, const char* version) {
     LOCKSWAP_COND_FUNCTIONS(LOCKSWAP_SET_COND)
   };
-  set_conds(f.cond, LOCKSWAP_OLDEST_COND);
+  set_conds(f.cond, LOCKSWAP_SINCE_2_3_2);
   set_conds(f.old_cond, LOCKSWAP_OLDEST);
   return missing;
 }

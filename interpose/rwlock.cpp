@@ -8,7 +8,7 @@
 
 #include "interpose/exports.h"
 #include "interpose/start.h"
-#include "registry/probes.h"
+#include "probes/probes.h"
 
 using lockswap::active_rwlock;
 namespace probes = lockswap::probes;
@@ -61,23 +61,14 @@ LOCKSWAP_EXPORTED int lockswap_rwlock_unlock(pthread_rwlock_t* l) {
 
 }  // extern "C"
 
-LOCKSWAP_VERSIONED(lockswap_rwlock_init, pthread_rwlock_init)
-LOCKSWAP_VERSIONED(lockswap_rwlock_destroy, pthread_rwlock_destroy)
-LOCKSWAP_VERSIONED(lockswap_rwlock_rdlock, pthread_rwlock_rdlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_tryrdlock, pthread_rwlock_tryrdlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_timedrdlock, pthread_rwlock_timedrdlock)
-LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_rwlock_clockrdlock, pthread_rwlock_clockrdlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_wrlock, pthread_rwlock_wrlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_trywrlock, pthread_rwlock_trywrlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_timedwrlock, pthread_rwlock_timedwrlock)
-LOCKSWAP_VERSIONED_SINCE_2_30(lockswap_rwlock_clockwrlock, pthread_rwlock_clockwrlock)
-LOCKSWAP_VERSIONED(lockswap_rwlock_unlock, pthread_rwlock_unlock)
-
-// The second names of the functions, which old libraries were linked against.
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_init, __pthread_rwlock_init)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_destroy, __pthread_rwlock_destroy)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_rdlock, __pthread_rwlock_rdlock)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_tryrdlock, __pthread_rwlock_tryrdlock)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_wrlock, __pthread_rwlock_wrlock)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_trywrlock, __pthread_rwlock_trywrlock)
-LOCKSWAP_OLD_ONLY(lockswap_rwlock_unlock, __pthread_rwlock_unlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_init)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_destroy)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_rdlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_tryrdlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_timedrdlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_clockrdlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_wrlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_trywrlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_timedwrlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_clockwrlock)
+LOCKSWAP_SYMBOLS(lockswap_rwlock_unlock)

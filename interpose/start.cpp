@@ -5,6 +5,11 @@
 #include <cstring>
 #include <pthread.h>
 
+#include "config/auto.h"
+#include "config/config.h"
+#include "config/delay.h"
+#include "config/policy.h"
+#include "config/profile_folder.h"
 #include "interpose/bypasses.h"
 #include "interpose/delayed.h"
 #include "interpose/exports.h"
@@ -21,6 +26,7 @@
 #include "platform/process.h"
 #include "platform/processors.h"
 #include "platform/rereading.h"
+#include "platform/say.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "platform/thread.h"
@@ -28,19 +34,15 @@
 #include "profile/locks.h"
 #include "profile/meetings.h"
 #include "profile/start.h"
-#include "registry/auto.h"
-#include "registry/config.h"
-#include "registry/delay.h"
+#include "registry/all_names.h"
 #include "registry/keep_glibcs.h"
 #include "registry/mutexes.h"
-#include "registry/policy.h"
-#include "registry/policy_catches.h"
 #include "registry/policy_ops.h"
-#include "registry/profile_folder.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
-#include "registry/say.h"
-#include "registry/stats.h"
+#include "report/report.h"
+#include "stats/policy_catches.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 namespace {
@@ -170,7 +172,7 @@ void choose() noexcept {
     prepare_range(config);  // the first copy has it, too, and comes first
     return;
   }
-  if (!read_config(config, message, sizeof message)) refuse(message);
+  if (!read_config(config, all_names(), message, sizeof message)) refuse(message);
   if (const char* name = resolve_real_symbols(); name != nullptr) {
     Text(message, sizeof message) << "lockswap: this C library has no " << name
                                   << "; glibc " LOCKSWAP_OLDEST_GLIBC " or newer is needed";

@@ -134,7 +134,7 @@ LOCKSWAP_EXPORTED void lockswap_thrd_exit(int result) {
 
 }  // extern "C"
 
-LOCKSWAP_VERSIONED(lockswap_thread_create, pthread_create)
-LOCKSWAP_VERSIONED_SINCE_2_28(lockswap_thrd_create, thrd_create)
-LOCKSWAP_OLDEST_IS_DEFAULT(lockswap_thread_exit, pthread_exit)
-LOCKSWAP_VERSIONED_SINCE_2_28(lockswap_thrd_exit, thrd_exit)
+LOCKSWAP_SYMBOLS(lockswap_thread_create)
+LOCKSWAP_SYMBOLS(lockswap_thrd_create)
+LOCKSWAP_SYMBOLS(lockswap_thread_exit)
+LOCKSWAP_SYMBOLS(lockswap_thrd_exit)

@@ -21,7 +21,12 @@ LAYERS = [
     "src/locks",
     "src/range",
     "src/posix",
+    "src/config",
+    "src/probes",
+    "src/stats",
+    "src/ops",
     "src/registry",
+    "src/report",
 ]
 
 # Folders of a layer, with what each may include beside itself and the files that lie in none of them. Those files may
@@ -34,11 +39,11 @@ FOLDERS = {
 OTHERS = {
     # The profile of locks: a part of the preload library that knows no lock either.
     "profile": ["src/platform"],
-    "interpose": ["src/platform", "src/registry", "profile", "include/lockswap"],
+    "interpose": ["src/platform", *LAYERS[LAYERS.index("src/config") :], "profile", "include/lockswap"],
     # A preload library of its own, made of the same symbols.
-    "audit": ["src/platform", "src/registry", "interpose", "profile"],
+    "audit": ["src/platform", "src/config", "src/ops", "interpose", "profile"],
     # Another one.
-    "fuzz": ["src/platform", "src/wait", "src/posix", "src/registry", "interpose"],
+    "fuzz": ["src/platform", "src/wait", "src/posix", "src/config", "src/ops", "interpose"],
     # What programs include: it is installed without src/.
     "include/lockswap": [],
     # The second platform: it runs the locks, the locks do not know it.

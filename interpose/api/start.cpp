@@ -4,16 +4,17 @@
 
 #include <pthread.h>
 
+#include "config/config.h"
 #include "interpose/first_call.h"
 #include "platform/libc_watch.h"
 #include "platform/process.h"
+#include "platform/say.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
 #include "platform/text.h"
 #include "platform/thread.h"
-#include "registry/config.h"
+#include "registry/all_names.h"
 #include "registry/range_locks.h"
-#include "registry/say.h"
 
 namespace lockswap {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 void start() noexcept {
   static constinit Config config{};
   static constinit char message[2048];
-  if (!read_config(config, message, sizeof message)) refuse(message);
+  if (!read_config(config, all_names(), message, sizeof message)) refuse(message);
   // What the range locks that are made of reader-writer locks may run on.
   system_rwlock = {
       pthread_rwlock_init,        pthread_rwlock_destroy,     pthread_rwlock_rdlock,

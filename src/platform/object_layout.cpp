@@ -348,7 +348,7 @@ bool works_beside_our_words(Misfit& misfit) noexcept {
 
 // --- condition variables
 
-// What NativeCond of src/registry/cond_table.h uses.
+// What NativeCond of src/ops/cond_table.h uses.
 constexpr Bytes kOfOurCond{0, 24};
 constexpr unsigned kSharedFlag = 1, kMonotonicFlag = 2;
 

@@ -1,11 +1,11 @@
 #include "registry/keep_glibcs.h"
 
+#include "config/policy.h"
 #include "platform/object_layout.h"
+#include "platform/say.h"
 #include "platform/text.h"
 #include "registry/mutexes.h"
-#include "registry/policy.h"
 #include "registry/rwlocks.h"
-#include "registry/say.h"
 
 namespace lockswap {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "registry/config.h"
+#include "config/config.h"
 
 namespace lockswap {
 

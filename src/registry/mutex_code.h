@@ -5,12 +5,12 @@
 #include <cstddef>
 
 #include "locks/common/events.h"
+#include "ops/mutex_ops.h"
 #include "platform/native.h"
 #include "posix/mutex_contract.h"
 #include "registry/mutex_forms.h"
-#include "registry/mutex_ops.h"
-#include "registry/stats.h"
 #include "registry/waits.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 

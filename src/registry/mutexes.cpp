@@ -4,18 +4,18 @@
 #include <cstddef>
 #include <iterator>
 
+#include "config/auto.h"
+#include "config/policy.h"
 #include "locks/common/lock_info.h"
+#include "ops/cond_ops.h"
+#include "ops/counted_mutex.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "registry/auto.h"
-#include "registry/cond_ops.h"
-#include "registry/counted_mutex.h"
 #include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake
 #include "registry/named_rows.h"
-#include "registry/policy.h"
 #include "registry/policy_ops.h"
 #include "registry/prepare_spins.h"
 #include "registry/waits.h"

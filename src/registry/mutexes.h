@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
+#include "config/config.h"
 #include "locks/common/lock_info.h"
 #include "platform/system_mutex.h"
-#include "registry/config.h"
 
 namespace lockswap {
 
@@ -40,9 +40,6 @@ Mutexes mutexes() noexcept;
 // Bytes of one such mutex on this machine: the pthread object, and what lies beside it. Reads the
 // topology.
 std::size_t footprint_of(const MutexInfo& mutex, const Config& config) noexcept;
-
-// The mutex that `auto` stands for on this machine: one of the table. Reads the topology.
-const char* auto_mutex(const Config& config) noexcept;
 
 // nullptr: there is none of that name or alias, in whichever case.
 const MutexInfo* find_mutex(const char* name) noexcept;

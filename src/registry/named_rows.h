@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 
+#include "config/config.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "registry/config.h"
 
 namespace lockswap {
 

@@ -6,17 +6,17 @@
 #include "locks/common/events.h"
 #include "locks/common/mutex_layout.h"
 #include "locks/common/rw_layout.h"
+#include "ops/counted_mutex.h"
+#include "ops/system_ops.h"
 #include "platform/native.h"
 #include "posix/rw_word.h"
-#include "registry/counted_mutex.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutexes.h"
-#include "registry/policy_catches.h"
 #include "registry/rw_forms.h"
 #include "registry/rwlocks.h"
-#include "registry/stats.h"
-#include "registry/system_ops.h"
 #include "registry/waits.h"
+#include "stats/policy_catches.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 namespace {

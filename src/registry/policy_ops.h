@@ -18,19 +18,13 @@
 
 #include <cstdint>
 
+#include "config/config.h"
+#include "config/policy.h"
 #include "platform/system_mutex.h"
 #include "platform/system_rwlock.h"
-#include "registry/config.h"
-#include "registry/policy.h"
 
 namespace lockswap {
 
-// Where a call comes from, as far as a policy asks.
-struct CallSite {
-  int rule = -1;                 // the rule that catches it; -1: none
-  const char* module = nullptr;  // its file's path; "": the program; nullptr: not to be found
-  std::uintptr_t address = 0;    // in that file
-};
 // interpose knows the modules: the first rule of that kind that the object meets, which is
 // initialised or used for the first time by a call that returns to `caller`.
 using FindRule = CallSite (*)(const Policy&, ObjectKind, const void* object, const void* caller);

@@ -1,9 +1,9 @@
 // How long threads spin: from the configuration, and by the processors of the process.
 #pragma once
 
+#include "config/config.h"
 #include "platform/native.h"
 #include "platform/processors.h"
-#include "registry/config.h"
 
 namespace lockswap {
 

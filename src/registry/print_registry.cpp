@@ -2,9 +2,10 @@
 
 #include <cstdio>
 
+#include "config/auto.h"
+#include "config/config.h"
 #include "platform/text.h"
-#include "registry/auto.h"
-#include "registry/config.h"
+#include "registry/all_names.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
@@ -142,7 +143,7 @@ int main() {
   Config config;
   char message[2048];
   // For LOCKSWAP_TOPOLOGY. What else is wrong is for the library to say.
-  if (!read_config(config, message, sizeof message)) config.topology = {};
+  if (!read_config(config, all_names(), message, sizeof message)) config.topology = {};
   std::printf("{\"schema\":1,\"version\":\"%s\"", LOCKSWAP_VERSION);
   print_all("rwlocks", rwlocks(), config);
   print_all("mutexes", mutexes(), config);

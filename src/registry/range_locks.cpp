@@ -5,14 +5,14 @@
 #include <iterator>
 #include <type_traits>
 
+#include "config/auto.h"
 #include "locks/common/lock_info.h"
+#include "ops/range_ops.h"
 #include "platform/latch.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "registry/auto.h"
 #include "registry/prepare_spins.h"
 #include "registry/range_list_headers.h"  // written by lists.cmake
-#include "registry/range_ops.h"
 #include "registry/rwlocks.h"
 #include "registry/waits.h"
 #include "wait/park.h"

@@ -7,14 +7,14 @@
 #include "locks/common/events.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/unbiased.h"
+#include "ops/rw_ops.h"
 #include "platform/native.h"
 #include "posix/rw_contract.h"
 #include "readers/row_slots.h"
 #include "registry/list_words.h"
 #include "registry/rw_forms.h"
-#include "registry/rw_ops.h"
-#include "registry/stats.h"
 #include "registry/waits.h"
+#include "stats/stats.h"
 
 namespace lockswap {
 

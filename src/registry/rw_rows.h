@@ -13,7 +13,7 @@
 #include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/rw_forms.h"
-#include "registry/rwlocks.h"
+#include "registry/rw_lock_info.h"
 #include "wait/park.h"
 
 namespace lockswap {

@@ -7,12 +7,13 @@
 
 #include <sys/prctl.h>
 
+#include "config/auto.h"
+#include "ops/system_ops.h"
 #include "platform/memory.h"
 #include "platform/native.h"
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "readers/readers_table.h"
-#include "registry/auto.h"
 #include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/named_rows.h"
@@ -21,9 +22,8 @@
 #include "registry/rw_forms.h"
 #include "registry/rw_list_headers.h"  // written by lists.cmake
 #include "registry/rw_rows.h"
-#include "registry/stats.h"
-#include "registry/system_ops.h"
 #include "registry/waits.h"
+#include "stats/stats.h"
 #include "wait/park.h"
 
 namespace lockswap {

@@ -3,42 +3,12 @@
 
 #include <cstddef>
 
-#include "locks/common/claims.h"
-#include "locks/common/lock_info.h"
+#include "config/config.h"
 #include "platform/system_rwlock.h"
-#include "registry/config.h"
+#include "registry/rw_lock_info.h"
 #include "registry/waits.h"
 
 namespace lockswap {
-
-struct RwCodes;
-
-struct RwLockInfo {
-  const char* name;
-  LockInfo info;
-  Claims claims;  // the lock's own
-  // What runs behind the name: code of ours; or glibc's functions, also with counting before them;
-  // or another lock, which is chosen for the machine.
-  const RwCodes* code = nullptr;
-  const RwOps* passed_to[2] = {};
-  const char* (*chosen)(const Config&) = nullptr;
-  // Bytes beside the pthread object, once the topology is known; nullptr: none.
-  std::size_t (*block_bytes)() = nullptr;
-  const char* under = nullptr;    // the lock below BRAVO
-  bool biased = false;            // BRAVO's readers
-  bool over_glibc = false;        // BRAVO beside glibc's own state, in bytes that it leaves alone
-  bool asymmetric = false;        // it needs the kernel's membarrier
-  bool reads_recursively = true;  // also while a writer waits
-  bool compared_by_default = false;  // where nothing is named
-
-  bool passes_through() const noexcept { return passed_to[0] != nullptr; }
-  // A writer's release gives it to a certain thread that waits, also if that one cannot run: see
-  // auto.h.
-  bool hands_off() const noexcept {
-    return !passes_through() && !over_glibc && chosen == nullptr && !info.takes_back &&
-           !info.barges;
-  }
-};
 
 struct RwLocks {
   const RwLockInfo* rows;
@@ -64,8 +34,6 @@ const RwLockInfo* find_rwlock(const char* name) noexcept;
 // The lock that the configuration names; where it names none, the one that is passed through.
 const RwLockInfo& rwlock_of(const Config& config) noexcept;
 
-// The lock that `auto` stands for on this machine: one of the table. Reads the topology.
-const char* auto_rwlock(const Config& config) noexcept;
 // At start-up, replaces `auto` by the names that it stands for here, of rwlock and of mutex.
 void resolve_auto(Config& config) noexcept;
 

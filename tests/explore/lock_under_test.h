@@ -78,7 +78,7 @@ enum class Over {
   bravo_asym,  // whose readers use rows
 };
 
-// A lock behind the contract of POSIX, called as registry/rw_ops.h calls it.
+// A lock behind the contract of POSIX, called as ops/rw_ops.h calls it.
 template <template <class, class> class CoreOf, template <class> class WaitOf, Over kOver>
 class ContractLock final : public LockUnderTest {
   using W = WaitAt<WaitOf<Explored>>;

@@ -157,7 +157,7 @@ class MutexWithCond : public MutexUnderTest {
   bool cond_gone_ = false;
 };
 
-// A mutex behind the contract of POSIX, called as registry/mutex_ops.h calls it.
+// A mutex behind the contract of POSIX, called as ops/mutex_ops.h calls it.
 template <template <class, class> class CoreOf, template <class> class WaitOf,
           std::uint32_t kKind = 0>
 class MutexLock final : public MutexWithCond {

@@ -19,7 +19,7 @@
 
 namespace lockswap::explore {
 
-// PF-T behind the contract of POSIX, called as registry/rw_ops.h calls it. A frame is larger here
+// PF-T behind the contract of POSIX, called as ops/rw_ops.h calls it. A frame is larger here
 // than a pthread_rwlock_t, which only says where it is.
 template <class W>
 class ExploredRwOps {

@@ -24,7 +24,7 @@ INCLUDES = [
     ("src/locks/mutex/mcs.h", '#include "locks/rw/ba.h"', "src/locks/mutex may not include src/locks/rw"),
     ("src/locks/common/claims.h", '#include "../rw/ba.h"', "src/locks/common may not include src/locks/rw"),
     ("src/locks/concept.h", '#include "locks/mutex/mcs.h"', "src/locks/ may not include src/locks/mutex"),
-    ("structures/src/rlu/section.h", '#include "registry/config.h"', "structures/src/rlu may not include src/registry"),
+    ("structures/src/rlu/section.h", '#include "config/config.h"', "structures/src/rlu may not include src/config"),
     ("structures/src/rlu/section.h", '#include "posix/condvar.h"', "structures/src/rlu may not include src/posix"),
     (
         "structures/include/lockswap/bonsai.hpp",

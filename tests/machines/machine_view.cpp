@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <sched.h>
 
+#include "config/config.h"
 #include "platform/topology.h"
-#include "registry/config.h"
+#include "registry/all_names.h"
 #include "standing.h"
 
 namespace {
@@ -29,7 +30,7 @@ void print_places(const standing::Numbers& allowed) {
 int main() {
   Config config;
   char message[2048];
-  if (!read_config(config, message, sizeof message)) {
+  if (!read_config(config, all_names(), message, sizeof message)) {
     std::fprintf(stderr, "%s", message);
     return 2;
   }

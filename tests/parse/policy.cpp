@@ -1,48 +1,42 @@
 // The texts of LOCKSWAP_POLICY and LOCKSWAP_DELAY. An input is a text; it ends at its first zero.
-#include "registry/policy.h"
+#include "config/policy.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 
 #include <sys/mman.h>
 
+#include "config/delay.h"
 #include "platform/text.h"
-#include "registry/delay.h"
-#include "registry/mutexes.h"
-#include "registry/rwlocks.h"
 
 namespace lockswap {
 namespace {
 
-template <class Row>
-Row named(const char* name) {
-  Row row{};
-  row.name = name;
-  return row;
-}
-const RwLockInfo kRwlocks[] = {named<RwLockInfo>("pthread"), named<RwLockInfo>("first"),
-                               named<RwLockInfo>("second")};
-const MutexInfo kMutexes[] = {named<MutexInfo>("pthread"), named<MutexInfo>("third")};
+constexpr const char* kRwlocks[] = {"pthread", "first", "second"};
+constexpr const char* kMutexes[] = {"pthread", "third"};
 
-template <class Row, std::size_t kCount>
-const Row* find(const Row (&rows)[kCount], const char* name) {
-  for (const Row& row : rows) {
-    if (same_name(row.name, name)) return &row;
-  }
-  return nullptr;
+template <const auto& kNames>
+constexpr NameList list_of(const char* what) {
+  return {what, std::size(kNames), [](int i) { return kNames[i]; },
+          [](const char* wanted) -> const char* {
+            for (const char* name : kNames) {
+              if (same_name(name, wanted)) return name;
+            }
+            return nullptr;
+          }};
 }
+constexpr Names kNames{.rwlocks = list_of<kRwlocks>("lock"),
+                       .mutexes = list_of<kMutexes>("mutex"),
+                       .waits = {},
+                       .range_kind = nullptr,
+                       .put_ranges = nullptr};
 
 }  // namespace
-
-RwLocks rwlocks() noexcept { return {kRwlocks, 3}; }
-Mutexes mutexes() noexcept { return {kMutexes, 2}; }
-const RwLockInfo* find_rwlock(const char* name) noexcept { return find(kRwlocks, name); }
-const MutexInfo* find_mutex(const char* name) noexcept { return find(kMutexes, name); }
-
 }  // namespace lockswap
 
 using namespace lockswap;
@@ -54,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::unique_ptr<char[]> message(new char[kSize]());
   // Not a file's name: what lies about here is no input.
   const std::string rules = "module=x rwlock=first\n" + text;
-  if (const Policy* policy = read_policy(rules.c_str(), message.get(), kSize); policy != nullptr) {
+  if (const Policy* policy = read_policy(rules.c_str(), kNames, message.get(), kSize);
+      policy != nullptr) {
     const std::unique_ptr<char[]> line(new char[kSize]());
     for (int i = 0; i < policy->count; ++i) {
       Text out(line.get(), kSize);

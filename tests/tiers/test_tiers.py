@@ -170,7 +170,7 @@ class FakeGraph(graph.Graph):
         self.includes = {
             unit.format("Ba"): common | {f"{root}/src/locks/rw/ba.h"},
             unit.format("PfT"): common | {f"{root}/src/locks/rw/pf-t.h"},
-            "config.cpp.o": {f"{root}/src/registry/config.h"},
+            "config.cpp.o": {f"{root}/src/config/config.h"},
             "own.cpp.o": {f"{root}/tests/x/own.h"},
         }
         self.inputs = {"liblockswap.so": list(self.includes)[:3], "own": ["own.cpp.o"]}
@@ -235,7 +235,7 @@ def test_a_locks_header_reaches_that_lock_first(tree):
 
 
 def test_a_common_source_reaches_what_the_library_runs(tree):
-    found = reached(tree, "src/registry/config.h")
+    found = reached(tree, "src/config/config.h")
     assert names(found.first) == ["stress/ba/park", "stress/ba/park/full", "stress/pf-t/park", "life/loader"]
     assert found.others == []
 
@@ -258,7 +258,7 @@ def test_the_command_s_modules_reach_what_runs_it(tree):
     (tree / "tests/x/test_other.py").write_text('COMMAND = ["python", "-m", "lockswap", "list"]\n')
     found = names(reached(tree, "harness/lockswap/base/stats.py").first)
     assert found == ["x/script", "tests/x/test_own.py", "tests/x/test_other.py"]
-    assert "tests/x/test_other.py" in names(reached(tree, "src/registry/config.h").first)  # in what it preloads
+    assert "tests/x/test_other.py" in names(reached(tree, "src/config/config.h").first)  # in what it preloads
 
 
 def test_a_document_reaches_what_names_it(tree):
@@ -272,7 +272,7 @@ def test_a_list_of_tests_reaches_its_folder_and_the_main_one_everything(tree):
 
 
 def test_the_choice_keeps_to_its_budget(tree):
-    found = reached(tree, "src/registry/config.h")
+    found = reached(tree, "src/config/config.h")
     known = {("test", "ctest:stress/ba/park"): 90.0, ("test", "ctest:stress/pf-t/park"): 150.0}
     known["test", "ctest:life/loader"] = 5.0
     assert names(changed.choose(found, known, 200)) == ["life/loader", "stress/ba/park"]

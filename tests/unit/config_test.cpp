@@ -1,10 +1,11 @@
-#include "registry/config.h"
+#include "config/config.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
 
-#include "registry/auto.h"
+#include "config/auto.h"
+#include "registry/all_names.h"
 #include "registry/mutexes.h"
 #include "registry/range_locks.h"
 #include "registry/rwlocks.h"
@@ -22,7 +23,7 @@ class ConfigTest : public testing::Test {
     SetUp();
     unsetenv("LOCKSWAP_RWLOK");
   }
-  bool read() { return read_config(config, message, sizeof message); }
+  bool read() { return read_config(config, all_names(), message, sizeof message); }
 
   Config config;
   char message[1024] = "";
@@ -223,7 +224,7 @@ TEST_F(ConfigTest, StatsGoToStderrOrAFile) {
   EXPECT_STREQ(config.stats, "out/stats");
   setenv("LOCKSWAP_STATS", "0", 1);
   Config off;
-  ASSERT_TRUE(read_config(off, message, sizeof message));
+  ASSERT_TRUE(read_config(off, all_names(), message, sizeof message));
   EXPECT_EQ(off.stats, nullptr);
 }
 

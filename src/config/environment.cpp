@@ -1,0 +1,36 @@
+#include "config/environment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <unistd.h>
+
+#include <sys/auxv.h>
+
+// The loader's: where the kernel put the argument count of the process.
+extern "C" void* __libc_stack_end __attribute__((weak));
+
+namespace lockswap {
+
+// An executable's pre-initialisers run, and may lock, before libc has set its own pointer; then the
+// environment is found where the kernel left it: on the first stack, behind the arguments.
+char** environment() noexcept {
+  if (getauxval(AT_SECURE) != 0) return nullptr;
+  if (environ != nullptr) return environ;
+  auto* at = static_cast<char**>(__libc_stack_end);
+  if (at == nullptr) return nullptr;
+  const auto arguments = reinterpret_cast<std::uintptr_t>(*at);
+  return at + 1 + arguments + 1;
+}
+
+const char* environment_value(const char* name) noexcept {
+  const std::size_t n = std::strlen(name);
+  for (char** e = environment(); e != nullptr && *e != nullptr; ++e) {
+    if (std::strncmp(*e, name, n) == 0 && (*e)[n] == '=') {
+      return (*e)[n + 1] == 0 ? nullptr : *e + n + 1;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace lockswap

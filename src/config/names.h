@@ -1,0 +1,31 @@
+// The names of locks that a configuration chooses from. What reads it is given them, so it knows no
+// lock: registry/all_names.h has those of the library.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/text.h"
+
+namespace lockswap {
+
+struct NameList {
+  const char* what;  // such as "lock", for messages
+  int count;
+  const char* (*name)(int);
+  // The canonical name for that name or alias, in whichever case; nullptr: there is none.
+  const char* (*find)(const char*);
+};
+
+struct Names {
+  NameList rwlocks, mutexes;  // the first of each is glibc's own
+  NameList waits;
+  std::uint32_t (*range_kind)(const char*);  // its kind; 0: there is none of that name
+  void (*put_ranges)(Text&);                 // all of them, for messages
+};
+
+inline void put_names(Text& out, const NameList& list) noexcept {
+  for (int i = 0; i < list.count; ++i)
+    out << (i == 0 ? " " : ", ") << list.name(i);
+}
+
+}  // namespace lockswap

@@ -1,0 +1,75 @@
+#include "ops/cond_ops.h"
+
+#include <cstdint>
+
+#include "ops/cond_table.h"
+#include "platform/native.h"
+#include "probes/probes.h"
+
+namespace lockswap {
+namespace {
+
+constinit MutexOps mutex_functions{};
+constinit MutexOfConds mutex_of_conds{};
+
+// The mutex of a wait. While a thread waits with it the mutex counts it, so that to destroy it
+// gives EBUSY: glibc's as well as ours, robust ones aside, where glibc does not look either.
+class WaitersMutex {
+ public:
+  explicit WaitersMutex(pthread_mutex_t* m) noexcept
+      : m_(m), ours_(mutex_of_conds.is_ours(m)), process_(Native::process()) {}
+
+  bool is_ours() const noexcept { return ours_; }
+  // For Condvar::wait. A thread that waits with one that hands priorities on may not wait for other
+  // waiters.
+  std::uint64_t key() const noexcept {
+    const bool hands_on = (m_->__data.__kind & (kInherits | kProtects)) != 0;
+    return hands_on ? NativeCond::kNoRelay : reinterpret_cast<std::uintptr_t>(m_);
+  }
+  static std::uint32_t priority() noexcept { return NativeCond::kOwnPriority; }
+  int unlock() noexcept {
+    count(true);  // before: afterwards nothing keeps another thread from destroying it
+    probes::mutex_release(m_);
+    const int error = mutex_functions.unlock(m_);
+    if (error != 0) count(false);
+    return error;
+  }
+  int lock() noexcept {
+    probes::mutex_entry(m_);
+    const int error = mutex_functions.lock(m_);
+    if (error == 0) count(false);
+    return error;
+  }
+
+ private:
+  // glibc's, of kinds.
+  static constexpr int kRobust = 16, kInherits = 32, kProtects = 64;
+
+  void count(bool begins) const noexcept {
+    if (ours_) {
+      // A child's repair has forgotten the waiters of the parent.
+      if (Native::process() == process_) mutex_of_conds.count_waiter(m_, begins);
+    } else if (m_->__data.__owner == static_cast<int>(Native::tid()) &&
+               (m_->__data.__kind & kRobust) == 0) {
+      // Its own wait would leave the thread among the mutex's users.
+      begins ? ++m_->__data.__nusers : --m_->__data.__nusers;
+    }
+  }
+
+  pthread_mutex_t* m_;
+  bool ours_;
+  std::uint64_t process_;
+};
+
+}  // namespace
+
+bool prepare_conds(const MutexOps& mutexes, const MutexOfConds& of_conds) noexcept {
+  mutex_functions = mutexes;
+  mutex_of_conds = of_conds;
+  return NativeCond::prepare();
+}
+
+const CondOps& cond_ops() noexcept { return cond_table<WaitersMutex>(); }
+constinit const CondOps old_cond_ops = CondTable<OldCond, WaitersMutex>::table;
+
+}  // namespace lockswap

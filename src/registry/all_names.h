@@ -1,0 +1,10 @@
+// The names of the library's locks, for what reads the configuration.
+#pragma once
+
+#include "config/names.h"
+
+namespace lockswap {
+
+Names all_names() noexcept;
+
+}  // namespace lockswap
