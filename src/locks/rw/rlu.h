@@ -71,12 +71,9 @@ inline constexpr LockInfo kRluAsymInfo{
 
 template <Platform P, WaitPolicy<P> W, template <class, class> class AccessOf>
 requires ReaderAccess<AccessOf<P, W>>
-class RluOver : private RluState<P, W> {
-  using Base = RluState<P, W>;
-  using Base::close, Base::domain, Base::is_closed, Base::is_named, Base::is_open,
-      Base::is_read_in_rows, Base::kSectionsInUse, Base::kStarting, Base::line_, Base::open,
-      Base::word;
-  using typename Base::Line;
+class RluOver {
+  using State = RluState<P, W>;
+  using Line = typename State::Line;
   using Access = AccessOf<P, W>;
 
  public:
@@ -93,7 +90,7 @@ class RluOver : private RluState<P, W> {
   std::uint32_t read_arrive() noexcept {
     const std::uint32_t token = enter_somewhere();
     if (token < kMustWait) return token;
-    const std::uint32_t phase = line_.read_arrive();
+    const std::uint32_t phase = state_.line.read_arrive();
     return phase == 0 ? kInLine : kMustWait | PfTWord::turn(phase);
   }
   // The hot path: by the thread's first place. kMustWait or more: go on with slow_read_arrive.
@@ -106,12 +103,12 @@ class RluOver : private RluState<P, W> {
     return read_arrive();
   }
   bool read_wait(std::uint32_t& attempt, const Deadline* deadline) noexcept {
-    if (!line_.read_wait(phase_in(attempt), deadline)) return false;
+    if (!state_.line.read_wait(phase_in(attempt), deadline)) return false;
     attempt = kInLine;
     return true;
   }
   bool read_withdraw(std::uint32_t& attempt) noexcept {
-    if (line_.read_withdraw(phase_in(attempt))) return true;
+    if (state_.line.read_withdraw(phase_in(attempt))) return true;
     attempt = kInLine;
     return false;
   }
@@ -119,80 +116,83 @@ class RluOver : private RluState<P, W> {
     token = enter_somewhere();
     if (token < kMustWait) return true;
     token = kInLine;
-    return line_.try_read_lock();
+    return state_.line.try_read_lock();
   }
 
   bool read_unlock(std::uint32_t token) noexcept {
     if (token >= Rows<P>::kFirstToken) [[likely]]
       return vacate(token);
     if (token != kInLine) return false;
-    line_.read_unlock();
+    state_.line.read_unlock();
     return true;
   }
   // The same as a hot path: false also when there is more to do; then go on with read_unlock.
   [[gnu::always_inline]] bool fast_read_unlock(std::uint32_t token) noexcept {
     if (token < Rows<P>::kFirstToken) [[unlikely]]
       return false;
-    return Access::fast_vacate(token, domain(), [this] { return is_closed(); });
+    return Access::fast_vacate(token, state_.domain(), [this] { return state_.is_closed(); });
   }
   // Sections first: none are filled for good after it has closed the rows. So a thread that finds
   // none has a hold in line.
   bool read_unlock_any() noexcept {
-    if (close()) {
-      if (Access::vacate_any(domain())) return true;
+    if (state_.close()) {
+      if (Access::vacate_any(state_.domain())) return true;
       // release: hands on the readers that were acquired just now; pairs with is_named, close.
-      word().fetch_and(~kSectionsInUse, release);
+      state_.word().fetch_and(~RluBits::kSectionsInUse, release);
     }
-    if (!line_.has_readers()) return false;
-    line_.read_unlock();
+    if (!state_.line.has_readers()) return false;
+    state_.line.read_unlock();
     return true;
   }
 
   template <DrainListener L = NobodyListens>
   void write_lock(const L& listener = {}) noexcept {
-    line_.write_lock(listener);
+    state_.line.write_lock(listener);
     drain_rows(nullptr, listener);
   }
   template <DrainListener L = NobodyListens>
   bool write_lock_until(const Deadline* deadline, const L& listener = {}) noexcept {
     if (try_write_lock()) return true;
     if (P::passed(*deadline)) return false;  // it would turn readers back for nothing
-    if (!line_.write_lock_until(deadline, listener)) return false;
+    if (!state_.line.write_lock_until(deadline, listener)) return false;
     if (drain_rows(deadline, listener)) return true;
     listener.gave_up();
-    line_.write_unlock();
+    state_.line.write_unlock();
     return false;
   }
   bool try_write_lock() noexcept {
     // Look before disturbing: a reader is reason enough to fail.
-    if (is_read_in_rows()) return false;
-    return line_.try_write_lock([this] {
-      if (!is_named()) return true;
+    if (state_.is_read_in_rows()) return false;
+    return state_.line.try_write_lock([this] {
+      if (!state_.is_named()) return true;
       Access::heavy_fence();
-      return !Readers<P>::is_any(domain());
+      return !Readers<P>::is_any(state_.domain());
     });
   }
-  void write_unlock() noexcept { line_.write_unlock(); }
+  void write_unlock() noexcept { state_.line.write_unlock(); }
 
-  bool has_readers() const noexcept { return is_read_in_rows() || line_.has_readers(); }
-  bool has_writer() const noexcept { return line_.has_writer(); }
-  bool too_many_readers() const noexcept { return line_.too_many_readers(); }
-  bool idle() const noexcept { return line_.idle() && !is_read_in_rows(); }
+  bool has_readers() const noexcept {
+    return state_.is_read_in_rows() || state_.line.has_readers();
+  }
+  bool has_writer() const noexcept { return state_.line.has_writer(); }
+  bool too_many_readers() const noexcept { return state_.line.too_many_readers(); }
+  bool idle() const noexcept { return state_.line.idle() && !state_.is_read_in_rows(); }
 
   // --- in a forked child; see rw_contract.h. relaxed: the fork handed on what threads did.
   bool needs_no_repair(bool written) const noexcept {
-    return (word().load(relaxed) & kStarting) == 0 && !(written && is_read_in_rows()) &&
-           line_.needs_no_repair(written);
+    return (state_.word().load(relaxed) & RluBits::kStarting) == 0 &&
+           !(written && state_.is_read_in_rows()) && state_.line.needs_no_repair(written);
   }
   void repair_after_fork(bool written) noexcept {
-    word().fetch_and(~kStarting, relaxed);  // to be started again
-    if (written && (word().load(relaxed) & kSectionsInUse) != 0) Readers<P>::drop(domain());
-    line_.repair_after_fork(written);
+    state_.word().fetch_and(~RluBits::kStarting, relaxed);  // to be started again
+    if (written && (state_.word().load(relaxed) & RluBits::kSectionsInUse) != 0)
+      Readers<P>::drop(state_.domain());
+    state_.line.repair_after_fork(written);
   }
 
   // Of a lock with holds that other threads released, sections may be left.
   void destroy() noexcept {
-    if (is_closed()) Readers<P>::drop(domain());
+    if (state_.is_closed()) Readers<P>::drop(state_.domain());
   }
 
  private:
@@ -209,13 +209,13 @@ class RluOver : private RluState<P, W> {
   // then look for a writer. Either that one sees the section, or this reader sees the writer. A
   // token; kMustWait: try something else; or kMustWait and the place: turn back first.
   [[gnu::always_inline]] std::uint32_t fill_and_look(std::uint32_t place) noexcept {
-    const std::uint64_t v = word().load(relaxed);  // a hint, the look below decides
-    if (!is_open(v)) [[unlikely]]
+    const std::uint64_t v = state_.word().load(relaxed);  // a hint, the look below decides
+    if (!State::is_open(v)) [[unlikely]]
       return kMustWait;
-    if (!Access::fill(place, Rows<P>::section_word(domain(), PfTWord::turn(v)))) [[unlikely]]
+    if (!Access::fill(place, Rows<P>::section_word(state_.domain(), PfTWord::turn(v)))) [[unlikely]]
       return kMustWait;
     // As an acquire it pairs with write_unlock, whose update others only continue.
-    if (!is_open(word().load(Access::kLook))) [[unlikely]]
+    if (!State::is_open(state_.word().load(Access::kLook))) [[unlikely]]
       return kMustWait | place;
     if (place >= kMustWait) __builtin_unreachable();  // so callers need not ask
     return place;
@@ -233,13 +233,13 @@ class RluOver : private RluState<P, W> {
   }
 
   bool vacate(std::uint32_t place) noexcept {
-    return Access::vacate(place, domain(), [this] { return is_closed(); });
+    return Access::vacate(place, state_.domain(), [this] { return state_.is_closed(); });
   }
 
   // Looks for a place, and opens the lock if nobody has.
   std::uint32_t enter_somewhere() noexcept {
-    const std::uint64_t v = word().load(relaxed);  // a hint, or the compare-exchange decides
-    if ((v & RluBits::kUserBits) == 0) open(v);
+    const std::uint64_t v = state_.word().load(relaxed);  // a hint, or the compare-exchange decides
+    if ((v & RluBits::kUserBits) == 0) state_.open(v);
     const std::uint32_t place = Rows<P>::find_place();
     return place != 0 ? enter(place) : kMustWait;
   }
@@ -249,10 +249,12 @@ class RluOver : private RluState<P, W> {
   // With the turn. False: the deadline has passed.
   template <DrainListener L>
   bool drain_rows(const Deadline* deadline, const L& listener) noexcept {
-    if (!is_named()) return true;
+    if (!state_.is_named()) return true;
     Access::heavy_fence();
-    return Access::wait(domain(), deadline, [&listener] { listener.begin(); });
+    return Access::wait(state_.domain(), deadline, [&listener] { listener.begin(); });
   }
+
+  State state_;
 };
 
 template <Platform P, WaitPolicy<P> W>

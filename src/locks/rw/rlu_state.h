@@ -31,37 +31,34 @@ namespace lockswap {
 
 // What this lock asks of its PF-T lock.
 struct RluBits {
-  enum : std::uint64_t { kOpen = 0x10, kSectionsInUse = 0x20, kStarting = 0x40, kEnded = 0x80 };
+  static constexpr std::uint64_t kOpen = 0x10;
+  static constexpr std::uint64_t kSectionsInUse = 0x20;
+  static constexpr std::uint64_t kStarting = 0x40;
+  static constexpr std::uint64_t kEnded = 0x80;
   static constexpr std::uint64_t kUserBits = kOpen | kSectionsInUse | kStarting | kEnded;
   // seq_cst: the writer then looks for readers elsewhere, in their rows. Pairs with fill_and_look.
   static constexpr Order kAnnounce = seq_cst;
 };
 
 template <Platform P, WaitPolicy<P> W>
-class RluState {
- protected:
+struct RluState {
   using Line = PfTOver<P, W, RluBits>;
 
-  static constexpr std::uint64_t kOpen = RluBits::kOpen;
-  static constexpr std::uint64_t kSectionsInUse = RluBits::kSectionsInUse;
-  static constexpr std::uint64_t kStarting = RluBits::kStarting;
-  static constexpr std::uint64_t kEnded = RluBits::kEnded;
-
-  auto& word() noexcept { return line_.word(); }
-  const auto& word() const noexcept { return line_.word(); }
+  auto& word() noexcept { return line.word(); }
+  const auto& word() const noexcept { return line.word(); }
   std::uint64_t domain() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
 
   // relaxed: the program or a fence has ordered it before where it matters.
-  bool is_closed() const noexcept { return (word().load(relaxed) & kEnded) != 0; }
+  bool is_closed() const noexcept { return (word().load(relaxed) & RluBits::kEnded) != 0; }
   static bool is_open(std::uint64_t v) noexcept {
-    return (v & (kOpen | PfTWord::kPresent | PfTWord::kTrying)) == kOpen;
+    return (v & (RluBits::kOpen | PfTWord::kPresent | PfTWord::kTrying)) == RluBits::kOpen;
   }
 
   // Before the first reader uses a row: what sections say of this address is of a lock that has
   // ended. Others go in line meanwhile.
   void open(std::uint64_t v) noexcept {
     // relaxed: it keeps others from it; what readers need is released below.
-    if (!word().compare_exchange(v, v | kStarting, relaxed)) return;
+    if (!word().compare_exchange(v, v | RluBits::kStarting, relaxed)) return;
     Readers<P>::drop(domain());
     v = word().load(relaxed);
     // release: those sections are empty; pairs with is_named. (What writers release to readers is
@@ -69,7 +66,8 @@ class RluState {
     while (!word().compare_exchange(v, opened(v), release)) {}
   }
   static std::uint64_t opened(std::uint64_t v) noexcept {
-    return (v & ~kStarting) | ((v & kEnded) != 0 ? 0 : kOpen | kSectionsInUse);
+    return (v & ~RluBits::kStarting) |
+           ((v & RluBits::kEnded) != 0 ? 0 : RluBits::kOpen | RluBits::kSectionsInUse);
   }
 
   // Closes the rows for good. False: no section names the lock.
@@ -78,20 +76,20 @@ class RluState {
       // acquire: the thread that emptied a section that named a hold of the caller's may have left
       // another hold for it, and that must be seen. Pairs with the releases of kEnded.
       std::uint64_t v = word().load(acquire);
-      if ((v & kEnded) != 0) return (v & kSectionsInUse) != 0;
+      if ((v & RluBits::kEnded) != 0) return (v & RluBits::kSectionsInUse) != 0;
       // seq_cst: as PF-T's enter_phase, so that no reader fills a section unseen after the search.
-      if (word().compare_exchange(v, (v & ~kOpen) | kEnded, seq_cst))
-        return (v & kSectionsInUse) != 0;
+      if (word().compare_exchange(v, (v & ~RluBits::kOpen) | RluBits::kEnded, seq_cst))
+        return (v & RluBits::kSectionsInUse) != 0;
     }
   }
 
   // For a writer with the turn kSectionsInUse cannot be missed: if it was set after this one made
   // itself seen, readers see that. acquire: pairs with open; without kSectionsInUse, with
   // read_unlock_any.
-  bool is_named() const noexcept { return (word().load(acquire) & kSectionsInUse) != 0; }
+  bool is_named() const noexcept { return (word().load(acquire) & RluBits::kSectionsInUse) != 0; }
   bool is_read_in_rows() const noexcept { return is_named() && Readers<P>::is_any(domain()); }
 
-  Line line_;
+  Line line;  // PF-T, whose word this is
 };
 
 }  // namespace lockswap
