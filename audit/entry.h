@@ -22,6 +22,10 @@ inline std::uint64_t address_of(const void* p) noexcept {
 // its order, from kFirst on.
 template <class C, Count kFirst>
 constexpr Count kCallsOf = static_cast<Count>(static_cast<std::size_t>(kFirst) + C::kPlace);
+constexpr bool are_counts_of(std::size_t table_bytes, Count first, Count last) noexcept {
+  return table_bytes / sizeof(void (*)()) ==
+         static_cast<std::size_t>(last) - static_cast<std::size_t>(first) + 1;
+}
 
 // Marks a call on the thread for its duration. A thread that is already inside a call got there
 // through a signal handler, or has left that call by a jump out of one; either is noted. If it

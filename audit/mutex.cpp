@@ -15,6 +15,8 @@
 namespace lockswap::audit {
 namespace {
 
+static_assert(are_counts_of(sizeof(MutexOps), Count::mutex_init, Count::mutex_unlock));
+
 // glibc's __kind: the type, and what the attributes added.
 constexpr int kType = 3, kRobust = 0x10, kInherit = 0x20, kProtect = 0x40, kShared = 0x80;
 

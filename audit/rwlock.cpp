@@ -15,6 +15,8 @@
 namespace lockswap::audit {
 namespace {
 
+static_assert(are_counts_of(sizeof(RwOps), Count::rw_init, Count::rw_unlock));
+
 Noted against(const pthread_rwlock_t* l, std::uint64_t site, const Hold* hold) noexcept {
   if (hold == nullptr) return {.lock = l, .site = site};
   return {.lock = l,
