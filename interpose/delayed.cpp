@@ -125,7 +125,7 @@ struct Delayed {
     Slot* slot = chosen_slot(kKind, lock, call.caller);
     if (slot == nullptr || !is_delayed(*slot)) return call.next(lock);
     if (!the_delay->after) spend();
-    const int error = call.next(lock);  // behind it the object may be gone
+    const int error = call.next(lock);  // the object may be gone after it
     if (the_delay->after) spend();
     return error;
   }

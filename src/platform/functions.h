@@ -1,7 +1,7 @@
-// The functions that programs lock and wait by, as tables of pointers, and what stands before such
-// a table. Each table (system_rwlock.h, system_mutex.h, system_waits.h) is a list: a line for each
-// function has its name, what it does and its parameters. The table's members follow from the
-// lines, and so does every table that stands before another one.
+// The functions that programs lock and wait with, as tables of pointers, and how to wrap such a
+// table. Each table (system_rwlock.h, system_mutex.h, system_waits.h) is a list with a line per
+// function: its name, what it does, and its parameters. The table's members are generated from
+// these lines, and so is every table that wraps another one.
 //
 // An observer is a class with a function `on`, which is called in place of the table's functions:
 //
@@ -63,7 +63,8 @@ struct Function {
        Function{Act::act, Form::form, offsetof(Self, name) / sizeof(void (*)())}>::call,
 
 // One call of a function, as an observer sees it: what the function does, where the program called
-// it, and what stands behind. `next` is static, so a lambda need not hold a Call: C::next(args...).
+// it, and the function that the observer wraps. `next` is static, so a lambda need not capture the
+// call: C::next(args...).
 template <auto& kTable, auto kMember, Function kFunction>
 struct Call {
   static constexpr Act kAct = kFunction.act;
@@ -72,7 +73,7 @@ struct Call {
   static constexpr bool kReads = kAct == Act::lock_shared;
   static constexpr bool kHasDeadline = kForm == Form::timed || kForm == Form::clock;
 
-  // The function of the table behind, and the same one of another table.
+  // The function of the wrapped table, and the same one of another table.
   template <class... Args>
   [[gnu::always_inline]] static int next(Args... args) {
     return (kTable.*kMember)(args...);
@@ -113,7 +114,7 @@ struct Around {
   static constexpr auto table = std::remove_cvref_t<decltype(kTable)>::template of_each<Each>();
 };
 
-// The table of an observer before kTable's functions.
+// The table of an observer around kTable's functions.
 template <class Observer, auto& kTable>
 inline constexpr auto around = Around<Observer, kTable>::table;
 

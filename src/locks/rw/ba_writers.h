@@ -67,7 +67,7 @@ class alignas(8) BaWriterQueue {
 
   // For the writer at the head. Returns the next one, which stays from now on; 0: there is none.
   // It is the last access to the lock; pass_turn, which comes next, touches nodes only.
-  Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_behind(me); }
+  Handle claim_next(Handle me) noexcept { return close_queue(me) ? 0 : claim_after(me); }
   static void pass_turn(Handle me, Handle next) noexcept {
     if (next != 0) Gates::open(Nodes::at(next), 0);
     Nodes::give(me);
@@ -126,7 +126,7 @@ class alignas(8) BaWriterQueue {
   }
   static void line_up(Handle before, Handle me, std::uint64_t gate) noexcept {
     Nodes::at(me).gate.store(gate, relaxed);    // published by the next line
-    Nodes::at(before).link.store(me, release);  // pairs with claim_behind
+    Nodes::at(before).link.store(me, release);  // pairs with claim_after
   }
 
   bool wait_or_leave(Handle me, const Deadline* deadline) noexcept {
@@ -164,8 +164,8 @@ class alignas(8) BaWriterQueue {
     return 0;
   }
 
-  // Claims the first behind `me` that still waits, or leaves the queue empty.
-  [[gnu::noinline]] Handle claim_behind(Handle me) noexcept {
+  // Claims the first one after `me` that still waits, or leaves the queue empty.
+  [[gnu::noinline]] Handle claim_after(Handle me) noexcept {
     for (Handle last = me;;) {
       Node& node = Nodes::at(last);
       // Somebody has swapped itself in and is about to link itself. acquire: pairs with line_up.

@@ -64,7 +64,7 @@ struct PfTWord {
   static bool is_over(std::uint64_t v, std::uint32_t phase) noexcept {
     return (v & kPhase) != phase;
   }
-  // Of the word, or of a phase.
+  // v: the word, or a phase.
   static std::uint32_t turn(std::uint64_t v) noexcept {
     return static_cast<std::uint32_t>(v >> kTurnShift) & kTicketMask;
   }

@@ -185,10 +185,10 @@ class Machine {
   std::uint32_t unpark(const void* address, std::uint32_t channels, const Site& site,
                        bool one = false);
   bool wakes_in_order = false;
-  // Of a lock that wakes the next thread only when one has rechecked since: it is a failure if the
-  // wake-ups of single threads that sleep on a word are two more than the threads that came back
-  // from it. A thread that found the word changed before it slept came back, too: it rechecks
-  // while the one that was woken may not have run yet.
+  // The lock wakes one thread at a time, and the next one only after a thread has rechecked. A word
+  // that has had two more such wake-ups than threads that came back from it is a failure. A thread
+  // that found the word changed before it slept counts as back: it rechecks, perhaps before the
+  // thread that was woken has run.
   bool wakes_one_at_a_time = false;
   void came_back(const void* address);
   // A lock that rations hand-offs was handed off to the calling thread. A failure if the patience
