@@ -10,6 +10,7 @@
 //                           queues   waits for a mutex, then on a condition variable, for the main
 //                                    thread
 //                           exits, cancelled, c11: another end, or another beginning
+//                           refused  makes a thread, which it can't, since the stack is too large
 //   churn keyless N HOW   the same in a program that has all keys of thread-specific data
 //   churn keys HOW        creates keys until it is refused, and prints how many there were; HOW
 //                         is pthread or tss
@@ -155,6 +156,15 @@ static int in_c11(void* unused) {
   use_mutexes(NULL);
   return unused == NULL;
 }
+static void* refused(void* unused) {
+  pthread_attr_t large;
+  pthread_t thread;
+  pthread_attr_init(&large);
+  EXPECT(0, pthread_attr_setstacksize(&large, (size_t)1 << 46));
+  EXPECT(EAGAIN, pthread_create(&thread, &large, one, NULL));
+  pthread_attr_destroy(&large);
+  return unused;
+}
 static void time_out(pthread_cond_t* c, pthread_mutex_t* m) {
   const struct timespec past = {1, 0};
   EXPECT(ETIMEDOUT, pthread_cond_timedwait(c, m, &past));
@@ -278,10 +288,10 @@ static int churn_threads(long n, const char* how, int has_all_keys) {
   const struct {
     const char* name;
     void* (*body)(void*);
-  } ways[] = {{"one", one},       {"many", many},   {"late", late},
-              {"leaves", leaves}, {"waits", waits}, {"mutexes", use_mutexes},
-              {"queues", queues}, {"exits", exits}, {"cancelled", is_cancelled},
-              {"c11", NULL}};
+  } ways[] = {{"one", one},         {"many", many},   {"late", late},
+              {"leaves", leaves},   {"waits", waits}, {"mutexes", use_mutexes},
+              {"queues", queues},   {"exits", exits}, {"cancelled", is_cancelled},
+              {"refused", refused}, {"c11", NULL}};
   const size_t ways_are = sizeof ways / sizeof ways[0];
   size_t way = 0;
   while (way < ways_are && strcmp(how, ways[way].name) != 0)

@@ -95,7 +95,7 @@ def test_threads_that_wait_for_mutexes_and_condition_variables() -> None:
 
 
 def test_threads_that_end_in_other_ways() -> None:
-    for how in ("exits", "cancelled", "c11"):
+    for how in ("exits", "cancelled", "c11", "refused"):
         compare("threads", THREADS // 10, how)
 
 

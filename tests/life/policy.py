@@ -114,7 +114,7 @@ def test_each_lock_can_be_a_rules() -> None:
 def test_a_file_of_rules_and_what_they_caught() -> None:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "rules"
-        file.write_text(f"# two rules\nmodule=libpoliced_file.so rwlock={OURS}\nmodule=policed mutex={MUTEX}\n")
+        file.write_text(f"version=1 # two rules\nmodule=libpoliced_file.so rwlock={OURS}\nmodule=policed mutex={MUTEX}\n")
         found = under.stats("policed", "who", LOADED, LOCKSWAP_POLICY=file)
     policy = found["policy"]
     first, second = policy["rules"]
@@ -178,6 +178,11 @@ def test_wrong_rules_stop_the_program_before_main() -> None:
         f"module=a site=0xwhat {last}": ("line 1", "'site=0xwhat'"),
         f"site=0x1234 {last}": ("line 1", "module=NAME"),
         "# nothing": ("no rule",),
+        "version=1": ("no rule",),
+        f"version=2 {last}": ("line 1", "'version=2'", "version=1"),
+        f"{last}\nversion=1 {last}": ("line 2", "'version=1'", "first word"),
+        f"{last} version=1": ("line 1", "'version=1'", "first word"),
+        f"version=1\nversion=1 {last}": ("line 2", "'version=1'", "first word"),
         "/nonexistent/rules": ("/nonexistent/rules", "no such file"),
         "/": ("folder",),
         "\n".join([last] * 65): ("line 65", "64"),
