@@ -202,8 +202,8 @@ static int clocked(clockid_t clock, const struct timespec* deadline) {
 
 // Waits until `ms` from now by that clock: right is ETIMEDOUT, then and not before.
 static void times_out(TimedWait wait, clockid_t clock, int ms) {
+  const double start = now();  // first, since other threads may run between the two
   const struct timespec deadline = at(clock, ms);
-  const double start = now();
   int error;
   must(pthread_mutex_lock(&memory->mutex), "lock");
   do {
