@@ -138,6 +138,10 @@ class PolicyReader {
       while (*at != 0 && !is_blank(*at))
         ++at;
       if (*at != 0) *at++ = 0;
+      if (is_word(word, "version")) {
+        read_version(word, !any);
+        continue;
+      }
       any = true;
       read_word(rule, word);
     }
@@ -152,6 +156,16 @@ class PolicyReader {
     } else {
       policy_.rules[policy_.count++] = rule;
     }
+  }
+
+  // The words of rules have had one meaning so far, version 1, which a text needn't name.
+  void read_version(const char* word, bool is_first_of_line) noexcept {
+    if (has_version_ || !is_first_of_line || policy_.count != 0) {
+      complain(word) << "must be the first word of the policy";
+    } else if (std::strcmp(word, "version=1") != 0) {
+      complain(word) << "is a version that this lockswap can't read; it reads version=1";
+    }
+    has_version_ = true;
   }
 
   void read_word(Rule& rule, char* word) noexcept {
@@ -205,6 +219,7 @@ class PolicyReader {
   char* message_;
   std::uint32_t size_;
   std::uint32_t line_ = 0;
+  bool has_version_ = false;
   bool ok_ = true;
 };
 

@@ -9,6 +9,9 @@
 //   rwlock=LOCK    it is an rwlock: LOCK runs it
 //   mutex=MUTEX    it is a mutex: MUTEX runs it
 //
+// The text may begin with the word `version=1`: what these words mean. A text without it is of that
+// version, too.
+//
 // All conditions of a rule must be met; the first rule of an object's kind that is met decides.
 // What no rule catches is glibc's. This file reads rules; registry/policy_ops.h runs them.
 #pragma once
