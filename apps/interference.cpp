@@ -11,8 +11,8 @@
 //   shared   bravo-ba as the library has it, compiled in, all locks with one table of --slots slots
 //   private  the same code, but each lock has a table of its own, of --slots slots
 // The last two differ in nothing but where the pointer in each lock points to. So their ratio is
-// the penalty for sharing; tools/measure_bravo.py takes it with its interval. With many locks the
-// private tables need more cache and more address space, which is no merit of a shared one.
+// the penalty for sharing; `lockswap compare --versus` takes it with its interval. With many locks
+// the private tables need more cache and more address space, which is no merit of a shared one.
 //
 // Prints the lines of common/report.h. Plain pthread API; --help shows the options.
 

@@ -11,7 +11,6 @@
 #include "ops/counted_mutex.h"
 #include "platform/native.h"
 #include "platform/text.h"
-#include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/mutex_forms.h"
 #include "registry/mutex_list_headers.h"  // written by lists.cmake
@@ -32,8 +31,6 @@ namespace lockswap {
 
 namespace {
 
-constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoMutex.several_cpus);
-
 constexpr MutexInfo kFirst[] = {
     {.name = "pthread",
      .info = {.summary = "glibc's own mutexes and condition variables, passed through",
@@ -42,7 +39,7 @@ constexpr MutexInfo kFirst[] = {
               .aliases = {"glibc"},
               .instructions = 70}},
     {.name = "auto",
-     .info = {.summary = kAutoSummary.text,
+     .info = {.summary = "our choice",
               .source = "ours; see docs/algorithms.md",
               .fairness = "that mutex's"},
      .chosen = auto_mutex,

@@ -48,24 +48,59 @@ void list(const char* name, const char* const* values) {
   std::printf("]");
 }
 
-// What follows the name in a row.
+// A field whose value is put together by `put`.
+template <class Put>
+void field_of(const char* name, const Put& put) {
+  char value[512];
+  lockswap::Text text(value, sizeof value);
+  put(text);
+  field(name, value);
+}
+
+// What a lock says of itself, and what its form and the contract over it add.
+void put_summary(lockswap::Text& text, const lockswap::RwLockInfo& lock) {
+  if (!lock.biased) {
+    text << lock.info.summary;
+  } else if (lockswap::after_prefix(lock.name, "bravo-asym-") == nullptr) {
+    text << "BRAVO reader bias over " << lock.under;
+  } else {
+    text << "bravo-" << lock.under
+         << " whose readers make no update; each revocation has the kernel run a barrier";
+  }
+}
+void put_fairness(lockswap::Text& text, const lockswap::RwLockInfo& lock) {
+  if (lock.biased) text << "biased readers go first; the others: ";
+  text << lock.info.fairness;
+  // The contract lets such readers in, whatever the lock (posix/guests.h).
+  if (lock.code != nullptr) text << "; unless readers waited for longer than their patience";
+}
+void put_summary(lockswap::Text& text, const lockswap::MutexInfo& mutex) {
+  text << mutex.info.summary;
+}
+void put_fairness(lockswap::Text& text, const lockswap::MutexInfo& mutex) {
+  text << mutex.info.fairness;
+}
+
+// What `auto` takes, why, and which it is here.
+void put_choice(lockswap::Text& text, const lockswap::AutoChoice& choice, const char* here) {
+  text << ": " << choice.one_cpu;
+  if (!lockswap::same_name(choice.one_cpu, choice.several_cpus))
+    text << " on one CPU, " << choice.several_cpus << " on several";
+  put_auto_reason(text << "; ", choice);
+  text << "; here " << here;
+}
 
 // What rwlocks and mutexes have in common.
 template <class Info>
 void print_common(const Info& lock, const lockswap::Config& config,
                   const lockswap::AutoChoice& automatic) {
   list("aliases", lock.info.aliases);
-  char summary[256];
-  lockswap::Text text(summary, sizeof summary);
-  text << lock.info.summary;
-  if (lock.chosen != nullptr) {
-    const char* const here = lock.chosen(config);
-    put_auto_reason(text << "; ", automatic);
-    text << "; here " << here;
-  }
-  field("summary", summary);
+  field_of("summary", [&](lockswap::Text& text) {
+    put_summary(text, lock);
+    if (lock.chosen != nullptr) put_choice(text, automatic, lock.chosen(config));
+  });
   field("source", lock.info.source);
-  field("fairness", lock.info.fairness);
+  field_of("fairness", [&](lockswap::Text& text) { put_fairness(text, lock); });
   number("footprint_bytes", footprint_of(lock, config));
   flag("chooses", lock.chosen != nullptr);
   flag("passes_through", lock.passes_through());

@@ -1,16 +1,22 @@
-// The row of a form of a lock: alone it is the lock's own, under BRAVO it is made from that.
+// The rows of the registry that a line of rw_list.def makes.
+//
+//   RW_LOCK("pf-t", PfT, "locks/rw/pf-t.h", UNDER_BRAVO)   becomes
+//   {.direct = {.name = "pf-t", ...}, .bravo = {.name = "bravo-pf-t", ...}, .bravo_asym = {...}}
+//
+// What the rows say beside that is the lock's own kInfo and kClaims. In the rows of BRAVO they are
+// those of the lock below it; print_registry.cpp adds what BRAVO changes.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "locks/common/events.h"
 #include "locks/common/lock_info.h"
 #include "locks/rw/bravo.h"
 #include "locks/rw/unbiased.h"
 #include "platform/native.h"
+#include "platform/text.h"
 #include "readers/row_slots.h"
-#include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/rw_forms.h"
 #include "registry/rw_lock_info.h"
@@ -18,127 +24,77 @@
 
 namespace lockswap {
 
-// What a line of rw_list.def says, and what follows from it. Line: kName, kWords, Core, kForms. The
-// wait policy does not matter here.
-template <class Line>
+// A row for each form of a lock. The row of a form that it does not have has no name.
 struct RwRows {
-  using W = Park<Native>;
-  using Core = typename Line::template Core<Native, W>;
-  static constexpr LockInfo kInfo = Core::kInfo;
-  // The contract lets such readers in, whatever the lock (posix/guests.h).
-  static constexpr auto kUntilImpatient =
-      joined<256>(kInfo.fairness, "; unless readers waited for longer than their patience");
-
-  static constexpr bool kDirect = has_direct_form(Line::kWords);
-  static constexpr bool kBravo = has_bravo_form(Line::kWords);
-  static constexpr bool kBravoAsym = has_bravo_asym_form<Core>(Line::kWords);
-
-  static constexpr auto block_bytes() -> std::size_t (*)() {
-    if constexpr (requires { &Core::block_bytes; }) {
-      return &Core::block_bytes;
-    } else {
-      return nullptr;
-    }
-  }
-
-  static constexpr RwLockInfo direct() {
-    LockInfo info = kInfo;
-    info.fairness = kUntilImpatient.text;
-    return {.name = Line::kName,
-            .info = info,
-            .claims = Unbiased<Native, Core, CountNothing>::kClaims,
-            .code = &Line::kForms.direct,
-            .block_bytes = block_bytes(),
-            .asymmetric = is_asymmetric<Core>,
-            .compared_by_default = has(Line::kWords, COMPARED)};
-  }
-
-  // Under BRAVO.
-  template <class Form>
-  struct Words {
-    static constexpr const char* alias(int i) noexcept {
-      return kInfo.aliases[i] == nullptr ? "" : kInfo.aliases[i];
-    }
-    static constexpr auto kName = joined<48>(Form::kPrefix, Line::kName);
-    static constexpr auto kAlias = joined<48>(Form::kPrefix, alias(0));
-    static constexpr auto kAlias2 = joined<48>(Form::kPrefix, alias(1));
-    static constexpr auto kSummary = joined<128>(Form::kBefore, Line::kName, Form::kBehind);
-    static constexpr auto kFairness =
-        joined<320>("biased readers go first; the others: ", kUntilImpatient.text);
-  };
-  struct Plain {
-    static constexpr const char* kPrefix = "bravo-";
-    static constexpr const char* kBefore = "BRAVO reader bias over ";
-    static constexpr const char* kBehind = "";
-    static constexpr const char* kSource = "Dice and Kogan 2019, listing 1";
-    static constexpr bool kIsAsymmetric = is_asymmetric<Core>;
-    static constexpr bool kIsCompared = has(Line::kWords, LEADS_BRAVO);
-    static constexpr const RwCodes* kCode = &Line::kForms.bravo;
-    using Lock = Bravo<Native, W, Core, CountNothing>;
-  };
-  struct Asym {
-    static constexpr const char* kPrefix = "bravo-asym-";
-    static constexpr const char* kBefore = "bravo-";
-    static constexpr const char* kBehind =
-        " whose readers make no update; each revocation has the kernel run a barrier";
-    static constexpr const char* kSource =
-        "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5";
-    static constexpr bool kIsAsymmetric = true;
-    static constexpr bool kIsCompared = false;
-    static constexpr const RwCodes* kCode = &Line::kForms.bravo_asym;
-    using Lock = Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>;
-  };
-  template <class Form>
-  static constexpr RwLockInfo under_bravo() {
-    using Own = Words<Form>;
-    const auto alias = [](int i, const char* made) {
-      return kInfo.aliases[i] == nullptr ? nullptr : made;
-    };
-    return {.name = Own::kName.text,
-            .info = {.summary = Own::kSummary.text,
-                     .source = Form::kSource,
-                     .fairness = Own::kFairness.text,
-                     .kinds = kInfo.kinds,
-                     .readers_overtake = kInfo.readers_overtake,
-                     .writers_can_starve = kInfo.writers_can_starve,
-                     .takes_back = kInfo.takes_back,
-                     .aliases = {alias(0, Own::kAlias.text), alias(1, Own::kAlias2.text)},
-                     .instructions = Form::Lock::kInstructions},
-            .claims = Form::Lock::kClaims,
-            .code = Form::kCode,
-            .block_bytes = block_bytes(),
-            .under = Line::kName,
-            .biased = true,
-            .over_glibc = has(Line::kWords, PASSED_THROUGH),
-            .asymmetric = Form::kIsAsymmetric,
-            .compared_by_default = Form::kIsCompared};
-  }
+  RwLockInfo direct{}, bravo{}, bravo_asym{};
 };
 
-// The rows of the whole list behind the given ones: each lock, then each under BRAVO.
-template <std::size_t kFirst, class... Lines>
-constexpr auto rw_rows_of(const RwLockInfo (&first)[kFirst]) {
-  constexpr std::size_t kRows =
-      kFirst +
-      (0 + ... + (RwRows<Lines>::kDirect + RwRows<Lines>::kBravo + RwRows<Lines>::kBravoAsym));
-  std::array<RwLockInfo, kRows> rows{};
-  std::size_t n = 0;
-  for (const RwLockInfo& row : first)
-    rows[n++] = row;
-  const auto direct = [&]<class Line>() {
-    if constexpr (RwRows<Line>::kDirect) rows[n++] = RwRows<Line>::direct();
+struct RwNames {
+  const char *direct, *bravo, *bravo_asym;
+};
+
+// BRAVO's alias "bravo-PF-Q" for a lock's alias "PF-Q", made by the compiler.
+template <class Core, bool kAsymmetric, int kNumber>
+struct BravoAlias {
+  static constexpr const char* kOwn = Core::kInfo.aliases[kNumber];
+  static constexpr std::string_view kAlias = kOwn == nullptr ? "" : kOwn;
+  struct Made {
+    char text[sizeof "bravo-asym-" + kAlias.size()];
   };
-  const auto bravo = [&]<class Line>() {
-    using R = RwRows<Line>;
-    if constexpr (R::kBravo) rows[n++] = R::template under_bravo<typename R::Plain>();
-  };
-  const auto bravo_asym = [&]<class Line>() {
-    using R = RwRows<Line>;
-    if constexpr (R::kBravoAsym) rows[n++] = R::template under_bravo<typename R::Asym>();
-  };
-  (direct.template operator()<Lines>(), ...);
-  (bravo.template operator()<Lines>(), ...);
-  (bravo_asym.template operator()<Lines>(), ...);
+  static constexpr Made kMade = [] {
+    Made made{};
+    Text(made.text, sizeof made.text) << (kAsymmetric ? "bravo-asym-" : "bravo-") << kAlias.data();
+    return made;
+  }();
+  // nullptr: the lock has no such alias.
+  static constexpr const char* kText = kAlias.empty() ? nullptr : kMade.text;
+};
+
+// The row of a lock under BRAVO, made of the row of the lock alone.
+template <class Lock, class Core, bool kAsymmetric>
+constexpr RwLockInfo bravo_row(const RwLockInfo& alone, const char* name, const RwCodes& code) {
+  RwLockInfo row = alone;
+  row.name = name;
+  row.info.source = kAsymmetric
+                        ? "Dice and Kogan 2019, listing 1; Desnoyers and others 2012, section 5"
+                        : "Dice and Kogan 2019, listing 1";
+  row.info.barges = false;
+  row.info.aliases[0] = BravoAlias<Core, kAsymmetric, 0>::kText;
+  row.info.aliases[1] = BravoAlias<Core, kAsymmetric, 1>::kText;
+  row.info.instructions = Lock::kInstructions;
+  row.claims = Lock::kClaims;
+  row.code = &code;
+  row.under = alone.name;
+  row.biased = true;
+  row.asymmetric = kAsymmetric || alone.asymmetric;
+  row.compared_by_default = false;
+  return row;
+}
+
+template <template <class, class> class CoreOf, ListWords kWords>
+constexpr RwRows rw_rows(const RwNames& names, const RwForms& forms) {
+  using W = Park<Native>;  // the rows are the same for each wait policy
+  using Core = CoreOf<Native, W>;
+  RwLockInfo alone{.name = names.direct,
+                   .info = Core::kInfo,
+                   .claims = Unbiased<Native, Core, CountNothing>::kClaims,
+                   .code = &forms.direct,
+                   .over_glibc = has(kWords, PASSED_THROUGH),  // such a lock has no row of its own
+                   .asymmetric = is_asymmetric<Core>,
+                   .compared_by_default = has(kWords, COMPARED)};
+  if constexpr (requires { &Core::block_bytes; }) alone.block_bytes = &Core::block_bytes;
+
+  RwRows rows{};
+  if constexpr (has_direct_form(kWords)) rows.direct = alone;
+  if constexpr (has_bravo_form(kWords)) {
+    using Lock = Bravo<Native, W, Core, CountNothing>;
+    rows.bravo = bravo_row<Lock, Core, false>(alone, names.bravo, forms.bravo);
+    rows.bravo.compared_by_default = has(kWords, LEADS_BRAVO);
+  }
+  if constexpr (has_bravo_asym_form<Core>(kWords)) {
+    using Lock = Bravo<Native, W, Core, CountNothing, RowSlots<Native, W>>;
+    rows.bravo_asym = bravo_row<Lock, Core, true>(alone, names.bravo_asym, forms.bravo_asym);
+  }
   return rows;
 }
 

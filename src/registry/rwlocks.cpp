@@ -1,9 +1,9 @@
 #include "registry/rwlocks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include <sys/prctl.h>
 
@@ -14,7 +14,6 @@
 #include "platform/syscall.h"
 #include "platform/text.h"
 #include "readers/readers_table.h"
-#include "registry/joined.h"
 #include "registry/list_words.h"
 #include "registry/named_rows.h"
 #include "registry/policy_ops.h"
@@ -35,64 +34,65 @@ namespace lockswap {
 
 namespace {
 
-namespace line {
-#define RW_LOCK(name, Class, header, words)           \
-  struct Class {                                      \
-    static constexpr const char* kName = name;        \
-    static constexpr ListWords kWords = words;        \
-    static constexpr auto& kForms = rw_forms_##Class; \
-    template <class P, class W>                       \
-    using Core = lockswap::Class<P, W>;               \
-  };
+// What has no code of ours, and so is no line of the list; then the rows of each line.
+constexpr RwRows kListed[] = {
+    {.direct = {.name = "pthread",
+                .info = {.summary = "glibc's own reader-writer lock, passed through",
+                         .source = "glibc nptl",
+                         .fairness = "readers first; writers can starve",
+                         .kinds = "honoured",
+                         .aliases = {"glibc"},
+                         .instructions = 75},
+                .claims = {},
+                .passed_to = {&system_rwlock, &counting_system_ops}}},
+    {.direct = {.name = "pthread-wp",
+                .info = {.summary = "glibc's own lock, passed through, made to prefer writers",
+                         .source = "glibc nptl, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP",
+                         .fairness =
+                             "writers first; readers can starve, and a recursive read waits "
+                             "for a waiting writer",
+                         .kinds = "honoured; the default kind becomes the one that prefers writers",
+                         .instructions = 88},
+                .claims = {},
+                .passed_to = {&writer_preferring_ops, &counting_writer_preferring_ops},
+                .reads_recursively = false}},
+    {.direct = {.name = "auto",
+                .info = {.summary = "our choice",
+                         .source = "ours; see docs/locks.md",
+                         .fairness = "that lock's",
+                         .kinds = "that lock's"},
+                .claims = {},
+                .chosen = auto_rwlock,
+                .compared_by_default = true}},
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class template cannot stand in parentheses.
+#define RW_LOCK(name, Class, header, words) \
+  rw_rows<Class, (words)>({name, "bravo-" name, "bravo-asym-" name}, rw_forms_##Class),
 #include "registry/rw_list.def"
 #undef RW_LOCK
-}  // namespace line
-
-constexpr auto kAutoSummary = joined<128>("our choice: ", kAutoRwlock.one_cpu, " on one CPU, ",
-                                          kAutoRwlock.several_cpus, " on several");
-
-// What is not a line of the list, since there is no code of ours to it.
-constexpr RwLockInfo kFirst[] = {
-    {.name = "pthread",
-     .info = {.summary = "glibc's own reader-writer lock, passed through",
-              .source = "glibc nptl",
-              .fairness = "readers first; writers can starve",
-              .kinds = "honoured",
-              .aliases = {"glibc"},
-              .instructions = 75},
-     .claims = {},
-     .passed_to = {&system_rwlock, &counting_system_ops}},
-    {.name = "pthread-wp",
-     .info = {.summary = "glibc's own lock, passed through, made to prefer writers",
-              .source = "glibc nptl, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP",
-              .fairness = "writers first; readers can starve, and a recursive read waits for a "
-                          "waiting writer",
-              .kinds = "honoured; the default kind becomes the one that prefers writers",
-              .instructions = 88},
-     .claims = {},
-     .passed_to = {&writer_preferring_ops, &counting_writer_preferring_ops},
-     .reads_recursively = false},
-    {.name = "auto",
-     .info = {.summary = kAutoSummary.text,
-              .source = "ours; see docs/locks.md",
-              .fairness = "that lock's",
-              .kinds = "that lock's"},
-     .claims = {},
-     .chosen = auto_rwlock,
-     .compared_by_default = true},
 };
 // Where nothing is chosen.
 constexpr std::size_t kNothingChosen = 0;
 
-template <class Nothing, class... Lines>
-constexpr auto all_rows() {
-  return rw_rows_of<std::size(kFirst), Lines...>(kFirst);
-}
-#define RW_LOCK(name, Class, header, words) , line::Class
-constexpr auto kRwLocks = all_rows<void
-#include "registry/rw_list.def"
-                                   >();
-#undef RW_LOCK
+constexpr RwLockInfo RwRows::*kForms[] = {&RwRows::direct, &RwRows::bravo, &RwRows::bravo_asym};
+constexpr std::size_t kRows = [] {
+  std::size_t n = 0;
+  for (const auto form : kForms) {
+    for (const RwRows& rows : kListed)
+      n += (rows.*form).name != nullptr;
+  }
+  return n;
+}();
+// One after the other: all locks alone, then under BRAVO.
+constexpr auto kRwLocks = [] {
+  std::array<RwLockInfo, kRows> all{};
+  std::size_t n = 0;
+  for (const auto form : kForms) {
+    for (const RwRows& rows : kListed) {
+      if ((rows.*form).name != nullptr) all[n++] = rows.*form;
+    }
+  }
+  return all;
+}();
 
 // In ns. Where the clock is forbidden, by the program that started this one, it is an estimate.
 std::uint64_t cost_of_a_scan(const ReadersTable<Native>& table) noexcept {

@@ -310,6 +310,69 @@ def helper_findings(helpers: dict[str, list[str]]) -> list[str]:
     return findings
 
 
+class Emitted:
+    """What each claim of the source became in a library."""
+
+    def __init__(self, library: Library, sources: Sources) -> None:
+        self.instructions: Counter[str] = Counter()
+        self.places: defaultdict[str, set[str]] = defaultdict(set)
+        self.unnamed: set[str] = set()
+        # By frame: does something acquire, or release, in it?
+        self.ends: defaultdict[str, set[bool]] = defaultdict(set)
+        self._library = library
+        # A line's accesses in one function: the atom's, and such as find its address.
+        self._groups: defaultdict[tuple, list[tuple[Claim, Access]]] = defaultdict(list)
+        in_symbol: defaultdict[str, set[bool]] = defaultdict(set)
+        for access in library.accesses:
+            sides = {side for side, has in ((True, access.acquires), (False, access.releases)) if has}
+            in_symbol[access.symbol] |= sides
+            self._add(access, sides, sources)
+        for address, callee in library.calls:  # what is not inlined
+            for frame in library.chains[address]:
+                self.ends[frame.function] |= in_symbol[callee]
+
+    def _add(self, access: Access, sides: set[bool], sources: Sources) -> None:
+        chain = self._library.chains[access.address]
+        for frame in chain:
+            self.ends[frame.function] |= sides
+        if claim := claim_of(chain, sources):
+            atom = next(n for n, frame in enumerate(chain) if frame.file in (ATOMS, FENCES))
+            self._groups[access.symbol, tuple(chain[atom:]), access.kind].append((claim, access))
+        elif any(frame.file == ATOMS for frame in chain) and access.kind not in ("fence", "load", "store"):
+            self.unnamed.add(str(chain[-1]))
+
+    def too_weak(self) -> list[str]:
+        """Claims that no instruction keeps. Counts those that are kept."""
+        findings = []
+        for group in self._groups.values():
+            good = [claim for claim, access in group if not is_too_weak(claim, access)]
+            for claim in good:
+                self._count(claim)
+            if not good:
+                claim, access = group[0]
+                named = " or ".join(sorted(claim.orders))
+                findings.append(f"{claim.at}: {claim.operation} {named} is '{access.text}' at {access.address:#x}")
+        return findings
+
+    def _count(self, claim: Claim) -> None:
+        for order in claim.orders - {"relaxed"}:
+            self.instructions[f"{claim.operation} {order}"] += 1
+            self.places[f"{claim.operation} {order}"].add(str(claim.at))
+
+    def not_shown(self, lock: Lock) -> list[str]:
+        """The ends of a lock's sections in which nothing acquires, or releases."""
+
+        def is_shown(functions: str, acquires: bool) -> bool:
+            return any(
+                acquires in sides and re.fullmatch(functions, function_of(name))
+                for name, sides in self.ends.items()
+                if any(re.match(frame, name) for frame in lock.frames)
+            )
+
+        missing = [what for what, functions, acquires in lock.stages if not is_shown(functions, acquires)]
+        return [f"{lock.name}: nothing shows that {what}" for what in missing]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", type=Path)
@@ -317,57 +380,20 @@ def main() -> int:
     parser.add_argument("--addr2line", default="aarch64-linux-gnu-addr2line")
     parser.add_argument("--only", action="append", metavar="LOCK", help="ask for this lock's ends alone")
     options = parser.parse_args()
-    library, sources = Library(options.library, options.objdump, options.addr2line), Sources()
+    library = Library(options.library, options.objdump, options.addr2line)
+    emitted = Emitted(library, Sources())
 
-    findings: list[str] = []
-    instructions: Counter[str] = Counter()
-    places: defaultdict[str, set[str]] = defaultdict(set)
-    unnamed: set[str] = set()
-    # A line's accesses in one function: the atom's, and such as find its address.
-    groups: defaultdict[tuple, list[tuple[Claim, Access]]] = defaultdict(list)
-    ends: defaultdict[str, set[bool]] = defaultdict(set)  # by frame: does something acquire, or release, in it
-    in_symbol: defaultdict[str, set[bool]] = defaultdict(set)
-    for access in library.accesses:
-        sides = {side for side, has in ((True, access.acquires), (False, access.releases)) if has}
-        in_symbol[access.symbol] |= sides
-        chain = library.chains[access.address]
-        for frame in chain:
-            ends[frame.function] |= sides
-        if claim := claim_of(chain, sources):
-            atom = next(n for n, frame in enumerate(chain) if frame.file in (ATOMS, FENCES))
-            groups[access.symbol, tuple(chain[atom:]), access.kind].append((claim, access))
-        elif any(frame.file == ATOMS for frame in chain) and access.kind not in ("fence", "load", "store"):
-            unnamed.add(str(chain[-1]))
-    for address, callee in library.calls:  # what is not inlined
-        for frame in library.chains[address]:
-            ends[frame.function] |= in_symbol[callee]
-    for group in groups.values():
-        good = [(claim, access) for claim, access in group if not is_too_weak(claim, access)]
-        for claim, _ in good:
-            for order in claim.orders - {"relaxed"}:
-                instructions[f"{claim.operation} {order}"] += 1
-                places[f"{claim.operation} {order}"].add(str(claim.at))
-        if not good:
-            claim, access = group[0]
-            named = " or ".join(sorted(claim.orders))
-            findings.append(f"{claim.at}: {claim.operation} {named} is '{access.text}' at {access.address:#x}")
-
-    findings += helper_findings(library.helpers)
+    findings = emitted.too_weak() + helper_findings(library.helpers)
     asked = [lock for lock in locks() if not options.only or lock.name in options.only]
     for lock in asked:
-        for what, functions, acquires in lock.stages:
-            if not any(
-                acquires in sides and re.fullmatch(functions, function_of(name))
-                for name, sides in ends.items()
-                if any(re.match(frame, name) for frame in lock.frames)
-            ):
-                findings.append(f"{lock.name}: nothing shows that {what}")
+        findings += emitted.not_shown(lock)
 
     print(f"{'order':28} instructions  lines of the source")
-    for order, count in sorted(instructions.items()):
-        print(f"{order:28} {count:12}  {len(places[order]):5}")
-    print(f"locks of the lists whose ends were looked at: {len(asked)}; accesses without a name: {len(unnamed)}")
-    if not options.only and len(set().union(*places.values())) < 100:
+    for order, count in sorted(emitted.instructions.items()):
+        print(f"{order:28} {count:12}  {len(emitted.places[order]):5}")
+    unnamed = len(emitted.unnamed)
+    print(f"locks of the lists whose ends were looked at: {len(asked)}; accesses without a name: {unnamed}")
+    if not options.only and len(set().union(*emitted.places.values())) < 100:
         findings.append("fewer than 100 lines with an order were met: is the library built with -g1?")
     for finding in sorted(set(findings)):
         print(f"FAILED {finding}")

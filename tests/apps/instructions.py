@@ -6,7 +6,7 @@
 LOCK is the name of a row, of a mutex with `mutex:` before it; by default all locks are measured. callgrind counts, so
 the number is the same on every run, however busy the machine is. Exit status 1 if a lock takes more than the bound that
 it names itself (LockInfo in its header), or names none. The bounds are those of gcc 12; what another compiler makes may
-have SLACK more. To measure all that a lock costs: tools/measure_costs.py.
+have SLACK more. To measure what a lock costs: `lockswap compare -w uncontended`.
 """
 
 import json

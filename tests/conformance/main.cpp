@@ -346,6 +346,75 @@ int run_all(const Options& options) {
   return failed.empty() ? 0 : 1;
 }
 
+struct TextOption {
+  const char* flag;
+  std::string Options::*value;
+  bool names_a_lock = false;
+};
+constexpr TextOption kTexts[] = {
+    {"--preload", &Options::preload},   {"--rwlock", &Options::rwlock, true},
+    {"--mutex", &Options::mutex, true}, {"--cond", &Options::cond, true},
+    {"--wait", &Options::wait},         {"--only", &Options::only},
+    {"--without", &Options::without},
+};
+struct NumberOption {
+  const char* flag;
+  int Options::*value;
+};
+constexpr NumberOption kNumbers[] = {{"--timeout", &Options::timeout},
+                                     {"--scale", &Options::scale}};
+struct Switch {
+  const char* flag;
+  bool Options::*value;
+};
+constexpr Switch kSwitches[] = {
+    {"--sample", &Options::sample}, {"--list", &Options::list}, {"--verbose", &Options::verbose}};
+
+template <class Table>
+const auto* option_named(const Table& table, const std::string& flag) {
+  const auto* const found =
+      std::ranges::find_if(table, [&](const auto& option) { return flag == option.flag; });
+  return found == std::end(table) ? nullptr : found;
+}
+
+std::string known_flags() {
+  std::string flags;
+  const auto add = [&](const auto& table) {
+    for (const auto& option : table)
+      flags += std::string(" ") + option.flag;
+  };
+  add(kTexts);
+  add(kNumbers);
+  add(kSwitches);
+  return flags;
+}
+
+// What is wrong with the command line, or nothing.
+std::string read_options(int argc, char** argv, Options& options) {
+  bool named = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (const Switch* const one = option_named(kSwitches, flag)) {
+      options.*one->value = true;
+      continue;
+    }
+    const TextOption* const text = option_named(kTexts, flag);
+    const NumberOption* const number = option_named(kNumbers, flag);
+    const bool known = text != nullptr || number != nullptr;
+    if (!known) return "unknown argument " + flag + "; known:" + known_flags();
+    if (i + 1 == argc) return "a value is missing after " + flag + "; known:" + known_flags();
+    const char* const value = argv[++i];
+    if (number != nullptr) options.*number->value = atoi(value);
+    if (text != nullptr) options.*text->value = value;
+    named = named || (text != nullptr && text->names_a_lock);
+  }
+  if (options.preload.empty() != !named)
+    return "--preload and --rwlock, --mutex or --cond go together";
+  if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0)
+    return options.preload + " is not there; build it first";
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -355,44 +424,8 @@ int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--lifecycle") == 0) return conformance::run_lifecycle(argv[2]);
 
   Options options;
-  bool named = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--verbose") options.verbose = true;
-    if (flag == "--sample") options.sample = true;
-    if (flag == "--list") options.list = true;
-    if (flag == "--verbose" || flag == "--sample" || flag == "--list") continue;
-    const bool known = flag == "--preload" || flag == "--rwlock" || flag == "--mutex" ||
-                       flag == "--cond" || flag == "--wait" || flag == "--only" ||
-                       flag == "--without" || flag == "--timeout" || flag == "--scale";
-    if (!known || i + 1 == argc) {
-      std::cerr
-          << program_invocation_short_name << ": "
-          << (known ? "a value is missing after " : "unknown argument ") << flag
-          << "; known: --preload --rwlock --mutex --cond --wait --only --without --timeout --scale "
-             "--sample --list --verbose\n";
-      return kUsage;
-    }
-    const std::string value = argv[++i];
-    named = named || flag == "--rwlock" || flag == "--mutex" || flag == "--cond";
-    if (flag == "--preload") options.preload = value;
-    if (flag == "--rwlock") options.rwlock = value;
-    if (flag == "--mutex") options.mutex = value;
-    if (flag == "--cond") options.cond = value;
-    if (flag == "--wait") options.wait = value;
-    if (flag == "--only") options.only = value;
-    if (flag == "--without") options.without = value;
-    if (flag == "--timeout") options.timeout = atoi(value.c_str());
-    if (flag == "--scale") options.scale = atoi(value.c_str());
-  }
-  if (options.preload.empty() != !named) {
-    std::cerr << program_invocation_short_name
-              << ": --preload and --rwlock, --mutex or --cond go together\n";
-    return kUsage;
-  }
-  if (!options.preload.empty() && access(options.preload.c_str(), R_OK) != 0) {
-    std::cerr << program_invocation_short_name << ": " << options.preload
-              << " is not there; build it first\n";
+  if (const std::string wrong = read_options(argc, argv, options); !wrong.empty()) {
+    std::cerr << program_invocation_short_name << ": " << wrong << '\n';
     return kUsage;
   }
   constexpr int kEmulated = 5;  // so much slower, beside others

@@ -462,20 +462,32 @@ static int churn_deep(int foreign) {
   return 0;
 }
 
-int main(int argc, char** argv) {
+// Programs that take a number of at least 10, and no more.
+static const struct {
+  const char* name;
+  int (*run)(long n);
+} numbered[] = {{"locks", churn_locks},
+                {"mutexes", churn_mutexes},
+                {"gone", churn_gone},
+                {"ended", churn_ended},
+                {"held", churn_held}};
+
+static int churn(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
   const long n = argc > 2 ? atol(argv[2]) : 0;
-  int status = 2;
-  if (n >= 10 && argc == 4 && strcmp(argv[1], "threads") == 0)
-    status = churn_threads(n, argv[3], 0);
-  if (n >= 10 && argc == 4 && strcmp(argv[1], "keyless") == 0)
-    status = churn_threads(n, argv[3], 1);
-  if (argc == 3 && strcmp(argv[1], "keys") == 0) status = churn_keys(strcmp(argv[2], "tss") == 0);
-  if (n >= 10 && argc == 3 && strcmp(argv[1], "locks") == 0) status = churn_locks(n);
-  if (n >= 10 && argc == 3 && strcmp(argv[1], "mutexes") == 0) status = churn_mutexes(n);
-  if (n >= 10 && argc == 3 && strcmp(argv[1], "gone") == 0) status = churn_gone(n);
-  if (n >= 10 && argc == 3 && strcmp(argv[1], "ended") == 0) status = churn_ended(n);
-  if (n >= 10 && argc == 3 && strcmp(argv[1], "held") == 0) status = churn_held(n);
-  if (argc > 1 && strcmp(argv[1], "deep") == 0) status = churn_deep(argc > 2);
+  if (strcmp(name, "deep") == 0) return churn_deep(argc > 2);
+  if (argc == 3 && strcmp(name, "keys") == 0) return churn_keys(strcmp(argv[2], "tss") == 0);
+  if (n < 10) return 2;
+  if (argc == 4 && strcmp(name, "threads") == 0) return churn_threads(n, argv[3], 0);
+  if (argc == 4 && strcmp(name, "keyless") == 0) return churn_threads(n, argv[3], 1);
+  for (size_t i = 0; argc == 3 && i < sizeof numbered / sizeof *numbered; ++i) {
+    if (strcmp(name, numbered[i].name) == 0) return numbered[i].run(n);
+  }
+  return 2;
+}
+
+int main(int argc, char** argv) {
+  const int status = churn(argc, argv);
   if (status == 2)
     fprintf(stderr,
             "usage: churn threads N HOW | keyless N HOW | keys HOW | locks N | mutexes N | gone N "

@@ -111,40 +111,47 @@ def is_below(folder: str, others: set[str]) -> bool:
     return any(folder == other or folder.startswith(other + "/") for other in others)
 
 
+class Changes:
+    """What changed files reach: scripts by their imports, compiled programs by their parts."""
+
+    def __init__(self, changed: list[str], graph: Graph, modules: Modules, root: Path) -> None:
+        self.names, self.graph, self.modules, self.root = set(changed), graph, modules, root
+        self.everything = any(OF_ALL.match(name) for name in changed)
+        self.folders = {
+            Path(name).parent.as_posix()
+            for name in changed
+            if name.startswith((*TESTS, "structures/")) and Path(name).name == "CMakeLists.txt"
+        }
+        absolute = {os.path.normpath(root / name) for name in changed}
+        self.parts = graph.changed_parts(absolute) if any(map(is_cpp, changed)) else {}
+        # What nearly all is run with is compiled in any case. What nobody has compiled yet must be, too.
+        library = graph.objects_of(["liblockswap.so"])
+        self.dirty = (set(self.parts) | (graph.objects_of(graph.outputs) - set(graph.includes))) - library
+
+    def parts_of(self, targets: list[str]) -> set[str]:
+        return {part for part, made in self.parts.items() if made.intersection(targets)}
+
+    def reach_script(self, entry: Entry) -> bool:
+        if self.everything or is_below(entry.folder, self.folders):
+            return True
+        return any(self.modules.reaches(script, self.names) for script in scripts_of(entry, self.root))
+
+
 def reached(entries: list[Entry], changed: list[str], graph: Graph, modules: Modules, root: Path = ROOT) -> Reached:
-    names, found, known = set(changed), Reached(), lock_names(root)
-    absolute = {os.path.normpath(root / name) for name in changed}
-    cpp = any(is_cpp(name) for name in changed)
-    everything = any(OF_ALL.match(name) for name in changed)
-    folders = {
-        Path(name).parent.as_posix()
-        for name in changed
-        if name.startswith((*TESTS, "structures/")) and Path(name).name == "CMakeLists.txt"
-    }
-    changed_parts = graph.changed_parts(absolute) if cpp else {}
-    # What nearly all is run with is compiled in any case. What nobody has compiled yet must be, too.
-    library = graph.objects_of(["liblockswap.so"])
-    dirty = set(changed_parts) | (graph.objects_of(graph.outputs) - set(graph.includes))
+    changes, found, known = Changes(changed, graph, modules, root), Reached(), lock_names(root)
     for entry in entries:
         if entry.kind == "part":
             continue
         targets = outputs_of(entry, graph, modules)
-        scripts = scripts_of(entry, root)
-        parts = {part for part, made in changed_parts.items() if made.intersection(targets)}
+        parts = changes.parts_of(targets)
         if entry.kind == "pytest" and not parts:
             targets = [name for name in targets if not (graph.build / name).exists()]  # it takes what is there
         found.targets[entry.name] = targets
-        found.units[entry.name] = {unit for unit in graph.objects_of(targets) - library if unit in dirty}
-        if everything or is_below(entry.folder, folders) or any(modules.reaches(s, names) for s in scripts):
+        found.units[entry.name] = graph.objects_of(targets) & changes.dirty
+        locks, named = classes_of(parts) if parts else None, lock_in(entry.own_name, known)
+        if changes.reach_script(entry) or (parts and (locks is None or (named is not None and named in locks))):
             found.first.append(entry)
-            continue
-        if not parts:
-            continue
-        locks = classes_of(parts)
-        named = lock_in(entry.own_name, known)
-        if locks is None or (named is not None and named in locks):
-            found.first.append(entry)
-        elif named is None:
+        elif parts and named is None:
             found.others.append(entry)
     return found
 

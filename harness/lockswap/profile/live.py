@@ -13,6 +13,7 @@ from lockswap.profile.names import Function, Names, site
 EXCLUSIVE, SHARED = "exclusive", "shared"
 ENDED_BY_ANYBODY = ("cond", "semaphore", "barrier")
 _BETWEEN_LOOKS_S = 0.02
+_OF_A_THREAD = ("holds", "waits", "left", "signalled")
 _OWNER = 8  # where a pthread mutex has its owner's thread id
 
 
@@ -176,67 +177,72 @@ def read(reader: Path, attached: Attached) -> State:
     return _state(attached, processes[0])
 
 
-def _state(attached: Attached, process: dict) -> State:
-    now = process["threads_now"]
-    classes = {one["class"]: one for one in process["locks"]}
-    entries = [entry for one in now for key in ("holds", "waits", "left", "signalled") for entry in one[key]]
-    wanted = {entry["stack"] for entry in entries if entry.get("stack")}
-    used = [
-        classes[number] for number in {entry["class"] for entry in entries if "class" in entry} if number in classes
-    ]
-    wanted |= {one["stack"] for one in used}
-    stacks = {one["id"]: one["frames"] for one in process["stacks"] if one["id"] in wanted}
-    modules = [dict(one) for one in process["modules"]]
-    callers = {entry["caller"]: _frame(attached, modules, entry["caller"]) for entry in entries}
-    known = {
-        "pid": attached.pid,
-        "made_code": attached.made_code(),
-        "modules": modules,
-        "locks": used,
-        "stacks": [{"frames": frames} for frames in stacks.values()] + [{"frames": [one]} for one in callers.values()],
-    }
-    names = Names([known])
+class _Named:
+    """What a process says of its threads now, with names for the addresses in it."""
 
-    def lock(entry: dict, kind: str = "mutex") -> Lock:
-        one = classes.get(entry["class"])
+    def __init__(self, attached: Attached, process: dict) -> None:
+        entries = [e for one in process["threads_now"] for key in _OF_A_THREAD for e in one[key]]
+        self._classes = {one["class"]: one for one in process["locks"]}
+        numbers = {entry["class"] for entry in entries if "class" in entry}
+        used = [self._classes[number] for number in numbers if number in self._classes]
+        wanted = {entry["stack"] for entry in entries if entry.get("stack")} | {one["stack"] for one in used}
+        self._stacks = {one["id"]: one["frames"] for one in process["stacks"] if one["id"] in wanted}
+        modules = [dict(one) for one in process["modules"]]
+        self._callers = {entry["caller"]: _frame(attached, modules, entry["caller"]) for entry in entries}
+        frames = [*self._stacks.values(), *([one] for one in self._callers.values())]
+        self._known = {
+            "pid": attached.pid,
+            "made_code": attached.made_code(),
+            "modules": modules,
+            "locks": used,
+            "stacks": [{"frames": one} for one in frames],
+        }
+        self._names = Names([self._known])
+
+    def lock(self, entry: dict) -> Lock:
+        one = self._classes.get(entry["class"])
         if one is None:
-            return Lock(kind, entry["address"], "(no room for its name)", False)
+            return Lock("mutex", entry["address"], "(no room for its name)", False)
         if one["object"]:
-            return Lock(one["kind"], entry["address"], names.variable(known, one["object"]), True)
-        place = site(names.stack(known, stacks.get(one["stack"], [])))
+            return Lock(one["kind"], entry["address"], self._names.variable(self._known, one["object"]), True)
+        place = site(self._names.stack(self._known, self._stacks.get(one["stack"], [])))
         return Lock(one["kind"], entry["address"], str(place or "(not known)"), False)
 
-    def place(entry: dict) -> Function:
-        return site(names.frame(known, callers[entry["caller"]])) or Function("(not known)")
+    def place(self, entry: dict) -> Function:
+        return site(self._names.frame(self._known, self._callers[entry["caller"]])) or Function("(not known)")
 
-    def wait(entry: dict) -> Wait:
-        frames = stacks.get(entry["stack"]) or [callers[entry["caller"]]]
-        return Wait(
-            lock(entry),
-            entry["mutex"],
-            entry["mode"],
-            entry["age_ns"],
-            entry["has_deadline"],
-            tuple(names.stack(known, frames)),
-        )
+    def hold(self, entry: dict) -> Hold:
+        return Hold(self.lock(entry), entry["mode"], entry["age_ns"], self.place(entry))
 
-    tasks = attached.tasks()
-    state = State(attached.pid, process["program"], {}, {}, 0)
-    for one in now:
-        for entry in one["signalled"]:
-            ages = (entry["age_ns"], entry["reached_all_age_ns"])
-            signal = Signal(entry["address"], entry["tid"], entry["count"], *ages, place(entry))
-            state.signals.setdefault(signal.address, []).append(signal)
-        if one["tid"] == 0:
-            continue
+    def wait(self, entry: dict) -> Wait:
+        frames = self._stacks.get(entry["stack"]) or [self._callers[entry["caller"]]]
+        stack = tuple(self._names.stack(self._known, frames))
+        return Wait(self.lock(entry), entry["mutex"], entry["mode"], entry["age_ns"], entry["has_deadline"], stack)
+
+    def signal(self, entry: dict) -> Signal:
+        ages = (entry["age_ns"], entry["reached_all_age_ns"])
+        return Signal(entry["address"], entry["tid"], entry["count"], *ages, self.place(entry))
+
+    def thread(self, one: dict, tasks: dict) -> Thread | None:
+        """None: it has ended, and left nothing behind."""
         task = tasks.get(one["tid"])
-        holds = [Hold(lock(entry), entry["mode"], entry["age_ns"], place(entry)) for entry in one["holds"]]
-        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", holds, one["self"])
+        thread = Thread(one["tid"], task.name if task else "?", task.state if task else "", own=one["self"])
+        thread.holds = [self.hold(entry) for entry in one["holds"]]
         if one["waits"] and task is not None:
-            thread.wait = wait(one["waits"][-1])  # a signal handler's is the innermost
+            thread.wait = self.wait(one["waits"][-1])  # a signal handler's is the innermost
         if one["left"]:
-            thread.left = wait(one["left"][-1])
-        if task is not None or holds or thread.left:
+            thread.left = self.wait(one["left"][-1])
+        return thread if task is not None or thread.holds or thread.left else None
+
+
+def _state(attached: Attached, process: dict) -> State:
+    named, tasks = _Named(attached, process), attached.tasks()
+    state = State(attached.pid, process["program"], {}, {}, 0)
+    for one in process["threads_now"]:
+        for signal in map(named.signal, one["signalled"]):
+            state.signals.setdefault(signal.address, []).append(signal)
+        thread = named.thread(one, tasks) if one["tid"] != 0 else None
+        if thread is not None:
             state.threads[thread.tid] = thread
     state.unseen = len(tasks.keys() - state.threads.keys())
     _ask_memory(attached, state, tasks)

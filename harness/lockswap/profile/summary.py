@@ -196,49 +196,61 @@ class Profile:
         return pairs + sum(one["cost"]["unwind_ns"] + one["cost"]["start_ns"] for one in self.processes)
 
 
-def summarise(recorded: dict, run: object) -> Profile:
-    processes = recorded["processes"]
-    first_frames = [_first_frames(process) for process in processes]
-    names = Names(processes)
-    unfinished: list[Unfinished] = []
-    locks: dict[tuple, Lock] = {}
-    for process, frames in zip(processes, first_frames, strict=True):
-        stacks = {stack["id"]: tuple(names.stack(process, stack["frames"])) for stack in process["stacks"]}
-        by_class = {}
-        numbered: dict[int, tuple[Lock, Pair]] = {}
+class _Summary:
+    """The locks of all processes, which come one after the other."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.locks: dict[tuple, Lock] = {}
+        self.unfinished: list[Unfinished] = []
+
+    def add(self, process: dict, frames: dict[int, list[int]]) -> None:
+        """`frames` are those of _first_frames."""
+        stacks = {stack["id"]: tuple(self._names.stack(process, stack["frames"])) for stack in process["stacks"]}
         process["locks"] = [lock for lock in process["locks"] if not is_probe(process, lock)]
-        for one in process["locks"]:
-            place = site(list(stacks.get(one["stack"], ()))) or NOBODY
-            name = names.variable(process, one["object"]) if one["object"] else str(place)
-            rule = _rule(process, one, name)
-            lock = locks.setdefault((one["kind"], name), Lock(one["kind"], name, place, one["by_init"], rule))
-            by_class[one["class"]] = lock
-            _count(lock, one)
-            if any(one["timeline"]["waited_ns"]):
-                lock.timeline.append(Waited(process["started_ns"], **one["timeline"]))
+        by_class = {one["class"]: self._add_lock(process, one, stacks) for one in process["locks"]}
         for tid, one in _waits_now(process):
-            lock = by_class.get(one["class"])
-            if lock is None:
-                continue
-            stack = stacks.get(one["stack"]) or tuple(names.frame(process, frames[one["caller"]]))
-            unfinished.append(
-                Unfinished(lock, one["mode"], process["pid"], tid, one["after_start_ns"], _age(process, one), stack)
-            )
-        for one in process["pairs"]:
-            lock = by_class.get(one["class"])
-            if lock is None:
-                continue
-            waiter = Side(one["waiter_mode"], stacks.get(one["waiter"], ()))
-            holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
-            if lock.kind == "join":  # the ended thread's first function says who it was
-                holder = Side(holder.mode, tuple(filter(None, [start(list(holder.stack))])))
-            pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
-            _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
-            numbered[one["pair"]] = (lock, pair)
+            if lock := by_class.get(one["class"]):
+                stack = stacks.get(one["stack"]) or tuple(self._names.frame(process, frames[one["caller"]]))
+                who = (lock, one["mode"], process["pid"], tid)
+                self.unfinished.append(Unfinished(*who, one["after_start_ns"], _age(process, one), stack))
+        numbered = {
+            one["pair"]: (lock, _add_pair(lock, one, stacks))
+            for one in process["pairs"]
+            if (lock := by_class.get(one["class"]))
+        }
         for one in process["chains"]:
             if one["pair"] in numbered and one["cause"] in numbered:
                 numbered[one["pair"]][1].causes.append(Cause(*numbered[one["cause"]], one["ns"]))
-    ranked = sorted(locks.values(), key=lambda lock: (-lock.wait_ns - lock.timed_out_ns, -lock.acquisitions))
+
+    def _add_lock(self, process: dict, one: dict, stacks: dict[int, tuple]) -> Lock:
+        place = site(list(stacks.get(one["stack"], ()))) or NOBODY
+        name = self._names.variable(process, one["object"]) if one["object"] else str(place)
+        new = Lock(one["kind"], name, place, one["by_init"], _rule(process, one, name))
+        lock = self.locks.setdefault((one["kind"], name), new)
+        _count(lock, one)
+        if any(one["timeline"]["waited_ns"]):
+            lock.timeline.append(Waited(process["started_ns"], **one["timeline"]))
+        return lock
+
+
+def _add_pair(lock: Lock, one: dict, stacks: dict[int, tuple]) -> Pair:
+    waiter = Side(one["waiter_mode"], stacks.get(one["waiter"], ()))
+    holder = Side(one["holder_mode"], stacks.get(one["holder"], ()))
+    if lock.kind == "join":  # the ended thread's first function says who it was
+        holder = Side(holder.mode, tuple(filter(None, [start(list(holder.stack))])))
+    pair = lock.pairs.setdefault((waiter, holder), Pair(waiter, holder))
+    _add(pair, Pair(waiter, holder, *(one[k] for k in ("waits", "wait_ns", "until_release_ns", "most_ns"))))
+    return pair
+
+
+def summarise(recorded: dict, run: object) -> Profile:
+    processes = recorded["processes"]
+    first_frames = [_first_frames(process) for process in processes]
+    summary = _Summary(names := Names(processes))
+    for process, frames in zip(processes, first_frames, strict=True):
+        summary.add(process, frames)
+    ranked = sorted(summary.locks.values(), key=lambda lock: (-lock.wait_ns - lock.timed_out_ns, -lock.acquisitions))
     return Profile(
         run,
         recorded.get("threshold_ns", 0),
@@ -247,7 +259,7 @@ def summarise(recorded: dict, run: object) -> Profile:
         [lock for lock in ranked if lock.kind in MEETINGS],
         processes,
         names.changed,
-        sorted(unfinished, key=lambda one: -(one.age_ns or 0)),
+        sorted(summary.unfinished, key=lambda one: -(one.age_ns or 0)),
     )
 
 

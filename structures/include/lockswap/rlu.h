@@ -1,4 +1,5 @@
-/* Read-Log-Update: readers that never wait and never write to shared memory, beside writers that
+/** @file
+ * Read-Log-Update: readers that never wait and never write to shared memory, beside writers that
  * change several objects at once.
  *
  * Paper: A. Matveev, N. Shavit, P. Felber, P. Marlier, "Read-Log-Update: A Lightweight
@@ -82,64 +83,67 @@ extern "C" {
 
 /* --- Objects (section 3.4) */
 
-/* What lies before each object. Private; it is here for the inline functions below. `copy` is 0
- * (the object is not locked), 1 (this is a copy), or the address of the copy; with bit 1 set, that
- * of a record (locked, but not copied). */
+/* What lies before each object. It is here for the inline functions below. `copy` is 0 (the object
+ * is not locked), 1 (this is a copy), or the address of the copy; with bit 1 set, that of a record
+ * (locked, but not copied). */
+/** @cond private */
 struct lockswap_rlu_header {
   uint64_t copy;
   uint64_t size;
 };
 #define LOCKSWAP_RLU_HEADER(object) ((struct lockswap_rlu_header*)(void*)(object)-1)
+/** @endcond */
 
-/* Makes an object of memory from any allocator, at a multiple of 16: a header, and so many bytes
+/** Makes an object of memory from any allocator, at a multiple of 16: a header, and so many bytes
  * behind it, all 0. Gives the object. `give` is called with the memory when the object is freed, by
  * whichever thread; it is the same for all objects of the process. The library itself allocates no
  * object and calls no malloc. */
 void* lockswap_rlu_made(void* memory, size_t size, void (*give)(void*));
-/* A new object of that size, with all bytes 0, at a multiple of 16; no other thread knows it yet.
+/** A new object of that size, with all bytes 0, at a multiple of 16; no other thread knows it yet.
  * NULL: no memory. By calloc and free of the program. In or outside of a section. */
 static inline void* lockswap_rlu_alloc(size_t size) {
   const size_t head = sizeof(struct lockswap_rlu_header);
   void* memory = size > SIZE_MAX - head ? NULL : calloc(1, head + size);
   return memory == NULL ? NULL : lockswap_rlu_made(memory, size, free);
 }
-/* Frees an object when nobody can read it any more. In a section: if the section is committed, and
+/** Frees an object when nobody can read it any more. In a section: if the section is committed, and
  * when that has taken effect; the object must be locked by this section, in either way, or be kept
  * from others by a writer lock; and what is committed must leave no way to it. Outside of a
  * section: the same as in a section of its own. NULL is ignored. EBUSY: another thread has locked
  * it, so abort. ENOMEM: no memory to note it in; nothing is freed, so abort. Cost: a note in the
  * write-log. */
 int lockswap_rlu_free(void* object);
-/* Frees an object at once that no other thread has ever seen: one that was allocated for a section
+/** Frees an object at once that no other thread has ever seen: one that was allocated for a section
  * which was aborted. NULL is ignored. */
 void lockswap_rlu_discard(void* object);
 
 /* --- Sections (sections 3.3 to 3.5) */
 
-/* Makes the thread known, as the first section would. 0, or ENOMEM. A section that is begun without
- * it waits until there is memory. */
+/** Makes the thread known, as the first section would. 0, or ENOMEM. A section that is begun
+ * without it waits until there is memory. */
 int lockswap_rlu_register(void);
-/* Begins a section. Never waits for a thread. Cost: two stores to memory of the thread's own and
+/** Begins a section. Never waits for a thread. Cost: two stores to memory of the thread's own and
  * two loads of the clock, no update, no fence where the kernel has membarrier(2). */
 void lockswap_rlu_reader_lock(void);
-/* Ends it. One that has locked nothing never waits. Else the outermost one's end commits:
+/** Ends it. One that has locked nothing never waits. Else the outermost one's end commits:
  * it waits until all sections that began before have ended, and then writes the copies back; or, if
  * commits are deferred, that happens later (see lockswap_rlu_set_deferral). */
 void lockswap_rlu_reader_unlock(void);
-/* Ends all sections that are nested here, and undoes what they have done: objects that they locked
+/** Ends all sections that are nested here, and undoes what they have done: objects that they locked
  * are free again, copies and frees are forgotten. If a try for a lock failed, waits until the
  * thread that had the object is through with it, and writes back what that thread has deferred if
  * it does not do so itself (section 3.7). 0: try again. ENOMEM: what failed was for want of memory.
  * */
 int lockswap_rlu_abort(void);
-/* How many sections are nested here; 0: none. */
+/** How many sections are nested here; 0: none. */
 unsigned lockswap_rlu_depth(void);
 
-/* The version of the object that this section sees: the object itself, or a copy of it. NULL gives
- * NULL. Of a copy, the copy. Cost: a load, and a call if the object is locked. (`steal`: private.)
- * */
+/** @cond private */
 void* lockswap_rlu_steal(const void* object);
 void* lockswap_rlu_counted_dereference(const void* object);
+/** @endcond */
+/** The version of the object that this section sees: the object itself, or a copy of it. NULL gives
+ * NULL. Of a copy, the copy. Cost: a load, and a call if the object is locked. */
 static inline void* lockswap_rlu_dereference(const void* object) {
 #if defined(LOCKSWAP_RLU_CHECKS) || defined(LOCKSWAP_RLU_COUNTS)
   return lockswap_rlu_counted_dereference(object);
@@ -154,21 +158,23 @@ static inline void* lockswap_rlu_dereference(const void* object) {
 #endif
 }
 
-/* Locks an object, which may be given as the object or as what dereference made of it, and gives
+/** Locks an object, which may be given as the object or as what dereference made of it, and gives
  * the copy that the section may change. The same copy again if the section has it already. The
  * object is as this section sees it, and stays so: nothing has to be validated. NULL: another
  * thread has it, or there is no memory for the copy; call lockswap_rlu_abort() and begin again.
  * Never waits. An object that is locked by what this thread has deferred counts as free. Cost: an
  * update of the object's header, and the copy. */
 void* lockswap_rlu_try_lock(void* object);
-/* The same for an object that is read and must not change until this section has taken effect, as
+/** The same for an object that is read and must not change until this section has taken effect, as
  * the node that is taken out of a list. Nothing is copied or written back. Gives the object as the
  * section sees it. lockswap_rlu_try_lock() may follow. */
 void* lockswap_rlu_try_lock_const(void* object);
 
-/* The object itself, of which this may be a copy: what is stored in other objects. NULL gives
- * NULL. (The paper's assign: `copy->next = lockswap_rlu_actual(node)`.) */
+/** @cond private */
 void* lockswap_rlu_actual_of_copy(const void* copy);
+/** @endcond */
+/** The object itself, of which this may be a copy: what is stored in other objects. NULL gives
+ * NULL. (The paper's assign: `copy->next = lockswap_rlu_actual(node)`.) */
 static inline void* lockswap_rlu_actual(const void* object) {
   if (object == NULL ||
       __atomic_load_n(&LOCKSWAP_RLU_HEADER(object)->copy, __ATOMIC_RELAXED) != 1) {
@@ -176,88 +182,95 @@ static inline void* lockswap_rlu_actual(const void* object) {
   }
   return lockswap_rlu_actual_of_copy(object);
 }
-/* Whether both are the same object, copies or not. */
+/** Whether both are the same object, copies or not. */
 static inline int lockswap_rlu_same(const void* a, const void* b) {
   return lockswap_rlu_actual(a) == lockswap_rlu_actual(b);
 }
 
 /* --- Deferral (section 3.7) */
 
-/* How many commits a thread may collect before it makes them take effect, all at once; 1: none is
+/** How many commits a thread may collect before it makes them take effect, all at once; 1: none is
  * deferred (the default). For all threads, from their next commits on. The objects stay locked
  * meanwhile. The thread that did it sees what it has deferred; others see it later, at once and in
  * full. So another thread need not see it when the section has ended. It takes effect sooner if
  * another thread wants an object of it. EINVAL: 0. */
 int lockswap_rlu_set_deferral(unsigned commits);
-/* Makes what this thread has deferred take effect. Waits as a commit does. EDEADLK: in a section.
+/** Makes what this thread has deferred take effect. Waits as a commit does. EDEADLK: in a section.
  * */
 int lockswap_rlu_flush(void);
-/* The same for what any thread has deferred whose section has ended before this call; waits for
+/** The same for what any thread has deferred whose section has ended before this call; waits for
  * threads that are in a section and have locked something. EDEADLK: in a section. */
 int lockswap_rlu_flush_all(void);
 
-/* --- Writer locks (section 3.8, coarse-grained). A mutex, fair, not recursive. While a thread has
- * one, its sections take effect when they end, whatever the deferral. Several may be held, acquired
- * in an order that the program keeps to. All zeroes is a free one; there is nothing to destroy. */
+/* --- Writer locks (section 3.8, coarse-grained) */
+
+/** A mutex, fair, not recursive. While a thread has one, its sections take effect when they end,
+ * whatever the deferral. Several may be held, acquired in an order that the program keeps to. All
+ * zeroes is a free one; there is nothing to destroy. */
 typedef struct lockswap_rlu_writer_lock {
-  uint64_t opaque[2];
+  uint64_t opaque[2]; /**< Private. */
 } lockswap_rlu_writer_lock;
+/** A free writer lock, for a static one. */
 /* clang-format off */
 #define LOCKSWAP_RLU_WRITER_LOCK_INITIALIZER {{0}}
 /* clang-format on */
-/* Waits until it is free. What the thread has deferred takes effect before. EDEADLK: in a section
+/** Waits until it is free. What the thread has deferred takes effect before. EDEADLK: in a section
  * (another writer may be waiting for its end), or this thread has it. */
 int lockswap_rlu_writer_acquire(lockswap_rlu_writer_lock* lock);
-/* EPERM: this thread does not have it. EDEADLK: in a section. */
+/** EPERM: this thread does not have it. EDEADLK: in a section. */
 int lockswap_rlu_writer_release(lockswap_rlu_writer_lock* lock);
 
 /* --- Grace periods */
 
-/* Waits until all sections have ended that had begun before this call. Makes nothing take effect.
+/** Waits until all sections have ended that had begun before this call. Makes nothing take effect.
  * EDEADLK: in a section. Cost: a barrier on all processors that run the process, a look at each
  * thread. */
 int lockswap_rlu_synchronize(void);
-/* A callback, as a member of what it is for. */
+/** A callback, as a member of what it is for. */
 typedef struct lockswap_rlu_callback {
-  struct lockswap_rlu_callback* next;
-  void (*function)(struct lockswap_rlu_callback*);
+  struct lockswap_rlu_callback* next;              /**< Private. */
+  void (*function)(struct lockswap_rlu_callback*); /**< Private. */
 } lockswap_rlu_callback;
-/* function(callback) will be called once, when all sections have ended that had begun before this
+/** function(callback) will be called once, when all sections have ended that had begun before this
  * call: by a thread that is in no section, at the end of one of its sections, of a flush, a
  * synchronize or a barrier. What is deferred has not taken effect yet: flush first, if the callback
  * frees what the commit took out. It may call all of these functions. In or outside of a section;
  * never waits in one. Outside, or at the end of this thread's section, the thread waits for readers
  * itself when many callbacks have come together. */
 void lockswap_rlu_call(lockswap_rlu_callback* callback, void (*function)(lockswap_rlu_callback*));
-/* Waits until all callbacks have run that were given before this call. EDEADLK: in a section, or in
- * a callback. */
+/** Waits until all callbacks have run that were given before this call. EDEADLK: in a section, or
+ * in a callback. */
 int lockswap_rlu_barrier(void);
 
-/* --- Counts, as in the paper's figure 8, of all threads of this process, each number a glimpse.
+/* --- Counts */
+
+/** As in the paper's figure 8, of all threads of this process, each number read without the others.
+ *
  *   sync ratio           syncs / commits
  *   read copy ratio      steals / reads
  *   sync request ratio   sync_requests / locks
  *   write-back quiescence  wait_loops / synchronizes */
 typedef struct lockswap_rlu_counts {
-  uint64_t threads;       /* that there were at the same time, at most */
-  uint64_t commits;       /* sections that had locked or freed something, and were not aborted */
-  uint64_t aborts;        /* sections that were */
-  uint64_t syncs;         /* how often commits took effect, one or several at once */
-  uint64_t helps;         /* of those, by another thread */
-  uint64_t synchronizes;  /* waits for readers: syncs, and those for callbacks and by themselves */
-  uint64_t wait_loops;    /* looks at a reader that was still there, in all of them */
-  uint64_t locks;         /* tries to lock an object */
-  uint64_t sync_requests; /* of those: another thread had it */
-  uint64_t reads;         /* dereferences; only those that were compiled to be counted, see above */
-  uint64_t steals;        /* dereferences that gave a copy of another thread */
-  uint64_t write_backs;   /* objects that were written back */
-  uint64_t log_bytes;     /* of all write-logs */
+  uint64_t threads;      /**< that there were at the same time, at most */
+  uint64_t commits;      /**< sections that had locked or freed something, and were not aborted */
+  uint64_t aborts;       /**< sections that were */
+  uint64_t syncs;        /**< how often commits took effect, one or several at once */
+  uint64_t helps;        /**< of those, by another thread */
+  uint64_t synchronizes; /**< waits for readers: syncs, and those for callbacks and by themselves */
+  uint64_t wait_loops;   /**< looks at a reader that was still there, in all of them */
+  uint64_t locks;        /**< tries to lock an object */
+  uint64_t sync_requests; /**< of those: another thread had it */
+  uint64_t reads;       /**< dereferences; only those that were compiled to be counted, see above */
+  uint64_t steals;      /**< dereferences that gave a copy of another thread */
+  uint64_t write_backs; /**< objects that were written back */
+  uint64_t log_bytes;   /**< of all write-logs */
 } lockswap_rlu_counts;
-/* Cost: a look at each thread. */
+/** Cost: a look at each thread. */
 int lockswap_rlu_get_counts(lockswap_rlu_counts* counts);
 
-/* --- Errors of use: what is about to be called, from where; see above. Private, for the macros
- * below and for rlu.hpp. Gives the object, or ends the process. */
+/* --- Errors of use: what is about to be called, from where; see above. For the macros below and
+ * for rlu.hpp. Gives the object, or ends the process. */
+/** @cond private */
 enum {
   LOCKSWAP_RLU_AT_UNLOCK,
   LOCKSWAP_RLU_AT_ABORT,
@@ -295,6 +308,7 @@ void* lockswap_rlu_check(int what, const void* object, const char* file, int lin
 #define lockswap_rlu_flush_all() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_flush_all)())
 #define lockswap_rlu_barrier() (LOCKSWAP_RLU_CHECK(WAIT, NULL), (lockswap_rlu_barrier)())
 #endif
+/** @endcond */
 
 #ifdef __cplusplus
 }

@@ -1,22 +1,23 @@
-// Read-Log-Update for C++: see rlu.h for what it is. C++20.
-//
-//   struct node {
-//     int value;
-//     lockswap::rlu::link<node> next;
-//   };
-//   bool remove_after(node* first) {
-//     return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
-//       node* prev = here.read(first);
-//       node* gone = prev->next.read();
-//       if (gone == nullptr) return false;
-//       if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
-//       prev->next = gone->next;
-//       here.free(gone);
-//       return true;
-//     });
-//   }
-//
-// Nothing here throws but what says so. Errors, thread-safety and cost are those of rlu.h.
+/// @file
+/// Read-Log-Update for C++: see rlu.h for what it is. C++20.
+///
+///   struct node {
+///     int value;
+///     lockswap::rlu::link<node> next;
+///   };
+///   bool remove_after(node* first) {
+///     return lockswap::rlu::update([&](lockswap::rlu::section& here) -> std::optional<bool> {
+///       node* prev = here.read(first);
+///       node* gone = prev->next.read();
+///       if (gone == nullptr) return false;
+///       if (!here.lock(prev) || !here.lock_const(gone)) return std::nullopt;  // begin again
+///       prev->next = gone->next;
+///       here.free(gone);
+///       return true;
+///     });
+///   }
+///
+/// Nothing here throws but what says so. Errors, thread-safety and cost are those of rlu.h.
 #pragma once
 
 #include <cerrno>
@@ -33,11 +34,12 @@
 
 namespace lockswap::rlu {
 
-// What can be an object: it is copied byte by byte, and nothing is called when it is freed.
+/// What can be an object: it is copied byte by byte, and nothing is called when it is freed.
 template <class T>
 concept object = std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
                  alignof(T) <= 16;
 
+/// @cond private
 // Where a call is made, for LOCKSWAP_RLU_CHECKS.
 namespace detail {
 #if defined(LOCKSWAP_RLU_CHECKS)
@@ -65,8 +67,10 @@ T* checked(int, T* p, const place&) noexcept {
 }
 #endif
 }  // namespace detail
+/// @endcond
 
-// A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor does.
+/// A new object; no other thread knows it yet. Throws std::bad_alloc, and what T's constructor
+/// throws.
 template <class T, class... Arguments>
 requires object<T>
 [[nodiscard]] T* make(Arguments&&... arguments) {
@@ -79,12 +83,13 @@ requires object<T>
     throw;
   }
 }
-// Of an object that no other thread has ever seen.
+/// Frees an object at once that no other thread has ever seen.
 template <class T>
 void discard(T* p, detail::place at = detail::place::current()) noexcept {
   (lockswap_rlu_discard)(detail::checked(LOCKSWAP_RLU_AT_DISCARD, p, at));
 }
-// Outside of a section, or in one; see rlu.h. Throws std::system_error.
+/// Frees an object when nobody can read it any more, outside of a section or in one; see rlu.h.
+/// Throws std::system_error.
 template <class T>
 void free(T* p, detail::place at = detail::place::current()) {
   detail::checked(LOCKSWAP_RLU_AT_FREE, p, at);
@@ -92,45 +97,53 @@ void free(T* p, detail::place at = detail::place::current()) {
     throw std::system_error(error, std::generic_category(), "lockswap rlu free");
 }
 
+/// The version of the object that this section sees.
 template <class T>
 [[nodiscard]] T* dereference(T* p, detail::place at = detail::place::current()) noexcept {
   detail::checked(LOCKSWAP_RLU_AT_DEREFERENCE, p, at);
   return static_cast<T*>((lockswap_rlu_dereference)(p));
 }
+/// The object itself, of which this may be a copy.
 template <class T>
 [[nodiscard]] T* actual(T* p) noexcept {
   return static_cast<T*>(lockswap_rlu_actual(p));
 }
+/// Whether both are the same object, copies or not.
 template <class T>
 [[nodiscard]] bool same(const T* a, const T* b) noexcept {
   return lockswap_rlu_same(a, b) != 0;
 }
 
-// A pointer to an object, as a member of an object: it never points to a copy.
+/// A pointer to an object, as a member of an object: it never points to a copy.
 template <class T>
 class link {
  public:
+  /// Points to nothing.
   constexpr link() noexcept = default;
+  /// Points to the object of which p may be a copy.
   link(T* p) noexcept : to_(rlu::actual(p)) {}  // NOLINT(google-explicit-constructor): as a pointer
+  /// The same.
   link& operator=(T* p) noexcept {
     to_ = rlu::actual(p);
     return *this;
   }
-  // The object as the calling thread's section sees it.
+  /// The object as the calling thread's section sees it.
   [[nodiscard]] T* read(detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(to_, at);
   }
-  // The object, for comparisons and for other links; not to be looked into.
+  /// The object, for comparisons and for other links; not to be looked into.
   [[nodiscard]] T* get() const noexcept { return to_; }
+  /// Whether both point to the same object.
   friend bool operator==(const link& a, const link& b) noexcept = default;
 
  private:
   T* to_ = nullptr;
 };
 
-// A section, from here to the end of the block. A section that was aborted has ended.
+/// A section, from here to the end of the block. A section that was aborted has ended.
 class section {
  public:
+  /// Begins it.
   section() noexcept {
     lockswap_rlu_enter();
     depth_ = lockswap_rlu_nested();
@@ -139,27 +152,28 @@ class section {
   section& operator=(const section&) = delete;
   ~section() { end(); }
 
-  // Whether it has not ended, nor been aborted.
+  /// Whether it has not ended, nor been aborted.
   [[nodiscard]] bool is_open() const noexcept {
     return depth_ != 0 && lockswap_rlu_nested() >= depth_;
   }
-  // Ends it early; the outermost one commits.
+  /// Ends it early; the outermost one commits.
   void end() noexcept {
     if (is_open()) lockswap_rlu_leave();
     depth_ = 0;
   }
-  // Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
+  /// Ends it, with those around it, and undoes what they have done. Throws std::bad_alloc.
   void abort(detail::place at = detail::place::current()) {
     depth_ = 0;
     detail::checked<void>(LOCKSWAP_RLU_AT_ABORT, nullptr, at);
     if ((lockswap_rlu_abort)() == ENOMEM) throw std::bad_alloc();
   }
 
+  /// The version of the object that this section sees.
   template <class T>
   [[nodiscard]] T* read(T* p, detail::place at = detail::place::current()) const noexcept {
     return rlu::dereference(p, at);
   }
-  // False: abort. True: p is the copy that may be changed.
+  /// False: abort. True: p is the copy that may be changed.
   template <class T>
   requires object<T>
   [[nodiscard]] bool lock(T*& p, detail::place at = detail::place::current()) const noexcept {
@@ -168,7 +182,7 @@ class section {
     if (copy != nullptr) p = copy;
     return copy != nullptr;
   }
-  // False: abort. True: p is the object as it is seen here, and stays as it is.
+  /// False: abort. True: p is the object as it is seen here, and stays as it is.
   template <class T>
   [[nodiscard]] bool lock_const(T*& p, detail::place at = detail::place::current()) const noexcept {
     detail::checked(LOCKSWAP_RLU_AT_LOCK, p, at);
@@ -176,7 +190,7 @@ class section {
     if (seen != nullptr) p = seen;
     return seen != nullptr;
   }
-  // When what this section commits has taken effect. Throws std::system_error.
+  /// Frees the object when what this section commits has taken effect. Throws std::system_error.
   template <class T>
   void free(T* p, detail::place at = detail::place::current()) const {
     rlu::free(p, at);
@@ -186,9 +200,9 @@ class section {
   unsigned depth_ = 0;
 };
 
-// Runs change(section), which gives a std::optional, in a section of its own until that has a
-// value, and commits then. Not inside of another section, which the abort of this one would end.
-// Throws what `change` throws, after an abort, and std::bad_alloc.
+/// Runs change(section), which gives a std::optional, in a section of its own until that has a
+/// value, and commits then. Not inside of another section, which the abort of this one would end.
+/// Throws what `change` throws, after an abort, and std::bad_alloc.
 template <class F>
 auto update(F&& change) {
   for (;;) {
@@ -208,18 +222,21 @@ auto update(F&& change) {
   }
 }
 
-// Holds a writer lock to the end of the block. Throws std::system_error.
+/// A writer lock, for std::lock_guard and std::unique_lock. Throws std::system_error.
 class writer_lock {
  public:
+  /// A free one.
   writer_lock() noexcept = default;
   writer_lock(const writer_lock&) = delete;
   writer_lock& operator=(const writer_lock&) = delete;
-  // As std::lock_guard and std::unique_lock want it.
+  /// Waits until it is free. As std::lock_guard and std::unique_lock want it.
   void lock() {
     if (const int error = lockswap_rlu_writer_acquire(&lock_); error != 0)
       throw std::system_error(error, std::generic_category(), "lockswap rlu writer lock");
   }
+  /// Releases it.
   void unlock() noexcept { lockswap_rlu_writer_release(&lock_); }
+  /// The lock for the functions of rlu.h.
   lockswap_rlu_writer_lock* native_handle() noexcept { return &lock_; }
 
  private:

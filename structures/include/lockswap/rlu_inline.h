@@ -1,4 +1,5 @@
-/* Read-Log-Update: sections that are entered and left without a call.
+/** @file
+ * Read-Log-Update: sections that are entered and left without a call.
  *
  *   lockswap_rlu_enter();                      lockswap_rlu_reader_lock()
  *   ... lockswap_rlu_leave();                  lockswap_rlu_reader_unlock()
@@ -24,7 +25,8 @@
 extern "C" {
 #endif
 
-/* Of a thread, while it has one; private, as all here. Others look at `word`. */
+/** @cond private */
+/* Of a thread, while it has one. Others look at `word`. */
 struct lockswap_rlu_context_1 {
   uint64_t word; /* 0: in no section; else 1 more than a time not later than `clock` */
   uint64_t others[7];
@@ -71,8 +73,10 @@ static inline void lockswap_rlu_light_fence(void) {
   }
 }
 #define LOCKSWAP_RLU_LIGHT_FENCE() lockswap_rlu_light_fence()
+/** @endcond */
 #endif
 
+/** lockswap_rlu_reader_lock(), without a call in most cases. */
 static inline void lockswap_rlu_enter(void) {
   LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
   /* The mark first: without a context it is another one. */
@@ -93,6 +97,7 @@ static inline void lockswap_rlu_enter(void) {
   if (__builtin_expect(now != before, 0)) LOCKSWAP_RLU_SET_WORD(me, now + 1);
 }
 
+/** lockswap_rlu_reader_unlock(), without a call in most cases. */
 static inline void lockswap_rlu_leave(void) {
   LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
   /* Without a context here, the functions are those of another library. */
@@ -104,6 +109,7 @@ static inline void lockswap_rlu_leave(void) {
   LOCKSWAP_RLU_SET_WORD(me, 0); /* release: the reads of the section; pairs with the wait for it */
 }
 
+/** lockswap_rlu_depth(), without a call in most cases. */
 static inline unsigned lockswap_rlu_nested(void) {
   const LOCKSWAP_RLU_CONTEXT* const me = LOCKSWAP_RLU_HERE->context;
   return __builtin_expect(me != NULL, 1) ? (unsigned)LOCKSWAP_RLU_STATE(me) : lockswap_rlu_depth();

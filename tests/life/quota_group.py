@@ -1,4 +1,4 @@
-"""A cgroup with a quota, of version 1 or 2, for as long as a measurement or a test runs.
+"""A cgroup with a quota, of version 1 or 2, for as long as a test runs.
 
     with QuotaGroup(50) as group:
         subprocess.run(command, preexec_fn=group.enter)

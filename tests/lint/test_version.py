@@ -1,0 +1,31 @@
+"""The version stands in three files, which agree, and packages promise what CHANGELOG.md promises."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
+
+
+def only(pattern: str, path: str) -> str:
+    found = re.findall(pattern, (ROOT / path).read_text(), re.MULTILINE)
+    assert len(found) == 1, path
+    return found[0]
+
+
+def test_each_part_has_the_version_of_the_newest_entry_of_the_changelog():
+    newest = re.search(r"^## (\d+\.\d+\.\d+)$", CHANGELOG, re.MULTILINE)[1]
+    assert only(r"^project\(lockswap VERSION ([\d.]+) ", "CMakeLists.txt") == newest
+    assert only(r'^VERSION = "([\d.]+)"$', "harness/lockswap/base/version.py") == newest
+
+
+@pytest.mark.parametrize(("package", "library"), [("interpose/api", "api"), ("structures/src", "structures")])
+def test_packages_promise_no_more_than_the_changelog(package, library):
+    # "Until 1.0 a minor version may break something": find_package(lockswap 0.2) must not take 0.3.
+    assert "a minor version may break something" in CHANGELOG
+    cmake = f"{package}/CMakeLists.txt"
+    assert only(r"^ +COMPATIBILITY (\w+)\)", cmake) == "SameMinorVersion"
+    number = only(r"^ +SOVERSION (\d+)$", cmake)
+    assert f"`liblockswap_{library}.so.{number}`" in CHANGELOG
