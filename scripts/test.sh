@@ -117,7 +117,7 @@ end_parts() {
 # run_ctest FOLDER ARGS...: two tests for each processor, since most of them wait half of their time.
 run_ctest() { nice ctest --test-dir "$BUILD/$1" --output-on-failure --no-tests=error -j $((2 * JOBS)) "${@:2}"; }
 
-# keep_bytecode: where the environment tells Python to keep none, as images of containers do, each of some thousand
+# keep_bytecode: where the environment has Python keep none, as images of containers do, each of some thousand
 # interpreters would compile what it imports.
 keep_bytecode() { unset PYTHONDONTWRITEBYTECODE; }
 
